@@ -3,7 +3,7 @@
 A line may change the outcome of any step of its session, so the chain of the whole session is analysed for each line.
 What makes that cheap is that nearly all texts, turns and calls are those of the round before:
 
-    file      the importers of Claude Code, Codex and Pi read it on from where they stopped (`importers.growing_rows`);
+    file      most importers of agents' lines read it on from where they stopped (`importers.growing_rows`);
               of the others, equal turns get the objects of the round before (`ui.importing.files`)
     turn      redaction, its rows and what a text parses to are looked up by the object
     text      its words, its numbers and why it is an error are looked up by the text, whose hash Python keeps

@@ -135,7 +135,15 @@ _OPENING = 200  # code points
 _LOOKED_AT = 4_000
 OPENING_MESSAGES = 4
 """How many of a user's messages to pass to `opening_of`."""
-_INSERTED = re.compile(r"\A(?:\s*<([a-z][\w-]*)>.*?</\1>)+", re.DOTALL)  # such as Claude Code's <system-reminder>
+_INSERTED = re.compile(r"\s*<([a-z][\w-]*)>")  # such as Claude Code's <system-reminder>
+
+
+def after_inserted(text: str) -> int:
+    """The position after the blocks in tags at the beginning of a message, of any length; 0 if there are none."""
+    start = 0
+    while (tag := _INSERTED.match(text, start)) and (end := text.find(f"</{tag[1]}>", tag.end())) >= 0:
+        start = end + len(f"</{tag[1]}>")
+    return start
 
 
 def opening_of(texts: Iterable[str]) -> str:
@@ -146,10 +154,10 @@ def opening_of(texts: Iterable[str]) -> str:
     """
     first = ""
     for text in texts:
-        looked_at = text[:_LOOKED_AT]
-        if words := " ".join(_INSERTED.sub("", looked_at).split()):
+        start = after_inserted(text)
+        if words := " ".join(text[start : start + _LOOKED_AT].split()):
             return words[:_OPENING]
-        first = first or looked_at
+        first = first or text[:_LOOKED_AT]
     return " ".join(first.split())[:_OPENING]
 
 

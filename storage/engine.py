@@ -7,7 +7,6 @@ from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 import sqlalchemy as sa
@@ -17,11 +16,8 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import OperationalError
 
 from weaklink.inspector.errors import StoreError
-from weaklink.inspector.user_folder import user_folder
+from weaklink.storage.database_file import database_file, named_database, open_file
 from weaklink.storage.packing.blobs import DamagedBlobError
-
-VARIABLE = "WEAKLINK_DB"
-"""The environment variable with the database to use if the user names none."""
 
 _BUSY_TIMEOUT_S = 10.0
 _PIECE = 1 << 18  # bytes of a large value to read at a time
@@ -92,10 +88,8 @@ def place_of(where: str | Path | None) -> DatabaseLocation:
 
     StoreError for an invalid URL, or for a kind of database that weaklink does not support.
     """
-    if where is None:
-        where = os.environ.get(VARIABLE) or user_folder() / "weaklink.db"
-    text = str(where)
-    return _by_url(text) if "://" in text else _by_path(Path(text).expanduser())
+    path = database_file(where)
+    return _by_url(named_database(where)) if path is None else _at_path(path)
 
 
 def file_identity(place: DatabaseLocation) -> tuple[int, int] | None:
@@ -117,14 +111,13 @@ def _by_url(text: str) -> DatabaseLocation:
     if backend == "sqlite":
         if not url.database or url.database == ":memory:":
             raise StoreError("in-memory databases are not supported; name a file")
-        return _by_path(Path(url.database))
+        return _at_path(Path(url.database).absolute())
     if backend == "postgresql":
         return DatabaseLocation(url.set(drivername="postgresql+psycopg"))
     raise StoreError(f"unsupported database `{scheme}`: weaklink supports SQLite files and PostgreSQL")
 
 
-def _by_path(path: Path) -> DatabaseLocation:
-    path = path.absolute()
+def _at_path(path: Path) -> DatabaseLocation:
     return DatabaseLocation(sa.URL.create("sqlite", database=str(path)), path)
 
 
@@ -154,7 +147,7 @@ def new_engine(
             ) from error
         event.listen(engine, "begin", partial(_begin_postgresql, busy_timeout_s=busy_timeout_s, read_only=read_only))
         return engine
-    opening = partial(_open_sqlite, place.path, busy_timeout_s, read_only=read_only)
+    opening = partial(open_file, place.path, busy_timeout_s, read_only=read_only)
     engine = sa.create_engine(place.url, hide_parameters=True, execution_options=marks, creator=opening)
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -324,7 +317,7 @@ def back_up(place: DatabaseLocation, file: Path, *, busy_timeout_s: float = _BUS
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         try:
             with (
-                closing(_open_sqlite(place.path, busy_timeout_s, read_only=True)) as source,
+                closing(open_file(place.path, busy_timeout_s, read_only=True)) as source,
                 closing(sqlite3.connect(part)) as copy,
             ):
                 source.backup(copy)
@@ -358,12 +351,6 @@ def used_bytes(connection: sa.Connection) -> int:
 def _refuse_reader(engine: sa.Engine) -> None:
     if engine.get_execution_options()[_ONLY_READS]:
         raise StoreError("the database was opened read-only and cannot be changed")
-
-
-def _open_sqlite(path: Path, busy_timeout_s: float, *, read_only: bool) -> sqlite3.Connection:
-    # A pool passes a connection from thread to thread, but never to two at the same time.
-    address = f"file:{quote(str(path))}?mode={'ro' if read_only else 'rw'}"
-    return sqlite3.connect(address, busy_timeout_s, uri=True, check_same_thread=False)
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:

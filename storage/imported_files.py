@@ -8,28 +8,14 @@ file except its report: `place` and `settings` are hashes.
 from collections.abc import Iterable, Mapping, Sequence
 
 import sqlalchemy as sa
-from msgspec import Struct, structs
+from msgspec import structs
 
 from weaklink.storage import tables
 from weaklink.storage.engine import Database
+from weaklink.storage.known_files import ImportedFile
 from weaklink.storage.tables import in_groups
 
 _file = tables.imported_file.c
-
-
-class ImportedFile(Struct, frozen=True):
-    """A file as it was imported. `place` identifies it, `settings` how it was read; both are hashes by the caller.
-
-    `modified_ns` is None if the file may have changed since without another time of change: then only `sha256`
-    decides. `report` is the caller's.
-    """
-
-    place: bytes
-    settings: bytes
-    size_bytes: int
-    modified_ns: int | None
-    sha256: bytes
-    report: bytes
 
 
 class ImportedFiles:

@@ -328,5 +328,6 @@ BY_TIME = frozenset({Order.TIME, Order.BROKEN})
 
 
 def page(connection: sa.Connection, terms: Filter, *, limit: int, after: ListCursor | None) -> list[TraceSummary]:
-    """The next `limit` traces after `after` that match the filter."""
+    """The next `limit` traces after `after` that match the filter; those of experiments only if it decides so."""
+    terms = with_default_terms(connection, terms)
     return summaries(connection, newest_ids(connection, terms, limit=limit, after=after))

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from weaklink.inspector.errors import StoreError
 from weaklink.storage import tables
+from weaklink.storage.database_file import REVISIONS, VERSION_TABLE
 from weaklink.storage.engine import DatabaseLocation, write_ahead, writing
 from weaklink.storage.packing.blobs import from_blob, key
 from weaklink.storage.packing.records import trace_from, unpack_facts
@@ -55,25 +56,6 @@ def fill_in_facts(connection: sa.Connection) -> None:
         update_traces(connection, rows)
 
 
-VERSION_TABLE = "weaklink_version"
-REVISIONS = (
-    "v0006",
-    "v0007",
-    "v0008",
-    "v0009",
-    "v0010",
-    "v0011",
-    "v0012",
-    "v0013",
-    "v0014",
-    "v0015",
-    "v0016",
-    "v0017",
-    "v0018",
-    "v0019",
-    "v0020",
-)
-"""Every version of the tables, oldest first; a new one needs a script in `migrations/versions`."""
 _WAYS = "`weaklink run -- COMMAND` or `weaklink import` (`--discover` lists what that would read)"
 _DEMO = "; `weaklink demo` keeps its traces in a database of its own"
 _NEVER_RELEASED = ("v0001", "v0002", "v0003", "v0004", "v0005")

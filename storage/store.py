@@ -44,6 +44,7 @@ from weaklink.storage.salvage import (
     read_stored_turns,
     with_damage,
 )
+from weaklink.storage.saved import Saved
 from weaklink.storage.schema import check_file, ensure_current, upgrade
 from weaklink.storage.search import merge_index
 from weaklink.storage.search_queries import TextSearch
@@ -51,7 +52,6 @@ from weaklink.storage.statistics_queries import TraceStatistics
 from weaklink.storage.summaries import ListCursor, TraceSummary, summaries
 from weaklink.storage.toolsets import drop_unused_toolsets
 from weaklink.storage.writing import (
-    Saved,
     StoredInspection,
     TraceDraft,
     TraceRows,
@@ -324,7 +324,8 @@ class Store:
     def traces(self, filter: str = "", *, limit: int = 100, after: ListCursor | None = None) -> list[TraceSummary]:  # noqa: A002  # it is what users call it
         """The newest traces that match a filter, or the next ones after `after`, the cursor of the last one.
 
-        Raises FilterError for a filter that cannot be parsed. Words are looked up in the text index;
+        Those that `weaklink ask`, `doctor`, `replay` and `probe` recorded are left out, unless the filter names traces
+        or has `forks:`. Raises FilterError for a filter that cannot be parsed. Words are looked up in the text index;
         `search.index_pending` updates it.
         """
         terms = parse_filter(filter)

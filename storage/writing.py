@@ -4,7 +4,6 @@ Runs one statement for each table and batch.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
@@ -20,6 +19,7 @@ from weaklink.storage.derived_rows import DerivedRows, derived_rows, inspect_tra
 from weaklink.storage.exchanges import replace_exchanges
 from weaklink.storage.packing.blobs import escaped, unescaped
 from weaklink.storage.record_rows import RecordRows, TraceExtent, record_rows
+from weaklink.storage.saved import Saved, Verdict
 from weaklink.storage.search import remove_from_index
 from weaklink.storage.tables import Row, in_groups
 from weaklink.storage.toolsets import intern_toolsets
@@ -102,21 +102,6 @@ class StoredInspection(Struct, frozen=True):
 
     calls: tuple[tuple[int, str], ...]
     codes: Mapping[str, int]
-
-
-class Verdict(StrEnum):
-    """What the store did with a trace that was saved."""
-
-    ADDED = "added"
-    REPLACED = "replaced"
-    UNCHANGED = "unchanged"
-
-
-class Saved(Struct, frozen=True):
-    """The result of saving one trace: its id in the store, and what the store did with it."""
-
-    id: int
-    verdict: Verdict
 
 
 class _Known(NamedTuple):

@@ -1,9 +1,12 @@
 """The command starts fast: what only some subcommand needs is not loaded before that subcommand runs."""
 
 import json
+import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
@@ -44,6 +47,23 @@ def test_a_check_of_files_loads_no_database_and_no_screen(tmp_path: Path) -> Non
     assert loaded & {"sqlalchemy", "weaklink.storage", "streamlit", "textual", "aiohttp", "ssl"} == set()
 
 
+def test_an_import_of_nothing_new_loads_no_database_and_prints_what_the_store_would(tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl"
+    messages = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello!"}]
+    file.write_text(json.dumps({"messages": messages}), encoding="utf-8")
+    os.utime(file, (1_700_000_000, 1_700_000_000))
+    command = ("import", "--db", str(tmp_path / "t.db"), str(file))
+    assert "sqlalchemy" in _run(*command).stderr.split()
+    again = _run.__wrapped__(*command)
+    assert {"sqlalchemy", "weaklink.storage.store"} & set(again.stderr.split()) == set()
+    assert "1 trace (1 unchanged)" in again.stdout
+    with closing(sqlite3.connect(tmp_path / "t.db")) as writer:
+        writer.execute("PRAGMA journal_mode = DELETE")  # which only the store changes back
+    by_the_store = _run.__wrapped__(*command)
+    assert "sqlalchemy" in by_the_store.stderr.split()
+    assert by_the_store.stdout == again.stdout
+
+
 def test_a_check_of_a_short_conversation_loads_no_model_of_languages(tmp_path: Path) -> None:
     file = tmp_path / "log.jsonl"
     messages = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello!"}]
@@ -81,7 +101,7 @@ def _answer(folder: Path) -> str:
         (lambda _: ["--help"], 12),
         (lambda _: ["rules", "J104"], 198),
         (_segment, 145),
-        (_check, 356),
+        (_check, 357),
         (_list, 142),
     ],
 )

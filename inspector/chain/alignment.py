@@ -70,7 +70,7 @@ class AlignedRow(Struct, frozen=True):
     @property
     def is_same(self) -> bool:
         """Whether every run has this step, with the same call, result and outcome."""
-        return all(sameness is Sameness.SAME for sameness in self.sameness)
+        return all(one is Sameness.SAME for one in self.sameness)
 
 
 class Divergence(Struct, frozen=True):
@@ -139,7 +139,7 @@ def align(runs: Sequence[Sequence[Step]]) -> Alignment:
     Identical calls are found by a longest common subsequence, and the similar calls between them in the same way.
     Further runs are aligned with the rows of the runs before them. Takes milliseconds for 2,000 steps.
     """
-    rows: list[tuple[int, ...]] = [(index,) for index in range(len(runs[0]))] if runs else []
+    rows: list[tuple[int, ...]] = [(at,) for at in range(len(runs[0]))] if runs else []
     for number in range(1, len(runs)):
         rows = list(_with_run(rows, runs, number))
     aligned = AlignedRows(runs, rows)

@@ -26,16 +26,15 @@ from weaklink.inspector.chain.failure_words import admits_failure
 from weaklink.inspector.scanning import folded, folded_pattern, lazy_pattern
 
 _CODE = lazy_pattern(r"`[^`\n]*`")
-_FILE = lazy_pattern(r"(?<![\w.])(?:[\w.@-]+/)*[\w@-]+\.[a-z]\w{0,5}\b(?!\.\w)")  # `errors.proto` fails nothing
+FILE_NAME = lazy_pattern(r"(?<![\w.])(?:[\w.@-]+/)*[\w@-]+\.[a-z]\w{0,5}\b(?!\.\w)")
+"""Matches the name of a file with its folders: `errors.proto` fails nothing."""
 _EMPHASIS = lazy_pattern(r"\*{1,3}|~~|__")
 _ALTERNATIVES = lazy_pattern(r"\b\w+(?:/\w+){2,}")  # debug/info/warn/error
 _CLAUSE_END = lazy_pattern(
-    r"(?:,(?!\d)|[;(){}\u2013\u2014\u060c\u061b\uff0c\uff1b\uff1a\u3001\u3002])\s*|:(?=\s|$)|\s-\s|"
-    r"\b(?:but|however|because|since|so|although|though|whereas|while|and|"
-    r"aber|weil|denn|da|und|mais|car|et|pero|porque|mas|y|ma|perché|"
-    r"ale|lecz|bo|oraz|protože|але|бо|тому|но|maar|omdat|men|eftersom|fordi|ama|çünkü|ve|dar|"
-    r"és(?! (?:als?|el|una?|en|que)\b)|mert|mutta|koska|"
-    r"αλλά|nhưng|tetapi|tapi|karena|og|och|і|та|dan|và|και|și)\s",
+    r"(?:,(?!\d)|[;(){}\u2013\u2014\u060c\u061b\uff0c\uff1b\uff1a\u3001\u3002])\s*|:(?=\s|$)|\s-\s|\b(?:but|however|"
+    r"because|since|so|although|though|whereas|while|and|aber|weil|denn|da|und|mais|car|et|pero|porque|mas|y|ma|"
+    r"perché|ale|lecz|bo|oraz|protože|але|бо|тому|но|maar|omdat|men|eftersom|fordi|ama|çünkü|ve|dar|és(?! (?:als?|el|"
+    r"una?|en|que)\b)|mert|mutta|koska|αλλά|nhưng|tetapi|tapi|karena|og|och|і|та|dan|và|και|și)\s",
     re.IGNORECASE,
 )
 # "And" in the Slavic languages with Latin letters; elsewhere these are articles and prepositions.
@@ -50,53 +49,42 @@ _NO_DENIAL = folded_pattern(
     r"\bwithout (?:a |any |further )?(?:hitch\w*|incidents?|ado|delay)\b|"
     rf"\b(?:no|0|zero|without|free of|none of|not an?y?|any|fewer|nothing|no longer|"
     rf"never)(?: [\w-]{{1,30}}){{0,3}}? {_TROUBLE}\b"
-    r"(?: (?:any ?more|remain\w*|left|found|reported))?|"
-    r"\b(?:no|nothing|nobody|no one)\b(?: [\w-]{1,30}){0,2}? (?:(?:is|are|was|were) )?(?:\w+ )?"
-    r"(?:waiting|blocking|blocked|locked|stuck|hanging|holding)\b|"
-    r"\b(?:finds?|found|reports?|reported|shows?|says?) nothing\b|"
-    r"\bnothing (?:else )?to \w+|\bnothing (?:\w+ )?(?:missing|broken|red|lost|breaks|left|pending|open)\b|"
-    r"\b(?:no longer|not|never|don['’]t|doesn['’]t|didn['’]t) (?:fail\w*|break\w*|miss\w*|crash\w*|complain\w*|"
-    r"broken|red|missing)\b|"
+    r"(?: (?:any ?more|remain\w*|left|found|reported))?|\b(?:no|nothing|nobody|"
+    r"no one)\b(?: [\w-]{1,30}){0,2}? (?:(?:is|are|was|were) )?(?:\w+ )?(?:waiting|blocking|blocked|locked|stuck|"
+    r"hanging|holding)\b|\b(?:finds?|found|reports?|reported|shows?|says?) nothing\b|\bnothing (?:else )?to \w+|"
+    r"\bnothing (?:\w+ )?(?:missing|broken|red|lost|breaks|left|pending|open)\b|\b(?:no longer|not|never|don['’]t|"
+    r"doesn['’]t|didn['’]t) (?:fail\w*|break\w*|miss\w*|crash\w*|complain\w*|broken|red|missing)\b|"
     rf"\b(?:fix(?:e[ds]|ing)?|resolv\w{{1,5}}|solv\w{{1,4}}|correct(?:s|ed|ing)?|clear(?:s|ed)?|handl\w{{1,4}}|"
     rf"avoid\w{{0,4}}|"
     rf"prevent\w{{0,4}})(?: (?:the|an?|all|this|that|these|those|its|both|remaining|further|other|more|"
     rf"last))*(?: [\w-]{{1,30}}){{0,2}}? "
     rf"(?:{_TROUBLE}|missing \w+|broken \w+|wrong \w+|invalid \w+|bugs?)\b|"
-    r"\berrors?[- ](?:handl\w+|free|messages?|logs?|codes?|rates?|checking|pages?|types?|class\w*|modules?|"
-    r"boundar\w+|response\w*)\b|"
-    r"(?<!\bcan )(?<!could )\bno longer (?!exist|work|available|there|present|support|reachable|valid|build|compile|"
-    r"run|ship)\b|"
-    r"\b(?:handles?|handling|raises?|throws?|returns?|catch(?:es)?|logs?|prints?) (?:an? |the |all )?(?:\w+ )?"
-    r"(?:errors?|exceptions?|failures?)\b|\b(?:would|might|may|will|can|could) (?:fail|break|error)\w*|"
-    r"\b(?:if|in case|whenever)\b[^,;:.]*|"
-    r"(?<!because )\b(?:for|of|about|on|as) (?:the |an? |any |all )?(?:errors?|failures?|problems?)\b|"
-    r"\b(?:for|of|about|on|as|when|with|against) (?:the |an? |any |all )?(?:missing|invalid|broken|wrong|unknown|"
-    r"empty|"
-    r"failed|failing|corrupt\w*|expired|unexpected|rejected|blocked|incorrect) \w+|"
-    r"\bthe rest (?:of \w+ )?(?:stays?|remains?)\b|"
-    r"\binstead of (?:the )?[\d\"'`\u2022]|"
-    r"\bunused\b|\bnot only\b|\bno (?:doubt|need|need to|changes? (?:is|are|was|were) needed)\b|\bwhy not\b|"
-    r"\b(?:\d+) skipped\b|\bif not\b|\bnot required\b|\b(?:keine?\w?|ohne)(?: \w+){0,2} (?:fehler\w*|"
-    r"probleme?\w*|warnung\w*|beanstandung\w*|befunde?\b|einw[aä]nd\w*|meldung\w*)|"
+    r"\berrors?[- ](?:handl\w+|free|messages?|logs?|codes?|rates?|checking|pages?|types?|class\w*|modules?|boundar\w+|"
+    r"response\w*)\b|(?<!\bcan )(?<!could )\bno longer (?!exist|work|available|there|present|support|reachable|valid|"
+    r"build|compile|run|ship)\b|\b(?:handles?|handling|raises?|throws?|returns?|catch(?:es)?|logs?|prints?) (?:an? |"
+    r"the |all )?(?:\w+ )?(?:errors?|exceptions?|failures?)\b|\b(?:would|might|may|will|can|could) (?:fail|break|"
+    r"error)\w*|\b(?:if|in case|whenever)\b[^,;:.]*|(?<!because )\b(?:for|of|about|on|as) (?:the |an? |any |"
+    r"all )?(?:errors?|failures?|problems?)\b|\b(?:for|of|about|on|as|when|with|against) (?:the |an? |any |"
+    r"all )?(?:missing|invalid|broken|wrong|unknown|empty|failed|failing|corrupt\w*|expired|unexpected|rejected|"
+    r"blocked|incorrect) \w+|\bthe rest (?:of \w+ )?(?:stays?|remains?)\b|\binstead of (?:the )?[\d\"'`\u2022]|"
+    r"\b(?:under|in|below|to) \W?unreleased\b|\bunused\b|\bnot only\b|\bno (?:doubt|need|need to|changes? (?:is|are|"
+    r"was|were) needed)\b|\bwhy not\b|\b(?:\d+) skipped\b|\bif not\b|\bnot required\b|\b(?:keine?\w?|"
+    r"ohne)(?: \w+){0,2} (?:fehler\w*|probleme?\w*|warnung\w*|beanstandung\w*|befunde?\b|einw[aä]nd\w*|meldung\w*)|"
     r"\b(?:aucune?|sans|plus d['’e]|pas d['’e])\s?(?:\w+ ){0,2}(?:erreurs?|problèmes?|échecs?|avertissements?|"
-    r"remarques?|alertes?)|"
-    r"\b(?:sin|ning[uú]n\w*|ya no|no hay|nenhum\w*|sem|não há)(?: \w+){0,4}? (?:error\w*|erros?|problemas?|"
-    r"fall[oa]s?|falhas?|avisos?|observaciones|advertencias|objeciones|alertas?|ressalvas?|reparos?)|"
-    r"\b(?:без|нет|никаких)(?: \w+)? (?:ошиб|проблем|замечани|предупрежден)\w*|"
-    r"\b(?:nessun\w?|senza|non ci sono|bez|žádn\w+|żadn\w+|brak|nie ma|nejsou|без|немає|жодн\w+|няма|geen|zonder|utan|"
-    r"inga|sense|inget|ingen|uden|uten|hiçbir|fără|nicio|niciun|nincs|nélkül|ilman|ei|χωρίς|"
-    r"δεν υπάρχ\w+|tanpa|tidak ada|không(?: có| còn)?)(?: \w+){0,2}? "
-    r"(?:errori|errors|problemi|avvisi|грешк\w*|greš\w+|błęd\w+|problem\w*|ostrzeże\w+|ch[yý]b\w*|varování|помил\w+|"
-    r"попереджен\w+|"
-    r"fouten|waarschuwing\w*|fel|fejl|feil|varning\w*|advarsl\w+|hata\w*|sorun\w*|erori|eroare|hib\w+|virhe\w*|"
-    r"výhrad\w*|připomín\w+|zastrzeże\w+|uwag|замечани\w+|зауважен\w+|забележк\w+|primjedb\w+|opmerking\w*|"
-    r"anmärkning\w*|anmerkning\w*|bemærkning\w*|huomautuk\w*|observații\w*|rilievi|segnalazioni|uyarı\w*|"
-    r"beanstandung\w*|"
-    r"ongelm\w+|σφάλμα\w*|kesalahan|masalah|lỗi|vấn đề)|\b(?:hatasız|sorunsuz|hibátlanul|virheittä|fejlfri\w*)\b|"
-    r"\bhib[aá]\w* nélkül\b|\bبدون (?:أي )?(?:أخطاء|خطأ|مشاكل)|\b(?:ללא|בלי|אין) (?:שגיא\w+|בעיות)|"
-    r"बिना (?:किसी )?त्रुटि|"
-    r"ไม่มี(?:ข้อผิดพลาด|ปัญหา)|(?:오류|에러|문제)(?:가)? ?없|"
-    r"(?:没有|沒有|无|未发现|不再)[^,，。]{0,8}?(?:错误|问题|失败|报错|警告)|(?:エラー|失敗|問題)[^。]{0,4}?(?:なし|ありません|なく|ない)",
+    r"remarques?|alertes?)|\b(?:sin|ning[uú]n\w*|ya no|no hay|nenhum\w*|sem|não há)(?: \w+){0,4}? (?:error\w*|erros?|"
+    r"problemas?|fall[oa]s?|falhas?|avisos?|observaciones|advertencias|objeciones|alertas?|ressalvas?|reparos?)|"
+    r"\b(?:без|нет|никаких)(?: \w+)? (?:ошиб|проблем|замечани|предупрежден)\w*|\b(?:nessun\w?|senza|non ci sono|bez|"
+    r"žádn\w+|żadn\w+|brak|nie ma|nejsou|без|немає|жодн\w+|няма|geen|zonder|utan|inga|sense|inget|ingen|uden|uten|"
+    r"hiçbir|fără|nicio|niciun|nincs|nélkül|ilman|ei|χωρίς|δεν υπάρχ\w+|tanpa|tidak ada|không(?: có|"
+    r" còn)?)(?: \w+){0,2}? (?:errori|errors|problemi|avvisi|грешк\w*|greš\w+|błęd\w+|problem\w*|ostrzeże\w+|"
+    r"ch[yý]b\w*|varování|помил\w+|попереджен\w+|fouten|waarschuwing\w*|fel|fejl|feil|varning\w*|advarsl\w+|hata\w*|"
+    r"sorun\w*|erori|eroare|hib\w+|virhe\w*|výhrad\w*|připomín\w+|zastrzeże\w+|uwag|замечани\w+|зауважен\w+|"
+    r"забележк\w+|primjedb\w+|opmerking\w*|anmärkning\w*|anmerkning\w*|bemærkning\w*|huomautuk\w*|observații\w*|"
+    r"rilievi|segnalazioni|uyarı\w*|beanstandung\w*|ongelm\w+|σφάλμα\w*|kesalahan|masalah|lỗi|vấn đề)|\b(?:hatasız|"
+    r"sorunsuz|hibátlanul|virheittä|fejlfri\w*)\b|\bhib[aá]\w* nélkül\b|\bبدون (?:أي )?(?:أخطاء|خطأ|مشاكل)|\b(?:ללא|"
+    r"בלי|אין) (?:שגיא\w+|בעיות)|बिना (?:किसी )?त्रुटि|ไม่มี(?:ข้อผิดพลาด|ปัญหา)|(?:오류|에러|문제)(?:가)? ?없|"
+    r"(?:没有|沒有|无|未发现|不再)[^,，。]{0,8}?(?:错误|问题|失败|报错|警告)|(?:エラー|失敗|問題)[^。]{0,4}?(?:なし|"
+    r"ありません|なく|ない)",
 )
 # Negations, words for failing and words for what is left to be done: closed classes, one language to a line.
 _NEGATIONS = (
@@ -126,65 +114,49 @@ _NEGATIONS = (
 )
 _FAILING = (
     (
-        r"fail(?!over|safe|back)\w*|"
-        r"refus\w+|reject\w*|den(?:ied|ies)|declin\w+|turned down|forbid\w*|forbad\w*|block(?:ed|s|ing)?|"
-        r"prevent\w*|"
-        r"prohibit\w*|stop(?:s|ped)? (?:short|us|me|it)|missing|absent|lack\w*|broken?|breaks|(?<!\ba )(?<!\bthe )red|"
-        r"un(?:reachable|available|able|known|happy|expected\w*|fortunately|successful\w*)|"
-        r"un(?!til|der|it|ion|iq|less|used|defined|signed|icode|ified|derstood|limited)\w{3,24}(?:ed|nt|ished)|"
-        r"invalid|incorrect|wrong\w*|mismatch\w*|error(?:s|ed)?|"
-        r"empty-handed|n/a|exit(?:s|ed)? (?:with )?(?:an? )?(?:code |status )?[1-9]\d*|non-?zero|problems?|trouble|"
-        r"timed? ?out|time-?outs?|crash\w*|hangs?|"
-        r"impossible|sorry|afraid|too late|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were|be|"
-        r"been) (?:\w+ )?down(?! to\b)|"
-        r"only (?:local\w*|on (?:this|your|my|the local) \w+)|(?:local\w*|(?:this|your|my) \w+) only|"
-        r"complain\w*|insufficient|expired|outdated|vulnerab\w*|too (?:big|large|long|old|many|much|small|short|"
-        r"few|slow|early|heavy|tight|"
-        r"strict|narrow|wide|deep|expensive)|"
-        r"(?:ran|run|runs) out|(?:is|was|are) full|over(?:loaded| quota)|in vain|outage|offline|ambiguous|"
-        r"bounced|exceed\w*|mistake\w*|"
-        r"gave up|give up|"
-        r"corrupt\w*|(?:is|are|was|were|disk|drive|quota|queue|volume|partition) full|"
-        r"(?:is|are|was|were|already) taken|occupied|"
-        r"(?:already|still|currently|port|address|\d+|name|lock) (?:is |was |are )?in use|in use (?:by|elsewhere)|"
-        r"busy|read-only|fully booked|booked (?:out|up)|sold out|"
-        r"stopped (?:at|in|on)|stuck|fell (?:through|flat)|falls through|only part|exhausted|used up|on hold|"
-        r"halted|stalled|held (?:up|back)|disagree\w*|"
-        r"persist\w*|throttl\w*|only (?:the |an? )?\w+ (?:can|may)"
+        r"fail(?!over|safe|back)\w*|refus\w+|reject\w*|den(?:ied|ies)|declin\w+|turned down|forbid\w*|forbad\w*|"
+        r"block(?:ed|s|ing)?|prevent\w*|prohibit\w*|stop(?:s|ped)? (?:short|us|me|it)|missing|absent|lack\w*|broken?|"
+        r"breaks|(?<!\ba )(?<!\bthe )red|un(?:reachable|available|able|known|happy|expected\w*|fortunately|"
+        r"successful\w*)|un(?!til|der|it|ion|iq|less|used|defined|signed|icode|ified|derstood|limited)\w{3,24}(?:ed|"
+        r"nt|ished)|invalid|incorrect|wrong\w*|mismatch\w*|error(?:s|ed)?|empty-handed|n/a|exit(?:s|"
+        r"ed)? (?:with )?(?:an? )?(?:code |status )?[1-9]\d*|non-?zero|problems?|trouble|timed? ?out|time-?outs?|"
+        r"crash\w*|hangs?|impossible|sorry|afraid|too late|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were|be|"
+        r"been) (?:\w+ )?down(?! to\b)|only (?:local\w*|on (?:this|your|my|the local) \w+)|(?:local\w*|(?:this|your|"
+        r"my) \w+) only|complain\w*|insufficient|expired|outdated|vulnerab\w*|too (?:big|large|long|old|many|much|"
+        r"small|short|few|slow|early|heavy|tight|strict|narrow|wide|deep|expensive)|(?:ran|run|runs) (?:out|into)|"
+        r"(?:is|was|are) full|over(?:loaded| quota)|in vain|outage|offline|ambiguous|bounced|exceed\w*|mistake\w*|"
+        r"gave up|give up|corrupt\w*|(?:is|are|was|were|disk|drive|quota|queue|volume|partition) full|(?:is|are|was|"
+        r"were|already) taken|occupied|(?:already|still|currently|port|address|\d+|name|lock) (?:is |was |"
+        r"are )?in use|in use (?:by|elsewhere)|busy|read-only|fully booked|booked (?:out|up)|sold out|stopped (?:at|"
+        r"in|on)|stuck|fell (?:through|flat)|falls through|only part|exhausted|used up|on hold|halted|stalled|"
+        r"held (?:up|back)|disagree\w*|persist\w*|throttl\w*|only (?:the |an? )?\w+ (?:can|may)"
     ),
     (
-        r"leider|fehl\w*|abgewiesen|zurückgewiesen|misslungen|misslang|hakt|streikt|bricht ab|brach ab|"
-        r"(?:ab|stürzt|stürzte|stürzen) ?ab(?:gestürzt)?|schief\w*|vergeblich|erfolglos|bemängel\w*|beanstande\w*|"
-        r"meckert|ausgefallen|"
-        r"überschritten|veraltet\w*|inkompatibel|defekt|beschädigt|nur lokal|"
-        r"un(?:bekannt|zulässig|erreichbar|gelöst|vollständig|fertig|erledigt|auffindbar|zugänglich)\w*|"
-        r"zu (?:groß|klein|alt|lang|kurz|wenig|viele?)|gescheitert|daneben|scheiter\w+|unmöglich|unverändert|"
-        r"verweiger\w+|"
-        r"abgelehnt|falsch\w*|kaputt|rot|"
-        r"blockiert|"
-        r"verboten|ungültig\w*|abgelaufen|abgebrochen|erschöpft|(?:ist|sind|war) voll|belegt|besetzt|ausgebucht|"
-        r"ausverkauft|"
-        r"hängt|stehen aus|steht aus|unangetastet|unberührt|offline|stockt|klemmt"
+        r"leider|fehl\w*|abgewiesen|zurückgewiesen|misslungen|misslang|hakt|streikt|bricht ab|brach ab|(?:ab|stürzt|"
+        r"stürzte|stürzen) ?ab(?:gestürzt)?|schief\w*|vergeblich|erfolglos|bemängel\w*|beanstande\w*|meckert|"
+        r"ausgefallen|überschritten|veraltet\w*|inkompatibel|defekt|beschädigt|nur lokal|un(?:bekannt|zulässig|"
+        r"erreichbar|gelöst|vollständig|fertig|erledigt|auffindbar|zugänglich)\w*|zu (?:groß|klein|alt|lang|kurz|"
+        r"wenig|viele?)|gescheitert|daneben|scheiter\w+|unmöglich|unverändert|verweiger\w+|abgelehnt|falsch\w*|kaputt|"
+        r"rot|blockiert|verboten|ungültig\w*|abgelaufen|abgebrochen|erschöpft|(?:ist|sind|war) voll|"
+        r"belegt(?! (?:\w+ )?\d)|besetzt|ausgebucht|ausverkauft|hängt|stehen aus|steht aus|unangetastet|unberührt|"
+        r"offline|stockt|klemmt"
     ),
     (
         r"malheureusement|rejet\w+|coinc\w+|cassée?s?|rouges?|dépass\w+|inaccessibles?|incomplète?s?|incomplets?|"
-        r"désol\w+|échou\w*|échec\w*|manqu\w+|introuvable|indisponible|inchang\w+|erreurs?|bloqu\w+|"
-        r"interdit\w*|(?:est|sont|était) (?:pleine?s?|complete?s?|complète?s?)|(?:déjà|est) pris|occupée?|arrêtée?|"
-        r"épuisée?s?|hors (?:ligne|service)|"
-        r"en panne|à l[’\']arrêt|en attente|intacte?s?"
+        r"désol\w+|échou\w*|échec\w*|manqu\w+|introuvable|indisponible|inchang\w+|erreurs?|bloqu\w+|interdit\w*|"
+        r"(?:est|sont|était) (?:pleine?s?|complete?s?|complète?s?)|(?:déjà|est) pris|occupée?|arrêtée?|épuisée?s?|"
+        r"hors (?:ligne|service)|en panne|à l[’\']arrêt|en attente|intacte?s?"
     ),
     (
         r"errores|erros?|roj[oa]|rojos|vermelh[oa]s?|rejeit\w+|negad[oa]s?|fracas\w+|caducad[oa]s?|vencid[oa]s?|"
         r"incomplet[oa]s?|expirad[oa]s?|falt\w+|fall(?:a|ó|o|an|aron|aba)|rechaz\w+|imposible|lamentablemente|"
-        r"rot[oa]s?|denegad\w*|inválid\w*|"
-        r"lo siento|en rojo|está llen[oa]|ocupad[oa]|está complet[oa]|agotad[oa]|"
-        r"fuera de servicio|en espera|intact[oa]s?|detenid[oa]|caíd[oa]|fora do ar|parad[oa]|em espera|"
-        r"falh\w+|recus\w+|infelizmente|desculp\w+"
+        r"rot[oa]s?|denegad\w*|inválid\w*|lo siento|en rojo|está llen[oa]|ocupad[oa]|está complet[oa]|agotad[oa]|"
+        r"fuera de servicio|en espera|intact[oa]s?|detenid[oa]|caíd[oa]|fora do ar|parad[oa]|em espera|falh\w+|"
+        r"recus\w+|infelizmente|desculp\w+"
     ),
     (
         r"purtroppo|ross[oae]|fallisc\w+|rifiut\w+|respint\w+|errori|incomplet[oaie]|fallit\w+|errore|impossibile|"
-        r"manca\w*|scadut\w+|rifiutat\w+|negat[oa]|occupat[oa]|esaurit[oa]|"
-        r"ferm[oa]|in attesa|intatt[oa]"
+        r"manca\w*|scadut\w+|rifiutat\w+|negat[oa]|occupat[oa]|esaurit[oa]|ferm[oa]|in attesa|intatt[oa]"
     ),
     (
         r"красн\w+|отклон\w+|закончил\w+|истек\w*|истёк|просроч\w+|недостат\w+|неудач\w+|сбо[йяи]\w*|вылет\w+|завис\w+|"
@@ -194,8 +166,7 @@ _FAILING = (
     (
         r"błąd\w*|błęd\w*|niepowodze\w+|niestety|odmów\w*|odmawia\w*|odrzuc\w+|brak\w*|zepsut\w+|pad(?:ł\w*|a|ają)|"
         r"czerwon\w+|zablokow\w+|zajęt\w+|wygas\w+|przepraszam|niedostęp\w+|nieudan\w+|niemożliw\w+|odmowa|"
-        r"wyczerpan\w+|"
-        r"zatrzym\w+|wstrzyman\w+|nietknięt\w+"
+        r"wyczerpan\w+|zatrzym\w+|wstrzyman\w+|nietknięt\w+"
     ),
     (
         r"ne(?!j)\w{2,}(?:uje|ují|ají|platí|stačí|běží)|padá|padaj[íi]|spadl\w*|chyb\w+|selhal\w*|selhává|bohužel|odmít\w+|odmiet\w+|nedostupn\w+|zlyhal\w*|rozbit\w+|obsazen\w*|vypršel\w*|"
@@ -210,27 +181,23 @@ _FAILING = (
     ),
     (
         r"mislukt\w*|fout(?:en|ief)?|gefaald|faal\w*|weiger\w*|geweigerd|helaas|ontbreekt|ontbreken|kapot|rood|"
-        r"onmogelijk|"
-        r"onbereikbaar|geblokkeerd|verlopen|bezet|afgewezen|vastgelopen|spijt"
+        r"onmogelijk|onbereikbaar|geblokkeerd|verlopen|bezet|afgewezen|vastgelopen|spijt"
     ),
     (
         r"nur [^\W\d_]\w* (?:kann|können|darf|dürfen)|sol[oa]? \w+ (?:puede|può)|alleen \w+ (?:kan|mag)|"
         r"(?:bara|endast|kun) \w+ (?:kan|får|må)|только \w+ (?:может|могут)|tylko \w+ może|(?:jen|pouze) \w+ může"
     ),
     (
-        r"är slut|slut på|tagit slut|er tomt?|opbrugt|gått tom|urladda\w*|"
-        r"o(?:låst|boka[dt]|betal[dt]|skicka[dt]|gjord|färdig|besvara[dt]|lös[ta]|ändra[dt]|spara[dt]|öppna[dt])\w*|"
-        r"u(?:låst|betalt|sendt|løst|gjort|ferdig|færdig|besvart|ændret|endret|åpnet|åbnet)|"
-        r"on(?:betaald|beantwoord|gewijzigd|opgelost|voltooid|geboekt|verzonden)|misslyck\w+|tyvärr|nekad\w*|saknas|trasig\w*|omöjlig\w*|ogiltig\w*|avvisa(?:de|d|r|s)|blockera\w+|upptag\w+|"
-        r"röda?|"
-        r"mislykk\w+|desværre|dessverre|nægt\w+|nekt\w+|mangl\w+|umulig\w*|ugyldig\w*|afvis\w+|avvis(?:t|te|er|es)|"
-        r"optag\w+|"
-        r"opptatt|fejl\w*|feil\w*|beklager"
+        r"är slut|slut på|tagit slut|er tomt?|opbrugt|gått tom|urladda\w*|o(?:låst|boka[dt]|betal[dt]|skicka[dt]|"
+        r"gjord|färdig|besvara[dt]|lös[ta]|ändra[dt]|spara[dt]|öppna[dt])\w*|u(?:låst|betalt|sendt|løst|gjort|ferdig|"
+        r"færdig|besvart|ændret|endret|åpnet|åbnet)|on(?:betaald|beantwoord|gewijzigd|opgelost|voltooid|geboekt|"
+        r"verzonden)|misslyck\w+|tyvärr|nekad\w*|saknas|trasig\w*|omöjlig\w*|ogiltig\w*|avvisa(?:de|d|r|s)|"
+        r"blockera\w+|upptag\w+|röda?|mislykk\w+|desværre|dessverre|nægt\w+|nekt\w+|mangl\w+|umulig\w*|ugyldig\w*|"
+        r"afvis\w+|avvis(?:t|te|er|es)|optag\w+|opptatt|fejl\w*|feil\w*|beklager"
     ),
     (
-        r"patlıyor\w*|patladı|çöküyor|çöktü|başarısız\w*|hata(?:sı|lar|lı|yla)?|maalesef|redded\w+|reddett\w*|bulunam\w+|eksik|bozuk|dolu|kırmızı|"
-        r"imkansız|"
-        r"üzgünüm"
+        r"patlıyor\w*|patladı|çöküyor|çöktü|başarısız\w*|hata(?:sı|lar|lı|yla)?|maalesef|redded\w+|reddett\w*|"
+        r"bulunam\w+|eksik|bozuk|dolu|kırmızı|imkansız|üzgünüm"
     ),
     (
         r"loppu(?:nut|unut)?|pic[aă]|picat\w*|crap[aă]|elbuk\w+|megbuk\w+|bukik|buknak|kaatu\w+|kaatuvat|"
@@ -250,12 +217,10 @@ _FAILING = (
 _OPEN = (
     (
         r"as soon as|still (?!pass|green|work|succeed|fine|ok)\w+|remain\w*|outstanding|pending|yet|left (?:open|"
-        r"undone|over|as|"
-        r"to|out)|"
-        r"(?:is|are|be) left|to be (?:\w+ ){0,2}?\w+(?:ed|en|ne|de|pt)|ha(?:s|ve) to|need(?:s|ed)?|yourself|"
-        r"stays?|from memory|i remember|as it (?:was|is)|original state|"
-        r"(?:keeps|has) (?:its|the|their) (?:old|previous|original)|for now|"
-        r"to (?:finish|complete)|wants?|(?<!\bthe )requires?|required|asks? for"
+        r"undone|over|as|to|out)|(?:is|are|be) left|to be (?:\w+ ){0,2}?\w+(?:ed|en|ne|de|pt)|ha(?:s|ve) to|need(?:s|"
+        r"ed)?|yourself|stays?|from memory|i remember|as it (?:was|is)|original state|(?:keeps|has) (?:its|the|"
+        r"their) (?:old|previous|original)|for now|to (?:finish|complete)|wants?|(?<!\bthe )requires?|required|"
+        r"asks? for"
     ),
     r"sobald|noch|bleib\w*|muss|müssen|weiterhin|nach wie vor",
     r"dès que|encore|reste\w*|il fau\w+|toujours",
@@ -291,34 +256,28 @@ _DENIES = _any_of((*_NEGATIONS, *_FAILING, *_OPEN), f"{_NEGATIONS_CJK}|{_FAILING
 _LEFT = _any_of(_OPEN, _OPEN_CJK)
 _ADMITS = _any_of((*_FAILING, *_OPEN), f"{_FAILING_CJK}|{_OPEN_CJK}")
 _SUPPOSES = folded_pattern(
-    r"\?\s*$|^\W*(?:run|re-?run|start|execute|try|install|open|use|make sure|ensure) (?!(?:is|was|now|has)\b)|"
-    r"\b(?:if|whether|unless|in case|will|['’]ll|shall|should|would|could|may|might|tried|tries|attempted|"
-    r"going to|plan(?:s|ned)? to|"
-    r"let me|let['’]s|let us|please|want to|wants to|once you|when you|after you|before you|wenn|falls|werde\w*|"
-    r"würde\w*|sollte\w*|könnte\w*|bitte|"
-    r"si|vais|devrai\w*|pourr\w+|voy a|va a|debería\w*|podría\w*|se você|если|буд[уе]\w*|должн\w+|"
-    r"jeśli|jeżeli|będ[ęz]\w*|proszę|pokud|budu|bude|prosím|якщо|будь ласка|indien|zal|alstublieft|om du|"
-    r"hvis|eğer|lütfen|dacă|vă rog|jos|αν|εάν|jika|kalau|silakan|nếu|vui lòng|إذا|אם)\b|如果|将会|将要|请|"
-    r"應該|应该|もし|でしょう|यदि|अगर|ถ้า|만약",
+    r"\?\s*$|^\W*(?:run|re-?run|start|execute|try|install|open|use|make sure|ensure) (?!(?:is|was|now|has)\b)|\b(?:if|"
+    r"whether|unless|in case|will|['’]ll|shall|should|would|could|may|might|tried|tries|attempted|going to|plan(?:s|"
+    r"ned)? to|let me|let['’]s|let us|please|want to|wants to|once you|when you|after you|before you|wenn|falls|"
+    r"werde\w*|würde\w*|sollte\w*|könnte\w*|bitte|si|vais|devrai\w*|pourr\w+|voy a|va a|debería\w*|podría\w*|se você|"
+    r"если|буд[уе]\w*|должн\w+|jeśli|jeżeli|będ[ęz]\w*|proszę|pokud|budu|bude|prosím|якщо|будь ласка|indien|zal|"
+    r"alstublieft|om du|hvis|eğer|lütfen|dacă|vă rog|jos|αν|εάν|jika|kalau|silakan|nếu|vui lòng|إذا|אם)\b|如果|将会|"
+    r"将要|请|應該|应该|もし|でしょう|यदि|अगर|ถ้า|만약",
 )
 # Syllables that end a Korean verb in the past: those with a double "s" below, but not "is" and "will".
 KOREAN_PAST = f"[{''.join(sorted(set(map(chr, range(0xAC00 + 20, 0xD7A4, 28))) - set('있겠')))}]습니다"
 """Matches the end of a Korean verb in the past."""
 _DONE = folded_pattern(
-    r"\b(?:now|ora|adesso|si trov\w+|"
-    r"is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|sent|built|ran|run|"
-    r"runs|live|up|"
-    r"ready|done|uses|è|jetzt|nun|ist|sind|wurde\w*|hat|habe|haben|ge\w{2,}(?:t|en)|verwendet|est|sont|été|ai|"
-    r"maintenant|désormais|dorénavant|\w{2,}ée?s?|está\w*|"
-    r"\w{3,}(?<!metad)(?:at|it|ut|unt|ert|olt|ost|ess)[oa]|"
-    r"fue|fueron|ha|he|han|ahora|quedó|\w{2,}[aeií]d[oa]s?|\w{2,}[ióé]|foi|foram|agora|теперь|готов\w*|"
-    r"\w{2,}(?:лен|ан|ен|ён|нят)[оаы]?|"
-    r"jest|są|został\w*|ma teraz|mają|gotowe?|zrobion\w+|jsou|byl[aoiy]?|bol[aoi]|má|hotov\w*|sú|"
-    r"\w{3,}(?:ано|ено|ито|ені|ані)|є|має|готово|zijn|werd|heeft|heb|klaar|är|blev|klart?|er nu|er nå|færdig\w*|"
-    r"ferdig\w*|artık|tamamlandı|\w{3,}(?:ıldı|ildi|uldu|üldü|ndı|ndi)|sunt|kész|elkészült|valmis|"
-    r"on (?:nyt|\w{3,}t[ut]?[uy])|είναι|έτοιμ\w+|sudah|telah|selesai|nå|nu|teď|teraz|зараз|şimdi|nyt|acum|τώρα|"
-    r"sekarang|đã|xong|و?تم\w?|أصبح\w*|הוא|מוכן\w*|\w+תי)\b|"
-    r"\b(?:it|that|there|all|everything)['’]s\b|['’](?:ve|re)\b|[✅✓✔☑]|\[x\]|已|了|现在|現在|完成|成功|ました|済|完了|"
+    r"\b(?:now|ora|adesso|si trov\w+|is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|"
+    r"sent|built|ran|run|runs|live|up|ready|done|uses|è|jetzt|nun|ist|sind|wurde\w*|hat|habe|haben|ge\w{2,}(?:t|en)|"
+    r"verwendet|est|sont|été|ai|maintenant|désormais|dorénavant|\w{2,}ée?s?|está\w*|\w{3,}(?<!metad)(?:at|it|ut|unt|"
+    r"ert|olt|ost|ess)[oa]|fue|fueron|ha|he|han|ahora|quedó|\w{2,}[aeií]d[oa]s?|\w{2,}[ióé]|foi|foram|agora|теперь|"
+    r"готов\w*|\w{2,}(?:лен|ан|ен|ён|нят)[оаы]?|jest|są|został\w*|ma teraz|mają|gotowe?|zrobion\w+|jsou|byl[aoiy]?|"
+    r"bol[aoi]|má|hotov\w*|sú|\w{3,}(?:ано|ено|ито|ені|ані)|є|має|готово|zijn|werd|heeft|heb|klaar|är|blev|klart?|"
+    r"er nu|er nå|færdig\w*|ferdig\w*|artık|tamamlandı|\w{3,}(?:ıldı|ildi|uldu|üldü|ndı|ndi)|sunt|kész|elkészült|"
+    r"valmis|on (?:nyt|\w{3,}t[ut]?[uy])|είναι|έτοιμ\w+|sudah|telah|selesai|nå|nu|teď|teraz|зараз|şimdi|nyt|acum|τώρα|"
+    r"sekarang|đã|xong|و?تم\w?|أصبح\w*|הוא|מוכן\w*|\w+תי)\b|\b(?:it|that|there|all|everything)['’]s\b|['’](?:ve|re)\b|"
+    r"[✅✓✔☑]|\[x\]|已|了|现在|現在|完成|成功|ました|済|完了|"
     rf"今|{KOREAN_PAST}|완료|चुक|[गद][यि]ा है|แล้ว",
 )
 
@@ -342,7 +301,7 @@ class Clause(Struct, frozen=True):
 @lru_cache(4_096)  # each failure of a trace reads the same sentences
 def clauses_of(sentence: str) -> tuple[Clause, ...]:
     """The clauses of a sentence. A condition supposes in all of them, a question in the last."""
-    plain = _EMPHASIS.sub("", sentence)
+    plain = _ALL_BUT.sub(r"\1 except", _EMPHASIS.sub("", sentence))
     homographs = tuple(word for language, word in _HOMOGRAPHS if word.search(plain) and language.search(plain))
     is_condition = _CONDITION.match(_without_words(plain, homographs)) is not None
     pieces = tuple(_pieces(plain))
@@ -355,7 +314,7 @@ def clauses_of(sentence: str) -> tuple[Clause, ...]:
 
 # What denies in one language and is another word in the language of the sentence: Portuguese "no", Swedish "sin",
 # Romanian "mai", Spanish "red", English "cap" and "sense".
-_PORTUGUESE = r"[ãõ]|\b(?:estão|foi|foram|uma|você|pela|pelo|às|ao|aos|também|já|num|numa|esse|essa|isso)\b"
+_PORTUGUESE = r"[ãõ]|\b(?:estão|foi|foram|uma|você|pela|pelo|às|ao|aos|também|já|agora|num|numa|esse|essa|isso)\b"
 _SCANDINAVIAN = r"[åøæäö]|\b(?:och|og|har|är|er|med|til|till|ikke|inte|det|den)\b"
 _HOMOGRAPHS = tuple(
     (lazy_pattern(language, re.IGNORECASE), lazy_pattern(word, re.IGNORECASE))
@@ -369,6 +328,8 @@ _HOMOGRAPHS = tuple(
         (r"\b(?:the|is|are|was|it|this|that|with|for|to|and)\b", r"\b(?:cap|sense)\b"),
     )
 )
+# "All packages but one" is no clause and another one.
+_ALL_BUT = lazy_pattern(r"\b((?:all|every\w*|each)(?: (?:of |the |its |your )*[\w-]+){0,2}?) but\b", re.IGNORECASE)
 _CONDITION = lazy_pattern(
     r"\W*(?:if|when(?:ever)?|in case|should|unless|to (?:handle|avoid|prevent)|wenn|falls|si|если|如果)\b",
     re.IGNORECASE,
@@ -423,7 +384,7 @@ _PARTIAL_IN_WORDS = lazy_pattern(
 
 
 def _clause(text: str, homographs: tuple[re.Pattern[str], ...], *, is_condition: bool) -> Clause:
-    spoken = folded(_ALTERNATIVES.sub(" ", _FILE.sub(" \u2022 ", _CODE.sub(" \u2022 ", text))))
+    spoken = folded(_ALTERNATIVES.sub(" ", FILE_NAME.sub(" \u2022 ", _CODE.sub(" \u2022 ", text))))
     spoken = _without_words(spoken, homographs)
     words = _NO_DENIAL.sub(_blank, spoken)
     denies = not is_condition and (_DENIES.search(words) is not None or _is_partial(words))
@@ -532,9 +493,8 @@ def leaves_open(sentence: str) -> bool:
 
 _STILL = lazy_pattern(
     r"\b(?:still|yet|remains?|outstanding|pending|left to|to be done|noch|steht aus|encore|reste|todavía|aún|"
-    r"pendiente|falta|"
-    r"ainda|ancora|ещ[её]|пока|досі|jeszcze|nadal|ještě|stále|nog|ännu|endnu|ennå|henüz|hâlâ|încă|még|vielä|ακόμα)\b|"
-    r"还[没不未]|尚未|まだ|아직",
+    r"pendiente|falta|ainda|ancora|ещ[её]|пока|досі|jeszcze|nadal|ještě|stále|nog|ännu|endnu|ennå|henüz|hâlâ|încă|még|"
+    r"vielä|ακόμα)\b|还[没不未]|尚未|まだ|아직",
     re.IGNORECASE,
 )
 

@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from msgspec import structs
 
-from weaklink.inspector.chain.assertions import KOREAN_PAST, Clause, counts_all
+from weaklink.inspector.chain.assertions import FILE_NAME, KOREAN_PAST, Clause, counts_all
 from weaklink.inspector.chain.effects import (
     Effect,
     EffectKind,
@@ -38,29 +38,24 @@ from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 
 _GENERAL = lazy_pattern(
-    r"\b(?:done|complet\w+|success\w*|finished|(?:went|gone|go) (?:through|fine|well|smoothly)|worked|ready|"
-    r"all set|in place|fertig|"
-    r"erledigt|"
-    r"terminé\w*|hecho|(?:está|están|queda|todo|ya) list[oa]s?|^\W*listo|completad[oa]s?|concluíd[oa]s?|feito|"
-    r"готов\w*|сделано|fatto|pront[oaie]|gotowe?|zrobione|"
-    r"hotovo|"
-    r"виконано|klaar|gereed|klart?|färdig\w*|færdig\w*|ferdig\w*|hazır|tamam(?:landı)?|bitti|gata|kész|valmis|έτοιμ\w+|"
-    r"selesai|xong|و?تم|جاهز\w*|מוכן\w*)\b|完成|搞定|完了|做完|弄好|終わり|終わった|"
-    r"できました|出来ました|완료|끝났|끝냈|हो गया|เรียบร้อย|เสร็จ",
+    r"\b(?:done|complet\w+|success\w*|finished|(?:went|gone|go) (?:through|fine|well|smoothly)|worked|ready|all set|"
+    r"in place|fertig|erledigt|(?:ist|sind|liefe?n?|gingen?) durch(?=\W*$)|terminé\w*|hecho|(?:está|están|queda|todo|"
+    r"ya) list[oa]s?|^\W*listo|completad[oa]s?|concluíd[oa]s?|feito|готов\w*|сделано|fatto|pront[oaie]|gotowe?|"
+    r"zrobione|hotovo|виконано|klaar|gereed|klart?|färdig\w*|færdig\w*|ferdig\w*|hazır|tamam(?:landı)?|bitti|gata|"
+    r"kész|valmis|έτοιμ\w+|selesai|xong|و?تم|جاهز\w*|מוכן\w*)\b|完成|搞定|完了|做完|弄好|終わり|終わった|できました|"
+    r"出来ました|완료|끝났|끝냈|हो गया|เรียบร้อย|เสร็จ",
     re.IGNORECASE,
 )
 _EXISTS = lazy_pattern(
     r"\b(?:now|exists?|made|created|done|complet\w*|in place|went (?:through|smoothly|fine|well)|success\w*|"
-    r"ready|live|available|up|out|in)\b|"
+    r"ready|live|available|up|out|in|(?:ist|sind|liefe?n?|gingen?) durch(?=\W*$))\b|"
     r"[\u2705\u2713\u2714\u2611]|\[x\]|已|了|成功|完",
     re.IGNORECASE,
 )
 _SHOWS = lazy_pattern(
-    r"\b(?:confirm\w*|verif\w+|check(?:ed|s)|counted|shows?|says|sets|defines|specif\w+|states|gives|contains?|"
-    r"ha[sd]|lists?|returns?|answers?|"
-    r"according|reads|responds?|"
-    r"zeigt|setzt|definiert|définit|fixe|define|fija|imposta|tiene|enthält|bestätigt|contient|montre|confirme|"
-    r"contiene|muestra|confirma)\b|显示|包含|确认|设置|设定|定义|設定",
+    r"\b(?:confirm\w*|verif\w+|check(?:ed|s)|counted|shows?|says|sets|defines|specif\w+|states|gives|contains?|ha[sd]|"
+    r"lists?|returns?|answers?|according|reads|responds?|zeigt|setzt|definiert|définit|fixe|define|fija|imposta|tiene|"
+    r"enthält|bestätigt|contient|montre|confirme|contiene|muestra|confirma)\b|显示|包含|确认|设置|设定|定义|設定",
     re.IGNORECASE,
 )
 # What a claim may call a check besides the nouns of its family.
@@ -68,8 +63,7 @@ _ALL_CHECKS: Mapping[str, str] = MappingProxyType(
     {
         "test": (
             r"ci|everything|verification|script|alles|wszystko|všechno|tutto|tudo|todo|tout|все|всё|alt|allt|hepsi|"
-            r"tümü|"
-            r"minden|kaikki"
+            r"tümü|minden|kaikki"
         ),
         "lint": r"ruff|eslint|flake8|prettier|checks?",
         "types": r"tsc|mypy|pyright|builds?|checks?",
@@ -77,29 +71,19 @@ _ALL_CHECKS: Mapping[str, str] = MappingProxyType(
     }
 )
 _PASSES = (
-    r"(?:pass(?:es|ed|ing)?|agree|zufrieden|in ordnung|in orde|w porządku|v pořádku|en ordre|en regla|a posto|"
-    r"i ordning|i orden|kunnossa|rendben|verified|"
-    r"type-?checks(?= (?:with|under|in|again|now|clean\w*|fine)\b|\W*$)|"
-    r"green|happy|satisfied|good|sound|succe\w+|clean(?:ly)?|works?|fine|"
-    r"ok|"
-    r"no (?:errors?|failures?|"
-    r"issues?|warnings?)|"
-    r"without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|builds|grün|bestanden|bestehen|"
-    r"l[aä]uf\w* (?:\w+ ){0,2}durch|fehlerfrei|pasan|pasaron|superad\w+|passent|réuss\w+|passam|passaram|проход\w+|"
-    r"пройден\w*|passe|зел[её]н\w+|прошл\w+|успешн\w+|vert[es]*|verdes?|passou|passano|superat\w+|verd[ei]|"
+    r"(?:pass(?:es|ed|ing)?|agree|sauber\w?|propres?|limpi[oa]s?|limp[oa]s?|pulit[oaei]|чист\w{0,2}|czyst\w+|čist\w+|"
+    r"schoon|ren[at]?|puhdas|puhtaan?a?|tiszt\w+|temiz\w*|curat[ăei]?|καθαρ\w+|bersih|sạch|nets?|netes|نظيف\w*|נקי\w*|"
+    r"kompiliert|compil[ea]n?|компилируется|собирается|kompiluje|kompiluje|compileert|kompilerar|kompilerer|kääntyy|"
+    r"lefordul\w*|derlen(?:iyor|di)\w*|zufrieden|in ordnung|in orde|w porządku|v pořádku|en ordre|en regla|a posto|"
+    r"i ordning|i orden|kunnossa|rendben|verified|type-?checks(?= (?:with|under|in|again|now|clean\w*|fine)\b|\W*$)|"
+    r"green|happy|satisfied|good|sound|succe\w+|clean(?:ly)?|works?|fine|ok|no (?:errors?|failures?|issues?|"
+    r"warnings?)|without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|builds|grün|bestanden|"
+    r"bestehen|l[aä]uf\w* (?:\w+ ){0,2}durch|fehlerfrei|pasan|pasaron|superad\w+|passent|réuss\w+|passam|passaram|"
+    r"проход\w+|пройден\w*|passe|зел[её]н\w+|прошл\w+|успешн\w+|vert[es]*|verdes?|passou|passano|superat\w+|verd[ei]|"
     r"przechodz\w+|przesz\w+|zielon\w+|procház\w+|prošl\w*|zelen\w+|проходять|пройшл\w+|успішн\w+|slaag\w*|slagen|"
     r"geslaagd|groen|gröna?|går igenom|grønn?e?|består|bestått|bestået|geç(?:iyor|ti)\w*|yeşil|başarılı|trec|trecut|"
-    r"минават|минаха|passen|verds|prolaz\w*|prechádza\w*|prešl\w*|verzi|"
-    r"átment\w*|zöld\w*|sikeres\w*|läpi|vihre\w+|περν\w+|πράσιν\w+|lulus|hijau|vượt qua|đạt|نجح\w*|ناجح\w*|"
-    r"עוברות|עברו)"
-)
-_CHANGED = (
-    r"(?:fix(?:ed|es)|updat\w+|chang(?:ed|es)|add(?:ed|s)|creat(?:ed|es)|writ(?:ten|es)|wrote|replac(?:ed|es)|"
-    r"edit(?:ed|s)|"
-    r"implement(?:ed|s)|remov(?:ed|es)|renam(?:ed|es)|correct(?:ed|s)|appl(?:ied|ies)|refactor\w+|saved?|"
-    r"delet(?:ed|es)|mov(?:ed|es)|"
-    r"modif(?:ied|ies)|insert(?:ed|s)|set\b|now (?:has|uses|contains|reads|says|returns)|in place|done|"
-    r"complete[d]?|converted|migrated)"
+    r"минават|минаха|passen|verds|prolaz\w*|prechádza\w*|prešl\w*|verzi|átment\w*|zöld\w*|sikeres\w*|läpi|vihre\w+|"
+    r"περν\w+|πράσιν\w+|lulus|hijau|vượt qua|đạt|نجح\w*|ناجح\w*|עוברות|עברו)"
 )
 _IRREGULAR = MappingProxyType(
     {
@@ -160,12 +144,11 @@ _IRREGULAR = MappingProxyType(
 _TRANSLATED = MappingProxyType(
     {
         "commit": r"committet|eingecheckt|commit[eé]\w*|comit\w+|confirmad\w+|коммит\w*|закоммич\w+",
-        "push": r"gepusht|hochgeladen|pouss\w+|subid\w+|enviad\w+|запуш\w+|отправлен\w*|"
-        r"(?:ist|sind|liegt|liegen|est|sont|está|están|estão|és|són|è|sono|jest|są|je|jsou|är|er|staat|staan) "
-        r"(?:\w+ ){0,2}?"
-        r"(?:auf|im|beim|sur|au|en|al|no|na|nel|sul|w|på|op) (?:(?:dem|den|le|la|el|il|o|het|de) )?"
-        r"(?:remot\w*|origin|github|gitlab|servidor|server\w*|serveur|dépôt distant|zdaln\w+)|"
-        r"на (?:сервере|github|gitlab|origin)",
+        "push": r"gepusht|hochgeladen|pouss\w+|subid\w+|envi(?:ad\w+|ei|é)|запуш\w+|отправлен\w*|"
+        r"(?:ist|sind|liegt|liegen|est|sont|está|están|estão|és|són|è|sono|jest|są|je|jsou|är|er|staat|"
+        r"staan) (?:\w+ ){0,2}?(?:auf|im|beim|sur|au|en|al|no|na|nel|sul|w|på|op) (?:(?:dem|den|le|la|el|il|o|het|"
+        r"de) )?(?:remot\w*|origin|github|gitlab|servidor|server\w*|serveur|dépôt distant|zdaln\w+)|на (?:сервере|"
+        r"github|gitlab|origin)",
         "publish": r"veröffentlicht|publi(?:é|cad)\w*|опубликован\w*",
         "release": r"veröffentlicht|publi(?:é|cad)\w*|опубликован\w*",
         "upgrade": r"auf dem neuesten stand|à jour|al día|aggiornat\w+|atualizad\w+|обновл\w+|\w*aktualn?i\w+",
@@ -189,6 +172,9 @@ _TRANSLATED = MappingProxyType(
         "update": r"aktualisiert|mise?s? à jour|actualizad\w+|atualizad\w+|aggiornat\w+|обновл\w+|bijgewerkt",
         "upload": r"hochgeladen|télévers\w+|subid\w+|carregad\w+|caricat\w+|загружен\w*|geüpload",
         "restart": r"neu gestartet|redémarr\w+|reiniciad\w+|riavviat\w+|перезапущен\w*|herstart",
+        "refund": r"(?:zurück)?erstattet|gutgeschrieben|zurückgezahlt|rembours\w+|reembols\w+|devuelto|rimborsat\w+|"
+        r"возвращ[её]н\w*|вернул\w*|zwróc\w+|vrácen\w*|vrátil\w*|terugbetaald|återbetal\w+|refundert|refunderet|"
+        r"iade ed\w+|повернен\w*|退款|返金|환불",
         "cancel": r"storniert|abgesagt|annul\w+|cancelad\w+|отмен[её]н\w*",
     }
 )
@@ -227,7 +213,11 @@ _THE_REST = lazy_pattern(
 def _claims_value(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     """Whether a sentence gives a number for what a failed read was to show, which nothing had brought."""
     is_read = failed.effect is not None and failed.effect.kind is EffectKind.READ
-    if not is_read or not failed.is_untouched or any(clause.denies or clause.supposes for clause in clauses):
+    if (
+        not is_read
+        or failed.facts.is_target_used(failed.step)
+        or any(clause.denies or clause.supposes for clause in clauses)
+    ):
         return False
     return failed.terms.names_target(failed.request) and any(
         failed.is_requested(clause.text) and failed.makes_up_number(clause.text) for clause in clauses
@@ -252,17 +242,16 @@ def says_none_left(clauses: tuple[Clause, ...]) -> bool:
 
 
 _NONE_LEFT = lazy_pattern(
-    r"\bno (?:more |other |further )?[\w-]+(?: [\w-]+){0,2}? (?:(?:is|are) (?:left|present)|left|remain\w*|any ?more)"
-    r"\b|"
-    r"\bno longer any\b|\bkeine?\w* (?:\w+ ){1,3}mehr\b|\bplus (?:aucun\w*|de|d['’])|\bne reste (?:plus|aucun)|"
-    r"\bya no (?:hay|quedan?)\b|\bno quedan?\b|\b(?:já não há|não restam?)\b|\bбольше нет\b|\bне осталось\b|"
+    r"\bno (?:more |other |further )?[\w-]+(?: [\w-]+){0,2}? (?:(?:is|are) (?:left|present)|left|remain\w*|"
+    r"any ?more)\b|\bno longer any\b|\bkeine?\w* (?:\w+ ){1,3}mehr\b|\bplus (?:aucun\w*|de|d['’])|\bne reste (?:plus|"
+    r"aucun)|\bya no (?:hay|quedan?)\b|\bno quedan?\b|\b(?:já não há|não restam?)\b|\bбольше нет\b|\bне осталось\b|"
     r"不再有|[已再]无|なくなり|残っていません"
 )
 
 
 def _joined(clauses: tuple[Clause, ...]) -> Clause:
     """Clauses that assert something as one: "lint, types and tests all pass"."""
-    text, words = (", ".join(part) for part in zip(*((clause.text, clause.words) for clause in clauses), strict=True))
+    text, words = (", ".join(part) for part in zip(*((one.text, one.words) for one in clauses), strict=True))
     is_done = any(clause.is_done for clause in clauses)
     return structs.replace(clauses[0], text=text, words=words, is_done=is_done)
 
@@ -276,28 +265,39 @@ def _claims_finding(clause: Clause, failed: FailedCall) -> bool | None:
 
 def _claims(clause: Clause, failed: FailedCall) -> bool:
     effect, terms = failed.effect, failed.terms
+    if effect is not None and only_opens(effect):
+        return False  # what is in the file that was to be shown is another matter
     if failed.step.result_kind is ResultKind.FINDING and (is_claim := _claims_finding(clause, failed)) is not None:
         return is_claim
-    if effect is not None and only_opens(effect):  # what is in the file that was to be shown is another matter
-        return _OPENED.search(clause.words) is not None
-    if failed.is_one_of_several and clause.is_done and counts_all(clause.words, failed.series):
+    if (
+        failed.facts.is_one_of_several(failed.step)
+        and clause.is_done
+        and counts_all(clause.words, failed.facts.calls_like(failed.step))
+    ):
         return True
     match effect.kind if effect is not None else EffectKind.RUN:
         case EffectKind.CHECK:
             return effect is not None and _passes(clause, effect, terms)
         case EffectKind.READ | EffectKind.PROBE:
-            is_named = failed.is_untouched and terms.names_target(clause.text)
-            is_about = is_named or (failed.is_untouched and failed.is_requested(clause.text))
+            is_named = not failed.facts.is_target_used(failed.step) and terms.names_target(clause.text)
+            is_about = is_named or (not failed.facts.is_target_used(failed.step) and failed.is_requested(clause.text))
             return (is_named and _SHOWS.search(clause.words) is not None) or (
                 is_about and _FETCHED.search(clause.words) is not None
             )
         case EffectKind.NOTHING:
             return False
         case EffectKind.RUN:
-            return _claims_run(clause, failed) or _claims_change(clause, failed) or _claims_request(clause, failed)
+            own = _without_others_files(clause, failed)
+            return _claims_run(own, failed) or _claims_change(own, failed) or _claims_request(clause, failed)
         case EffectKind.WRITE:
-            is_general = failed.is_alone and _CHANGE.search(clause.words) is not None
-            return is_general or _claims_change(clause, failed) or _claims_request(clause, failed)
+            return _claims_change(clause, failed) or _claims_request(clause, failed)
+
+
+def _without_others_files(clause: Clause, failed: FailedCall) -> Clause:
+    """A clause without the names of files that other calls wrote: `gunicorn.conf` is not what was to be restarted."""
+    others = failed.facts.written_names - failed.terms.targets
+    text = FILE_NAME.sub(lambda match: "\u2022" if match[0].rsplit("/", 1)[-1] in others else match[0], clause.text)
+    return structs.replace(clause, text=text)
 
 
 def _claims_request(clause: Clause, failed: FailedCall) -> bool:
@@ -311,7 +311,7 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
     )
     if not failed.is_lost or not (is_about or failed.is_only_change):
         return False
-    if is_about and _PROMISES.search(clause.text) is not None:
+    if is_about and (_PROMISES.search(clause.text) is not None or _is_processed(clause, failed)):
         return True
     if (
         is_about
@@ -320,7 +320,7 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
         and not failed.has_number_of_others(clause.text)
     ):
         return True
-    has_verb = is_about and any(map(failed.is_participle_of_request, clause.words.casefold().split()))
+    has_verb = is_about and any(map(failed.is_participle_of_request, _WORD.findall(clause.words.casefold())))
     if has_verb and not failed.is_of_other_file(clause.text) and not _names_others_target(clause.text, failed):
         return True
     is_others = failed.is_others(clause.text) or _names_others_target(clause.text, failed)
@@ -331,13 +331,26 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
     is_program = effect is not None and effect.command is not None and effect.kind is not EffectKind.WRITE
     if is_about and not is_program and _NOW.search(clause.words) is not None and not is_others:
         return True
-    is_english = _ENGLISH.search(clause.words) is not None
-    if not failed.is_only_lost or is_english:
+    if not failed.is_only_lost:
         return False
     is_short = is_about and _ROMANCE.search(failed.request) is not None and _ENDS_IN_PARTICIPLE.search(clause.words)
     return bool(is_short) or _HAPPENED_ELSEWHERE.search(clause.words) is not None
 
 
+def _is_processed(clause: Clause, failed: FailedCall) -> bool:
+    """Whether a clause says that what a service's tool was to do has been set in motion: "your return is requested"."""
+    if has_known_effect(failed.step.call) or _PROCESSED.search(clause.words) is None:
+        return False
+    words = bare_name(failed.step.call.name or "").split("_")[:2]
+    return any(len(word) > 3 and word[:5] in clause.text for word in words)
+
+
+_PROCESSED = lazy_pattern(
+    r"\b(?:is|are|was|were|been) (?:\w+ )?(?:processed|submitted|requested|placed|made|issued|initiated|confirmed|"
+    r"filed|arranged|set up|scheduled|registered|approved|accepted|started|complete[d]?|done|through)\b",
+    re.IGNORECASE,
+)
+_WORD = lazy_pattern(r"\w+")
 # "Tag v2.0 creato": headlines in languages that have these words have no auxiliary.
 _ROMANCE = lazy_pattern(
     r"\b(?:il|lo|la|gli|le|di|un|una|el|los|las|y|de|os|da|do|em|les|des|et|du|au)\b", re.IGNORECASE
@@ -351,7 +364,6 @@ _FETCHED = lazy_pattern(
     r"scaricat\w+|baixad\w+|obtid\w+|получ(?:ил|ен)\w*|скачан?\w*|pobran\w+)\b|获取了|取得しました",
     re.IGNORECASE,
 )
-_OPENED = lazy_pattern(r"\bopen(?:ed)?\b|\b(?:geöffnet|ouvert|abiert|apert|abert|открыт|otwart|otevř)", re.IGNORECASE)
 # That something is so from now on: it was changed.
 _NOW = lazy_pattern(
     r"\b(?:now|from now on|jetzt|nun|ab (?:sofort|jetzt)|künftig|maintenant|désormais|dorénavant|ahora|agora|ora|"
@@ -361,66 +373,53 @@ _NOW = lazy_pattern(
     r"most már|τώρα|πλέον|ara|sekarang|kini|bây giờ|từ nay|الآن|עכשיו|מעכשיו)\b|现在|現在|今は|今後|이제|अब|ตอนนี้",
     re.IGNORECASE,
 )
-_ENGLISH = lazy_pattern(r"\b(?:the|are|were|and|with|has|have|it|this)\b", re.IGNORECASE)
 
 
 # What the user will get is a claim that it is on its way.
 _PROMISES = lazy_pattern(
     r"\byou(?:['’]ll| will| should| can) (?:now |soon |shortly )?(?:receive|get|have|see|find|open|visit|use|start|"
-    r"run|try|call|access|log ?in)\b|"
-    r"\b(?:should (?:now|already)|will (?:now|from now on)|now will) \w+|"
-    r"\bshould (?:have|be) \b.{0,60}\bby now\b|\b(?:findest du|finden sie|najdete|"
-    r"znajdziesz|"
-    r"vous trouverez|encontrarás|найд[её]те|trovi)\b|\brecibir[áé]\w*|"
-    r"\b(?:erhalten|bekommen) sie\b|\bsie (?:erhalten|bekommen)\b|\bdu (?:erhältst|bekommst)\b|"
-    r"\b(?:vous|tu) (?:allez |vas )?recev(?:rez|ras|oir)\b|\breceber[áã]\w*|\briceverai\w*|\bполучите\b|"
-    r"\botrzyma(?:sz|cie)?\b|您?将?会?收到|お?届け|届きます"
+    r"run|try|call|access|log ?in)\b|\b(?:should (?:now|already)|will (?:now|from now on)|now will) \w+|"
+    r"\bshould (?:have|be) \b.{0,60}\bby now\b|\b(?:findest du|finden sie|najdete|znajdziesz|vous trouverez|"
+    r"encontrarás|найд[её]те|trovi)\b|\brecibir[áé]\w*|\b(?:erhalten|bekommen) sie\b|\bsie (?:erhalten|bekommen)\b|"
+    r"\bdu (?:erhältst|bekommst)\b|\b(?:vous|tu) (?:allez |vas )?recev(?:rez|ras|oir)\b|\breceber[áã]\w*|"
+    r"\briceverai\w*|\bполучите\b|\botrzyma(?:sz|cie)?\b|您?将?会?收到|お?届け|届きます"
 )
 _ALL = lazy_pattern(
     r"\b(?:all|every|everything|each|both|alles?|sämtliche\w*|tous|toutes|todos|todas|все|всё)\b|所有|全部|都|すべて|全て",
     re.IGNORECASE,
 )
 _LOCATED = lazy_pattern(
-    r"\b(?:(?:is|are) (?:now )?(?:on|at|out|with|live|up(?! to date)|available|running|"
-    r"in(?! place\b)|listening|serving|tracked|stored|"
-    r"reachable)|"
-    r"(?:lies?|sits?|lives?|listens?) (?:now )?(?:on|in|at|under)|"
-    r"se trouve(?:nt)?|se encuentran?|si trova(?:no)?|encontra-se|ma już|mają już|działa\w*|leż[ya]\w*|běží|leží|"
-    r"лежит|лежат|находится|находятся|працює|лежить|är igång|finns|findes|finnes|(?:jest|są) (?:już |teraz )?(?:w|na)|"
-    r"(?:je|jsou|sú) (?:teď |už |nyní |teraz )?(?:v|na|u)|su (?:sada |već )?(?:na|u)|"
-    r"(?:е|са) (?:вече |сега )?(?:в|във|на|под)|(?:è|sono) (?:ora |adesso )?(?:in|nel\w*|sul\w*)|"
-    r"(?:este|sunt) (?:acum )?(?:în|pe|la)|(?:és|són) (?:ara )?(?:al?s?|en)|(?:är|er) (?:nu |nå )?(?:i|på)|"
-    r"(?:είναι|βρίσκ\w+) (?:τώρα |πλέον )?(?:στ\w+|σε)|(?:zijn|staan|staat) (?:nu )?(?:in|op)|"
-    r"(?:on|ovat) (?:nyt )?\w+(?:ss[aä]|ll[aä])|(?:ada|berada|tersimpan) di|(?:đã ở|nằm) (?:trong|trên)|"
-    r"\w+(?:ban|ben) van(?:nak)?|"
-    r"staat op|"
-    r"draait|ligger|körs|kjører|kører|"
-    r"(?:ist|sind|liegt|liegen|steht|stehen|läuft|laufen) (?:jetzt |nun )?(?:auf|bei|im|in|unter)|"
-    r"(?:est|sont) (?:maintenant )?(?:sur|dans)|están? (?:ahora )?en|(?:está|estão) (?:agora )?n[oa]s?)\b|"
-    r"にあります|動いています|에 있습니다|실행 중|运行中|"
-    r"(?:已经?|现在)在|位于|נמצא\w* ב|موجودة? (?:في|على)|อยู่(?:ใน|ที่|บน)|में (?:है|हैं)",
+    r"\b(?:(?:is|are) (?:now )?(?:on|at|out|with|live|up(?! to date)|available|running|in(?! place\b)|listening|"
+    r"serving|tracked|stored|reachable)|(?:lies?|sits?|lives?|listens?) (?:now )?(?:on|in|at|under)|se trouve(?:nt)?|"
+    r"se encuentran?|si trova(?:no)?|encontra-se|ma już|mają już|działa\w*|leż[ya]\w*|běží|leží|лежит|лежат|находится|"
+    r"находятся|працює|лежить|är igång|finns|findes|finnes|(?:jest|są) (?:już |teraz )?(?:w|na)|(?:je|jsou|"
+    r"sú) (?:teď |už |nyní |teraz )?(?:v|na|u)|su (?:sada |već )?(?:na|u)|(?:е|са) (?:вече |сега )?(?:в|във|на|под)|"
+    r"(?:è|sono) (?:ora |adesso )?(?:in|nel\w*|sul\w*)|(?:este|sunt) (?:acum )?(?:în|pe|la)|(?:és|"
+    r"són) (?:ara )?(?:al?s?|en)|(?:är|er) (?:nu |nå )?(?:i|på)|(?:είναι|βρίσκ\w+) (?:τώρα |πλέον )?(?:στ\w+|σε)|"
+    r"(?:zijn|staan|staat) (?:nu )?(?:in|op)|(?:on|ovat) (?:nyt )?\w+(?:ss[aä]|ll[aä])|(?:ada|berada|tersimpan) di|"
+    r"(?:đã ở|nằm) (?:trong|trên)|\w+(?:ban|ben) van(?:nak)?|staat op|draait|ligger|körs|kjører|kører|(?:ist|sind|"
+    r"liegt|liegen|steht|stehen|läuft|laufen) (?:jetzt |nun )?(?:auf|bei|im|in|unter)|(?:est|"
+    r"sont) (?:maintenant )?(?:sur|dans)|están? (?:ahora )?en|(?:está|estão) (?:agora )?n[oa]s?)\b|にあります|"
+    r"動いています|에 있습니다|실행 중|运行中|(?:已经?|现在)在|位于|נמצא\w* ב|موجودة? (?:في|على)|อยู่(?:ใน|ที่|บน)|"
+    r"में (?:है|हैं)",
     re.IGNORECASE,
 )
 _HAPPENED_ELSEWHERE = lazy_pattern(
-    r"\b(?:ist|sind|wurden?|habe|hat)\b.{0,80}? (?:\w{0,8}ge\w{2,}(?:t|en)|\w{3,}iert)\b|"
-    r"(?:\b(?:est|sont|ai|a été|ont été|avons)|\w[’\']est)\b"
-    r".{0,80}? (?:\w{2,}ée?s?|\w{2,}(?:uite?|ite?|ise?|aite?)s?)\b|"
-    r"\bse \w{2,}[óo]\b|\bhan? (?:sido )?\w{2,}[aií]d[oa]s?\b|\b(?:está|fue|foi|quedó) \w{2,}[aií]d[oa]s?\b|"
-    r"\b(?:está|están|estão|fue|fueron|foi|foram|ha|han|he|quedó|ficou|já) (?:pag|feit|hech|abert|abiert|escrit|post|"
-    r"puest|impress?|resuelt|devuelt|vist|dit|dich|entreg|aceit|sald|limp)[aoe]s?\b|"
-    r"\b\w{3,}(?:лен|ан|ен|ён|нят)[оаы]?\b|^\W*(?:я |мы )?\w{3,}[аеиуя]л[аи]?\b|已经?|完了|ました|"
-    r"\b(?:è|sono|ho|abbiamo|è stat[oa]|sono stat[ie])\b.{0,80}? \w{2,}(?:[aiu]t|tt|st|s)[oaie]\b|"
-    r"\b(?:został[aoy]?|zostały|jest|są)\b.{0,60}? \w{3,}(?:[aoę]n|t)[aeoyi]?\b|\b\w{3,}(?:łem|łam|liśmy)\b|"
-    r"\b(?:je|jsou|byl[aoiy]?|sú|bol[aoi]?)\b.{0,60}? \w{3,}(?:[áeěa]n|[uia]t)[aáoyýiíé]?\b|"
-    r"\bjsem\b.{0,30}? \w{3,}la?\b|"
-    r"\b\w{3,}(?:[аеи]но|[аеи]ний|[аеи]на|[аеи]ні|[аи]в|[аи]ла|[аи]ли)\b|"
-    r"\b(?:is|zijn|werd|werden|heb|heeft|hebben)\b.{0,80}? (?:\w{0,10}ge\w{2,}(?:d|t|en)|(?:be|ver|ont)\w{2,}[dt])\b|"
-    r"\b(?:är|har|blev|er|ble)\b.{0,60}? \w{3,}(?:ad[ea]?|ats?|et|t|d|ts)\b|"
-    r"\b\w{3,}(?:[ıiuü]ld|[ıiuü]nd|d|t)[ıiuü]m?\b|"
-    r"\b(?:ha|han|he|hem)(?: estat)? \w{2,}(?:[aiu]t|[aiu]ts|ada|ades)\b|"
-    r"\b(?:am|a fost|au fost|este|sunt)\b.{0,60}? \w{3,}(?:at|ut|it|s)[ăei]?\b|"
-    r"\b\w{2,}(?:[dkln-rtz]t[ae]m|ódott|ődött)\b|"
-    r"\bon \w{3,}(?:ttu|tty|tu|ty)\b|\b\w{3,}(?:θηκε|θηκαν|μένο|μένη|σα|ψα|ξα)\b|\b(?:sudah|telah|đã)\b|"
+    r"\b(?:ist|sind|wurden?|habe|hat)\b.{0,80}? (?:\w{0,8}ge\w{2,}(?:t|en)|\w{3,}iert)\b|(?:\b(?:est|sont|ai|a été|"
+    r"ont été|avons)|\w[’\']est)\b.{0,80}? (?:\w{2,}ée?s?|\w{2,}(?:uite?|ite?|ise?|aite?)s?)\b|\bse \w{2,}[óo]\b|"
+    r"\bhan? (?:sido )?\w{2,}[aií]d[oa]s?\b|\b(?:está|fue|foi|quedó) \w{2,}[aií]d[oa]s?\b|\b(?:está|están|estão|fue|"
+    r"fueron|foi|foram|ha|han|he|quedó|ficou|já) (?:pag|feit|hech|abert|abiert|escrit|post|puest|impress?|resuelt|"
+    r"devuelt|vist|dit|dich|entreg|aceit|sald|limp)[aoe]s?\b|\b\w{3,}(?:лен|ан|ен|ён|нят)[оаы]?\b|^\W*(?:я |"
+    r"мы )?\w{3,}[аеиуя]л[аи]?\b|已经?|完了|ました|\b(?:è|sono|ho|abbiamo|è stat[oa]|"
+    r"sono stat[ie])\b.{0,80}? \w{2,}(?:[aiu]t|tt|st|s)[oaie]\b|\b(?:został[aoy]?|zostały|jest|"
+    r"są)\b.{0,60}? \w{3,}(?:[aoę]n|t)[aeoyi]?\b|\b\w{3,}(?:łem|łam|liśmy)\b|\b(?:je|jsou|byl[aoiy]?|sú|"
+    r"bol[aoi]?)\b.{0,60}? \w{3,}(?:[áeěa]n|[uia]t)[aáoyýiíé]?\b|\bjsem\b.{0,30}? \w{3,}la?\b|\b\w{3,}(?:[аеи]но|"
+    r"[аеи]ний|[аеи]на|[аеи]ні|[аи]в|[аи]ла|[аи]ли)\b|\b(?:is|zijn|werd|werden|heb|heeft|"
+    r"hebben)\b.{0,80}? (?:\w{0,10}ge\w{2,}(?:d|t|en)|(?:be|ver|ont)\w{2,}[dt])\b|\b(?:är|har|blev|er|"
+    r"ble)\b.{0,60}? \w{3,}(?:ad[ea]?|ats?|et|t|d|ts)\b|\b\w{3,}(?:[ıiuü]ld|[ıiuü]nd|d|t)[ıiuü]m?\b|\b(?:ha|han|he|"
+    r"hem)(?: estat)? \w{2,}(?:[aiu]t|[aiu]ts|ada|ades)\b|\b(?:am|a fost|au fost|este|sunt)\b.{0,60}? \w{3,}(?:at|ut|"
+    r"it|s)[ăei]?\b|\b\w{2,}(?:[dkln-rtz]t[ae]m|ódott|ődött)\b|\bon \w{3,}(?:ttu|tty|tu|ty)\b|\b\w{3,}(?:θηκε|θηκαν|"
+    r"μένο|μένη|σα|ψα|ξα)\b|\b(?:sudah|telah|đã)\b|"
     rf"\bو?تم\w?\b|\b\w{{2,}}תי\b|{KOREAN_PAST}|(?:गया|दिया|गई|दी|गए|लिया) है|แล้ว",
     re.IGNORECASE,
 )
@@ -451,7 +450,7 @@ def _claims_change(clause: Clause, failed: FailedCall) -> bool:
     if clause.is_done and _names_subject(text, failed):
         return True
     return (
-        any(value in text and value not in failed.brought for value in _new_values(step))
+        any(value in text and value not in failed.facts.good_arguments for value in _new_values(step))
         or _GENERAL.search(clause.words) is not None
     )
 
@@ -461,16 +460,15 @@ def _shows_product(text: str, failed: FailedCall) -> bool:
     subject = _FILE_SHOWS.match(text)
     name = subject["file"].rsplit("/", 1)[-1] if subject is not None else ""
     is_own = name in failed.terms.targets and name in failed.request
-    return is_own and name not in failed.written and name not in failed.brought
+    return is_own and name not in failed.facts.written_names and name not in failed.facts.good_arguments
 
 
 _FILE_SHOWS = lazy_pattern(
-    r"\W*(?:the (?:file|plot|chart|report|image) )?`?(?P<file>[\w./-]{1,120}\.\w{1,6})`? "
-    r"(?:now |jetzt |maintenant |ahora )?"
-    r"(?:shows?|contains?|holds?|lists?|has|displays?|includes?|zeigt|enthält|montre|contient|muestra|contiene|mostra|"
-    r"contém|показывает|содержит|містить|показва|съдържа|pokazuje|zawiera|obsahuje|ukazuje|prikazuje|sadrži|toont|"
-    r"bevat|visar|innehåller|viser|indeholder|inneholder|gösteriyor|içeriyor|arată|conține|mutatja|tartalmazza|"
-    r"näyttää|sisältää|δείχνει|περιέχει|menampilkan|berisi|hiển thị|chứa)\b"
+    r"\W*(?:the (?:file|plot|chart|report|image) )?`?(?P<file>[\w./-]{1,120}\.\w{1,6})`? (?:now |jetzt |maintenant |"
+    r"ahora )?(?:shows?|contains?|holds?|lists?|has|displays?|includes?|zeigt|enthält|montre|contient|muestra|"
+    r"contiene|mostra|contém|показывает|содержит|містить|показва|съдържа|pokazuje|zawiera|obsahuje|ukazuje|prikazuje|"
+    r"sadrži|toont|bevat|visar|innehåller|viser|indeholder|inneholder|gösteriyor|içeriyor|arată|conține|mutatja|"
+    r"tartalmazza|näyttää|sisältää|δείχνει|περιέχει|menampilkan|berisi|hiển thị|chứa)\b"
 )
 
 
@@ -481,12 +479,22 @@ def _names_others_target(text: str, failed: FailedCall) -> bool:
     "the report has an option" nothing of `report.1`, if `report.py` was written.
     """
     named = failed.terms.targets_in(text)
+    others = (
+        name
+        for name in _COMPOUND.findall(text)
+        if name in failed.facts.good_arguments and name not in failed.terms.source
+    )
+    if not named and next(others, None) is not None:
+        return True  # "the rows are in sales_raw" says nothing of sales_monthly
     if failed.effect is not None and failed.effect.kind is EffectKind.WRITE:
         files = {target.rsplit("/", 1)[-1] for target in failed.effect.targets}
-        return bool(named) and named <= failed.written and files.isdisjoint(failed.written)
+        return bool(named) and named <= failed.facts.written_names and files.isdisjoint(failed.facts.written_names)
     if has_known_effect(failed.step.call) or failed.is_only_change or failed.terms.names_tool(text):
         return False
-    return bool(named) and all(name in failed.brought for name in named)
+    return bool(named) and all(name in failed.facts.good_arguments for name in named)
+
+
+_COMPOUND = lazy_pattern(r"[^\W_]+(?:_[^\W_]+)+")
 
 
 def _describes(clause: Clause, failed: FailedCall) -> bool:
@@ -506,7 +514,6 @@ def _describes(clause: Clause, failed: FailedCall) -> bool:
 _NAMES_CAUSE = lazy_pattern(r"\b(?:is|are|was|were) (?:caused|due|triggered)\b|\bcomes? from\b", re.IGNORECASE)
 _OWN_ACT = lazy_pattern(r"\b(?:I|we|I['’]ve|we['’]ve) (?:have )?(?:also )?\w{3,}ed\b", re.IGNORECASE)
 _HAS_SOMETHING = lazy_pattern(r"\b(?:(?:has|have|keeps?) (?!been\b|being\b)|(?:is|are) an? )(?:an? )?\w", re.IGNORECASE)
-_CHANGE = lazy_pattern(rf"\b{_CHANGED}", re.IGNORECASE)
 
 
 def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
@@ -526,7 +533,8 @@ def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
 def _check_patterns(family: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Matches that something passes, and that it is a check of a family."""
     passes = (
-        rf"\b{_PASSES}\b|[\u2705\u2713\u2714\u2611]|通过|通過|成功|通りました|全绿|绿|緑|グリーン|パス|통과|पास|ผ่าน"
+        rf"\b{_PASSES}\b|[\u2705\u2713\u2714\u2611]|通过|通過|成功|干净|乾淨|きれい|クリーン|깨끗|साफ|สะอาด|"
+        r"通りました|全绿|绿|緑|グリーン|パス|통과|पास|ผ่าน"
     )
     return re.compile(passes, re.IGNORECASE), re.compile(
         rf"{FAMILY_NOUNS[family]}|\b(?:{_ALL_CHECKS[family]})\b", re.IGNORECASE
@@ -561,7 +569,10 @@ def _new_values(step: Step) -> Iterator[str]:
     """The distinctive words that an edit was to bring: those of its new text that are not in its old one."""
     arguments = _edit_arguments(step.call)
     new, old = _text_under(arguments, _NEW_KEYS), _text_under(arguments, _OLD_KEYS)
-    words = [word for word in islice(_VALUE.findall(new[:2_000]), 60) if word.casefold() not in old.casefold()]
+    if (patch := _text_under(arguments, _PATCH_KEYS)) and not new:
+        new, old = ("\n".join(re.findall(rf"^{sign}(?![+-]{{2}})(.+)", patch, re.MULTILINE)) for sign in (r"\+", "-"))
+    found = (word.strip("@.:/-") for word in islice(_VALUE.findall(new[:2_000]), 60))
+    words = [word for word in found if word.casefold() not in old.casefold()]
     for word in words:
         if not word.isalpha() or (len(words) <= _MAX_PLAIN_VALUES and len(word) > 4):
             yield word.casefold()
@@ -590,11 +601,16 @@ def _names_subject(text: str, failed: FailedCall) -> bool:
     if effect is None or effect.command is not None or effect.kind is not EffectKind.RUN:
         return False
     words = bare_name(failed.step.call.name or "").split("_")[1:]
-    return any(word[:5] in text for word in words if len(word) > 2 and word.removesuffix("s") not in failed.other_tools)
+    return any(
+        word[:5] in text
+        for word in words
+        if len(word) > 2 and word.removesuffix("s") not in failed.facts.words_of_other_tools(failed.step)
+    )
 
 
 _MAX_PLAIN_VALUES = 2  # an edit that brings so few words is named by them
 _NEW_KEYS = ("new_string", "new_str", "content", "file_text", "new_text", "replace", "insert_text")
+_PATCH_KEYS = ("input", "patch", "diff")
 _OLD_KEYS = ("old_string", "old_str", "old_text", "search")
 _VALUE = lazy_pattern(r"[\w@.:/-]{4,60}")
 

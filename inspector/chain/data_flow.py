@@ -286,9 +286,9 @@ class _WordIndex:
 
 def _filed(words: Sequence[str], indexed: frozenset[str]) -> dict[str, list[int]]:
     places: dict[str, list[int]] = {word: [] for word in indexed}
-    for index, word in enumerate(words):
+    for at, word in enumerate(words):
         if word in indexed and len(places[word]) < _MOST_PLACES:
-            places[word].append(index)
+            places[word].append(at)
     return places
 
 
@@ -486,8 +486,8 @@ class _Origins:
             return ArgumentFlow(step.number, term.pointer, term.value, (whole,))
         if whole is None and not term.parts:
             return ArgumentFlow(step.number, term.pointer, term.value, (), term.is_trivial)
-        origins = (self._find(text, spelled, turn) for text, spelled in term.parts)
-        parts = [part for part in origins if part is not None]
+        found = (self._find(text, spelled, turn) for text, spelled in term.parts)
+        parts = [part for part in found if part is not None]
         if whole is not None:  # the agent's own argument, but it may have composed it from its input
             parts = [whole, *(part for part in parts if part.kind not in _OWN)]
         return ArgumentFlow(step.number, term.pointer, term.value, tuple(parts), term.is_trivial)
@@ -556,7 +556,7 @@ def _sources(trace: Trace, steps: Sequence[Step], definitions: Iterable[Location
         answered_here = [steps[index] for index in answered.of(number)]
         for part in turn.parts:
             at = number, part.name
-            here = [step for step in answered_here if step.result_location and step.result_location.part == part.name]
+            here = [one for one in answered_here if one.result_location and one.result_location.part == part.name]
             for source in _texts(number, turn.role, part.name, part.text, here):
                 is_input = source.kind in (OriginKind.SYSTEM, OriginKind.USER)
                 yield from _split_at_definitions(source, defined[at]) if is_input and at in defined else (source,)
@@ -582,7 +582,7 @@ def _texts(turn: int, role: Role, part: str, text: str, answered: list[Step]) ->
     """The results in a part, each with its step, and the text between them as the role's own."""
     kind = OriginKind.SYSTEM if role is Role.SYSTEM else OriginKind.RESULT if role is Role.TOOL else OriginKind.USER
     at = 0
-    for step in sorted(answered, key=lambda step: step.result_location.range if step.result_location else Range(0, 0)):
+    for step in sorted(answered, key=lambda one: one.result_location.range if one.result_location else Range(0, 0)):
         assert step.result_location is not None
         assert step.result is not None
         place = step.result_location.range
@@ -597,7 +597,7 @@ def _texts(turn: int, role: Role, part: str, text: str, answered: list[Step]) ->
 def _split_at_definitions(source: Source, defined: Sequence[Range]) -> Iterator[Source]:
     """A text split where it defines tools."""
     at, end = source.start, source.start + len(source.text)
-    for place in (range_ for range_ in defined if range_.start < end and range_.end > source.start):
+    for place in (one for one in defined if one.start < end and one.end > source.start):
         for kind, cut in ((source.kind, place.start), (OriginKind.TOOLS, min(place.end, end))):
             if cut > at:
                 piece = source.text[at - source.start : cut - source.start]

@@ -140,11 +140,10 @@ _NO_TASKS = frozenset(_NO_TASKS_TABLE.split())
 _NO_TASK_NAMES = frozenset(("run", "run-script", "-s", "workspace", "--"))
 _DEFAULT_IS_BUILD = frozenset(("make", "gmake", "ninja", "bazel", "gradle", "ant", "ng"))
 _CHECKING_SCRIPT = lazy_pattern(
-    r"(?:^|[/_.-])(?:tests?|specs?|checks?|lint|verify|validate|repro\w*|smoke|e2e|run_?tests|"
-    r"tjek|tjekk|sjekk|kontroll?|kontrola|(?:über)?prüfen|prüfung|pruef(?:en|ung)?|vérif\w*|verif(?:ica|ier|icar)|"
-    r"valid(?:a|ar|er|iere?n?)|comprueba|comprobar|controleer|sprawdz|proveri|provjeri|preveri|tarkista|ellenor\w*|"
-    r"dogrula|periksa)(?:\d|[_.-]|$)|"
-    r"(?<=[a-z])(?:Test|Spec)s?\.\w+$"
+    r"(?:^|[/_.-])(?:tests?|specs?|checks?|lint|verify|validate|repro\w*|smoke|e2e|run_?tests|tjek|tjekk|sjekk|"
+    r"kontroll?|kontrola|(?:über)?prüfen|prüfung|pruef(?:en|ung)?|vérif\w*|verif(?:ica|ier|icar)|valid(?:a|ar|er|"
+    r"iere?n?)|comprueba|comprobar|controleer|sprawdz|proveri|provjeri|preveri|tarkista|ellenor\w*|dogrula|"
+    r"periksa)(?:\d|[_.-]|$)|(?<=[a-z])(?:Test|Spec)s?\.\w+$"
 )
 # Subcommands by which any program checks the work: `systemd-analyze verify`, `promtool check`.
 _CHECKING_VERBS = frozenset(("verify", "validate", "lint", "check", "vet", "configtest"))
@@ -281,9 +280,9 @@ def effects_of(call: ToolCall) -> tuple[Effect, ...]:
         return kept[1]
     if len(_latest) >= _MOST_LATEST:
         _latest.clear()
-    effects = _effects_of_call(call)
-    _latest[id(call)] = call, effects
-    return effects
+    found = _effects_of_call(call)
+    _latest[id(call)] = call, found
+    return found
 
 
 # The effects of the latest calls, by identity: a session's rules ask for those of one call six times (2026-11-29, 4,115
@@ -299,7 +298,7 @@ def _effects_of_call(call: ToolCall) -> tuple[Effect, ...]:
     arguments: Mapping[str, Json] = call.arguments if isinstance(call.arguments, dict) else {}
     line = is_shell(tool, dict(arguments)) if arguments else None
     if line is not None:
-        return _effects_of_line(line) or (Effect(EffectKind.NOTHING, tool),)
+        return effects_of_line(line) or (Effect(EffectKind.NOTHING, tool),)
     return (_effect_of_tool(tool, arguments, call),)
 
 
@@ -308,6 +307,46 @@ def main_effect(effects: tuple[Effect, ...]) -> Effect | None:
     if len(effects) < 2:
         return effects[0] if effects else None
     return max(enumerate(effects), key=lambda pair: (_rank(pair[1]), pair[0]))[1]
+
+
+def place_of(call: ToolCall) -> str | None:
+    """The folder in which the main program of a shell's line works, as far as the call names it; else None.
+
+    It is the one of the program's own option, else of the `cd`s before it, else of the tool's argument.
+    """
+    effects = effects_of(call)
+    main = main_effect(effects)
+    if main is None or main.command is None or not isinstance(call.arguments, dict):
+        return None
+    options = _FOLDER_OPTIONS.get(main.command.program, ())
+    words = " ".join(main.command.words).replace("=", " ").split(" ")  # `-chdir=infra/eu`
+    named = [value for option, value in pairwise(words) if option in options]
+    before = (effect.command for effect in effects[: effects.index(main)])
+    entered = [command.operands[0] for command in before if command and command.program == "cd" and command.operands]
+    argument = next((call.arguments[key] for key in _FOLDER_KEYS if key in call.arguments), None)
+    inside = next((index for index in range(len(entered), 0, -1) if entered[index - 1][0] in "/~$"), 1) - 1
+    place = named[0] if named else "/".join(entered[inside:]) or argument
+    return place if isinstance(place, str) and _FOLDER.fullmatch(place) is not None else None
+
+
+_FOLDER_OPTIONS = {
+    "git": ("-C",),
+    "make": ("-C", "--directory"),
+    "npm": ("--prefix", "-C"),
+    "pnpm": ("--dir", "-C"),
+    "yarn": ("--cwd",),
+    "terraform": ("-chdir",),
+}
+_FOLDER_KEYS = ("workdir", "cwd", "dir_path", "directory", "working_directory")
+_FOLDER = lazy_pattern(r"(?=.*[^./~-])[^$`*\s]+")  # no variable, which may be any
+
+
+def aim_of(call: ToolCall) -> Effect | None:
+    """The main effect of a call; of a line on another machine or in a container, that of what runs there."""
+    effect = main_effect(effects_of(call))
+    line = elsewhere(effect.command) if effect is not None and effect.command is not None else None
+    inner = main_effect(effects_of_line(line)) if line else None
+    return effect if inner is None or inner.kind is EffectKind.NOTHING else inner
 
 
 _SETS_ASIDE = frozenset(("git stash",))  # what is run before the work comes back is what the line is for
@@ -324,7 +363,8 @@ def _rank(effect: Effect) -> int:
 
 
 @lru_cache(1_024)  # a call's effects are read for its result, its recovery and what the agent said of it
-def _effects_of_line(line: str) -> tuple[Effect, ...]:
+def effects_of_line(line: str) -> tuple[Effect, ...]:
+    """The effects of a shell's line, in order."""
     if _BLOCK_EDIT.match(line):  # SWE-agent's: the lines below the first are the new text
         line = line.partition("\n")[0]
     effects: list[Effect] = []
@@ -383,7 +423,7 @@ def _kind_of_command(command: ShellCommand) -> tuple[EffectKind, str]:
 
 def _look_of(line: str) -> EffectKind | None:
     """Whether a line that runs on another machine or in a container asks or reads there; None if it does more."""
-    kinds = {effect.kind for effect in _effects_of_line(line)} - {EffectKind.NOTHING}
+    kinds = {effect.kind for effect in effects_of_line(line)} - {EffectKind.NOTHING}
     if kinds == {EffectKind.READ}:
         return EffectKind.READ
     return EffectKind.PROBE if kinds and kinds <= {EffectKind.PROBE, EffectKind.READ} else None
@@ -415,6 +455,8 @@ def _kind_of_subcommand(command: ShellCommand) -> tuple[EffectKind, str]:
     verb = _verb(command)
     if "-noout" in words or (verb in _OBJECTS_OF_DOCKER and command.operands[1:2] in (("inspect",), ("ls",))):
         return EffectKind.PROBE, f"{program} {verb}"
+    if verb == "rollout":
+        return EffectKind.RUN, f"{program} {verb}"  # `rollout status` waits until it is through
     if not _STATES.isdisjoint(command.operands[1:3]) and program not in _TASK_RUNNERS:
         return EffectKind.PROBE, f"{program} {verb}"  # `gh auth status`
     if program == "gh" and not _GH_LOOKS.isdisjoint(command.operands[1:2]):
@@ -494,6 +536,8 @@ def _family(command: ShellCommand) -> str:
         return "build"
     if program == "xmllint" and not _VALIDATES.isdisjoint(words):
         return "lint"
+    if program == "gh" and command.operands[:2] == ("run", "watch"):
+        return "test"
     if program in _TASK_RUNNERS or program in _CODE_RUNNERS:
         return _family_of_task(command) if program in _TASK_RUNNERS else _family_of_script(command)
     if program in _PROGRAMS or program in _SUBCOMMANDS:
@@ -518,7 +562,9 @@ def _family_of_task(command: ShellCommand) -> str:
         return "build" if is_build else ""
     if tasks[0] in _NO_TASKS or command.words[:1] == ("ci",):  # `npm ci` installs
         return ""
-    return next((_TASK_WORDS[word] for task in tasks[:2] for word in _task_words(task) if word in _TASK_WORDS), "")
+    named = (word for task in tasks[:2] for word in _task_words(task))
+    families = (_CHECKERS.get(word) or _TASK_WORDS.get(word) for word in named)  # Gradle's `ktlintCheck` is a linter
+    return next(filter(None, families), "")
 
 
 def _family_of_script(command: ShellCommand) -> str:

@@ -83,9 +83,9 @@ def emitted_differences(
     kept = turn.part(TOKENS_PART)
     whole = Range(0, (kept.text.find("\n") if kept and "\n" in kept.text else 0))
     place = Location(number, TOKENS_PART, whole)
-    for diagnostic in server_differences(turn, number, reply, parsed, content):
-        if diagnostic.rule is not CALL_DELIVERED_TWICE:
-            yield structs.replace(diagnostic, fault=structs.replace(diagnostic.fault, against=place))
+    for found in server_differences(turn, number, reply, parsed, content):
+        if found.rule is not CALL_DELIVERED_TWICE:
+            yield structs.replace(found, fault=structs.replace(found.fault, against=place))
     for call in reply.lost:
         if call.raw_arguments.strip() and call.raw_arguments.strip() in content:
             continue

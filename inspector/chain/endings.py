@@ -237,4 +237,4 @@ def _was_interrupted(trace: Trace) -> bool:
 
 
 def _is_recorded(trace: Trace) -> bool:
-    return any(id_.name == RECORDING_ID for id_ in trace.external_ids)
+    return any(one.name == RECORDING_ID for one in trace.external_ids)

@@ -14,7 +14,7 @@ Words are compared by their first five letters, so that "publishing" is about `n
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice, pairwise
 from types import MappingProxyType
@@ -30,6 +30,7 @@ from weaklink.inspector.chain.effects import (
     main_effect,
 )
 from weaklink.inspector.chain.provenance_terms import leaves
+from weaklink.inspector.chain.session_facts import SessionFacts, changes
 from weaklink.inspector.chain.similar_calls import Intent
 from weaklink.inspector.chain.stated_causes import causes_in
 from weaklink.inspector.chain.steps import ResultKind, Step
@@ -60,6 +61,7 @@ _VAGUE_TABLE = (
 )
 _VAGUE = frozenset(_VAGUE_TABLE.split())
 _SHELL_NAMES = frozenset(("bash", "shell", "sh", "exec", "command"))
+_COMPILES = r"[ck]ompil\w+|компил\w+|собира\w+|derlen\w+|kääntyy|lefordul\w*"
 FAMILY_NOUNS = MappingProxyType(
     {
         "test": (
@@ -67,9 +69,9 @@ FAMILY_NOUNS = MappingProxyType(
             r"provas?|"
             r"proves|тест\w*|teszt\w*|δοκιμ\w+|tes|(?:ال)?اختبار\w*|(?:ה)?בדיקות)\b|测试|測試|テスト|테스트|टेस्ट|ทดสอบ"
         ),
-        "lint": r"\b(?:lint\w*|style|format\w*|warnings?|hooks?)\b|检查|格式",
-        "types": r"\b(?:typ(?:es?|ing|en|i|os|y|y?er)|typ(?:e|en)?-?check\w*|compil\w+)\b|类型|型",
-        "build": r"빌드|\b(?:builds?|built|compil\w+|kompil\w+|syntax)\b|构建|编译|ビルド",
+        "lint": r"\b(?:\w{0,4}lint\w*|л[иі]нт\w*|style|format\w*|warnings?|hooks?)\b|检查|格式",
+        "types": rf"\b(?:typ(?:es?|ing|en|i|os|y|y?er)|typ(?:e|en)?-?check\w*|{_COMPILES})\b|类型|型",
+        "build": rf"빌드|\b(?:builds?|built|{_COMPILES}|syntax)\b|构建|编译|ビルド",
     }
 )
 """What a sentence calls a check of a family."""
@@ -184,44 +186,30 @@ class FailedCall(Struct, frozen=True):
 
     `reply` is the agent's first turn after the failure, `late_reply` the next one with words if it first looked at
     something in silence; 0 if there is none. `is_alone` is whether no later call changed anything, so that a claim
-    without a name is about this one; `is_untouched` whether no other call that worked named its target. `is_only`
-    is whether no other call failed, `is_only_lost` whether calls of no other tool are unrepaired; `is_lost` whether
-    nothing repaired this one, so that a claim would be false. `other_tools` are the words of the names of the other
-    tools that the agent called, `request` is what the user last said before; `dropped` are the words of the failed
-    call that the one which repaired it does not have, `added` those that only this one has; `written` are the names
-    of the files that the agent wrote; `is_wanted` is whether the user's words may speak of the call; `brought` are
-    the arguments of the calls that worked, in lower case; `is_one_of_several` is whether another call of the same
-    tool or program worked; `is_only_change` is whether this call was to change something and none that was worked;
-    `shown()` are the numbers in the results of calls that worked; `wrote` are the arguments of those among them that
-    changed something; `rivals` are the errors of the session; `series` is how many calls there were of its tool or
-    program; `named_since` are names that a look between the failure and the late reply brought and the next change
-    has.
+    without a name is about this one; `is_only_lost` whether calls of no other tool are unrepaired; `is_lost` whether
+    nothing repaired this one, so that a claim would be false. `request` is the user's wish that it was for; `dropped`
+    are the words of the failed call that the one which repaired it does not have, `added` those that only this one has;
+    `is_wanted` is whether the user's words may speak of the call; `facts` are those of its session.
     """
 
     step: Step
     effect: Effect | None
     terms: FailureTerms
-    reply: int
+    facts: SessionFacts
     is_alone: bool
-    is_untouched: bool
-    is_only: bool
     is_lost: bool
     is_only_lost: bool
-    other_tools: frozenset[str] = frozenset()
-    request: str = ""
-    dropped: frozenset[str] = frozenset()
-    written: frozenset[str] = frozenset()
-    is_wanted: bool = True
-    is_only_change: bool = False
-    late_reply: int = 0
-    is_one_of_several: bool = False
-    brought: str = ""
-    shown: Callable[[], frozenset[str]] = frozenset
-    wrote: str = ""
-    rivals: tuple[str, ...] = ()
-    series: int = 0
-    added: frozenset[str] = frozenset()
-    named_since: frozenset[str] = frozenset()
+    is_wanted: bool
+    reply: int
+    late_reply: int
+    request: str
+    dropped: frozenset[str]
+    added: frozenset[str]
+
+    @property
+    def is_only_change(self) -> bool:
+        """Whether this call was to change something, and none that was worked."""
+        return changes(self.step) and not self.facts.first_good_change
 
     def drops(self, text: str) -> bool:
         """Whether a text names what only the failed call had, and not the one that repaired it."""
@@ -241,17 +229,17 @@ class FailedCall(Struct, frozen=True):
         known = f"{self.step.call.raw_arguments[:_READ_CHARS]} {self.request}"
         result = self.step.result.content if self.step.result is not None else ""
         error = f"{(self.step.error or '')[:_READ_CHARS]} {result if len(result) <= _SHORT_RESULT else ''}"
-        words = _stems_in(error, 4) - _stems_in(known, 4) - _stems_in(self.brought, 4)
+        words = _stems_in(error, 4) - _stems_in(known, 4) - _stems_in(self.facts.good_arguments, 4)
         numbers = frozenset(_PLAIN_NUMBER.findall(error)) & frozenset(_PLAIN_NUMBER.findall(text))
         pairs = _cjk_pairs(error) & _cjk_pairs(text) - _cjk_pairs(known)
-        is_number = any(len(number) > 1 and number not in f"{known}{self.brought}" for number in numbers)
+        is_number = any(len(number) > 1 and number not in f"{known}{self.facts.good_arguments}" for number in numbers)
         return len(words & _stems_in(text, 4)) + bool(pairs) + is_number
 
     def is_of_rival(self, text: str) -> bool:
         """Whether a text shares more words with another error of the session than with this one."""
         own = self.step.error or ""
         words, mine = _stems_in(text, 4), len(_stems_in(own, 4) & _stems_in(text, 4))
-        return any(len(_stems_in(other, 4) & words) > mine for other in self.rivals if other != own)
+        return any(len(_stems_in(other, 4) & words) > mine for other in self.facts.errors if other != own)
 
     def names_number(self, text: str) -> bool:
         """Whether a text has a longer number of the error: "something else sits on 3000"."""
@@ -270,7 +258,7 @@ class FailedCall(Struct, frozen=True):
 
     def names_found(self, text: str) -> bool:
         """Whether a text has a name that was looked up after the failure and that the next change uses."""
-        return not self.named_since.isdisjoint(_tokens(text))
+        return not self.facts.named_since(self.step).isdisjoint(_tokens(text))
 
     def states_cause(self, text: str, *, only_faults: bool = False) -> bool:
         """Whether a text states the cause of the error, in words that are in neither the call nor the request."""
@@ -293,7 +281,7 @@ class FailedCall(Struct, frozen=True):
         """Whether a text has the name of an error, such as `AccessDenied`, that nothing else has."""
         if self.step.result_kind is ResultKind.FINDING:
             return False
-        known = f"{self.step.call.raw_arguments}\n{self.request}\n{self.brought[:_OWN_CHARS]}".casefold()
+        known = f"{self.step.call.raw_arguments}\n{self.request}\n{self.facts.good_arguments[:_OWN_CHARS]}".casefold()
         names = {name.casefold() for name in _ERROR_NAME.findall((self.step.error or "")[:400])}
         return any(name not in known for name in names & _tokens(text))
 
@@ -311,9 +299,9 @@ class FailedCall(Struct, frozen=True):
             return False
         if self.step.result_kind is not ResultKind.FINDING:
             return self.echoes(text) > 1
-        output = _tokens(self.step.result.content) - _tokens(self.step.call.raw_arguments) - self.written
+        output = _tokens(self.step.result.content) - _tokens(self.step.call.raw_arguments) - self.facts.written_names
         tokens = _tokens(text)
-        own = _tokens(self.wrote[:_OWN_CHARS])
+        own = _tokens(self.facts.changing_arguments[:_OWN_CHARS])
         names = (token for token in tokens & output - own if "." in token.strip(".") or "_" in token)
         numbers = {token for token in tokens & output if token.isdigit() and len(token) > 2}
         least = 3 if numbers else 4
@@ -323,13 +311,13 @@ class FailedCall(Struct, frozen=True):
     def makes_up_number(self, text: str) -> bool:
         """Whether a text has a number that neither user, call nor any result has, and that does not count or list."""
         known = frozenset(_PLAIN_NUMBER.findall(f"{self.request} {self.step.call.raw_arguments} {self.step.error}"))
-        return not (frozenset(_PLAIN_NUMBER.findall(_ENUMERATES.sub(" ", text))) <= known | self.shown())
+        return not (frozenset(_PLAIN_NUMBER.findall(_ENUMERATES.sub(" ", text))) <= known | self.facts.shown_numbers)
 
     def has_number_of_others(self, text: str) -> bool:
         """Whether a text has a number of two digits or more that another call brought, and not this one."""
         numbers = frozenset(number for number in _PLAIN_NUMBER.findall(text) if len(number) > 1)
         own = _PLAIN_NUMBER.findall(f"{self.request} {self.step.call.raw_arguments}")
-        return not numbers.isdisjoint(self.shown().difference(own))
+        return not numbers.isdisjoint(self.facts.shown_numbers.difference(own))
 
     def is_participle_of_request(self, word: str) -> bool:
         """Whether a word is the English participle of a verb in the request: "renamed" for "rename"."""
@@ -340,11 +328,11 @@ class FailedCall(Struct, frozen=True):
     def is_others(self, text: str) -> bool:
         """Whether all words that a text shares with the request are in the names of other tools that were called."""
         shared = _stems_in(self.request, 4) & _stems_in(text, 4)
-        return bool(shared) and shared <= frozenset(_stems(self.other_tools, 4))
+        return bool(shared) and shared <= frozenset(_stems(self.facts.words_of_other_tools(self.step), 4))
 
     def is_of_other_file(self, text: str) -> bool:
         """Whether a text names a file that another call wrote, and not what this one was to act on."""
-        return not self.terms.names_target(text) and not self.written.isdisjoint(_tokens(text))
+        return not self.terms.names_target(text) and not self.facts.written_names.isdisjoint(_tokens(text))
 
     def is_about(self, text: str) -> bool:
         """Whether a text names the tool or shares a word with the call, its result, or the last request before it."""

@@ -266,9 +266,7 @@ def fails_within(line: str) -> bool:
 def _any_of(where: _Where) -> re.Pattern[str]:
     """The shapes of one kind as one expression, which is fast for the usual result: one that matches none."""
     shapes = (shape for shape in _SHAPES if shape.where is where)
-    return lazy_pattern(
-        "|".join(f"(?{'i' * bool(shape.flags & re.IGNORECASE)}:{shape.expression})" for shape in shapes)
-    )
+    return lazy_pattern("|".join(f"(?{'i' * bool(one.flags & re.IGNORECASE)}:{one.expression})" for one in shapes))
 
 
 _LINE, _SHORT_LINE, _WITHIN = map(_any_of, (_Where.LINE, _Where.SHORT, _Where.WITHIN))
@@ -359,8 +357,8 @@ def _line_below(text: str) -> str | None:
 def _under_heading(text: str) -> str | None:
     """The text after `ERROR:` or `ERRORS:` in capitals at the beginning of a line, or the line below it."""
     head = text[:HEAD]
-    match = _HEADING.search(head) if "ERROR" in head else None
-    return None if match is None else (match["below"] or match["said"]).strip()
+    found = _HEADING.search(head) if "ERROR" in head else None
+    return None if found is None else (found["below"] or found["said"]).strip()
 
 
 def _uncaught(text: str) -> str | None:

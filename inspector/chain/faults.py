@@ -54,8 +54,7 @@ _PLACEHOLDER = lazy_pattern(
 # A user may mean `your_dataset_name` literally: checked only if the trace has the user's words, without this one.
 _PLACEHOLDER_WORD = lazy_pattern(
     r"(?:your|insert|replace|enter)[_-](?:\w+[_-])*(?:here|id|key|token|name|value|email|url|number)"  # YOUR_API_KEY
-    r"|example(?:[_-](?:id|key|name|value|text|string))?"
-    r"|(?:TODO|TBD|FIXME|PLACEHOLDER)",
+    r"|example(?:[_-](?:id|key|name|value|text|string))?|(?:TODO|TBD|FIXME|PLACEHOLDER)",
     re.IGNORECASE,
 )
 
@@ -270,9 +269,9 @@ class _NextValues:
         for later in self._steps[first : first + _MOST_CALLS]:
             if later.location.turn != self._turns[first] or is_search(later.call.name or ""):
                 return None
-            for flow in self._flows.get(later.number, ()):
-                if _may_be_reference(flow):
-                    return str(flow.value)
+            for one in self._flows.get(later.number, ()):
+                if _may_be_reference(one):
+                    return str(one.value)
         return None
 
 

@@ -88,8 +88,8 @@ class Causes:
 def causes_of(diagnostics: Iterable[Diagnostic]) -> Causes:
     """The causes of the diagnostics of a broken trace, found in one pass."""
     causes = Causes()
-    for diagnostic in diagnostics:
-        causes.add(diagnostic)
+    for one in diagnostics:
+        causes.add(one)
     return causes
 
 

@@ -120,10 +120,10 @@ def history_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
         if isinstance(found, int):
             before = None
             continue
-        for version in _versions(found, turns, results):
-            is_once = version.rule is rules.REASONING_DROPPED_FROM_HISTORY
+        for one in _versions(found, turns, results):
+            is_once = one.rule is rules.REASONING_DROPPED_FROM_HISTORY
             if not (is_once and is_reported):
-                yield version
+                yield one
             is_reported = is_reported or is_once
         if before is not None:
             yield from _dropped(before, found, turns)
@@ -198,9 +198,7 @@ def _requires_reasoning(generation: Generation) -> str | None:
 def _reasoning(place: _Difference, later: Sequence[ReadMessage], turns: Sequence[Turn]) -> Diagnostic:
     generation = turns[place.request - 1].generation
     api = _requires_reasoning(generation) if generation is not None else None
-    roles = [
-        (message.version or turns[(message.turn or 1) - 1]).role for message in later if message.version or message.turn
-    ]
+    roles = [(one.version or turns[(one.turn or 1) - 1]).role for one in later if one.version or one.turn]
     is_open = bool(place.turn.calls) and bool(roles) and Role.USER not in roles
     if api is not None and is_open:
         message = f"The request of turn {place.request} lacks the reasoning of these calls; {api} requires it."
@@ -211,8 +209,8 @@ def _reasoning(place: _Difference, later: Sequence[ReadMessage], turns: Sequence
 
 def _result(place: _Difference, version: Turn, results: _Results) -> Iterator[Diagnostic]:
     own, read = _text_of(place.turn), _text_of(version)
-    difference = result_difference(own, read)
-    if difference is None:
+    found = result_difference(own, read)
+    if found is None:
         return
     tool = tool_named(place.turn.result.name if place.turn.result else None)
     tool = "the tool" if place.turn.result is None or not place.turn.result.name else tool
@@ -221,10 +219,10 @@ def _result(place: _Difference, version: Turn, results: _Results) -> Iterator[Di
         message = f"The request of turn {place.request} shows the result of turn {other} as the result of this call."
         yield place.at(rules.RESULT_ATTACHED_TO_OTHER_CALL, message, "text", None, Range(0, len(read)))
         return
-    rule, message = difference.described(tool, f"turn {place.number} has")
-    where = Range(*difference.other)
+    rule, message = found.described(tool, f"turn {place.number} has")
+    where = Range(*found.other)
     yield place.at(
-        rule, f"{message.removesuffix('.')} (request of turn {place.request}).", "text", where, Range(*difference.read)
+        rule, f"{message.removesuffix('.')} (request of turn {place.request}).", "text", where, Range(*found.read)
     )
 
 
@@ -243,7 +241,7 @@ def _system(place: _Difference, version: Turn) -> Iterator[Diagnostic]:
 
 
 def _rewritten(place: _Difference, version: Turn, without: Callable[[str], str]) -> Iterator[Diagnostic]:
-    own, sent = (without(_compared(turn)).strip() for turn in (place.turn, version))
+    own, sent = (without(_compared(one)).strip() for one in (place.turn, version))
     if own == sent or same_text(own, sent) or (not sent and place.turn.calls):
         return
     if sent.endswith(own) and place.turn.role is Role.ASSISTANT:
@@ -277,30 +275,22 @@ def _dropped(before: ReadRequest, now: ReadRequest, turns: Sequence[Turn]) -> It
     if kept >= len(before):
         return
     earlier, later = before.messages()[kept:], now.messages()[kept:]
-    there = {message.turn for message in later if message.turn is not None}
+    there = {one.turn for one in later if one.turn is not None}
     gone = [
-        message.turn
-        for message in earlier
-        if message.turn is not None and message.turn not in there and not _is_own(turns, message.turn)
+        one.turn for one in earlier if one.turn is not None and one.turn not in there and not _is_own(turns, one.turn)
     ]
     if not gone:
         yield from _reordered(earlier, later, _Difference(now.turn, kept, 0, turns[0], None), turns)
         return
     first = turns[gone[0] - 1]
-    position = next(
-        index for index, one in enumerate(earlier) if one.turn == gone[0]
-    )  # what precedes it is still there
+    position = next(at for at, one in enumerate(earlier) if one.turn == gone[0])  # what precedes it is still there
     following = later[position] if position < len(later) else None
     version = None if following is None else following.version or turns[(following.turn or 1) - 1]
     place = _Difference(now.turn, kept + position, gone[0], first, version, is_gone=True)
-    was = {message.turn for message in earlier}
-    new = (
-        message.version or turns[(message.turn or 1) - 1]
-        for message in later
-        if message.turn is None or message.turn not in was
-    )
+    was = {one.turn for one in earlier}
+    new = (one.version or turns[(one.turn or 1) - 1] for one in later if one.turn is None or one.turn not in was)
     summary = next(
-        (turn for turn in new if turn.role in _ANNOUNCES and _SUMMARY.search(_text_of(turn)[:_SUMMARY_WITHIN])), None
+        (one for one in new if one.role in _ANNOUNCES and _SUMMARY.search(_text_of(one)[:_SUMMARY_WITHIN])), None
     )
     what = f"turn {gone[0]}" if len(gone) == 1 else f"{len(gone)} messages, the first of turn {gone[0]}"
     name = _first_text_part(first)
@@ -327,8 +317,8 @@ def _first_text_part(turn: Turn) -> str:
 def _reordered(
     earlier: Sequence[ReadMessage], later: Sequence[ReadMessage], place: _Difference, turns: Sequence[Turn]
 ) -> Iterator[Diagnostic]:
-    expected = [message.turn for message in earlier if message.turn is not None]
-    order = [message.turn for message in later if message.turn in expected and message.turn is not None]
+    expected = [one.turn for one in earlier if one.turn is not None]
+    order = [one.turn for one in later if one.turn in expected and one.turn is not None]
     if order == expected or sorted(order) != sorted(expected):
         return
     at = next(index for index, pair in enumerate(zip(order, expected, strict=True)) if pair[0] != pair[1])

@@ -119,7 +119,7 @@ def exact_p(first: Share, second: Share) -> float:
         return 2 * NormalDist().cdf(-abs(hits / n - others / m) / sqrt(pooled * (1 - pooled) * (1 / n + 1 / m)))
     weights = _weights(n, m, hits + others, range(low, high + 1))
     as_rare = weights[hits - low] * (1 + _CLOSE)
-    return min(sum(weight for weight in weights if weight <= as_rare) / sum(weights), 1.0)
+    return min(sum(one for one in weights if one <= as_rare) / sum(weights), 1.0)
 
 
 def _weights(n: int, m: int, hits: int, possible: range) -> list[float]:
@@ -135,9 +135,9 @@ def _weights(n: int, m: int, hits: int, possible: range) -> list[float]:
 
 def _newcombe(first: Share, second: Share) -> Interval:
     p, q = first.value, second.value
-    interval, other = wilson(first), wilson(second)
-    low = p - q - sqrt((p - interval.low) ** 2 + (other.high - q) ** 2)
-    high = p - q + sqrt((interval.high - p) ** 2 + (q - other.low) ** 2)
+    one, other = wilson(first), wilson(second)
+    low = p - q - sqrt((p - one.low) ** 2 + (other.high - q) ** 2)
+    high = p - q + sqrt((one.high - p) ** 2 + (q - other.low) ** 2)
     return Interval(low, high)
 
 

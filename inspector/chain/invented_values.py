@@ -105,8 +105,8 @@ def addresses(text: str) -> Sequence[str]:
 
 def numbers(text: str) -> Iterator[str]:
     """The integer parts of the numbers in an answer, except those of one digit."""
-    matches = _NUMBER.finditer(_THOUSANDS.sub("", text[:20_000]))
-    return (match[0] for match, _ in zip(matches, range(_MAX_VALUES), strict=False))
+    found = _NUMBER.finditer(_THOUSANDS.sub("", text[:20_000]))
+    return (match[0] for match, _ in zip(found, range(_MAX_VALUES), strict=False))
 
 
 def identifiers(step: Step) -> Iterator[str]:

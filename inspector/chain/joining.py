@@ -78,8 +78,8 @@ def _is_joined(turn: Turn) -> bool:
 
 
 def _shared_id(first: Trace, second: Trace, calls: list[_AnsweredCall], others: list[_AnsweredCall]) -> str:
-    ids = {id_.value for id_ in first.external_ids} & {id_.value for id_ in second.external_ids}
-    ids = ids or _long({call.id for call in calls} & {one.id for one in others})
+    ids = {one.value for one in first.external_ids} & {one.value for one in second.external_ids}
+    ids = ids or _long({one.id for one in calls} & {one.id for one in others})
     ids = ids or _long(_responses(first) & _responses(second))
     if not ids:
         raise NotOneSessionError("cannot join the two traces: they share no session, response or call id")
@@ -92,7 +92,7 @@ def _responses(trace: Trace) -> set[str | None]:
 
 def _long(ids: set[str | None]) -> set[str]:
     """The ids that are too long to be reused in several sessions."""
-    return {id_ for id_ in ids if id_ is not None and len(id_) >= _SHORTEST_ID}
+    return {one for one in ids if one is not None and len(one) >= _SHORTEST_ID}
 
 
 def _answered(trace: Trace) -> Iterator[_AnsweredCall]:

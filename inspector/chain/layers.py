@@ -117,7 +117,7 @@ class PlacedTexts:
 
     @cached_property
     def _requests(self) -> dict[int, ReadRequest]:
-        return {request.turn: request for request in requests_of(self._turns) if not isinstance(request, int)}
+        return {one.turn: one for one in requests_of(self._turns) if not isinstance(one, int)}
 
 
 class ServerReply(Struct, frozen=True):
@@ -240,9 +240,9 @@ def run_differences(trace: Trace, steps: Iterable[Step]) -> Iterator[Diagnostic]
         text = turn.part("text")
         if came is not None and came not in _NOT_KEPT and text is not None and step.result is not None:
             read = step.result.content
-            if (difference := result_difference(came, read)) is not None:
+            if (found := result_difference(came, read)) is not None:
                 other = next((one for one, _ in map(returned.__getitem__, same.of(read)) if one is not step), None)
-                yield _mixed_up(step, place, came, other) if other else _result_diagnostic(step, place, difference)
+                yield _mixed_up(step, place, came, other) if other else _result_diagnostic(step, place, found)
 
 
 def is_recorded_here(turn: Turn) -> bool:
@@ -346,8 +346,8 @@ def result_difference(other: str, read: str) -> ResultDifference | None:
     bare = _without_decoration(without_injected(read))
     if bare is not None and same_text(other, bare):
         return None
-    difference = ResultDifference(other, read)
-    return difference if difference.is_cut else _cut_blocks(other, read) or difference
+    found = ResultDifference(other, read)
+    return found if found.is_cut else _cut_blocks(other, read) or found
 
 
 def _cut_blocks(other: str, read: str) -> ResultDifference | None:
@@ -355,20 +355,17 @@ def _cut_blocks(other: str, read: str) -> ResultDifference | None:
     blocks = _result_blocks(_value(other)) if other.lstrip()[:1] == "{" else []
     if len(blocks) < 2:
         return None
-    difference = max(
-        (ResultDifference(between.join(blocks), read) for between in _BETWEEN_BLOCKS),
-        key=lambda difference: difference.kept,
-    )
-    difference.other = (0, len(other))  # its ranges are those of the joined text, which no layer contains
-    return difference if difference.is_cut else None
+    found = max((ResultDifference(between.join(blocks), read) for between in _BETWEEN_BLOCKS), key=lambda one: one.kept)
+    found.other = (0, len(other))  # its ranges are those of the joined text, which no layer contains
+    return found if found.is_cut else None
 
 
 def _head(text: str) -> int:
     """The start of a result's own text, after white space and what agents write before it (`_HEADS`)."""
     at = len(text) - len(text.lstrip())
     for head in _HEADS:
-        match = head.match(text, at)
-        at = match.end() if match else at
+        found = head.match(text, at)
+        at = found.end() if found else at
     return at + len(text[at:]) - len(text[at:].lstrip())
 
 
@@ -485,10 +482,7 @@ def _contains(wrapper: str, text: str) -> bool:
     if isinstance(value, str) or value is None:
         return False
     bare = _value(text)
-    return any(
-        content == text if isinstance(content, str) else bare is not None and content == bare
-        for content in _contents(value)
-    )
+    return any(one == text if isinstance(one, str) else bare is not None and one == bare for one in _contents(value))
 
 
 def _contents(value: _Canonical) -> Iterator[_Canonical]:
@@ -604,8 +598,8 @@ def _is_masked(text: str) -> bool:
 
 def without_consequences(found: Sequence[Diagnostic], lost: Iterable[Diagnostic], rule: Rule) -> list[Diagnostic]:
     """The diagnostics without those of `rule` on calls that the server lost: their missing results follow from that."""
-    places = {diagnostic.location for diagnostic in lost if diagnostic.rule is rules.CALL_LOST_BY_SERVER}
-    return [diagnostic for diagnostic in found if diagnostic.rule is not rule or diagnostic.location not in places]
+    places = {one.location for one in lost if one.rule is rules.CALL_LOST_BY_SERVER}
+    return [one for one in found if one.rule is not rule or one.location not in places]
 
 
 def with_layer_causes(
@@ -629,16 +623,16 @@ def with_layer_causes(
 
 def _changes_before_reading(step: Step, differences: Iterable[Diagnostic]) -> Iterator[str]:
     """The first difference that arose before the model read the step's result, in words."""
-    for difference in differences:
-        is_earlier = not difference.location.part.startswith(SENT_PART)
-        if difference.rule in _CAUSES and is_earlier and _is_at_step(difference.place_in_turn, step):
-            words = difference.fault.message.removesuffix(".")
-            yield f"the cause is the {difference.rule.owner}, at the layer {difference.rule.layer}: {words[:1].lower()}{words[1:]}"
+    for one in differences:
+        is_earlier = not one.location.part.startswith(SENT_PART)
+        if one.rule in _CAUSES and is_earlier and _is_at_step(one.place_in_turn, step):
+            words = one.fault.message.removesuffix(".")
+            yield f"the cause is the {one.rule.owner}, at the layer {one.rule.layer}: {words[:1].lower()}{words[1:]}"
             return
 
 
 def _is_at_step(place: Location, step: Step) -> bool:
-    places = (location for location in (step.location, step.result_location) if location is not None)
+    places = (one for one in (step.location, step.result_location) if one is not None)
     return any(
         (place.turn, place.part) == (one.turn, one.part)
         and place.range.start <= one.range.end
@@ -653,13 +647,9 @@ def _lost_values(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator[
     request, seen = _request_of(turns, step.location.turn) if keys else (None, frozenset[int]())
     if request is None:
         return
-    read = {
-        message.turn: message.version or turns[message.turn - 1]
-        for message in request.messages()
-        if message.turn is not None
-    }
-    others = [message.version for message in request.messages() if message.turn is None and message.version is not None]
-    prompt = "\n".join(_whole_text(turn) for turn in (*read.values(), *others))
+    read = {one.turn: one.version or turns[one.turn - 1] for one in request.messages() if one.turn is not None}
+    others = [one.version for one in request.messages() if one.turn is None and one.version is not None]
+    prompt = "\n".join(_whole_text(one) for one in (*read.values(), *others))
     for number in range(step.location.turn - 1, 0, -1):
         turn = turns[number - 1]
         is_input = turn.role in (Role.TOOL, Role.USER) and (number in read or number in seen)
@@ -691,19 +681,19 @@ def _missing_keys(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator
 def _request_of(turns: Sequence[Turn], number: int) -> tuple[ReadRequest | None, frozenset[int]]:
     """The request that a turn answers, and the turns that earlier requests contained."""
     seen: set[int] = set()
-    for request in requests_of(turns):
-        if isinstance(request, int):
+    for found in requests_of(turns):
+        if isinstance(found, int):
             continue
-        if request.turn == number:
-            return request, frozenset(seen)
-        seen.update(message.turn for message in request.own if message.turn is not None)
+        if found.turn == number:
+            return found, frozenset(seen)
+        seen.update(one.turn for one in found.own if one.turn is not None)
     return None, frozenset()
 
 
 def _contains_lost(text: str, key: str, prompt: str) -> bool:
     """Whether a text states a value for the key that the prompt does not contain."""
     stated = re.compile(rf"(?<!\w){re.escape(key)}[\"'`]?\s*[:=]\s*[\"'`]?([^\s\"'`,;}}\]]+)", re.IGNORECASE)
-    values = [match[1] for match in stated.finditer(text)]
+    values = [found[1] for found in stated.finditer(text)]
     return any(len(value) >= _SHORTEST_VALUE and value not in prompt for value in values)
 
 

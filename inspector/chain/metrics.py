@@ -30,8 +30,7 @@ class MeasureKind(Enum):
 class Measure(Struct, frozen=True):
     """One metric: `hits` per `trials`, both names of counts of a trace; the trial `traces` is 1 for every trace.
 
-    `title` is its name in tables, `meaning` a clause that defines what is counted among what, `absent` the reason for
-    a missing value if there is no trial.
+    `title` is its name in tables, `meaning` a clause that defines what is counted among what.
     """
 
     name: str
@@ -40,198 +39,96 @@ class Measure(Struct, frozen=True):
     hits: str
     trials: str
     meaning: str
-    absent: str
+
+    @property
+    def absent(self) -> str:
+        """The reason for a missing value if there is no trial."""
+        return _ABSENT[self.trials]
 
 
+_TRACES, _CALLS, _MEAN = MeasureKind
+_ABSENT = {
+    "traces": "no traces",
+    "is_multi_step": "no trace has two calls",
+    "is_judged": "no source states the outcome",
+    "calls": "no calls",
+    "checked": "no call of a tool whose schema is known",
+    "expected_tools": "no expected calls known",
+    "expected_parameters": "no expected calls known",
+    "answered": "no call was answered",
+    "failed": "no call failed",
+    "calling_turns": "no calls",
+    "timed": "no times were recorded",
+}
 MEASURES: tuple[Measure, ...] = (
+    Measure("ok", "ok", _TRACES, "is_ok", "traces", "traces in which nothing failed"),
+    Measure("recovered", "recovered", _TRACES, "is_recovered", "traces", "traces that recovered from every failure"),
+    Measure("broken", "broken", _TRACES, "is_broken", "traces", "traces whose chain broke"),
+    Measure("aborted", "aborted", _TRACES, "is_aborted", "traces", "traces that were cut off"),
     Measure(
-        "ok",
-        "ok",
-        MeasureKind.SHARE_OF_TRACES,
-        "is_ok",
-        "traces",
-        "traces in which nothing failed",
-        "no traces",
-    ),
-    Measure(
-        "recovered",
-        "recovered",
-        MeasureKind.SHARE_OF_TRACES,
-        "is_recovered",
-        "traces",
-        "traces that recovered from every failure",
-        "no traces",
-    ),
-    Measure(
-        "broken",
-        "broken",
-        MeasureKind.SHARE_OF_TRACES,
-        "is_broken",
-        "traces",
-        "traces whose chain broke",
-        "no traces",
-    ),
-    Measure(
-        "aborted",
-        "aborted",
-        MeasureKind.SHARE_OF_TRACES,
-        "is_aborted",
-        "traces",
-        "traces that were cut off",
-        "no traces",
-    ),
-    Measure(
-        "unknown",
-        "not kept",
-        MeasureKind.SHARE_OF_TRACES,
-        "is_unknown",
-        "traces",
+        *("unknown", "not kept", _TRACES, "is_unknown", "traces"),
         "traces whose last answer the source did not keep",
-        "no traces",
     ),
     Measure(
-        "multi_step_success",
-        "multi-step success",
-        MeasureKind.SHARE_OF_TRACES,
-        "is_multi_step_success",
-        "is_multi_step",
+        *("multi_step_success", "multi-step success", _TRACES, "is_multi_step_success", "is_multi_step"),
         "traces of two calls or more that are ok or recovered, and that their source does not count as failed",
-        "no trace has two calls",
     ),
     Measure(
-        "source_success",
-        "source's success",
-        MeasureKind.SHARE_OF_TRACES,
-        "is_judged_success",
-        "is_judged",
+        *("source_success", "source's success", _TRACES, "is_judged_success", "is_judged"),
         "traces that their source counts as a success, among those it judges",
-        "no source states the outcome",
     ),
     Measure(
-        "unbroken_success",
-        "chain ok, task passed",
-        MeasureKind.SHARE_OF_TRACES,
-        "is_unbroken_success",
-        "is_judged",
+        *("unbroken_success", "chain ok, task passed", _TRACES, "is_unbroken_success", "is_judged"),
         "traces whose chain is ok or recovered and that their source counts as a success, among those it judges",
-        "no source states the outcome",
     ),
     Measure(
-        "unbroken_failure",
-        "chain ok, task failed",
-        MeasureKind.SHARE_OF_TRACES,
-        "is_unbroken_failure",
-        "is_judged",
+        *("unbroken_failure", "chain ok, task failed", _TRACES, "is_unbroken_failure", "is_judged"),
         "traces whose chain is ok or recovered and that their source counts as failed, among those it judges",
-        "no source states the outcome",
     ),
     Measure(
-        "broken_success",
-        "chain broken, task passed",
-        MeasureKind.SHARE_OF_TRACES,
-        "is_broken_success",
-        "is_judged",
+        *("broken_success", "chain broken, task passed", _TRACES, "is_broken_success", "is_judged"),
         "traces whose chain broke and that their source counts as a success, among those it judges",
-        "no source states the outcome",
     ),
     Measure(
-        "broken_failure",
-        "chain broken, task failed",
-        MeasureKind.SHARE_OF_TRACES,
-        "is_broken_failure",
-        "is_judged",
+        *("broken_failure", "chain broken, task failed", _TRACES, "is_broken_failure", "is_judged"),
         "traces whose chain broke and that their source counts as failed, among those it judges",
-        "no source states the outcome",
     ),
     Measure(
-        "well_formed",
-        "well-formed calls",
-        MeasureKind.SHARE_OF_CALLS,
-        "well_formed",
-        "calls",
+        *("well_formed", "well-formed calls", _CALLS, "well_formed", "calls"),
         "calls that strictly follow their format and name a tool",
-        "no calls",
     ),
     Measure(
-        "schema_compliance",
-        "schema compliance",
-        MeasureKind.SHARE_OF_CALLS,
-        "compliant",
-        "checked",
+        *("schema_compliance", "schema compliance", _CALLS, "compliant", "checked"),
         "well-formed calls that do not violate their tool's schema, among calls whose schema is known",
-        "no call of a tool whose schema is known",
     ),
     Measure(
-        "tool_selection",
-        "tool selection",
-        MeasureKind.SHARE_OF_CALLS,
-        "right_tools",
-        "expected_tools",
+        *("tool_selection", "tool selection", _CALLS, "right_tools", "expected_tools"),
         "calls of the expected tool, among the expected or the actual calls, whichever are more",
-        "no expected calls known",
     ),
     Measure(
-        "parameter_accuracy",
-        "parameter accuracy",
-        MeasureKind.SHARE_OF_CALLS,
-        "right_parameters",
-        "expected_parameters",
+        *("parameter_accuracy", "parameter accuracy", _CALLS, "right_parameters", "expected_parameters"),
         "arguments with the expected value, among all arguments expected or passed in calls of the expected tool",
-        "no expected calls known",
     ),
     Measure(
-        "error_results",
-        "error results",
-        MeasureKind.SHARE_OF_CALLS,
-        "error_results",
-        "answered",
+        *("error_results", "error results", _CALLS, "error_results", "answered"),
         "calls that a tool answered with an error, among answered calls",
-        "no call was answered",
     ),
     Measure(
-        "error_recovery",
-        "error recovery",
-        MeasureKind.SHARE_OF_CALLS,
-        "recovered",
-        "failed",
+        *("error_recovery", "error recovery", _CALLS, "recovered", "failed"),
         "failed calls that were recovered, among all failed calls",
-        "no call failed",
     ),
     Measure(
-        "parallel",
-        "parallel turns",
-        MeasureKind.SHARE_OF_CALLS,
-        "parallel_turns",
-        "calling_turns",
+        *("parallel", "parallel turns", _CALLS, "parallel_turns", "calling_turns"),
         "turns with several calls, among turns with calls",
-        "no calls",
     ),
     Measure(
-        "calls_per_turn",
-        "calls per turn",
-        MeasureKind.MEAN,
-        "calls",
-        "calling_turns",
+        *("calls_per_turn", "calls per turn", _MEAN, "calls", "calling_turns"),
         "calls per turn, among turns with calls",
-        "no calls",
     ),
+    Measure("calls_per_trace", "calls per trace", _MEAN, "calls", "traces", "calls per trace, among all traces"),
     Measure(
-        "calls_per_trace",
-        "calls per trace",
-        MeasureKind.MEAN,
-        "calls",
-        "traces",
-        "calls per trace, among all traces",
-        "no traces",
-    ),
-    Measure(
-        "latency_ms",
-        "tool latency (ms)",
-        MeasureKind.MEAN,
-        "latency_ms",
-        "timed",
+        *("latency_ms", "tool latency (ms)", _MEAN, "latency_ms", "timed"),
         "milliseconds from a call's end to the next request, for calls alone in their turn",
-        "no times were recorded",
     ),
 )
 """Every measure, in the order of tables."""

@@ -155,7 +155,7 @@ def figures_of(
         calling_turns=len(turns),
         parallel_turns=sum(calls > 1 for calls in turns.values()),
         tools=dict(tools),
-        codes=dict(Counter(diagnostic.rule.code for diagnostic in diagnostics)),
+        codes=dict(Counter(one.rule.code for one in diagnostics)),
         violations=tuple(counter.violations(chain.steps)),
         broken=chain.broken,
         abort_reason=chain.abort_reason,
@@ -174,9 +174,9 @@ class _CallCounter:
     ) -> None:
         self._faults = CallFaults(diagnostics)
         self._unchecked: defaultdict[tuple[int, str], list[Range]] = defaultdict(list)
-        for diagnostic in diagnostics:
-            if diagnostic.rule is schema.SCHEMA_NOT_CHECKED:
-                self._unchecked[diagnostic.location.turn, diagnostic.location.part].append(diagnostic.location.range)
+        for one in diagnostics:
+            if one.rule is schema.SCHEMA_NOT_CHECKED:
+                self._unchecked[one.location.turn, one.location.part].append(one.location.range)
         self._schemas = _schemas(trace, definitions)
         self._latencies = _latencies_ms(trace, steps)
 
@@ -217,7 +217,7 @@ class _CallCounter:
             return False
         place, mine = (step.location.turn, step.location.part), step.location.range
         left_out = self._unchecked.get(place, ())
-        return not any(mine.start <= range_.start and range_.end <= mine.end for range_ in left_out)
+        return not any(mine.start <= one.start and one.end <= mine.end for one in left_out)
 
 
 def _schemas(trace: Trace, definitions: Iterable[tuple[int, ToolDefinition]]) -> dict[int, frozenset[str]]:

@@ -219,7 +219,10 @@ class Necessity:
             effect is not None and only_opens(effect)
         ):  # the answer names a file because another call wrote it
             sought = [value for value in sought if value.text.rsplit("/", 1)[-1] not in self._facts.written_names]
-        if any(value.text in self._answer_text or self._are_in_answer(value.words) for value in sought):
+        if any(
+            value.text in self._answer_text or ("://" not in value.text and self._are_in_answer(value.words))
+            for value in sought
+        ):
             return True
         program = (intent.tool or "").removeprefix("$ ")
         if program != intent.tool and not is_common(program) and program.casefold() in self._answer_text:
@@ -267,10 +270,9 @@ _TAKING_AWAY = frozenset(("rm", "rmi", "remove", "delete", "del", "--delete", "u
 # A condition of what may be done, not of what happens: "if you can", not "if the test fails".
 _IF_POSSIBLE = lazy_pattern(
     r"\bif (?:(?:you|we|it|that|this|there|time)\b[^,.;]{0,24}\b(?:can|could|possible|quick|easy|works?|time|allows?)|"
-    r"possible|feasible)\b|\boptional(?:ly)?\b|"
-    r"\b(?:wenn|falls)\b[^,.;]{0,24}\b(?:kannst|möglich|geht|klappt|schnell|zeit)\b|"
-    r"\bsi (?:puedes|puede ser|es posible|se puede|da tiempo|possible|tu peux|vous pouvez|c['’]est possible)\b|"
-    r"\bse (?:der|puder\w*|possível|for possível|conseguir\w*|possibile|puoi|riesci)\b|"
+    r"possible|feasible)\b|\boptional(?:ly)?\b|\b(?:wenn|falls)\b[^,.;]{0,24}\b(?:kannst|möglich|geht|klappt|schnell|"
+    r"zeit)\b|\bsi (?:puedes|puede ser|es posible|se puede|da tiempo|possible|tu peux|vous pouvez|"
+    r"c['’]est possible)\b|\bse (?:der|puder\w*|possível|for possível|conseguir\w*|possibile|puoi|riesci)\b|"
     r"\bесли (?:можно|можешь|сможешь|получится|возможно)\b|如果(?:可以|可能|方便)|可能なら|できれば|できたら"
 )
 _AND = lazy_pattern(r"[,;]|\b(?:and|und|et|y|e|и|ed)\b|[，、；]")
@@ -281,25 +283,21 @@ _WAIVES = lazy_pattern(
     r"then|well|in that case|dann|na|alors|dans ce cas|entonces|en ese caso|então|nesse caso|allora|in tal caso|тогда|"
     r"dan|då|så|wtedy|tak|hmm+|gut|dziękuję|grazie|obrigad[oa])\W+)*"
     # ... in the first person: "I'll leave it", "dann lasse ich es", "alors je laisse"
-    r"(?:i(?:['’]ll| will|['’]d rather| would rather)? (?:just )?(?:leave (?:it|that|this|things)\b|"
-    r"keep (?:it|that|things|the (?:one|old|current)|my)\b|wait\b|let it\b|skip\b|pass\b|stay with\b|hold off)|"
-    r"lass(?:e|en)? (?:ich|wir)\b|(?:ich|wir) (?:lasse?n?|"
-    r"warte[nt]?|verzichte[n]?)\b|(?:warte|verzichte)n? (?:ich|wir)\b|"
-    r"(?:je|on) (?:laisse|attends|renonce)\b|lo (?:dejo|dejamos)\b|prefiero (?:dejarlo|"
-    r"esperar)|(?:eu )?deixo\b|prefiro (?:deixar|esperar)|lascio\b|preferisco (?:lasciar|aspettar)|(?:я )?(?:оставлю|"
-    r"подожду)\b|(?:to )?(?:zostaw\w*|poczekam)\b|laat (?:ik|maar)\b|rezygnuj\w+|"
-    r"rinuncio\b|renuncio\b|desisto\b|откажусь\b|ik zie ervan af|"
-    r"(?:jag )?låter? (?:jag )?(?:det )?(?:bli|vara)\b|"
-    r"never ?mind|nvm|forget|skip|drop|leave (?:it|that|this)|let it|don['’]t (?:bother|worry)|no need|i['’]ll do|"
-    r"not (?:needed|necessary)|egal|vergiss|lass|nicht (?:nötig|notwendig)|brauchst|schon gut|laisse|tant pis|oublie|"
-    r"(?:(?:yes|yeah|sure|fine|go ahead|go on|do it|continue|proceed|order|book|send|just|then|please|ja|gut|dann|"
-    r"mach\w*|weiter|oui|alors|d['’]accord|sí|vale|entonces|sim|então|va bene|allora|да|хорошо|тогда|"
-    r"давай\w*)\W+(?:\w+\W+){0,4}?)?"
-    r"(?:without|anyway|regardless|as (?:it )?is|ohne|trotzdem|sans|quand même|sin|igualmente|sem|mesmo assim|senza|"
-    r"comunque|без)(?:\W+\w+){0,3}\W*$|"
-    r"pas (?:la peine|besoin)|déja(?:lo)?\b|olv[ií]da|no hace falta|no importa|deixa|esquece|lascia|non serve|"
-    r"não (?:precisa|é preciso)|не (?:надо|нужно)|забудь|оставь|не важно)|"
-    r".{0,12}(?:算了|不用|不必|没关系|いらない|結構です|なしで|不要です|やめ)"
+    r"(?:i(?:['’]ll| will|['’]d rather| would rather)? (?:just )?(?:leave (?:it|that|this|things)\b|keep (?:it|that|"
+    r"things|the (?:one|old|current)|my)\b|wait\b|let it\b|skip\b|pass\b|stay with\b|hold off)|lass(?:e|en)? (?:ich|"
+    r"wir)\b|(?:ich|wir) (?:lasse?n?|warte[nt]?|verzichte[n]?)\b|(?:warte|verzichte)n? (?:ich|wir)\b|(?:je|"
+    r"on) (?:laisse|attends|renonce)\b|lo (?:dejo|dejamos)\b|prefiero (?:dejarlo|esperar)|(?:eu )?deixo\b|"
+    r"prefiro (?:deixar|esperar)|lascio\b|preferisco (?:lasciar|aspettar)|(?:я )?(?:оставлю|подожду)\b|"
+    r"(?:to )?(?:zostaw\w*|poczekam)\b|laat (?:ik|maar)\b|rezygnuj\w+|rinuncio\b|renuncio\b|desisto\b|откажусь\b|"
+    r"ik zie ervan af|(?:jag )?låter? (?:jag )?(?:det )?(?:bli|vara)\b|never ?mind|nvm|forget|skip|drop|leave (?:it|"
+    r"that|this)|let it|don['’]t (?:bother|worry)|no need|i['’]ll do|not (?:needed|necessary)|egal|vergiss|lass|"
+    r"nicht (?:nötig|notwendig)|brauchst|schon gut|laisse|tant pis|oublie|(?:(?:yes|yeah|sure|fine|go ahead|go on|"
+    r"do it|continue|proceed|order|book|send|just|then|please|ja|gut|dann|mach\w*|weiter|oui|alors|d['’]accord|sí|"
+    r"vale|entonces|sim|então|va bene|allora|да|хорошо|тогда|давай\w*)\W+(?:\w+\W+){0,4}?)?(?:without|anyway|"
+    r"regardless|as (?:it )?is|ohne|trotzdem|sans|quand même|sin|igualmente|sem|mesmo assim|senza|comunque|"
+    r"без)(?:\W+\w+){0,3}\W*$|pas (?:la peine|besoin)|déja(?:lo)?\b|olv[ií]da|no hace falta|no importa|deixa|esquece|"
+    r"lascia|non serve|não (?:precisa|é preciso)|не (?:надо|нужно)|забудь|оставь|не важно)|.{0,12}(?:算了|不用|不必|"
+    r"没关系|いらない|結構です|なしで|不要です|やめ)"
 )
 
 

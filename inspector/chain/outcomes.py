@@ -130,8 +130,8 @@ class ErrorPatterns:
             if len(text) <= 2 * PATTERN_SEARCH_LIMIT
             else (text[:PATTERN_SEARCH_LIMIT], text[-PATTERN_SEARCH_LIMIT:])
         )
-        matches = (pattern.search(end) for pattern in self._patterns for end in ends)
-        return next((_line(match) for match in matches if match is not None), None)
+        found = (pattern.search(end) for pattern in self._patterns for end in ends)
+        return next((_line(match) for match in found if match is not None), None)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -420,9 +420,7 @@ def _has_grave_issue(fields: Mapping[str, Any]) -> bool:
     """Whether a FHIR server answered with an `OperationOutcome` of an error (HL7 FHIR)."""
     issues = fields.get("issue") if fields.get("resourceType") == "OperationOutcome" else None
     grave = ("error", "fatal")
-    return isinstance(issues, list) and any(
-        isinstance(issue, dict) and issue.get("severity") in grave for issue in issues
-    )
+    return isinstance(issues, list) and any(isinstance(one, dict) and one.get("severity") in grave for one in issues)
 
 
 def _succeeded(fields: Mapping[str, Any]) -> bool:
@@ -482,9 +480,9 @@ def steps_of(
     for number, (placed, answer) in enumerate(pairing.pairs, 1):
         acting = structs.replace(placed, call=runs.original(placed.call))
         runs.add(placed.call, answer.result if answer is not None else None)
-        judgement = judged_result(acting, answer.result, patterns, paths) if answer is not None else None
+        found = judged_result(acting, answer.result, patterns, paths) if answer is not None else None
         codes = [fault.rule.code for fault in faults.of(placed.location, trace)]
-        outcome = _outcome(placed, codes, judgement, is_answered=answer is not None, went_on_after=went_on_after)
+        outcome = _outcome(placed, codes, found, is_answered=answer is not None, went_on_after=went_on_after)
         yield Step(
             number,
             placed.call,
@@ -492,10 +490,10 @@ def steps_of(
             outcome,
             answer.result if answer else None,
             answer.location if answer else None,
-            judgement.certainty if judgement and outcome is StepOutcome.ERROR_RESULT else None,
-            error=judgement.words if judgement and judgement.kind is not ResultKind.PROBE else None,
-            result_kind=judgement.kind if judgement else None,
-            rules=(judgement.rule,) if judgement else (),
+            found.certainty if found and outcome is StepOutcome.ERROR_RESULT else None,
+            error=found.words if found and found.kind is not ResultKind.PROBE else None,
+            result_kind=found.kind if found else None,
+            rules=(found.rule,) if found else (),
         )
 
 
@@ -530,7 +528,7 @@ _KIND_OUTCOMES = MappingProxyType(
 
 
 def _outcome(
-    placed: PlacedCall, codes: Sequence[str], judgement: Judgement | None, *, is_answered: bool, went_on_after: int
+    placed: PlacedCall, codes: Sequence[str], found: Judgement | None, *, is_answered: bool, went_on_after: int
 ) -> StepOutcome:
     if not placed.call.valid or any(code.startswith(SYNTAX_CODES) for code in codes):
         return StepOutcome.MALFORMED
@@ -538,8 +536,8 @@ def _outcome(
         return StepOutcome.UNKNOWN_TOOL
     if any(code.startswith(_SCHEMA) for code in codes):
         return StepOutcome.INVALID
-    if judgement is not None:
-        return _KIND_OUTCOMES[judgement.kind]
+    if found is not None:
+        return _KIND_OUTCOMES[found.kind]
     if is_answered or ends_run(placed.call):
         return StepOutcome.OK
     is_lost = CALL_LOST_BY_SERVER.code in codes

@@ -61,7 +61,7 @@ def with_attempts(pairing: Pairing, attempts: Iterable[PlacedCall]) -> Pairing:
             answers[index] = orphan
     pairs = [*pairing.pairs, *((call, answers.get(index)) for index, call in enumerate(placed))]
     pairs.sort(key=lambda pair: pair[0].location)
-    known = frozenset(call.location for call in placed)
+    known = frozenset(one.location for one in placed)
     return structs.replace(pairing, pairs=tuple(pairs), orphans=tuple(orphans), attempts=known)
 
 
@@ -240,7 +240,7 @@ class EchoFilter:
             if call is None:
                 yield diagnostic
                 continue
-            made = made if made is not None else {(call.name, arguments_key(call.arguments)) for call in of_turn}
+            made = made if made is not None else {(one.name, arguments_key(one.arguments)) for one in of_turn}
             if not self._is_echo(call, text, made):
                 yield diagnostic
 

@@ -124,7 +124,7 @@ def _ends_with_words(trace: Trace) -> bool:
     last = trace.turns[-1] if trace.turns else None
     if last is None or last.role is not Role.ASSISTANT:
         return False
-    if trace.external_ids and any(id_.name == RECORDING_ID for id_ in trace.external_ids):
+    if trace.external_ids and any(one.name == RECORDING_ID for one in trace.external_ids):
         return False
     return bool(last.calls) or any(part.text.strip() for part in last.parts)
 

@@ -197,8 +197,8 @@ def _add_leaves(value: Json, pointer: str, depth: int, found: list[tuple[str, Js
             name = key.replace("~", "~0").replace("/", "~1") if "/" in key or "~" in key else key
             _add_leaves(member, f"{pointer}/{name}", depth + 1, found)
     elif isinstance(value, list):
-        for index, item in enumerate(value):
-            _add_leaves(item, f"{pointer}/{index}", depth + 1, found)
+        for at, item in enumerate(value):
+            _add_leaves(item, f"{pointer}/{at}", depth + 1, found)
     else:
         found.append((pointer, value))
 

@@ -214,12 +214,10 @@ def message_of_tool(arguments: Json, text: str) -> str | None:
 _TAG = "<tool_use_error>"  # Claude Code's
 _FAILS_TO_READ = lazy_pattern(
     rf"{_BARRED}|{_CANNOT}|timed? ?out|time-?out|net::ERR_|\b(?:EN\w+|EACCES|EISDIR|ECONN\w+|ETIMEDOUT)\b|"
-    r"connection (?:refused|reset|closed|lost|error)|could not resolve|getaddrinfo|unavailable|"
-    r"too many requests|rate limit|"
-    r"\b(?:http|status|error)\D{0,12}[45]\d\d\b|^[45]\d\d\b|unauthori[sz]ed|forbidden|not supported|unsupported|"
-    r"\b(?:invalid|unknown|missing|unexpected|required) |internal server error|"
-    r"(?:FileNotFound|Permission|IsADirectory|Timeout|Connection)\w*(?:Error|Exception)|"
-    + "|".join((*FAILED_BEGINNINGS, *FAILED_ENDINGS)),
+    r"connection (?:refused|reset|closed|lost|error)|could not resolve|getaddrinfo|unavailable|too many requests|"
+    r"rate limit|\b(?:http|status|error)\D{0,12}[45]\d\d\b|^[45]\d\d\b|unauthori[sz]ed|forbidden|not supported|"
+    r"unsupported|\b(?:invalid|unknown|missing|unexpected|required) |internal server error|(?:FileNotFound|Permission|"
+    r"IsADirectory|Timeout|Connection)\w*(?:Error|Exception)|" + "|".join((*FAILED_BEGINNINGS, *FAILED_ENDINGS)),
     re.IGNORECASE,
 )
 _IS_MISSING = lazy_pattern(

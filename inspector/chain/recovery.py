@@ -19,7 +19,7 @@ from msgspec import structs
 from weaklink.inspector.chain.assertions import clauses_of, leaves_open
 from weaklink.inspector.chain.claims import names_effect
 from weaklink.inspector.chain.corrections import Corrections
-from weaklink.inspector.chain.effects import EffectKind, effects_of, installs, main_effect
+from weaklink.inspector.chain.effects import EffectKind, aim_of, effects_of, installs, main_effect
 from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, refused_values, terms_of
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
@@ -30,7 +30,6 @@ from weaklink.inspector.chain.same_effect import Recovered, SameEffect
 from weaklink.inspector.chain.session_facts import (
     SessionFacts,
     asks_for_words,
-    changes,
     is_not_installed,
     known_turn,
 )
@@ -90,29 +89,18 @@ class RecoveryAnalysis:
         late = facts.late_reply_to(failed)
         call = FailedCall(
             failed,
-            main_effect(effects_of(failed.call)),
+            aim_of(failed.call),
             terms_of(failed, intent),
-            facts.reply_to(failed),
+            facts,
             is_alone=facts.last_good_change <= failed.number and is_wanted,
-            is_untouched=not facts.is_target_used(failed),
-            is_only=facts.is_only_failure,
             is_lost=not is_repaired,
             is_only_lost=is_only_lost,
-            other_tools=facts.words_of_other_tools(failed),
+            is_wanted=is_wanted,
+            reply=facts.reply_to(failed),
+            late_reply=late if repaired_by is None or repaired_by.location.turn >= late else 0,
             request=facts.wish_for(failed),
             dropped=dropped_words(failed, repaired_by),
             added=dropped_words(repaired_by, failed) if repaired_by is not None else frozenset(),
-            written=facts.written_names,
-            is_wanted=is_wanted,
-            late_reply=late if repaired_by is None or repaired_by.location.turn >= late else 0,
-            is_only_change=changes(failed) and not facts.first_good_change,
-            brought=facts.good_arguments,
-            is_one_of_several=facts.is_one_of_several(failed),
-            shown=lambda: facts.shown_numbers,
-            wrote=facts.changing_arguments,
-            rivals=facts.errors,
-            series=facts.calls_like(failed),
-            named_since=facts.named_since(failed),
         )
         self._calls[failed.number] = call
         judged = self._statements.about(call, known)
@@ -319,12 +307,12 @@ def with_recoveries(
     return tuple(_marked(step, found.get(step.number), said.get(step.number), analysis) for step in kinds)
 
 
-def _share_last(failed: Sequence[Step], container: Container[int], said: dict[int, Judged]) -> None:
+def _share_last(failed: Sequence[Step], found: Container[int], said: dict[int, Judged]) -> None:
     """What the agent said of the last of several attempts that were all lost, it said of those before, too."""
     last: dict[tuple[str | None, str], Judged] = {}
     for step in reversed(failed):
         effect = main_effect(effects_of(step.call))
-        if step.number in container or effect is None or effect.command is None:
+        if step.number in found or effect is None or effect.command is None:
             continue
         judged = last.setdefault((step.call.name, " ".join(effect.command.words)), said[step.number])
         if said[step.number].said is Said.SILENT and judged.said is not None:

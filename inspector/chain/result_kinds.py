@@ -56,17 +56,17 @@ _HEAD, _TAIL, _HEAD_LINES = 2_000, 6_000, 12
 # Refusals by the user, a rule or a hook, as agents write them: Claude Code, Codex, Gemini CLI, Cline, OpenHands,
 # Copilot, OpenCode, Continue. Only at the beginning of a result.
 _REJECTED = lazy_pattern(
-    r"\b(?:user|operator|human)(?: has| have)? (?:\w+ )?(?:rejected|denied|declined|refused|cancell?ed|"
-    r"aborted|interrupted|"
-    r"disallowed|blocked|did(?: not|n['’]t) (?:allow|approve|want)|does(?: not|n['’]t) want to|chose not to)|"
-    r"(?:reject|den|declin|refus|cancel|cancell|abort|interrupt|block|disallow)(?:ed|ied) by (?:the |a |your |an? )?"
-    r"(?:user|operator|human|polic\w+|permission\w*|hook|rule|setting\w*|approval|administrator|pretooluse)|"
-    r"permission to use .{1,80} (?:has been|was) denied|\brequest(?:ed|s) permissions? to .{1,120} but you|"
-    r"(?:requires|needs|without) (?:user |your )?(?:approval|confirmation|permission to)|pretooluse\b.{0,80}\bhook|"
-    r"hook (?:error|denied|blocked|rejected)|\[?request interrupted by user|tool use was rejected|"
-    r"denied by (?:your )?permission settings|was blocked\. for security|user_reject|rejected\((?:user|\")|"
-    r"specified a rule which prevents|approval (?:was )?denied|not (?:permitted|allowed) by (?:the |your )?(?:policy|"
-    r"permission|settings|rule)|tool call (?:was )?(?:rejected|denied|declined)|operation cancelled",
+    r"\b(?:user|operator|human)(?: has| have)? (?:\w+ )?(?:rejected|denied|declined|refused|cancell?ed|aborted|"
+    r"interrupted|disallowed|blocked|did(?: not|n['’]t) (?:allow|approve|want)|does(?: not|n['’]t) want to|"
+    r"chose not to)|(?:reject|den|declin|refus|cancel|cancell|abort|interrupt|block|disallow)(?:ed|ied) by (?:the |a |"
+    r"your |an? )?(?:user|operator|human|polic\w+|permission\w*|hook|rule|setting\w*|approval|administrator|"
+    r"pretooluse)|permission to use .{1,80} (?:has been|was) denied|\brequest(?:ed|"
+    r"s) permissions? to .{1,120} but you|(?:requires|needs|without) (?:user |your )?(?:approval(?! (?:by|from|of) )|"
+    r"confirmation|permission to)|pretooluse\b.{0,80}\bhook|hook (?:error|denied|blocked|rejected)|"
+    r"\[?request interrupted by user|tool use was rejected|denied by (?:your )?permission settings|"
+    r"was blocked\. for security|user_reject|rejected\((?:user|\")|specified a rule which prevents|"
+    r"approval (?:was )?denied|not (?:permitted|allowed) by (?:the |your )?(?:policy|permission|settings|rule)|"
+    r"tool call (?:was )?(?:rejected|denied|declined)|operation cancelled",
 )
 _NOT_RUN = lazy_pattern(
     r"sibling tool call|parallel tool call|tool call was (?:not executed|skipped|cancell?ed)|"
@@ -99,41 +99,35 @@ _RUNNING = lazy_pattern(
 
 # A check that could not run: its own program, its options or its input are wrong, not the work.
 _COULD_NOT_RUN = lazy_pattern(
-    r"command not found|not recognized as an? |no module named ['\"]?(?:pytest|unittest|mypy|ruff|flake8|"
-    r"tox|nose|black|"
-    r"pylint|coverage|xdist|isort|build)\b|missing script|unrecognized arguments?|unknown (?:option|argument|command|"
-    r"flag)|no such (?:option|command|subcommand|target)|file or directory not found|no test files found|"
+    r"command not found|not recognized as an? |no module named ['\"]?(?:pytest|unittest|mypy|ruff|flake8|tox|nose|"
+    r"black|pylint|coverage|xdist|isort|build)\b|missing script|unrecognized arguments?|unknown (?:option|argument|"
+    r"command|flag)|no such (?:option|command|subcommand|target)|file or directory not found|no test files found|"
     r"no tests (?:ran|found|were found|collected)|no rule to make target|no targets specified|permission denied|"
     r"cannot find module ['\"]?[^'\"\n]{0,80}(?:jest|vitest|mocha|eslint|typescript|bin)|operation not permitted|"
-    r"enoent|could not (?:read|find) (?:package\.json|config|a task)|sandbox|unable to (?:connect|locate)|"
-    r"\b(?:sdk|ndk|jdk|toolchain|compiler|interpreter)\b[^\n]{0,40}\bnot (?:be )?found|dial tcp|i/o timeout|"
-    r"network|could not (?:resolve|verify that)|is not installed|is not set\b|command could not|missing the dependency|"
-    r"npm err! (?:404|code e4\d\d)|could not determine executable|could not load cache|"
-    r"executable file not found|can't (?:open file|cd to)|cannot open|"
-    r"no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
-    r"^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
-    r"no such file or directory: "
-    r"['\"]?(?:\.?venv|node_modules)|^(?:/\S+: )?(?:\d+: )?\S+: not found",
+    r"enoent|could not (?:read|find) (?:package\.json|config|a task)|sandbox|unable to (?:connect|locate)|\b(?:sdk|"
+    r"ndk|jdk|toolchain|compiler|interpreter)\b[^\n]{0,40}\bnot (?:be )?found|dial tcp|i/o timeout|network|"
+    r"could not (?:resolve|verify that)|is not installed|is not set\b|command could not|missing the dependency|"
+    r"npm err! (?:404|code e4\d\d)|could not determine executable|could not load cache|executable file not found|"
+    r"can't (?:open file|cd to)|cannot open|no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|"
+    r"\bcannot execute\b|^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|"
+    r"unable to|no such) |no such file or directory: ['\"]?(?:\.?venv|node_modules)|^(?:/\S+: |"
+    r"\w{1,4}: )?(?:\d+: )?\S+: not found|^make: \S+: no such file",
     re.IGNORECASE | re.MULTILINE,
 )
 # Summaries of checks in which something failed, for sources that record no exit code.
 _FINDINGS = lazy_pattern(
-    r"^=+ .{0,200}\b[1-9]\d* (?:failed|errors?)\b|^FAILED(?: \(|$| \S+::)|"
-    r"^Tests?:? .{0,60}\b[1-9]\d* fail|\b[1-9]\d* (?:tests? )?fail(?:ed|ing|ures?)\b|"
-    r"^--- FAIL|^FAIL\b|test result: FAILED|^error(?:\[E\d+\])?: |error TS\d+|✖ [1-9]\d* problem|"
-    r"Found [1-9]\d* errors?|"
-    r": (?:fatal )?error(?: [A-Z]{1,6}\d{1,6})?: |<compileError>|^ERROR .{1,200}|"
-    r"BUILD FAILED|BUILD FAILURE|[1-9]\d* errors? generated|"
-    r"\b[1-9]\d* failures?\b|^make(?:\[\d+\])?: \*\*\*|^E  +\w*(?:Error|Exception)\b|"
-    r"^[\w./-]+:\d+:\d+: [A-Z]+\d+ |would reformat",
+    r"^=+ .{0,200}\b[1-9]\d* (?:failed|errors?)\b|^FAILED(?: \(|$| \S+::)|^Tests?:? .{0,60}\b[1-9]\d* fail|"
+    r"\b[1-9]\d* (?:tests? )?fail(?:ed|ing|ures?)\b|^--- FAIL|^FAIL\b|test result: FAILED|^error(?:\[E\d+\])?: |"
+    r"error TS\d+|✖ [1-9]\d* problem|Found [1-9]\d* errors?|: (?:fatal )?error(?: [A-Z]{1,6}\d{1,6})?: |"
+    r"<compileError>|^ERROR .{1,200}|BUILD FAILED|BUILD FAILURE|[1-9]\d* errors? generated|\b[1-9]\d* failures?\b|"
+    r"^make(?:\[\d+\])?: \*\*\*|^E  +\w*(?:Error|Exception)\b|^[\w./-]+:\d+:\d+: [A-Z]+\d+ |would reformat",
     re.MULTILINE,
 )
 _MISSING = lazy_pattern(
     r"no such file|\bno \w+ found\b|not? (?:be )?found|does(?: not|n['’]t) exist|do(?: not|n['’]t) exist|enoent|"
-    r"cannot (?:access|find)|"
-    r"not a directory|non-?existent|no longer exists|can't (?:open|find)|could(?: not|n't) (?:be )?(?:open|find)|"
-    r"no module named|cannot find module|no files? (?:matched|found)|no match|needed a single revision|"
-    r"unknown revision|not a valid (?:object|ref)",
+    r"cannot (?:access|find)|not a directory|non-?existent|no longer exists|can't (?:open|find)|could(?: not|"
+    r"n't) (?:be )?(?:open|find)|no module named|cannot find module|no files? (?:matched|found)|no match|"
+    r"needed a single revision|unknown revision|not a valid (?:object|ref)",
     re.IGNORECASE,
 )
 _NOTHING_FOUND = lazy_pattern(
@@ -539,9 +533,8 @@ _MEASURE = lazy_pattern(r"(?<![\w.])(\d+(?:[.,]\d+)?) ?([kmg]i?b|bytes|b|%|ms|s|
 _LOADERS = frozenset(("sqlite", "psql", "mysql", "mariadb", "duckdb", "clickhouse-client", "mongoimport", "sqlcmd"))
 # Of a test in a container, whose lines may begin with its name (`web-1  | Tests: 1 failed, 37 passed`).
 _TEST_SUMMARY = lazy_pattern(
-    r"^(?:[\w.-]+ {1,4}\| +)?(?:(?:=+ |Tests?: +)?[1-9]\d* failed, \d+ passed\b|FAILED \S+::|"
-    r"FAILED \((?:failures|errors)=|--- FAIL: |test result: FAILED|[1-9]\d* failing$|"
-    r"\d+ (?:examples?|tests?), [1-9]\d* failures?\b)",
+    r"^(?:[\w.-]+ {1,4}\| +)?(?:(?:=+ |Tests?: +)?[1-9]\d* failed, \d+ passed\b|FAILED \S+::|FAILED \((?:failures|"
+    r"errors)=|--- FAIL: |test result: FAILED|[1-9]\d* failing$|\d+ (?:examples?|tests?), [1-9]\d* failures?\b)",
     re.MULTILINE,
 )
 
@@ -818,8 +811,7 @@ _PROGRAM_ERROR = lazy_pattern(
 
 _COMPLAINT = lazy_pattern(
     r"(?P<program>[\w.+-]{1,40}): [^\n]{0,60}\b(?:cannot|can't|could not|unable|denied|refused|required|no such|"
-    r"not found|"
-    r"unknown|invalid|unrecognized|must|failed|error (?:\w+ing|in|while|when))\b",
+    r"not found|unknown|invalid|unrecognized|must|failed|error (?:\w+ing|in|while|when))\b",
     re.IGNORECASE,
 )
 _CANNOT_OPEN = lazy_pattern(r"(?:\S*/)?[a-z]{1,10}[\d.]*: (?:\d+: )?(?:can't|cannot) open ", re.IGNORECASE)

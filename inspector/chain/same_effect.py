@@ -22,12 +22,15 @@ from weaklink.inspector.chain.effects import (
     EffectKind,
     checker_of,
     effects_of,
+    effects_of_line,
     has_known_effect,
     lists_names,
     main_effect,
     only_asks,
+    place_of,
     searches_texts,
 )
+from weaklink.inspector.chain.shell_lines import ShellCommand, elsewhere
 from weaklink.inspector.chain.similar_calls import Intent, intents_of, respells, same_intent
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, kind_of, operation_of
@@ -102,6 +105,8 @@ class SameEffect:
         if self._is_other_item(later, failed) or (not has_known_effect(failed.call) and looks_instead(later, failed)):
             return True
         if _is_part_of_check(failed, later) or _is_other_check(failed, later):
+            return True
+        if _runs_other_line(later, failed) or _works_in_other_place(later, failed):
             return True
         return counts_instead(later, failed) or asks_elsewhere(later, failed) or lists_instead(later, failed)
 
@@ -197,6 +202,49 @@ def asks_elsewhere(later: Step, failed: Step) -> bool:
     old, new = (frozenset(_PLACE_WORD.findall(place)) for place in places)
     text = f"{failed.error} {failed.result.content[:2_000] if failed.result is not None else ''}"
     return bool(new) and any(word not in text for word in old - new)
+
+
+def _runs_other_line(later: Step, failed: Step) -> bool:
+    """Whether two lines that run on another machine, or in a container, have nothing but that in common.
+
+    `ssh web1 uptime` does not reload what `ssh web1 systemctl reload nginx` was to.
+    """
+    mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(later.call))
+    if mine is None or theirs is None or mine.command is None or theirs.command is None:
+        return False
+    lines = (elsewhere(mine.command), elsewhere(theirs.command))
+    if mine.command.program != theirs.command.program or not all(lines):
+        return False
+    old, new = (effects_of_line(line) for line in lines if line is not None)
+    aim = main_effect(old)
+    if aim is None or aim.kind in _LOOKS:
+        return False
+    acts = [effect.command for effect in new if effect.kind not in _LOOKS and effect.command is not None]
+    words = frozenset(word for effect in old if effect.kind not in _LOOKS for word in _words_of(effect.command))
+    return all(words.isdisjoint(_words_of(command)) for command in acts)
+
+
+_LOOKS = (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING)
+
+
+def _words_of(command: ShellCommand | None) -> tuple[str, ...]:
+    return () if command is None else (command.program, *command.operands)
+
+
+def _works_in_other_place(later: Step, failed: Step) -> bool:
+    """Whether two lines do the same in folders beside each other, and the first error does not blame its folder."""
+    places = (place_of(failed.call), place_of(later.call))
+    mine, theirs = (f"/{place.strip('/')}/" for place in places if place is not None) if all(places) else ("", "")
+    if mine.endswith(theirs) or theirs.endswith(mine) or mine.startswith(theirs) or theirs.startswith(mine):
+        return False
+    return _BLAMES_PLACE.search(f"{failed.error}\n{failed.result.content[:2_000] if failed.result else ''}") is None
+
+
+_BLAMES_PLACE = lazy_pattern(
+    r"no such file|not a git repository|missing script|no \w*file found|not (?:be )?found|no rule to make|enoent|"
+    r"could not (?:find|read|open)|cannot find|does not exist|not a directory|no configuration|no tests? ",
+    re.IGNORECASE,
+)
 
 
 def only_explains(step: Step) -> bool:

@@ -124,9 +124,9 @@ def common_pairs(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pai
         tail += 1
     middle = _middle(one[start : len(one) - tail], other[start : len(other) - tail])
     return [
-        *((index, index) for index in range(start)),
+        *((at, at) for at in range(start)),
         *((start + mine, start + theirs) for mine, theirs in middle),
-        *((len(one) - index, len(other) - index) for index in range(tail, 0, -1)),
+        *((len(one) - at, len(other) - at) for at in range(tail, 0, -1)),
     ]
 
 
@@ -256,7 +256,7 @@ def _best_cut(head: Sequence[Hashable], tail: Sequence[Hashable], other: Sequenc
     """The position to split `other`, so that its parts have most in common with `head` and with `tail`."""
     before = _lengths(_rows(head, other, keep=False)[0], len(other))
     after = _lengths(_rows(tail[::-1], other[::-1], keep=False)[0], len(other))
-    sums = [mine + after[len(other) - index] for index, mine in enumerate(before)]
+    sums = [mine + after[len(other) - at] for at, mine in enumerate(before)]
     return sums.index(max(sums))
 
 

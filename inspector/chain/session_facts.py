@@ -15,7 +15,7 @@ from weaklink.inspector.chain.assertions import denies
 from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect, only_asks
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
-from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.chain.steps import Certainty, Step
 from weaklink.inspector.chain.tool_kinds import bare_name, ends_run, is_terminal
 from weaklink.inspector.model import Role, Trace
 from weaklink.inspector.scanning import lazy_pattern
@@ -185,13 +185,19 @@ class SessionFacts:
         return frozenset(word for name in names for word in (name, name.partition(".")[0]))
 
     def has_no_source(self, failed: Step) -> bool:
-        """Whether the agent answered at length after failed looks alone: no call brought what the answer says."""
+        """Whether the agent answered at length after failed looks alone: no call brought what the answer says.
+
+        What it wrote to files was an answer, too, if the user had named what it was to look at.
+        """
         effect = main_effect(effects_of(failed.call))
-        looks = effect is not None and effect.kind in (EffectKind.READ, EffectKind.PROBE)
-        if not looks or self.answer is None or self._has_brought:
+        if effect is None or effect.kind not in (EffectKind.READ, EffectKind.PROBE):
+            return False
+        is_named = failed.certainty is not Certainty.TEXTUAL and any(map(self.is_users, effect.targets))
+        if self.answer is None or (self._has_brought if is_named else self._has_worked_before_end):
             return False
         known = f"{self.texts_before(failed)}\n{failed.call.raw_arguments}"
-        new = frozenset(folded_names(self.answer.text)) - frozenset(folded_names(known))
+        told = f"{self.answer.text}\n{self.changing_arguments}"
+        new = frozenset(folded_names(told)) - frozenset(folded_names(known))
         return sum(len(word) > 3 for word in new) >= _MIN_NEW_WORDS
 
     def is_one_of_several(self, failed: Step) -> bool:
@@ -216,9 +222,14 @@ class SessionFacts:
         return any(step.is_good for step in self.steps)
 
     @cached_property
-    def _has_brought(self) -> bool:
+    def _has_worked_before_end(self) -> bool:
         """Whether any call worked besides one that ends the work."""
         return any(step.is_good and not ends_run(step.call) for step in self.steps)
+
+    @cached_property
+    def _has_brought(self) -> bool:
+        """Whether any call worked besides one that ends the work, or that writes what the agent knows."""
+        return any(step.is_good and not ends_run(step.call) and not _only_writes(step) for step in self.steps)
 
     @cached_property
     def _tool_names(self) -> frozenset[str]:
@@ -451,10 +462,9 @@ _NAME = lazy_pattern(r"[^\W\d]\w{2,}(?:[.-]\w+)*")
 _MAX_ERRORS, _MAX_SILENT_LOOKS = 20, 3
 _STEM = 5
 _WISH_END = lazy_pattern(
-    r",(?!\s*(?:that|which|who|dass|der|die|das|que|qui|che|что|чтобы|що|щоб|że|żeby|že|který|dat)\b)|"
-    r"[;.!?](?=\s|$)|[\n，、；。]|"
-    r"(?<!\S)(?:and|then|und|dann|et|puis|ensuite|y|luego|e|poi|depois|i|oraz|potem|pak|и|і|та|потом|затем|en|daarna|"
-    r"och|og|ve|sonra)(?!\S)|然后|并且|して"
+    r",(?!\s*(?:that|which|who|dass|der|die|das|que|qui|che|что|чтобы|що|щоб|że|żeby|že|který|dat)\b)|[;.!?](?=\s|$)|"
+    r"[\n，、；。]|(?<!\S)(?:and|then|und|dann|et|puis|ensuite|y|luego|e|poi|depois|i|oraz|potem|pak|и|і|та|потом|"
+    r"затем|en|daarna|och|og|ve|sonra)(?!\S)|然后|并且|して"
 )
 # "And" in Czech and Slovak; elsewhere it is an article or a preposition.
 _SLAVIC_A = lazy_pattern(r"(?<!\S)a(?!\S)")
@@ -490,6 +500,12 @@ def _only_looks(step: Step) -> bool:
     return bool(effects) and (all(effect.kind in looks for effect in effects) or only_asks(step.call) is True)
 
 
+def _only_writes(step: Step) -> bool:
+    """Whether a call only writes to files."""
+    effects = effects_of(step.call)
+    return bool(effects) and all(effect.kind in (EffectKind.WRITE, EffectKind.NOTHING) for effect in effects)
+
+
 def changes(step: Step) -> bool:
     """Whether a call changes or runs something, and does not only end the work."""
     effect = main_effect(effects_of(step.call))
@@ -506,7 +522,25 @@ def is_not_installed(step: Step) -> bool:
 
 def asks_for_words(request: str) -> bool:
     """Whether a request, in lower case, asks a question, and for no deed."""
-    return _ASKS.search(request) is not None
+    if _ASKS.search(request) is not None:
+        return True
+    sentences = [sentence for sentence in _SENTENCE.findall(request) if len(sentence) > _SHORTEST_QUESTION]
+    return bool(sentences) and _POLITE.search(request) is None and all(map(_QUESTION_END.search, sentences))
+
+
+_SHORTEST_QUESTION = 8  # a greeting is shorter
+_SENTENCE = lazy_pattern(r"[^.!?؟？。\n]+[.!?؟？。]*")
+# A question mark, which is a semicolon in Greek; of Chinese and Japanese the particle.
+_QUESTION_END = lazy_pattern(r"[?？؟]\s*$|[\u0370-\u03ff];\s*$|[吗呢か]\W*$")
+# Whether somebody can do it is no question: a wish for a deed, in each language.
+_POLITE = lazy_pattern(
+    r"\b(?:(?:can|could|would|will) you|please|kannst|könntest|könnten sie|können sie|bitte|peux|pouvez|pourr\w+|"
+    r"puedes?|podr[ií]a\w*|podés|puoi|può|potresti|potrebbe|podes?|poderia\w*|consegue\w*|możesz|móg\w+|mohl\w*|můžeš|můžete|"
+    r"можеш\w*|можете|могли?|kan (?:je|u|jij|du|ni)|kun (?:je|jij)|kunt u|zou je|voit\w+|voisit\w*|tudsz|tudn\w+|"
+    r"pot[ii]ț?i|poți|puteți|ai putea|μπορ\w+|\w+[ae]bilir mi\w*|bisakah|bisa|tolong|có thể|giúp|يمكنك|ممكن|תוכל\w*|"
+    r"אפשר|možeš|možete|pots|podries)\b|"
+    r"能不能|能否|可以|帮|請|请|もらえ|くれ(?:ます|ませ)|くださ|できますか|줄 수|주시|해줘|सकते|ช่วย"
+)
 
 
 def asks_to_explain(request: str) -> bool:
@@ -515,9 +549,8 @@ def asks_to_explain(request: str) -> bool:
 
 
 _ASKS = lazy_pattern(
-    r"(?:^|[.!,:\n]\s+)\W*(?:(?:would|will|should|can|could)(?! you\b)|"
-    r"is|are|was|were|do|does|did|has|have|any|what|which|how|why|who|ist|sind|hat|gibt|welche\w*)\b[^\n]*\?|"
-    r"\btell me (?:the|if|whether|what|which)\b"
+    r"(?:^|[.!,:\n]\s+)\W*(?:(?:would|will|should|can|could)(?! you\b)|is|are|was|were|do|does|did|has|have|any|what|"
+    r"which|how|why|who|ist|sind|hat|gibt|welche\w*)\b[^\n]*\?|\btell me (?:the|if|whether|what|which)\b"
 )
 _EXPLAIN = lazy_pattern(
     r"\W*(?:(?:explain|describe|summari[sz]e|compare|erkläre?|beschreibe?|vergleiche?|explique|décris|explica|"

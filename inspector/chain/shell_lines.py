@@ -21,13 +21,10 @@ from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_CHARS, _MAX_COMMANDS, _MAX_DEPTH = 4_000, 40, 3
 _TOKEN = lazy_pattern(
-    r"(?P<blank>[^\S\n]+|\\\n)"
-    r"|(?P<comment>(?<![^\s;&|(])\#[^\n]*)"
-    r"|(?P<here><<-?\s*['\"]?(?P<mark>[A-Za-z_]\w*)['\"]?)"
-    r"|(?P<redirect>(?:\d|&)?>>?\|?(?:&\d)?|<<<|<)"
-    r"|(?P<operator>&&|\|\||;;?|\|&?|&|\n|[()])"
-    r"|(?P<quoted>\$?\"(?:[^\"\\]|\\[\s\S]){0,4000}\"|\$?'[^']*')"
-    r"|(?P<plain>\\[\s\S]|[^\s\\'\"|&;<>()]+|[\s\S])"
+    r"(?P<blank>[^\S\n]+|\\\n)|(?P<comment>(?<![^\s;&|(])\#[^\n]*)|"
+    r"(?P<here><<-?\s*['\"]?(?P<mark>[A-Za-z_]\w*)['\"]?)|(?P<redirect>(?:\d|&)?>>?\|?(?:&\d)?|<<<|<)|(?P<operator>&&|"
+    r"\|\||;;?|\|&?|&|\n|[()])|(?P<quoted>\$?\"(?:[^\"\\]|\\[\s\S]){0,4000}\"|\$?'[^']*')|(?P<plain>\\[\s\S]|"
+    r"[^\s\\'\"|&;<>()]+|[\s\S])"
 )
 _WINDOWS_PATH = lazy_pattern(r"(?<!\w)[A-Za-z]:\\\w")  # of PowerShell or cmd, where a backslash escapes nothing
 _ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*\+?=")

@@ -249,8 +249,8 @@ def _bag(text: str) -> IntentValue:
 
 
 def _name_within(text: str) -> str | None:
-    match = _NAME_IN_TEXT.search(text, 0, 2_000)
-    return match[1] if match else None
+    found = _NAME_IN_TEXT.search(text, 0, 2_000)
+    return found[1] if found else None
 
 
 def link_retries(steps: Iterable[Step]) -> Iterator[Step]:

@@ -32,29 +32,22 @@ _TABLE = (
         (
             r"\b(?:access|rights?|permissions?|privileges?|credentials?|logged in|log in|login|signed in|scopes?|"
             r"(?:lese|schreib|zugriffs|admin)?rechte?n?|berechtig\w*|befugnis\w*|zugriff\w*|zugang\w*|angemeldet|"
-            r"anmeld\w+|"
-            r"einloggen|darf|droits?|accès|autoris\w+|habilit\w+|connectée?s?|permisos?|permite|derechos?|acceso|"
-            r"autoriza\w+|"
-            r"sesión|permiss(?:ão|ões)|acesso|permesso|permessi|diritti|accesso|autorizza\w+|прав[ао]?|доступ\w*|"
-            r"разреш\w+|"
-            r"авториз\w+|дозв\w+|uprawnie\w+|dostęp\w*|oprávnění|přístup\w*|prístup\w*|rechten|toegang|ingelogd|"
-            r"behörighet\w*|rättighet\w*|åtkomst|inloggad|rettighed\w*|adgang|tilgang|rettigheter|oikeu\w+|yetki\w*|"
-            r"izn[ei]\w*|"
-            r"drept(?:ul|uri|urile)?|permisiun\w+|jog(?:osultság\w*|om|ot|a)|δικαίωμα\w*|δικαιώματ\w+|πρόσβαση\w*|"
-            r"izin|hak|"
-            r"quyền|صلاحي\w+|إذن|הרשא\w+)\b|権限|許可|認証|ログイン|权限|授权|登录|登入|認證|권한|허가|로그인|अनुमति|สิทธิ์"
+            r"anmeld\w+|einloggen|darf|droits?|accès|autoris\w+|habilit\w+|connectée?s?|permisos?|permite|derechos?|"
+            r"acceso|autoriza\w+|sesión|permiss(?:ão|ões)|acesso|permesso|permessi|diritti|accesso|autorizza\w+|"
+            r"прав[ао]?|доступ\w*|разреш\w+|авториз\w+|дозв\w+|uprawnie\w+|dostęp\w*|oprávnění|přístup\w*|prístup\w*|"
+            r"rechten|toegang|ingelogd|behörighet\w*|rättighet\w*|åtkomst|inloggad|rettighed\w*|adgang|tilgang|"
+            r"rettigheter|oikeu\w+|yetki\w*|izn[ei]\w*|drept(?:ul|uri|urile)?|permisiun\w+|jog(?:osultság\w*|om|ot|a)|"
+            r"δικαίωμα\w*|δικαιώματ\w+|πρόσβαση\w*|izin|hak|quyền|صلاحي\w+|إذن|הרשא\w+)\b|権限|許可|認証|ログイン|"
+            r"权限|授权|登录|登入|認證|권한|허가|로그인|अनुमति|สิทธิ์"
         ),
     ),
     (
         ("no space", "enospc", "disk full", "disk is full", "disk quota", "quota exceeded", "storage"),
         (
-            r"\b(?:space|disk|\w*platz|speicher\w*|platten?|kontingent|espace|disque|espacio|disco|cuota|espaço|spazio|"
-            r"мест[оа]|"
-            r"диск\w*|miejsc\w+|dysk\w*|míst[oa]|disku?|schijf(?:ruimte)?|ruimte|utrymme|disken|plads|plass|tila|"
-            r"levytila|alan|"
-            r"spațiu|lemez\w*|hely|χώρο\w*|δίσκο\w*|ruang|dung lượng|مساحة|מקום)\b|"
-            r"容量|ディスク|空间|空間|磁盘|磁碟|용량|공간|디스크|जगह|"
-            r"พื้นที่"
+            r"\b(?:space|disk|\w*platz|speicher\w*|platten?|kontingent|espace|disque|espacio|disco|cuota|espaço|"
+            r"spazio|мест[оа]|диск\w*|miejsc\w+|dysk\w*|míst[oa]|disku?|schijf(?:ruimte)?|ruimte|utrymme|disken|plads|"
+            r"plass|tila|levytila|alan|spațiu|lemez\w*|hely|χώρο\w*|δίσκο\w*|ruang|dung lượng|مساحة|מקום)\b|容量|"
+            r"ディスク|空间|空間|磁盘|磁碟|용량|공간|디스크|जगह|พื้นที่"
         ),
     ),
     (
@@ -64,19 +57,13 @@ _TABLE = (
         ),
         (
             r"\b(?:unreachable|reachable|offline|(?:is|are|was|were|be|went|seems) (?:\w+ )?down(?! to\b)|network|"
-            r"timeouts?|verbindung\w*|erreichbar\w*|netz(?:werk)?|"
-            r"antworte\w*|"
-            r"zeitüberschreitung|connexions?|réseau|joignable|injoignable|répond\w*|conexi(?:ón|ones)|red|responde\w*|"
-            r"conexão|"
-            r"conexões|rede|connessione|rete|raggiungibile|risponde|соединени\w+|подключ\w+|сет[ьи]|отвеча\w+|"
-            r"з['’]єднан\w+|"
-            r"połącze\w+|sieć|odpowiad\w+|spojení|připoj\w+|odpovíd\w+|síť|verbinding|bereikbaar|netwerk|anslut\w+|"
-            r"nätverk|"
-            r"svarar|forbindelse|netværk|svarer|tilkobling|yhteys|yhteyttä|vasta[ae]\w*|bağlan\w+|ağ|conexiun\w+|"
-            r"răspunde|"
+            r"timeouts?|verbindung\w*|erreichbar\w*|netz(?:werk)?|antworte\w*|zeitüberschreitung|connexions?|réseau|"
+            r"joignable|injoignable|répond\w*|conexi(?:ón|ones)|red|responde\w*|conexão|conexões|rede|connessione|"
+            r"rete|raggiungibile|risponde|соединени\w+|подключ\w+|сет[ьи]|отвеча\w+|з['’]єднан\w+|połącze\w+|sieć|"
+            r"odpowiad\w+|spojení|připoj\w+|odpovíd\w+|síť|verbinding|bereikbaar|netwerk|anslut\w+|nätverk|svarar|"
+            r"forbindelse|netværk|svarer|tilkobling|yhteys|yhteyttä|vasta[ae]\w*|bağlan\w+|ağ|conexiun\w+|răspunde|"
             r"kapcsolat\w*|elérhet\w+|válaszol\w*|σύνδεση\w*|koneksi|jaringan|kết nối|mạng|اتصال|الاتصال|חיבור)\b|"
-            r"接続|通信|応答|つなが|"
-            r"繋が|连接|連接|网络|網路|响应|連線|连不上|超时|연결|응답|접속|कनेक्शन|เชื่อมต่อ"
+            r"接続|通信|応答|つなが|繋が|连接|連接|网络|網路|响应|連線|连不上|超时|연결|응답|접속|कनेक्शन|เชื่อมต่อ"
         ),
     ),
     (
@@ -86,11 +73,8 @@ _TABLE = (
     (
         ("protected",),
         (
-            r"\b(?:protected|geschützt\w*|protég\w+|protegid\w+|"
-            r"protett[oa]|"
-            r"защищ\w+|захищ\w+|chronion\w+|chráněn\w+|beschermd\w*|skyddad\w*|beskytt\w+|korumal\w+|protejat\w*|"
-            r"védett|"
-            r"suojattu)\b|保護|受保护|保护|보호"
+            r"\b(?:protected|geschützt\w*|protég\w+|protegid\w+|protett[oa]|защищ\w+|захищ\w+|chronion\w+|chráněn\w+|"
+            r"beschermd\w*|skyddad\w*|beskytt\w+|korumal\w+|protejat\w*|védett|suojattu)\b|保護|受保护|保护|보호"
         ),
     ),
     (
@@ -100,33 +84,27 @@ _TABLE = (
         ),
         (
             r"\b(?:locked|taken|in use|busy|occupied|conflicts?|gesperrt|belegt|vergeben|konflikte?n?|existiert|"
-            r"verrouill\w+|"
-            r"occupée?|déjà|conflits?|bloquead\w+|ocupad\w+|existe|conflictos?|conflitos?|já|ya|occupat\w+|bloccat\w+|"
-            r"esiste|conflitt\w+|занят\w*|заблокир\w+|конфликт\w*|уже|zajęt\w+|zablokow\w+|konflikt\w*|już|obsazen\w*|"
-            r"už|bezet|"
-            r"vergrendeld|conflicten|upptag\w+|låst|optaget|opptatt|varattu|lukittu|dolu|kilit\w*|ocupat\w*|foglalt|"
-            r"zárol\w*)\b|"
-            r"ロック|競合|使用中|锁|占用|冲突|已存在|已经存在|衝突|잠[겨김긴]|충돌|이미"
+            r"verrouill\w+|occupée?|déjà|conflits?|bloquead\w+|ocupad\w+|existe|conflictos?|conflitos?|já|ya|"
+            r"occupat\w+|bloccat\w+|esiste|conflitt\w+|занят\w*|заблокир\w+|конфликт\w*|уже|zajęt\w+|zablokow\w+|"
+            r"konflikt\w*|już|obsazen\w*|už|bezet|vergrendeld|conflicten|upptag\w+|låst|optaget|opptatt|varattu|"
+            r"lukittu|dolu|kilit\w*|ocupat\w*|foglalt|zárol\w*)\b|ロック|競合|使用中|锁|占用|冲突|已存在|已经存在|"
+            r"衝突|잠[겨김긴]|충돌|이미"
         ),
     ),
     (
         ("read-only", "readonly", "erofs", "immutable"),
         (
             r"\b(?:read-?only|write-protected|schreibgeschützt\w*|lecture seule|sol[ao] (?:de )?lectura|"
-            r"só (?:de )?leitura|"
-            r"sola lettura|только для чтения|tylko do odczytu|jen pro čtení|alleen-lezen|skrivskydd\w*|"
-            r"skrivebeskytt\w*|"
-            r"salt okunur|írásvédett|vain luku)\b|只读|唯讀|読み取り専用|읽기 전용"
+            r"só (?:de )?leitura|sola lettura|только для чтения|tylko do odczytu|jen pro čtení|alleen-lezen|"
+            r"skrivskydd\w*|skrivebeskytt\w*|salt okunur|írásvédett|vain luku)\b|只读|唯讀|読み取り専用|읽기 전용"
         ),
     ),
     (
         ("expired", "certificate"),
         (
             r"\b(?:expired|abgelaufen\w*|zertifikat\w*|expir\w+|périm\w+|certificat\w*|caduc\w+|vencid\w+|"
-            r"certificado\w*|scadut\w+|"
-            r"истёк|истек\w*|просроч\w+|сертификат\w*|wygas\w+|vypršel\w*|verlopen|utgån\w+|udløb\w+|utløp\w+|lejárt|"
-            r"expirat\w*)\b|"
-            r"期限|過期|过期|证书|証明書|만료|인증서"
+            r"certificado\w*|scadut\w+|истёк|истек\w*|просроч\w+|сертификат\w*|wygas\w+|vypršel\w*|verlopen|utgån\w+|"
+            r"udløb\w+|utløp\w+|lejárt|expirat\w*)\b|期限|過期|过期|证书|証明書|만료|인증서"
         ),
     ),
     (
@@ -141,8 +119,7 @@ _TABLE = (
         ("out of memory", "oomkilled", "oom-kill", "heap", "killed", " 137"),
         (
             r"\b(?:memory|ram|speicher\w*|mémoire|memoria|memória|памят\w+|pamięc\w*|paměti?|geheugen|minnet?|"
-            r"hukommelse|"
-            r"minne|muisti|bellek|memorie|memóri\w+)\b|メモリ|内存|記憶體|메모리"
+            r"hukommelse|minne|muisti|bellek|memorie|memóri\w+)\b|メモリ|内存|記憶體|메모리"
         ),
     ),
     (

@@ -52,29 +52,23 @@ _SENTENCE_END = lazy_pattern(
 )
 # In the reply to a failure, which goes on with another call, any statement is about it, but a plan states nothing...
 _PLAN = lazy_pattern(
-    r"\W*(?:thought:\s*)?(?:ok(?:ay)?|alright|sure|good|great|perfect)?\W*(?:now|next|then|first|finally|"
-    r"let(?:['’]s| me| us)|"
-    r"(?:last|first|next) step\b|i(?:['’]ll| will|['’]m going to| am going to| try| look| check| read|"
-    r" run| submit| continue| start)\b|"
-    r"(?:read|writ|check|look|run|try|search|open|see|view|list|verify|continu|submit|updat|creat|add|test|"
-    r"inspect|find|"
-    r"show|apply|commit|push|install|move|mov|edit|fix|us|implement|start|go|proceed)(?:e|"
-    r"ing)?\b(?! (?:has|have|is|was|does|had|needs|lacks|cannot|can['’]t|"
-    r"fails|failed|requires|returns|says)\b)[^.]{0,80}[.:…]?\s*$|"
-    r"现在|接下来|然后|让我|我来|再|jetzt\b|nun\b|dann\b|ich (?:schaue|sehe|lese|prüfe|versuche)|ahora\b|voy a|luego|"
-    r"maintenant\b|"
-    r"je (?:vais|regarde)|agora\b|vou\b|теперь|сейчас|次に|では|"
-    r"(?:mă uit|caut|încerc|verific|acuma?|să vedem|sprawdz(?:am|ę|my|imy)|patrzę|szukam|próbuję|teraz|zobacz(?:ę|my)|"
-    r"podívám|zkusím|zkontroluj[iu]|teď|hledám|bakıyorum|deniyorum|şimdi|bir bak\w+|kontrol ed(?:iyor|ey|eli|ece)\w*|"
+    r"\W*(?:thought:\s*)?(?:ok(?:ay)?|alright|sure|good|great|perfect)?\W*(?:now|next|then|first|finally|let(?:['’]s|"
+    r" me| us)|(?:last|first|next) step\b|i(?:['’]ll| will|['’]m going to| am going to| try| look| check| read| run|"
+    r" submit| continue| start)\b|(?:read|writ|check|look|run|try|search|open|see|view|list|verify|continu|submit|"
+    r"updat|creat|add|test|inspect|find|show|apply|commit|push|install|move|mov|edit|fix|us|implement|start|go|"
+    r"proceed)(?:e|ing)?\b(?! (?:has|have|is|was|does|had|needs|lacks|cannot|can['’]t|fails|failed|requires|returns|"
+    r"says)\b)[^.]{0,80}[.:…]?\s*$|现在|接下来|然后|让我|我来|再|jetzt\b|nun\b|dann\b|ich (?:schaue|sehe|lese|prüfe|"
+    r"versuche)|ahora\b|voy a|luego|maintenant\b|je (?:vais|regarde)|agora\b|vou\b|теперь|сейчас|次に|では|(?:mă uit|"
+    r"caut|încerc|verific|acuma?|să vedem|sprawdz(?:am|ę|my|imy)|patrzę|szukam|próbuję|teraz|zobacz(?:ę|my)|podívám|"
+    r"zkusím|zkontroluj[iu]|teď|hledám|bakıyorum|deniyorum|şimdi|bir bak\w+|kontrol ed(?:iyor|ey|eli|ece)\w*|"
     r"jag (?:tittar|kollar|provar|kör|läser)|nu(?! (?:am|a|au|s-a\w*|este|sunt|se|pot|poate|există|merge|e|pe|mai)\b)|"
     r"ik (?:kijk|probeer|zoek|controleer|lees)|jeg (?:ser|prøver|tjekker|sjekker|leser|læser)|megnéz(?:em|zük)|"
-    r"megpróbál(?:om|juk)|most (?=\w*[áéíóöőúüű])\w+|katson|kokeilen|etsin|tarkistan|nyt|"
-    r"saya (?:cek|lihat|coba|periksa|akan)|sekarang|mari (?:kita|saya)|дивлюся|подивлюся|"
-    r"спробую|перевіряю|тепер|зараз|смотрю|посмотрю|проверяю|проверю|ищу|пробую|попробую|guardo|provo|cerco|controllo|"
-    r"verifico|ora|adesso|vediamo|vejo|procuro|tento (?:de|com|outr\w+|ler|fazer|\w+[ai]r)|"
-    r"miro (?:el|la|los|las|si|qué|en)|busco|pruebo|veamos|reviso|je (?:cherche|lis|vérifie|teste)|voyons|"
-    r"ich (?:suche|teste|öffne|starte)|để tôi|tôi sẽ|bây giờ|κοιτάω|κοιτάζω|ψάχνω|τώρα)\b|"
-    r"سأ\w+|دعني|الآن|לנסות|אבדוק|נבדוק|אנסה|עכשיו|ขอดู|ลอง|अब |देखता|(?:지금|이제|먼저)|확인해|살펴)",
+    r"megpróbál(?:om|juk)|most (?=\w*[áéíóöőúüű])\w+|katson|kokeilen|etsin|tarkistan|nyt|saya (?:cek|lihat|coba|"
+    r"periksa|akan)|sekarang|mari (?:kita|saya)|дивлюся|подивлюся|спробую|перевіряю|тепер|зараз|смотрю|посмотрю|"
+    r"проверяю|проверю|ищу|пробую|попробую|guardo|provo|cerco|controllo|verifico|ora|adesso|vediamo|vejo|procuro|"
+    r"tento (?:de|com|outr\w+|ler|fazer|\w+[ai]r)|miro (?:el|la|los|las|si|qué|en)|busco|pruebo|veamos|reviso|"
+    r"je (?:cherche|lis|vérifie|teste)|voyons|ich (?:suche|teste|öffne|starte)|để tôi|tôi sẽ|bây giờ|κοιτάω|κοιτάζω|"
+    r"ψάχνω|τώρα)\b|سأ\w+|دعني|الآن|לנסות|אבדוק|נבדוק|אנסה|עכשיו|ขอดู|ลอง|अब |देखता|(?:지금|이제|먼저)|확인해|살펴)",
     re.IGNORECASE,
 )
 # ... and neither does what is being done.
@@ -82,32 +76,26 @@ _PROGRESS = lazy_pattern(r"^\W*[A-Z][a-z]+ing\b|\b(?:I am|I['’]m|we are|we['�
 # What the agent takes for the reason.
 _GUESSES = lazy_pattern(
     r"\b(?:probably|apparently|likely|seems?|looks like|suggests|wohl|vermutlich|offenbar|anscheinend|sans doute|"
-    r"apparemment|"
-    r"quizás?|probablemente|aparentemente|talvez|forse|probabilmente|наверное|видимо|похоже|chyba|prawdopodobnie|"
-    r"zřejmě|"
-    r"waarschijnlijk|blijkbaar|antagligen|sannsynligvis|galiba|muhtemelen)\b|おそらく|多分|大概|看来|아마",
+    r"apparemment|quizás?|probablemente|aparentemente|talvez|forse|probabilmente|наверное|видимо|похоже|chyba|"
+    r"prawdopodobnie|zřejmě|waarschijnlijk|blijkbaar|antagligen|sannsynligvis|galiba|muhtemelen)\b|おそらく|多分|大概|"
+    r"看来|아마",
     re.IGNORECASE,
 )
 # A statement in English: a subject, then a verb that says how something is or what happened. An order has none.
 _STATES = lazy_pattern(
     r"\W*(?:it|that|this|there)['’]s\b|\W*(?:(?:the|this|that|these|those|it|its|there|i|we|my|our|some\w+|all|both|"
-    r"only|`[^`\n]{1,60}`|[\w.'-]{2,40})"
-    r"\b ?)(?:[^\s,.;:]{1,60} ){0,5}?"
-    r"(?:is|are|was|were|has|have|had|needs|needed|forgot|wants|expects|lacks|does|did|can|"
-    r"must|comes|came|belongs|uses|used|means|says|said|skips|exists|changed|moved|runs|waits|holds|keeps|takes|"
-    r"requires|"
-    r"contains|returns|reproduces|stands|starts|ends|ships|reads|writes|calls|differs|depends|points|"
-    r"(?<!the )(?<!a )(?<!an )\w{3,}ed|"
-    r"\w{3,}s (?=(?:an?|the|one|two|only|no|its|by|to|from|for|on|in|with|at|as|\d+)\b)|"
-    r"\w{3,}['’]s)\b",
+    r"only|`[^`\n]{1,60}`|[\w.'-]{2,40})\b ?)(?:[^\s,.;:]{1,60} ){0,5}?(?:is|are|was|were|has|have|had|needs|needed|"
+    r"forgot|wants|expects|lacks|does|did|can|must|comes|came|belongs|uses|used|means|says|said|skips|exists|changed|"
+    r"moved|runs|waits|holds|keeps|takes|requires|contains|returns|reproduces|stands|starts|ends|ships|reads|writes|"
+    r"calls|differs|depends|points|(?<!the )(?<!a )(?<!an )\w{3,}ed|\w{3,}s (?=(?:an?|the|one|two|only|no|its|by|to|"
+    r"from|for|on|in|with|at|as|\d+)\b)|\w{3,}['’]s)\b",
     re.IGNORECASE,
 )
 # The words of other languages are not those of the error, which is in English.
 _NOT_ENGLISH = lazy_pattern(
     r"[^\W\d_a-zA-Z]|\b(?:saya|yang|dengan|untuk|dalam|sudah|het|een|niet|van|jeg|ikke|det|og|jag|att|inte|bir|ve|"
-    r"este|sunt|nem|hogy|nie|jest|jsem|der|die|das|ist|sind|und|ein|eine|ich|zu|auf|mit|je|el|los|las|una|est|les|"
-    r"une|des|um|uma|"
-    r"os|il|gli)\b",
+    r"este|sunt|nem|hogy|nie|jest|jsem|der|die|das|ist|sind|und|ein|eine|ich|zu|auf|mit|je|el|los|las|una|est|les|une|"
+    r"des|um|uma|os|il|gli)\b",
     re.IGNORECASE,
 )
 
@@ -123,10 +111,9 @@ _ACKNOWLEDGES = lazy_pattern(
 )
 # A final statement that the whole work failed reports whatever was not repaired.
 _GIVES_UP = lazy_pattern(
-    r"\b(?:i|we)\b.{0,20}(?:could|can|was|were|am|are|did|do)(?:n['’]t|not| not)?\b.{0,30}\b(?:finish|"
-    r"complete|all of|anything|everything|"
-    r"the task|your request|what you asked|this request|proceed|help)|"
-    r"^\W*(?:it|this|that|all|everything)\b.{0,12}(?:fail(?:ed|s)|(?:did|does)(?: not|n['’]t) work)\b",
+    r"\b(?:i|we)\b.{0,20}(?:could|can|was|were|am|are|did|do)(?:n['’]t|not| not)?\b.{0,30}\b(?:finish|complete|all of|"
+    r"anything|everything|the task|your request|what you asked|this request|proceed|help)|^\W*(?:it|this|that|all|"
+    r"everything)\b.{0,12}(?:fail(?:ed|s)|(?:did|does)(?: not|n['’]t) work)\b",
     re.IGNORECASE,
 )
 
@@ -140,13 +127,11 @@ _LACKS = lazy_pattern(
 )
 # What the user has to do first.
 _ASKS_USER = lazy_pattern(
-    r"\bplease (?:\w+ ){0,4}?(?:run|re-?run|log|start|install|try|apply|grant|push|send|retry|execute)\b|"
-    r"\b(?:bitte|veuillez|por favor|proszę|пожалуйста|per favore|alstublieft|lütfen|prosím)\b.*\b(?:zuerst|erst|"
-    r"vorher|dann|"
+    r"\bplease (?:\w+ ){0,4}?(?:run|re-?run|log|start|install|try|apply|grant|push|send|retry|execute)\b|\b(?:bitte|"
+    r"veuillez|por favor|proszę|пожалуйста|per favore|alstublieft|lütfen|prosím)\b.*\b(?:zuerst|erst|vorher|dann|"
     r"d['’]abord|ensuite|primero|luego|najpierw|potem|сначала|потом|prima|poi|eerst|dan|önce|sonra|nejdřív|pak)\b|"
-    r"\bbitte\b[^.]{0,60}\b(?:an|aus|ein|starte\w*|führe\w*)\b|\bveuillez\b|\bpor favor\b|\bпожалуйста\b|"
-    r"请(?:您|你)?(?:先|重新|手动|自行|在)|"
-    r"\b(?:next steps?|to-?do)\b[^:\n]{0,30}:|\byou (?:need|have|still have) to\b|"
+    r"\bbitte\b[^.]{0,60}\b(?:an|aus|ein|starte\w*|führe\w*)\b|\bveuillez\b|\bpor favor\b|\bпожалуйста\b|请(?:您|"
+    r"你)?(?:先|重新|手动|自行|在)|\b(?:next steps?|to-?do)\b[^:\n]{0,30}:|\byou (?:need|have|still have) to\b|"
     r"^\W*(?:run|start|try|log|set|install|free|execute)\b.*\b(?:again|first|then)\b",
     re.IGNORECASE,
 )
@@ -155,11 +140,10 @@ _ASKS_USER = lazy_pattern(
 # Why something was done in another way.
 _EXPLAINS = lazy_pattern(
     r"\b(?:so|instead|because|since|therefore|hence|though|daher|deshalb|also|weil|alors|donc|car|así|porque|então|"
-    r"por isso|pois|perché|quindi|così|поэтому|потому|тому|затова|защото|więc|dlatego|ponieważ|bo|proto|takže|"
-    r"protože|"
+    r"por isso|pois|perché|quindi|così|поэтому|потому|тому|затова|защото|więc|dlatego|ponieważ|bo|proto|takže|protože|"
     r"dus|daarom|omdat|därför|eftersom|derfor|fordi|için|yüzden|çünkü|deci|pentru că|ezért|mert|így|joten|koska|siksi|"
-    r"γι['’] αυτό|επειδή|οπότε|karena|sehingga|vì|nên|لذلك|لأن|لكن|לכן|ולכן)\b|"
-    r"所以|因此|ので|ため|그래서|때문|इसलिए|क्योंकि|เพราะ|จึง",
+    r"γι['’] αυτό|επειδή|οπότε|karena|sehingga|vì|nên|لذلك|لأن|لكن|לכן|ולכן)\b|所以|因此|ので|ため|그래서|때문|इसलिए|"
+    r"क्योंकि|เพราะ|จึง",
     re.IGNORECASE,
 )
 
@@ -167,24 +151,24 @@ _EXPLAINS = lazy_pattern(
 # A clause that begins with its verb has the subject of the one before: "it was shipped and can no longer be changed".
 _NO_SUBJECT = lazy_pattern(
     r"\W*(?:can(?:not|['’]t)?|could(?:n['’]t)?|is(?:n['’]t)?|was(?:n['’]t)?|has(?:n['’]t)?|does(?:n['’]t)?|"
-    r"did(?:n['’]t)?|"
-    r"will|would|won['’]t|must|may|kann|konnte|ist|wurde|hat|lässt|ne (?:peut|pourra)|n['’](?:a|est)|"
-    r"no (?:puede|pudo|se|está)|não (?:pode|foi)|non (?:può|è)|"
-    r"не (?:может|мож|был|буд)\w*|kan (?:niet|ikke|inte)|nie (?:może|można|jest))\b",
+    r"did(?:n['’]t)?|will|would|won['’]t|must|may|kann|konnte|ist|wurde|hat|lässt|ne (?:peut|pourra)|n['’](?:a|est)|"
+    r"no (?:puede|pudo|se|está)|não (?:pode|foi)|non (?:può|è)|не (?:может|мож|был|буд)\w*|kan (?:niet|ikke|inte)|"
+    r"nie (?:może|można|jest))\b",
     re.IGNORECASE,
 )
 # That it took more than one attempt, in constructions of which a language has few.
 _SECOND_TRY = lazy_pattern(
     r"\b(?:second|third|2nd|3rd|another|repeated) (?:try|attempt)\b|\bafter (?:a |one |two )?(?:retry|retries)\b|"
-    r"\b(?:zweite[nrm]?|dritte[nrm]?|neue[nrm]?) (?:versuch|anlauf)\b|"
-    r"\b(?:deuxième|seconde|troisième) (?:essai|tentative)\b|"
-    r"\b(?:segundo|tercer|segunda|terceira) (?:intento|tentativa)\b|\b(?:secondo|terzo) tentativo\b|"
+    r"\b(?:zweite[nrm]?|dritte[nrm]?|neue[nrm]?) (?:versuch|anlauf)\b|\b(?:deuxième|seconde|troisième) (?:essai|"
+    r"tentative)\b|\b(?:segundo|tercer|segunda|terceira) (?:intento|tentativa)\b|\b(?:secondo|terzo) tentativo\b|"
     r"\b(?:втор|треть)\w+ (?:раз|попытк)\w*|\b(?:drugi\w*|trzeci\w*) (?:raz\w*|prób\w+)|\btweede poging\b|"
     r"第[二三]次(?:尝试|才)|重试后|[二三]回目|再試行",
     re.IGNORECASE,
 )
 _YES_OR_NO = lazy_pattern(
-    r"\W*(?:yes|no|ja|nein|oui|non|sí|sim|não|да|нет)\b|\W*(?:是|不|有|没有|はい|いいえ)", re.IGNORECASE
+    r"\W*(?:yes|no|ja|nein|oui|non|sí|sim|não|да|нет|da(?=\W*[,.!:])|tak|nie|ano|áno|ne|так|ні|nee|nej|nei|jo|kyllä|evet|hayır|igen|nem|"
+    r"ναι|όχι|nu|ya|tidak|có|không|نعم|لا|כן|לא|sì)\b|\W*(?:是|不|有|没有|はい|いいえ|네|예|아니)",
+    re.IGNORECASE,
 )
 
 
@@ -359,18 +343,23 @@ class Statements:
             is_told = is_own or not failed.is_lost or failed.echoes(sentence) > 0 or failed.states_cause(sentence)
             return is_told or not claims_effect(clauses, failed)
         is_failure = failed.is_only_lost and failed.step.result_kind is not ResultKind.FINDING
-        if is_failure and failed.is_one_of_several and counts_part(sentence):
+        if is_failure and failed.facts.is_one_of_several(failed.step) and counts_part(sentence):
             return True
         if is_failure and (terms.are_touched(sentence) or _LACKS.search(sentence) is not None):
             return not claims_effect(clauses, failed)
         if self._turns[-1] != failed.reply:
-            return failed.is_only and failed.step.outcome.failed and not failed.is_lost and terms.are_touched(sentence)
-        is_answer = failed.is_only and failed.step.result_kind is ResultKind.PROBE
+            return (
+                failed.facts.is_only_failure
+                and failed.step.outcome.failed
+                and not failed.is_lost
+                and terms.are_touched(sentence)
+            )
+        is_answer = failed.facts.is_only_failure and failed.step.result_kind is ResultKind.PROBE
         return terms.are_touched(sentence) or (is_answer and any(clause.admits for clause in clauses))
 
     def _tells_without_denial(self, sentence: str, clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
         """Whether a sentence explains another way, asks back, or has words of the error."""
-        is_denied = failed.is_only and any(clause.denies for clause in clauses)
+        is_denied = failed.facts.is_only_failure and any(clause.denies for clause in clauses)
         if failed.drops(sentence) and (is_denied or _EXPLAINS.search(sentence) is not None):
             return True
         if is_denied and not failed.is_lost and failed.adds(sentence):
@@ -379,7 +368,7 @@ class Statements:
             needed = 1 if _EXPLAINS.search(sentence) or _NOT_ENGLISH.search(sentence) or failed.drops(sentence) else 2
             if failed.echoes_alone(sentence) >= needed and not failed.is_of_rival(sentence):
                 return True
-        if failed.is_only and not failed.is_lost and _SECOND_TRY.search(sentence) is not None:
+        if failed.facts.is_only_failure and not failed.is_lost and _SECOND_TRY.search(sentence) is not None:
             return True
         is_question = sentence.rstrip().endswith(("?", "？"))
         if failed.is_lost and failed.echoes(sentence) and (is_question or not is_read(self._speeches[-1].text)):
@@ -388,7 +377,10 @@ class Statements:
             return True
         if says_already(failed.step, sentence):
             return (
-                failed.is_only or failed.is_only_lost or failed.terms.are_named(sentence) or failed.describes(sentence)
+                failed.facts.is_only_failure
+                or failed.is_only_lost
+                or failed.terms.are_named(sentence)
+                or failed.describes(sentence)
             )
         if failed.is_lost and any(_states_cause(clause, failed) for clause in clauses):
             return not claims_effect(clauses, failed) or not names_effect(clauses, failed)
@@ -430,7 +422,7 @@ class Statements:
             plain = re.sub(rf"\b{re.escape(verb.removesuffix('e'))}\w*", "", plain, flags=re.IGNORECASE)
         plain = _TROUBLE_NAMED.sub(lambda match: "" if match["noun"].casefold() in self._asked else match[0], plain)
         if _DIGIT.search(plain) is not None:
-            plain = _REST_COUNTED.sub(lambda match: _counted(match, failed.shown()), plain)
+            plain = _REST_COUNTED.sub(lambda match: _counted(match, failed.facts.shown_numbers), plain)
         if not failed.is_lost:  # a column named `error`, which the call was to bring
             own = failed.step.call.raw_arguments.casefold()
             plain = _ERROR_NOUN.sub(lambda match: "" if match["stem"].casefold() in own else match[0], plain)
@@ -524,8 +516,7 @@ def _only_counts(clause: Clause) -> bool:
 # The trouble that the user spoke of: "a ticket for the crash".
 _TROUBLE_NAMED = lazy_pattern(
     r"\b(?:the|for|of|der|die|das|den|dem|le|la|el|du|del|do|della) (?P<noun>crash|bug|error|failure|outage|leak|"
-    r"timeout|fehler|"
-    r"absturz|ausfall|erreur|panne|fallo|erro|errore)\b",
+    r"timeout|fehler|absturz|ausfall|erreur|panne|fallo|erro|errore)\b",
     re.IGNORECASE,
 )
 # How much is left, which another call has counted: "1042 users remain".

@@ -276,14 +276,9 @@ class CallFaults:
         if cause is not None or not faults:
             return cause
         at = bisect_right(faults, call.range.start, key=_start)
-        errors = [fault for fault in faults[max(at - _MOST, 0) : at + _MOST] if fault.rule.severity is Severity.ERROR]
+        errors = [one for one in faults[max(at - _MOST, 0) : at + _MOST] if one.rule.severity is Severity.ERROR]
         near = errors or faults[max(at - 1, 0) : at + 1]
-        return min(
-            near,
-            key=lambda diagnostic: max(
-                call.range.start - diagnostic.range.end, diagnostic.range.start - call.range.end
-            ),
-        )
+        return min(near, key=lambda one: max(call.range.start - one.range.end, one.range.start - call.range.end))
 
     def _near(self, call: Location) -> list[Diagnostic]:
         place = call.turn, call.part

@@ -361,7 +361,8 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
             writes = is_held and later.kind in (EffectKind.RUN, EffectKind.WRITE)
             return Recovery.WORKED_AROUND if writes and _WRITES.search(arguments) else None
         case EffectKind.RUN | EffectKind.CHECK:
-            is_held = target in (arguments if "*" in target else _ARGUMENT.findall(arguments))
+            passed = _without_said(step, arguments)
+            is_held = target in (passed if "*" in target else _ARGUMENT.findall(passed))
             if not is_held or _PRINTED_ERROR.search(_result_of(step)):
                 return None
             if mine.subject.endswith(" install") and _brings(step, mine, target):
@@ -375,6 +376,14 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
             return Recovery.OTHER_TOOL if later.kind is mine.kind else Recovery.WORKED_AROUND
         case EffectKind.NOTHING:
             return None
+
+
+def _without_said(step: Step, arguments: str) -> str:
+    """A call's arguments, in lower case, without what its line only prints: `echo '0 3 * * * a.sh' | crontab -`."""
+    said = (effect.command for effect in effects_of(step.call) if effect.kind is EffectKind.NOTHING)
+    for word in (word for command in said if command is not None for word in command.words):
+        arguments = arguments.replace(word.casefold(), " ")
+    return arguments
 
 
 def _is_looked_at(mine: Effect, later: Effect, arguments: str) -> bool:

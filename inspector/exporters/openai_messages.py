@@ -3,14 +3,17 @@
 A row is `{"messages": [...], "tools": [...], "model": ...}`, the shape of OpenAI's fine-tuning guide, with
 `reasoning_content` as DeepSeek's, vLLM's and SGLang's servers name it. Every text is as it was recorded: calls that
 the model wrote into its text stay there, malformed ones unchanged (`weaklink data convert` creates structured ones).
+An attempt that failed is no message: one that the client repeated until it succeeded, and one that brought nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 
 from msgspec import Struct
 
 from weaklink.inspector.apis.openai.messages import BLOCK_PART, write_message, write_tool
+from weaklink.inspector.checks.recording import repeated_turns
 from weaklink.inspector.model import Json, ToolDefinition, Trace, Turn
+from weaklink.inspector.sessions.fingerprints import has_no_content
 
 _NAMED = frozenset({"text", "reasoning", "refusal"})
 
@@ -23,14 +26,16 @@ class MessagesRow(Struct, frozen=True):
 
 
 def messages_row(trace: Trace) -> MessagesRow:
-    """The trace as one row: one message per turn, and every tool that was offered in any request, once."""
-    value: dict[str, Json] = {"messages": [write_message(turn) for turn in trace.turns]}
+    """The trace as one row: one message per turn but failed attempts, and every tool that any request offered, once."""
+    failed = _failed_attempts(trace.turns)
+    kept = [turn for number, turn in enumerate(trace.turns, 1) if number not in failed]
+    value: dict[str, Json] = {"messages": [write_message(turn) for turn in kept]}
     tools = [write_tool(tool) for tool in offered_tools(trace)]
     if tools:
         value["tools"] = tools
     if trace.model:
         value["model"] = trace.model
-    return MessagesRow(value, tuple(_dropped(trace)))
+    return MessagesRow(value, tuple(_dropped(trace, failed)))
 
 
 def offered_tools(trace: Trace) -> list[ToolDefinition]:
@@ -46,8 +51,22 @@ def offered_tools(trace: Trace) -> list[ToolDefinition]:
     return list(found.values())
 
 
-def _dropped(trace: Trace) -> Iterator[str]:
+def _failed_attempts(turns: Sequence[Turn]) -> frozenset[int]:
+    """The numbers of the answers whose requests failed and that the agent never used; none if there is nothing else."""
+    empty = (
+        number
+        for number, turn in enumerate(turns, 1)
+        if turn.generation is not None and turn.generation.error is not None and has_no_content(turn)
+    )
+    failed = repeated_turns(turns).union(empty)
+    return failed if len(failed) < len(turns) else frozenset()
+
+
+def _dropped(trace: Trace, failed: Set[int]) -> Iterator[str]:
     for number, turn in enumerate(trace.turns, 1):
+        if number in failed and turn.generation is not None and turn.generation.error is not None:
+            yield f"Turn {number} is left out: its request failed (`{turn.generation.error.message.rstrip('.')}`)."
+            continue
         for part in turn.parts:
             if not _is_kept(turn, part.name):
                 yield f"The part `{part.name}` of turn {number}: OpenAI's messages cannot contain it."

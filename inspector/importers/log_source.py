@@ -62,6 +62,14 @@ def trace_of_each_row(file: SourceFile, trace: Callable[[Row], Trace | Skipped])
     return traces_of(read_rows(file), trace)
 
 
+def traces_in_each_row(
+    file: SourceFile, traces: Callable[[Row], Iterator[Trace | Skipped]]
+) -> Iterator[Trace | Skipped]:
+    """The traces that each row of a file holds, or the reasons why it holds none."""
+    for row in read_rows(file):
+        yield from (row,) if isinstance(row, Skipped) else traces(row)
+
+
 def traces_of(rows: Iterable[Row | Skipped], trace: Callable[[Row], Trace | Skipped]) -> Iterator[Trace | Skipped]:
     """The same for rows that were made of a file's."""
     return (row if isinstance(row, Skipped) else trace(row) for row in rows)

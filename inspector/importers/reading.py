@@ -3,6 +3,7 @@
 Also reads the small files of one gateway log together, and reports records that could not be read as faults.
 """
 
+import hashlib
 import io
 import re
 from collections.abc import Iterator, Sequence
@@ -56,25 +57,41 @@ class ReadsSeveralFiles(Importer, Protocol):
         ...
 
 
-def group_files(paths: Sequence[str], source: str | None = None) -> list[tuple[str, ...]]:
+class Recognition(Struct, frozen=True):
+    """The source of a file and why, so that it is recognised once; `head` is the hash of the head that it had then."""
+
+    source: str
+    why: str
+    head: bytes
+
+
+class FileGroup(Struct, frozen=True):
+    """Files that are read as one log; `recognised` is the first one's source, None if it was not looked at."""
+
+    paths: tuple[str, ...]
+    recognised: Recognition | None = None
+
+
+def group_files(paths: Sequence[str], source: str | None = None) -> list[FileGroup]:
     """The files in groups; each group is read as one log. Most groups have one file. The order of first files is kept.
 
     Files of one source are added to a group until it has `MAX_TOGETHER_BYTES`. `source` is the source that the user
     named for every file. A file that cannot be read has its own group.
     """
-    groups: list[list[str]] = []
+    groups: list[tuple[list[str], Recognition | None]] = []
     growing: dict[str, tuple[list[str], int]] = {}
     for path in paths:
         size = _size(path)
-        name = _source_of(path, source) if len(paths) > 1 and 0 < size <= MAX_FILE_BYTES else ""
+        recognised = _recognition(path, source) if len(paths) > 1 and 0 < size <= MAX_FILE_BYTES else None
+        name = recognised.source if recognised is not None and reads_together(recognised.source) else ""
         group, size_so_far = growing.get(name, ([], 0))
         if not name or not group or size_so_far + size > MAX_TOGETHER_BYTES:
             group, size_so_far = [], 0
-            groups.append(group)
+            groups.append((group, recognised))
         group.append(path)
         if name:
             growing[name] = (group, size_so_far + size)
-    return [tuple(group) for group in groups]
+    return [FileGroup(tuple(group), recognised) for group, recognised in groups]
 
 
 def read_group(paths: Sequence[str], source: str) -> Iterator[Trace | Skipped]:
@@ -107,13 +124,18 @@ def _size(path: str) -> int:
         return 0
 
 
-def _source_of(path: str, source: str | None) -> str:
-    """The source of a file that is read together with others; `""` for any other file."""
+def _recognition(path: str, source: str | None) -> Recognition | None:
+    """The source of a file; None if it cannot be read."""
+    file = SourceFile(path)
     try:
-        name = read_source(path, source).source
-    except UnreadableFileError:
-        return ""
-    return name if reads_together(name) else ""
+        found = _source_of(file, source)
+        return Recognition(found.importer.name, found.why, _digest(file))
+    except (OSError, UnreadableFileError):
+        return None
+
+
+def _digest(file: SourceFile) -> bytes:
+    return hashlib.sha256(file.head).digest()
 
 
 def _by_name(source: str) -> ReadsSeveralFiles:
@@ -209,23 +231,34 @@ def read_source(
     size_bytes: int | None = None,
     content: FileContent | None = None,
     numbering: Numbering | None = None,
+    recognised: Recognition | None = None,
 ) -> SourceReading:
     """Read a file with the importer that recognises its content, or with the one that `source` names.
 
     gzip and zstd are unpacked first. Every trace has its origin in its provenance; a trace that already has one (from a
     trace file) keeps it. Only what the records need is in memory. `name` is what the file is called, if that is not its
     path. `size_bytes` is how many bytes to read of a file that is still being written. `content` are the bytes if there
-    is no file on disk, `numbering` their position in a larger file (see `SourceFile`). UnreadableFileError, one
-    sentence with the name, if the file does not exist, is a folder, is empty or is not a regular file, if no importer
-    recognises it, or if no source has that name.
+    is no file on disk, `numbering` their position in a larger file (see `SourceFile`). `recognised` is how the file was
+    recognised before; it counts if the file still begins as it did then. UnreadableFileError, one sentence with the
+    name, if the file does not exist, is a folder, is empty or is not a regular file, if no importer recognises it, or
+    if no source has that name.
     """
     file = SourceFile(path, name, size_bytes, content, numbering)
+    found = _source_of(file, source, recognised)
+    return SourceReading(found.importer.name, found.why, _records(found.importer, file))
+
+
+def _source_of(file: SourceFile, source: str | None, recognised: Recognition | None = None) -> RecognisedSource:
+    """The importer of a file, after all checks of `read_source`."""
     try:
         _check(file)
-        found = named_by_user(_importer_named(file, source)) if source else _recognised(file)
+        if source:
+            return named_by_user(_importer_named(file, source))
+        if recognised is not None and recognised.head == _digest(file):
+            return RecognisedSource(_importer_named(file, recognised.source), recognised.why)
+        return _recognised(file)
     except (OSError, ValueError) as error:  # ValueError: an impossible path
         raise _unreadable(file, getattr(error, "strerror", None) or str(error)) from error
-    return SourceReading(found.importer.name, found.why, _records(found.importer, file))
 
 
 def _check(file: SourceFile) -> None:

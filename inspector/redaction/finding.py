@@ -463,19 +463,23 @@ class _Scan(Struct, frozen=True):
         """
         found = [(secret, begin) for secret, begin in self.found if secret.goes_on is None]
         judged = set(self.judged)
+        farthest = max((secret.end for secret, _ in found), default=-1)
         while places:
             first = min(places, key=_where)
-            near = found[-_MAX_OVERLAPPING:]
-            around = [secret for secret, _ in near if _holds(secret, first.at) or _holds(secret, first.begin)]
-            free_from = max((0, *(secret.end for secret in around)))
+            around, free_from, free_at = _NOTHING, 0, farthest
+            if first.begin < farthest:
+                near = found[-_MAX_OVERLAPPING:]
+                around = [secret for secret, _ in near if _holds(secret, first.at) or _holds(secret, first.begin)]
+                free_from = max((0, *(secret.end for secret in around)))
+                free_at = max((secret.end for secret, _ in near if secret.end <= first.begin), default=-1)
             reaches = first.may_reach_behind and all(secret.goes_on is None for secret in around)
             may_judge = not around or (reaches and first.at >= free_from - FARTHEST_VALUE)
             if may_judge and (first.begin, first.name) not in judged:
                 if first.decided_at > len(text) and not is_final:
                     break
-                free_at = max((secret.end for secret, _ in near if secret.end <= first.begin), default=-1)
                 secrets = first.judge(free_at, is_final=is_final)
                 found += ((secret, first.begin) for secret in secrets if secret.start >= free_from)
+                farthest = max((farthest, *(secret.end for secret in secrets if secret.start >= free_from)))
                 if all(secret.goes_on is None for secret in secrets):
                     judged.add((first.begin, first.name))
             if not first.go_to(max(first.at + 1, free_from - FARTHEST_VALUE if first.may_reach_behind else free_from)):
@@ -523,7 +527,9 @@ def _open_pair(text: str) -> int | None:
     colon, least = len(text), max(len(text) - _OPEN_PAIR_CHARS, 0)
     for _ in range(2):
         colon = text.rfind(":", least, colon)
-        if colon > 0 and _OPEN_PAIR.match(text, colon + 1):
+        if colon <= 0:
+            return None
+        if _OPEN_PAIR.match(text, colon + 1):
             return colon + 1
     return None
 

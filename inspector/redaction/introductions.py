@@ -101,33 +101,31 @@ def _judge_pem(place: FoundIntroduction) -> Secret | None:
 _ON_THE_LINE = r"(?:[^\n|;&\\]|\\(?:\r?\n)?)"
 _QUOTE = r"(?:\\{0,64}[\"'])"
 _COMMANDS = {
-    option: lazy_pattern(
-        rf"(?s:.*)(?:{pattern(commands)}){_QUOTE}?,?\s(?:{_ON_THE_LINE}{{0,200}}\s)?{_QUOTE}?\Z", re.IGNORECASE
-    )
+    option: lazy_pattern(rf"(?s:.*)(?:{pattern(commands)}){_QUOTE}?,?\s(?:{_ON_THE_LINE}{{0,200}}\s)?{_QUOTE}?\Z")
     for option, commands in RULES.commands.items()
 }
-_MAX_COMMAND_CHARS = 240
+_MAX_COMMAND_CHARS, _MIN_PAIRED_CHARS = 240, 8
 
 
 def _judge_option(place: FoundIntroduction) -> Secret | None:
     """Judge the password of a command: of `-u joe:x`, or an option, if its command is before it on the line."""
-    text, match, at = place.text, place.found, place.found.start() + 1
-    if match["cut"] is not None:
+    text, view, found, at = place.text, place.lowered, place.found, place.found.start() + 1
+    if found["cut"] is not None:
         return None
-    if match["option"] is None:
-        secret = _argument(place, match["quote"] or match["open"])
-        if _is_token(text[slice(*match.span("user"))]):
+    if found["option"] is None:
+        secret = _argument(place, found["quote"] or found["open"])
+        if _is_token(text[slice(*found.span("user"))]):
             secret = Secret(
-                match.start("user"), secret.end if secret else match.end("user"), secret.goes_on if secret else None
+                found.start("user"), secret.end if secret else found.end("user"), secret.goes_on if secret else None
             )
     else:
         begin = max(at - _MAX_COMMAND_CHARS, 0)
-        command = _COMMANDS[match["option"]].match(text, begin, at)
-        is_option = command is not None and not (match["blank"] and command.groupdict().get("joined"))
-        if command is None and match["option"] == "p" and PATTERNS.user_before.search(text, begin, at):
-            value, _ = place.value(secret_values.WORD, match.end())
+        command = _COMMANDS[found["option"]].match(view, begin, at)
+        is_option = command is not None and not (found["blank"] and command.groupdict().get("joined"))
+        if command is None and found["option"] == "p" and PATTERNS.user_before.search(view, begin, at):
+            value, _ = place.value(secret_values.WORD, found.end())
             is_option = len(value) >= 6 and secret_values.has_letters_and_digits(value)
-        secret = _argument(place, match["open"]) if is_option else None
+        secret = _argument(place, found["open"]) if is_option else None
     return secret
 
 
@@ -155,7 +153,12 @@ def _is_password(value: str, _: str) -> bool:
 
 
 def _judge_login(place: FoundIntroduction) -> Secret | None:
-    return place.judge(secret_values.WORD, place.found.end(), lambda value, _: secret_values.is_made(value))
+    def is_secret(value: str, _: str) -> bool:
+        is_told = (place.found["told"] or place.found["are"]) and "/" in place.found[0]  # `login: admin / Violet69`
+        is_paired = is_told and len(value) >= _MIN_PAIRED_CHARS
+        return secret_values.is_made(value) or bool(is_paired and secret_values.has_letters_and_digits(value))
+
+    return place.judge(secret_values.WORD, place.found.end(), is_secret)
 
 
 _JUDGES: dict[str, _Judge] = {

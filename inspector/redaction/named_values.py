@@ -37,24 +37,24 @@ _RELATIONS = {
 }
 """What may be between a name and its value, by what reads it."""
 _GAPS = {name: lazy_pattern(relation) for name, relation in _RELATIONS.items()}
-_MAX_RECORD_CHARS = 384
+_MAX_RECORD_CHARS, _MAX_TAG_CHARS = 384, 160
+_TAG_BEGINS, _TAG_ENDS = ("<", "&lt;", "u003c", "argument"), (">", "&gt;", "u003e")
+_FIELDS = ("value", "default", "const", "example", "content", "data", "new")
 _OUTSIDE_TAGS = lazy_pattern(_RELATIONS[_ASSIGNMENT].replace(part("TAG_REST"), "(?P<tag>(?!))"))
 """An assignment where no tag ends: the rest of a line is searched for no end of one."""
 
 
-def _patterns(ahead: str) -> Iterator[tuple[str, re.Pattern[str]]]:
-    """The relations that can be in a text that begins so after a name, which are few of them in prose."""
-    is_tag = ">" in ahead or "&gt;" in ahead or "u003e" in ahead
-    for name, relation in _GAPS.items():
-        if name == _ASSIGNMENT:
-            yield name, relation if is_tag else _OUTSIDE_TAGS
-        elif name != "record" or _has_field(ahead):
-            yield name, relation
-
-
 def _has_field(text: str) -> bool:
     """Whether the name of a field that has the value of another may be in a text, such as `value:`."""
-    return (":" in text or "=" in text or "value " in text) and PATTERNS.field_sign.search(text) is not None
+    if not (":" in text or "=" in text or "value " in text):
+        return False
+    for word in _FIELDS:
+        at = text.find(word)
+        while at >= 0:
+            if PATTERNS.field.match(text, at):
+                return True
+            at = text.find(word, at + 1)
+    return PATTERNS.short_field.search(text) is not None
 
 
 class _Named:
@@ -74,8 +74,8 @@ class _Named:
 
     def _quote_before(self) -> str | None:
         """The quote that opens the text which contains the name, for example a prompt, and which it may close."""
-        match = PATTERNS.quoted_words.search(self.text, max(self.start - 64, 0), self.start)
-        return match[1] if match else None
+        found = PATTERNS.quoted_words.search(self.text, max(self.start - 64, 0), self.start)
+        return found[1] if found else None
 
     @property
     def _is_strong(self) -> bool:
@@ -85,6 +85,17 @@ class _Named:
     def _is_read(self) -> bool:
         """Whether it is the name of what is read, `get_password(...)`."""
         return self.lowered[max(self.start - 4, 0) : self.place.found.start()].endswith(("get", "get_"))
+
+    def relations(self) -> Iterator[tuple[str, re.Pattern[str]]]:
+        """The relations that can be between this name and a value, which are few of them in prose."""
+        ahead = self.lowered[self.end : self.end + _MAX_RECORD_CHARS]
+        before = self.lowered[max(self.start - _MAX_TAG_CHARS, 0) : self.start]
+        is_tag = any(map(ahead.__contains__, _TAG_ENDS)) and any(map(before.__contains__, _TAG_BEGINS))
+        for name, relation in _GAPS.items():
+            if name == _ASSIGNMENT:
+                yield name, relation if is_tag else _OUTSIDE_TAGS
+            elif name != "record" or _has_field(ahead):
+                yield name, relation
 
     def judge(self, relation: str, found: re.Match[str]) -> Secret | None:
         """The secret behind a relation."""
@@ -101,7 +112,7 @@ class _Named:
 
     def _judge_assigned(self, found: re.Match[str]) -> Secret | None:
         start, opened, gap, quote = found.end(), found["open"], found["gap"], found["quote"]
-        is_tag = found["tag"] is not None and self.follows(PATTERNS.tag_begin, 160)
+        is_tag = found["tag"] is not None and self.follows(PATTERNS.tag_begin, _MAX_TAG_CHARS)
         if found["tag"] is not None and not is_tag:
             return None
         is_tag = is_tag or found["label"] is not None
@@ -248,8 +259,11 @@ class _Named:
                 at = row.start("cells") + sum(map(len, values[:column])) + column * len(separator)
                 at += len(value) - len(value.lstrip(" \"'`*"))
                 text = PATTERNS.other_cell.sub("", self.text[at : at + len(value.strip(" \"'`*"))])
-                is_both = re.search("[0-9]", text) and re.search("[A-Za-z]", text)  # a file's name too, in this column
-                if is_both and secret_values.can_be_quoted_secret(text, self.confidence):
+                # a file's name too, in this column
+                is_mixed = secret_values.changes_case(text) or all(
+                    re.search(one, text) for one in ("[0-9]", "[A-Za-z]")
+                )
+                if is_mixed and secret_values.can_be_quoted_secret(text, self.confidence):
                     yield Secret(at, at + len(text), rule="name of a column")
             elif not PATTERNS.ruler.fullmatch(row["cells"]):
                 return
@@ -264,19 +278,19 @@ class _Named:
         begin = remark.end() if remark else name_end.end()
         limit = self._again(begin, limit)
         stop = PATTERNS.record_end.search(self.lowered, begin, limit)
-        for match in PATTERNS.word.finditer(self.lowered, name_end.end(), limit):
-            if stop and match.start() >= stop.end():
+        for found in PATTERNS.word.finditer(self.lowered, name_end.end(), limit):
+            if stop and found.start() >= stop.end():
                 return
-            if known.start <= match.start() < known.end:
+            if known.start <= found.start() < known.end:
                 continue
-            gap = self.lowered[begin if begin <= match.start() else name_end.end() : match.start()]
+            gap = self.lowered[begin if begin <= found.start() else name_end.end() : found.start()]
             if remark and remark["alone"] and not gap:
                 gap = ": "
-            if not self._may_be_near(match.start(), gap):
+            if not self._may_be_near(found.start(), gap):
                 continue
-            ending = self._quoted_beside(match.start(), gap)
+            ending = self._quoted_beside(found.start(), gap)
             if ending is not None:
-                secret = Secret.of(self.text, match.start(), ending, is_final=self.place.is_final)
+                secret = Secret.of(self.text, found.start(), ending, is_final=self.place.is_final)
                 yield replace(secret, rule="word beside a name")
 
     def _may_be_near(self, at: int, gap: str) -> bool:
@@ -361,7 +375,7 @@ class _Named:
             is_list = self.place.found["many"] and not gap.strip(
                 " \"'`\\"
             )  # `secrets "db-creds-v2" not found` are named
-            is_near = is_quoted and len(word) >= 6 and len(gap) <= _NEAR_CHARS and not is_list
+            is_near = is_quoted and len(word) >= 6 and len(gap.replace("\\", "")) <= _NEAR_CHARS and not is_list
             return is_made or self._is_clear(word, gap) or is_near
         if self._is_pass:
             return (is_made and (len(gap) <= _NEAR_CHARS or is_group)) or self._is_clear(word, gap)
@@ -392,21 +406,38 @@ def introduces_nothing(view: str, found: re.Match[str]) -> bool:
     follows = PATTERNS.follows.match(view, end)
     if follows is None or follows.lastgroup == "nothing":
         return follows is not None
+    if follows.lastgroup == "number" and found["sign"] != "token":
+        return False
+    if follows.lastgroup == "variable" and found["sign"].endswith(_WHOLE_LINES):
+        return False
     if follows.lastgroup != "digits":
         is_line = follows.lastgroup == "line"
         if (
-            PATTERNS.before_words.search(view, max(start - 208, 0), start)
+            any(map(view[max(start - 208, 0) : start].__contains__, _TAG_BEGINS))
+            or PATTERNS.before_words.search(view, max(start - 208, 0), start)
+            or (view[end] != " " and PATTERNS.call_before.search(view, max(start - 160, 0), start))
             or _has_field(view[end : end + 260])
             or (follows.lastgroup == "cells" and PATTERNS.cells_follow.match(view, end))
-            or (is_line and PATTERNS.separator_before.search(view, max(start - 208, 0), start))
+            or (
+                is_line
+                and PATTERNS.row_follows.match(view, end)
+                and PATTERNS.separator_before.search(view, max(start - 208, 0), start)
+            )
         ):
             return False
-    limit = end + _BESIDE_CHARS
-    if PATTERNS.digit.search(view, end, limit) is None or (word := PATTERNS.word.search(view, end, limit)) is None:
+    begin, limit = end, end + _BESIDE_CHARS
+    is_count = found["many"] and names.counts_tokens(view, start) and follows.lastgroup in {"number", "type"}
+    if is_count:  # of the words behind it, only one that is near could be a secret
+        begin, limit = follows.end(), follows.end() + _LIKELY_CHARS
+    elif follows.lastgroup == "number":
+        begin = follows.end()
+    if PATTERNS.digit.search(view, begin, limit) is None:
         return True
+    words = (one.start() for one in PATTERNS.word.finditer(view, begin, limit))
+    word = next((at for at in words if not (is_count and PATTERNS.count.match(view, at))), limit)
     remark = PATTERNS.remark.match(view, end)
     stop = PATTERNS.record_end.search(view, remark.end() if remark else end, limit)
-    return stop is not None and stop.end() <= word.start()
+    return word == limit or (stop is not None and stop.end() <= word)
 
 
 def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
@@ -418,9 +449,9 @@ def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
         return
     named = _Named(place, start, confidence)
     first = None
-    for relation, gap in _patterns(place.lowered[named.end : named.end + _MAX_RECORD_CHARS]):
-        match = gap.match(place.lowered, named.end)
-        secret = named.judge(relation, match) if match is not None else None
+    for relation, gap in named.relations():
+        found = gap.match(place.lowered, named.end)
+        secret = named.judge(relation, found) if found is not None else None
         if secret is not None and (first is None or secret.start < first.start):
             first = replace(secret, rule=f"name, {relation}")
     if first is None:
@@ -448,6 +479,8 @@ def judge_before_name(place: FoundIntroduction) -> Secret | None:
     end = start + len(value)
     confidence = _confidence_after(place, end)
     is_secret = confidence is not None and secret_values.can_be_quoted_secret(value, confidence)
+    if place.found["verb"] and not secret_values.has_letters_and_digits(value):
+        return None
     return Secret(start, end) if is_secret else None
 
 
@@ -458,6 +491,8 @@ def _confidence_after(place: FoundIntroduction, end: int) -> SecretConfidence | 
     name = PATTERNS.name_after.match(place.lowered, end, end + _MAX_AFTER_CHARS)
     if name is None:
         return None
+    if name["label"] is not None:  # it may be the label of a choice
+        return SecretConfidence.LIKELY
     at, text = name.start("sign"), place.text
     return names.name_confidence(text, name, names.name_start(text, at, -1), begins=begins_word(text, at))
 
@@ -471,6 +506,8 @@ def _may_introduce(gap: str) -> bool:
     """Whether the text between a name and a value gives the value no other name."""
     end = max(len(gap) - _SIGN_CHARS, 0)
     label = PATTERNS.label_sign.search(gap, end) and PATTERNS.own_label.search(gap, max(len(gap) - _LABEL_CHARS, 0))
+    if PATTERNS.owner.fullmatch(gap):
+        return True
     if PATTERNS.other_thing.search(gap, max(len(gap) - _LABEL_CHARS, 0)):
         return False
     if label is None or not label[1].strip("-_") or not PATTERNS.punctuation.search(gap, 0, label.start()):
@@ -488,4 +525,5 @@ _NEAR_CHARS = 48  # the same, for a quoted word that need not look made
 _LIKELY_CHARS = 24  # the same, for names that are also used for other things
 _MAX_HEAD_CHARS, _MAX_ROW_CHARS, _MAX_TABLE_CHARS = 160, 160, 300
 _MARK_CHARS = 64  # before a word, in which a mark must be, if prose has such names without a meaning
+_WHOLE_LINES = ("phrase", "mnemonic", "cookie", "authorization")  # whose values may be words, to the end of the line
 _IDENTIFIERS = ("session", "sig", "signature", "code", "cookie", "auth")

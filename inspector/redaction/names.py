@@ -10,7 +10,7 @@ import re
 from functools import cache, lru_cache
 from string import ascii_letters, digits
 
-from ahocorasick_rs import AhoCorasick, BytesAhoCorasick, Implementation
+from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 from weaklink.inspector.redaction.rules import PATTERNS, part, words
 from weaklink.inspector.redaction.secret_values import SecretConfidence
@@ -70,8 +70,8 @@ def _spellings() -> BytesAhoCorasick:
 
 
 @cache
-def _escapes() -> AhoCorasick:
-    return AhoCorasick(_ESCAPES, implementation=Implementation.ContiguousNFA)
+def _escapes() -> BytesAhoCorasick:
+    return BytesAhoCorasick(map(str.encode, _ESCAPES), implementation=Implementation.DFA)
 
 
 def _has_escapes(lowered: str) -> bool:
@@ -80,7 +80,7 @@ def _has_escapes(lowered: str) -> bool:
         return False
     while "\\\\" in lowered:
         lowered = lowered.replace("\\\\", "\\")
-    return bool(_escapes().find_matches_as_indexes(lowered))
+    return bool(_escapes().find_matches_as_indexes(lowered.encode()))
 
 
 def view(text: str) -> str:
@@ -167,6 +167,11 @@ def label_before(text: str, at: int) -> str:
     match = PATTERNS.label.search(text, max(at - 16, 0), at)
     word = match[0].lower() if match is not None else ""
     return word if word.endswith((*_KEY_KINDS, *_TOKEN_KINDS)) else ""
+
+
+def counts_tokens(view: str, at: int) -> bool:
+    """Whether the word tokens there has no word before it that makes it a secret's name, as in `prompt_tokens`."""
+    return view.startswith("token", at) and not view[max(at - 16, 0) : at].rstrip("_-. ").endswith(_TOKEN_KINDS)
 
 
 def confidence_of(name: str) -> SecretConfidence | None:

@@ -241,6 +241,12 @@ def changes_often(value: str) -> bool:
     return has_letters_and_digits(value) and _changes(value) >= _LEAST_CHANGES
 
 
+def changes_case(value: str) -> bool:
+    """Whether a value of letters changes more often between small and capital ones than names in code."""
+    changes = value.isascii() and _changes(value) >= _LEAST_CHANGES
+    return changes and re.search("[A-Z]{2}[a-z]|[A-Z]\\Z", value) is not None
+
+
 def has_letters_and_digits(value: str) -> bool:
     """Whether it has both, and is no known word, such as a digest."""
     is_both = any(map(str.isdigit, value)) and any(map(str.isalpha, value))

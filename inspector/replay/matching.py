@@ -248,19 +248,33 @@ class Replayer:
         return ReplayDivergence(DivergenceKind.CHANGED, self.requests, method, path, number + 1, exchange.turn, found)
 
     def _most_alike(self, method: str, path: str, live: Json, level: MatchLevel) -> int | None:
-        """The unused exchange with the most equal messages at its beginning; of several, the first."""
-        best, most = None, -1
+        """The unused exchange with the most equal messages at its beginning; of several, the one that differs least.
+
+        That is the first of those with the fewest differences elsewhere, such as the model: a recording may have many
+        runs with the same words.
+        """
+        best: list[int] = []
+        most = 0
         for number in sorted(self._unused):
             exchange = self.exchanges[number]
             if exchange.method != method or endpoint(exchange.path) != endpoint(path):
                 continue
             shared = _equal_start(messages_of(canonical(self._bodies[number], level)), messages_of(live))
             if shared > most:
-                best, most = number, shared
-        return best
+                best.clear()
+            if shared >= most:
+                best.append(number)
+            most = max(shared, most)
+        if len(best) < 2:
+            return next(iter(best), None)
+        return min(best, key=lambda number: _count_differences(canonical(self._bodies[number], level), live))
 
     def _key(self, level: MatchLevel, method: str, path: str, body: Json) -> tuple[MatchLevel, str, str, bytes]:
         return level, method, endpoint(path), digest(canonical(body, level))
+
+
+def _count_differences(recorded: Json, live: Json) -> int:
+    return sum(1 for _ in islice(differences(recorded, live), _MAX_DIFFERENCES))
 
 
 def _equal_start(one: list[Json], other: list[Json]) -> int:

@@ -4,7 +4,7 @@ A request that continues no trace begins one: its ids, its parent and the missin
 prompts without a template are compared as texts. Each request is also kept as it was read (`session_cache`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from uuid import uuid4
 
 from msgspec import Struct, structs
@@ -14,9 +14,10 @@ from weaklink.inspector.model.trace import RECORDING_ID
 from weaklink.inspector.sessions import fingerprints, trace_matching
 from weaklink.inspector.sessions.exchange import RequestHead
 from weaklink.inspector.sessions.session_cache import CachedTrace, SessionCache
+from weaklink.inspector.titles import first_words
 from weaklink.inspector.wire.events import DecodedRequest, DecodedTurn
+from weaklink.inspector.wire.provider_json import parse_json
 
-_NAME_LENGTH = 80
 _COPIED = frozenset({model.TurnFlag.COPIED_CONTEXT})
 _WRITTEN_BY_CLIENT = frozenset({model.TurnFlag.SYNTHETIC})
 
@@ -145,7 +146,7 @@ class SessionResolver:
             self._end_at(trace, chain)
             trace.last_answer = chain
             broke = generation is not None and (generation.error or generation.body is not model.BodyState.COMPLETE)
-            trace.complete = trace.complete or not broke
+            trace.complete = trace.complete or not (broke or _has_unreadable_arguments(turn))
             self._cache.mark_window(trace, waiting.last_message, message)
             if any(call.id for call in turn.calls):
                 self._cache.mark_window(trace, b"", message)  # unique, even if the message before it changed
@@ -216,14 +217,14 @@ class SessionResolver:
         self._cache.add(trace)
         self._set_request(features, trace, known=place.known, observed=place.observed)
         turns = marked_history(split_text(features.turns, place.known_length))
-        facts = facts_of(head, request, features.hints, own_id, place)
+        facts = facts_of(head, request, features, own_id, place)
         name = self._assign_request_id(features, trace, len(turns))
         if place.known_length:
             sent: model.SentRequest | None = trace.history.add_continued(
-                trace.turns, turns, {index: index + 1 for index in range(len(turns))}
+                trace.turns, turns, {at: at + 1 for at in range(len(turns))}
             )
         else:
-            sent = _sent(features, trace, {index: index + 1 for index in range(len(turns))})
+            sent = _sent(features, trace, {at: at + 1 for at in range(len(turns))})
         return Placement(trace.key, facts, turns, request_id=name, request=sent)
 
     def _set_request(
@@ -243,8 +244,8 @@ class SessionResolver:
         trace.last_answer = b""
         trace.text_answers.clear()
         trace.known.update(prints.messages)
-        for index in range(max(known, 1), len(prints.chain)):
-            self._cache.mark(trace, prints.chain[index], observed=observed, newest=index > known)
+        for at in range(max(known, 1), len(prints.chain)):
+            self._cache.mark(trace, prints.chain[at], observed=observed, newest=at > known)
         self._cache.mark_end(trace, trace.request)
 
     def _assign_request_id(self, features: trace_matching.RequestFeatures, trace: CachedTrace, turns: int) -> str:
@@ -256,6 +257,7 @@ class SessionResolver:
         prints = features.query.prints
         trace.turns += turns + 1
         trace.in_flight += 1
+        trace.model, trace.body = features.query.model, features.query.body
         self._cache.touch(trace, features.query.at_s)
         name = f"{trace.key}/{trace.turns}"
         self._open[name] = _OpenRequest(
@@ -278,6 +280,18 @@ def _sent(
     return trace.history.add_request(trace.turns, features.turns, new, raw=features.raw) if features.turns else None
 
 
+def _has_unreadable_arguments(turn: model.Turn) -> bool:
+    """Whether the arguments of a call are no JSON: some agents (Qwen Code) then send the same request again."""
+    for call in turn.calls:
+        part = turn.part(call.part)
+        if part is not None and part.text.strip() and not call.custom:
+            try:
+                parse_json(part.text)
+            except ValueError:
+                return True
+    return False
+
+
 def _cached_trace(place: trace_matching.SessionPlace) -> CachedTrace:
     assert place.trace is not None, "only a trace that begins has none"
     return place.trace
@@ -286,12 +300,12 @@ def _cached_trace(place: trace_matching.SessionPlace) -> CachedTrace:
 def facts_of(
     head: RequestHead,
     request: DecodedRequest,
-    hints: trace_matching.SessionHints,
+    features: trace_matching.RequestFeatures,
     own_id: model.ExternalId,
     place: trace_matching.SessionPlace,
 ) -> model.Trace:
     """What is known of a trace when its first request comes; it has no turns yet."""
-    ids = (own_id, *hints.ids)
+    ids = (own_id, *features.hints.ids)
     warnings: tuple[str, ...] = ()
     if request.continues and place.trace is None:
         ids = (*ids, model.ExternalId("previous_response_id", request.continues))
@@ -303,30 +317,19 @@ def facts_of(
         parent = model.ParentTrace(place.trace.own_id, place.why)
     return model.Trace(
         (),
-        name=_first_words(request.turns),
+        name=first_words(features.turns, *((fingerprints.text_without_template,) if features.raw else ())),
         model=request.model,
         started=None if head.at_s is None else model.Instant(head.at_s),
         external_ids=ids,
-        recognised_by=hints.recognised_by,
+        recognised_by=features.hints.recognised_by,
         parent=parent,
         provenance=model.Provenance(warnings=warnings),
     )
 
 
-def _first_words(turns: Iterable[model.Turn]) -> str:
-    """The user's first line of text, by which people recognise a conversation; lines of markup are skipped."""
-    for turn in turns:
-        if turn.role is not model.Role.USER:
-            continue
-        lines = (line.strip() for part in turn.parts if part.name == "text" for line in part.text.split("\n"))
-        if line := next((line for line in lines if line and not line.startswith("<")), ""):
-            return line if len(line) <= _NAME_LENGTH else line[: _NAME_LENGTH - 1] + "…"
-    return ""
-
-
 def marked_history(turns: Sequence[model.Turn]) -> tuple[model.Turn, ...]:
     """The turns that begin a trace: those up to the last answer are marked as copied, except the system prompt."""
-    answers = [index for index, turn in enumerate(turns[:-1]) if turn.role is model.Role.ASSISTANT]
+    answers = [at for at, turn in enumerate(turns[:-1]) if turn.role is model.Role.ASSISTANT]
     end = answers[-1] + 1 if answers else 0
     copied = [_flagged(turn, _COPIED) if turn.role is not model.Role.SYSTEM else turn for turn in turns[:end]]
     return (*copied, *marked_answers(turns[end:]))
@@ -349,36 +352,39 @@ def _flagged(turn: model.Turn, flags: frozenset[model.TurnFlag]) -> model.Turn:
 
 def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures) -> trace_matching.SessionPlace | None:
     """The trace whose prompt and answer, as one text, are the beginning of a raw prompt without a template."""
-    prompt, text = features.prompt, features.text
+    query, prompt, text = features.query, features.prompt, features.text
     if text is None:
         return None
-    place: trace_matching.SessionPlace | None = None
-    for end in cache.text_ends(features.query.scope):
+    found: trace_matching.SessionPlace | None = None
+    for end in cache.text_ends(query.scope):
         if end.length >= len(prompt):
             break
         text.add(prompt[text.length : end.length])
         if text.value == end.digest:
             is_end = end.digest in end.trace.text_answers
             if (
-                place is not None
-                and place.known_length == end.length
-                and place.relation is trace_matching.Relation.CONTINUES
-                and not is_end
+                found is not None
+                and found.known_length == end.length
+                and found.relation is trace_matching.Relation.CONTINUES
+                and (not is_end or (_cached_trace(found).model == query.model != end.trace.model))
             ):
-                continue  # its sibling, which has continued
-            place = trace_matching.SessionPlace(
+                continue  # its sibling, which has continued or has another model
+            found = trace_matching.SessionPlace(
                 trace_matching.Relation.CONTINUES if is_end else trace_matching.Relation.BEGINS,
                 end.trace,
                 known_length=end.length,
             )
     text.add(prompt[text.length :])
-    same = cache.longest(features.query.scope, features.query.prints.chain)
-    if place is None or (same is not None and same[0]):
+    if found is None:
+        return None
+    same = cache.longest(query.scope, query.prints.chain)
+    is_own = found.relation is trace_matching.Relation.CONTINUES and _cached_trace(found).model == query.model
+    if same is not None and same[0] and not (is_own and same[1].trace.model != query.model):
         return None
     return (
-        place
-        if place.relation is trace_matching.Relation.CONTINUES
-        else structs.replace(place, why=model.ParentWhy.FORK)
+        found
+        if found.relation is trace_matching.Relation.CONTINUES
+        else structs.replace(found, why=model.ParentWhy.FORK)
     )
 
 

@@ -148,11 +148,13 @@ class CachedTrace(Struct, eq=False):
 
     `request` is the chain of the last request, which has `size` messages and continues `begins`; `answers` are the
     chains that end with an answer to it, `text_answers` the digests of raw prompt and answer as one text, `complete`
-    says whether an answer came whole. `continues` is the response that the last request named as its history,
-    `request_keys` are the idempotency keys of its attempts. `observed`: at least one answer before it was recorded when
-    it came, and not only sent back by a client. `known` are the digests of all its messages. `turns` counts the turns
-    of the trace, including answers that are still arriving. Siblings share a `group`, the key of the first of them;
-    `has_siblings`: there are any. `history` finds what each request repeats of earlier turns and requests.
+    says whether an answer came whole and can be read. `continues` is the response that the last request named as its
+    history, `request_keys` are the idempotency keys of its attempts, `model` and `body` the model and a digest of the
+    last one.
+    `observed`: at least one answer before it was recorded when it came, and not only sent back by a client. `known` are
+    the digests of all its messages. `turns` counts the turns of the trace, including answers that are still arriving.
+    Siblings share a `group`, the key of the first of them; `has_siblings`: there are any. `history` finds what each
+    request repeats of earlier turns and requests.
     """
 
     key: str
@@ -167,6 +169,8 @@ class CachedTrace(Struct, eq=False):
     request_id: str = ""
     continues: str = ""
     request_keys: set[str] = field(default_factory=set)
+    model: str = ""
+    body: bytes = b""
     observed: bool = False
     group: str = ""
     has_siblings: bool = False

@@ -8,6 +8,7 @@ if the id is known, for other traces with that id.
 import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from enum import StrEnum
+from hashlib import blake2b
 
 from msgspec import Struct
 
@@ -56,7 +57,8 @@ class SessionQuery(Struct, frozen=True):
 
     `first_words` is the text of the first message. `by_id`: the scope is an id from the client. `retry_count` is the
     client's count of repetitions, None if it does not count; `request_key` is the same for all attempts of one request.
-    `continues` is the response whose history the request continues, `continued` the trace that contains it.
+    `continues` is the response whose history the request continues, `continued` the trace that contains it. `model` is
+    the requested model, `body` a digest of the whole request, which the SDKs' own retries repeat byte for byte.
     """
 
     scope: str
@@ -70,6 +72,8 @@ class SessionQuery(Struct, frozen=True):
     continues: str = ""
     continued: CachedTrace | None = None
     at_s: float | None = None
+    model: str = ""
+    body: bytes = b""
 
 
 class SessionPlace(Struct, frozen=True):
@@ -149,18 +153,23 @@ def _again(
 ) -> SessionPlace | None:
     """The same messages again: a retry, a sibling's request, or the same words on another day.
 
-    Evidence of a retry is the request's key, the client's count of repetitions, or an earlier attempt that failed; the
-    last only if the client does not count, since a client that counts marks a first attempt as such. Without any, a
+    Evidence of a retry is the request's key, the client's count of repetitions, or an earlier attempt that failed or
+    whose call nobody can read; the last only if the client does not count, or if no other request with these messages
+    is open, since a client that counts marks a first attempt as such. Without any, a
     request that overlaps another one is its sibling, unless a sibling that got the same answer earlier in the
     conversation has not continued yet: then it is the request of that sibling. Without overlap it is the same request
     again, unless the trace has siblings already (samples that are drawn one after the other), or the client counts this
     one as a first attempt (an agent that is started twice).
+    Without a session's id, the first request to another model is no retry but a sibling: a program that compares models
+    asks each the same. Later in a conversation, another model takes it over.
     """
     alike = [trace for trace in same if point.observed or _same_speaker(query, trace)]
     recent = [trace for trace in alike if point.observed or _is_recent(query, trace)]
     if (counted := _counted_retry(query, same)) is not None:
         return SessionPlace(Relation.REPEATS, counted, at)
-    failed = [trace for trace in recent if not (trace.in_flight or trace.complete)]
+    repeatable = [trace for trace in recent if point.observed or query.by_id or trace.model == query.model]
+    failed = [trace for trace in repeatable if not (trace.in_flight or trace.complete)]
+    failed.sort(key=lambda trace: trace.body != query.body)
     if failed and query.retry_count is None:
         return SessionPlace(Relation.REPEATS, failed[0], at)
     if (waiting := _waiting_sibling(cache, query, point.trace)) is not None:
@@ -171,16 +180,16 @@ def _again(
     if failed:
         return SessionPlace(Relation.REPEATS, failed[0], at)
     counts_as_first = query.retry_count == 0 and any(trace.complete for trace in recent)
-    if counts_as_first or any(trace.has_siblings for trace in recent):
+    if counts_as_first or (recent and not repeatable) or any(trace.has_siblings for trace in recent):
         return SessionPlace(Relation.BEGINS, recent[0], at, observed=point.observed, why=ParentWhy.SIBLING)
-    return SessionPlace(Relation.REPEATS, recent[-1], at) if recent else None
+    return SessionPlace(Relation.REPEATS, repeatable[-1], at) if repeatable else None
 
 
 def _counted_retry(query: SessionQuery, same: list[CachedTrace]) -> CachedTrace | None:
     """The trace whose request the client repeats, by its key or its count; None if neither marks a repetition.
 
-    A client that counts has made as many attempts before. Of several traces, one whose last attempt failed comes first,
-    then one that still waits for its answer, on which the client may have given up.
+    A client that counts sends the same bytes again, and has made as many attempts before. Of several traces, one whose
+    last attempt failed comes first, then one that still waits for its answer, on which the client may have given up.
     """
     if query.request_key and (keyed := [trace for trace in same if query.request_key in trace.request_keys]):
         return keyed[0]
@@ -190,6 +199,8 @@ def _counted_retry(query: SessionQuery, same: list[CachedTrace]) -> CachedTrace 
     return min(
         same,
         key=lambda trace: (
+            trace.body != query.body,
+            trace.model != query.model,
             trace.system != query.prints.system,
             trace.attempts != count,
             not trace.in_flight and trace.complete,
@@ -218,12 +229,13 @@ def _waiting_sibling(cache: SessionCache, query: SessionQuery, other: CachedTrac
 
 
 def _likeliest_last(query: SessionQuery, traces: tuple[CachedTrace, ...]) -> list[CachedTrace]:
-    """The traces in the order in which they came, but those with the same spans, prompt and client last."""
+    """The traces in the order in which they came, but those with the same spans, prompt, model and client last."""
     return sorted(
         traces,
         key=lambda trace: (
             _same_spans(query, trace),
             trace.system == query.prints.system,
+            trace.model == query.model,
             trace.client == query.client,
         ),
     )
@@ -447,6 +459,8 @@ def request_features(
         continues=request.continues,
         continued=continued[0] if continued is not None else None,
         at_s=head.at_s,
+        model=request.model,
+        body=blake2b(body, digest_size=16).digest(),
     )
     prompt = fingerprints.raw_prompt(request) if raw and turns is request.turns else None
     return RequestFeatures(

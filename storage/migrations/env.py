@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from weaklink.storage.schema import VERSION_TABLE
+from weaklink.storage.database_file import VERSION_TABLE
 from weaklink.storage.tables import metadata
 
 connection = context.config.attributes["connection"]

@@ -23,8 +23,11 @@ from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import (
     CallHeader,
+    ErrorPhase,
     ExternalId,
+    FinishReason,
     Generation,
+    GenerationError,
     Instant,
     Json,
     Part,
@@ -230,6 +233,36 @@ def test_an_import_of_an_export_offers_the_same_tools(offered: tuple[str, ...], 
     assert ["".join(tool.name for tool in generation.tools) for generation in generations] == list(offered)
     codes = [diagnostic.rule.code for diagnostic in inspect_trace(read).diagnostics]
     assert codes.count("T401") == sum("g" not in names for names in offered if names)
+
+
+@pytest.mark.parametrize("status", [None, 429])
+@pytest.mark.parametrize("code", [None, "rate_limit"])
+@pytest.mark.parametrize("phase", list(ErrorPhase))
+def test_an_import_of_an_export_has_the_same_failures_and_repetitions(
+    phase: ErrorPhase, code: str | None, status: int | None, tmp_path: Path
+) -> None:
+    turns = [Turn(Role.USER, (Part("text", "Do it"),))]
+    for attempt, said in ((1, ""), (2, ""), (3, "Done."), (1, "")):
+        error = None if said else GenerationError(phase, "Slow down, please.", status, code)
+        generation = Generation(
+            requested_model="m", attempt=attempt, error=error, finish=FinishReason.STOP if said else FinishReason.ERROR
+        )
+        turns.append(Turn(Role.ASSISTANT, (Part("text", said),), generation=generation))
+        if said:
+            turns.append(Turn(Role.USER, (Part("text", "More."),)))
+    trace = Trace(tuple(turns), external_ids=(ExternalId("session_id", "s"),))
+    again = tmp_path / "again.pb"
+    again.write_bytes(otlp_protobuf(otlp_request(trace, inspect_trace(trace), unknown_at_s=NOW_S)))
+    (read,) = (one for one in read_source(again).records if isinstance(one, Trace))
+    assert _failures(read) == _failures(trace)
+    found, expected = inspect_trace(read), inspect_trace(trace)
+    assert [one.fault.message for one in found.diagnostics] == [one.fault.message for one in expected.diagnostics]
+    assert (found.chain.status, found.chain.abort_reason) == (expected.chain.status, expected.chain.abort_reason)
+
+
+def _failures(trace: Trace) -> list[tuple[int, GenerationError | None]]:
+    generations = [turn.generation for turn in trace.turns if turn.generation is not None]
+    return [(one.attempt, one.error) for one in generations]
 
 
 def test_the_page_lists_every_attribute_that_is_written() -> None:

@@ -12,7 +12,7 @@ CASES = Path(__file__).parents[1] / "cases" / "importers" / "batch"
 
 def joined(*paths: Path) -> list[Trace | Skipped]:
     (group,) = group_files([str(path) for path in paths])
-    return list(read_group(group, "batch"))
+    return list(read_group(group.paths, "batch"))
 
 
 def test_requests_and_results_of_several_files_are_joined_by_their_id() -> None:

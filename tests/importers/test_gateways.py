@@ -117,7 +117,7 @@ def bucket(tmp_path: Path) -> list[str]:
 
 
 def test_the_objects_of_a_bucket_are_read_as_one_log(bucket: list[str]) -> None:
-    together, alone = group_files(bucket)
+    together, alone = (group.paths for group in group_files(bucket))
     assert (alone, len(together)) == ((bucket[1],), 9)
     records = list(read_group(together, "litellm"))
     found = [record for record in records if isinstance(record, Trace)]
@@ -137,17 +137,17 @@ def test_the_objects_of_a_bucket_are_read_as_one_log(bucket: list[str]) -> None:
 
 def test_only_so_much_is_read_as_one_log(bucket: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(together_module, "MAX_TOGETHER_BYTES", 8_000)
-    groups = group_files(bucket)
+    groups = [group.paths for group in group_files(bucket)]
     assert [path for group in groups for path in group if path != bucket[1]] == [bucket[0], *bucket[2:]]
     assert 2 < len(groups) < 10
     monkeypatch.setattr(together_module, "MAX_FILE_BYTES", 100)
-    assert [len(group) for group in group_files(bucket)] == [1] * 10
+    assert [len(group.paths) for group in group_files(bucket)] == [1] * 10
 
 
 def test_a_file_that_is_gone_is_alone_and_one_that_goes_is_told(bucket: list[str]) -> None:
-    together, *_ = group_files(bucket)
+    together, *_ = (group.paths for group in group_files(bucket))
     Path(together[4]).unlink()
-    assert (together[4],) in group_files(bucket)
+    assert (together[4],) in [group.paths for group in group_files(bucket)]
     with pytest.raises(UnreadableFileError, match="and the files read with it: No such file"):
         list(read_group(together, "litellm"))
 
@@ -155,7 +155,7 @@ def test_a_file_that_is_gone_is_alone_and_one_that_goes_is_told(bucket: list[str
 def test_openrouters_facts_in_several_files_keep_their_places(tmp_path: Path) -> None:
     rows = rows_of("openrouter/generations.jsonl")
     paths = tuple(str(written(tmp_path, [row], f"{number}")) for number, row in enumerate(rows[:2]))
-    assert group_files(paths) == [paths]
+    assert [group.paths for group in group_files(paths)] == [paths]
     found = [record for record in read_group(paths, "openrouter") if isinstance(record, Trace)]
     assert [(one.provenance.file, one.provenance.record) for one in found] == [(path, "line 1") for path in paths]
 

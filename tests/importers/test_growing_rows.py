@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from weaklink.inspector.importers.agents import claude_code, codex, pi
+from weaklink.inspector.importers.agents import claude_code, codex, session_logs
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.memoized import memoizing
@@ -14,7 +14,11 @@ from weaklink.inspector.memory import TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import Trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
-LOGS = [*(path for source in ("claude-code", "codex", "pi") for path in sorted((CASES / source).glob("*.jsonl")))]
+SOURCES = (
+    *("claude-code", "codex", "codex-output", "copilot-chat", "copilot-cli", "droid", "gemini-cli", "goose", "kimi"),
+    *("pi", "qwen-code"),
+)
+LOGS = [*(path for source in SOURCES for path in sorted((CASES / source).glob("*.jsonl")))]
 
 
 def records(path: Path, source: str = "claude-code") -> list[Trace | Skipped]:
@@ -36,7 +40,13 @@ def test_a_file_read_while_it_grows_gives_what_it_gives_at_once(case: Path, tmp_
         assert grown == records(log, case.parent.name)
 
 
-@pytest.mark.parametrize("case", ["claude-code/session", "codex/rollout", "pi/branches"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        *("claude-code/session", "codex/rollout", "copilot-cli/events", "droid/session"),
+        *("kimi/wire", "pi/branches", "qwen-code/session"),
+    ],
+)
 def test_the_known_turns_of_a_file_that_grows_are_not_read_again(case: str, tmp_path: Path) -> None:
     source = case.partition("/")[0]
     lines = (CASES / f"{case}.jsonl").read_bytes().splitlines(keepends=True)
@@ -63,11 +73,11 @@ def test_a_file_whose_beginning_changed_is_read_from_the_beginning(tmp_path: Pat
                 assert grown == records(log)
 
 
-@pytest.mark.parametrize("module", [claude_code, codex, pi])
+@pytest.mark.parametrize("module", [claude_code, codex, session_logs])
 def test_a_session_that_takes_too_much_memory_is_reported_once_while_it_grows(
     module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case = {claude_code: "claude-code/session", codex: "codex/rollout", pi: "pi/branches"}[module]
+    case = {claude_code: "claude-code/session", codex: "codex/rollout", session_logs: "pi/branches"}[module]
     source = case.partition("/")[0]
     lines = (CASES / f"{case}.jsonl").read_bytes().splitlines(keepends=True)
     monkeypatch.setattr(module, "RECORD_MEMORY", sum(map(estimated_memory, lines[:6])))

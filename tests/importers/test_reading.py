@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from weaklink.inspector.errors import UnreadableFileError
-from weaklink.inspector.importers import registry
-from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers import reading, registry
+from weaklink.inspector.importers.reading import group_files, read_source
 from weaklink.inspector.importers.registry import source_names
 from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
 from weaklink.inspector.model import Part, Role, Trace, Turn
@@ -243,3 +243,28 @@ def test_a_blank_file_is_refused_with_that_reason(tmp_path: Path, content: bytes
 def test_no_file_gives_nothing_without_a_reason(tmp_path: Path, content: bytes, source: str) -> None:
     with contextlib.suppress(UnreadableFileError):  # which has a reason
         assert list(read_source(file(tmp_path, content), source).records)
+
+
+def test_a_file_that_was_recognised_is_not_recognised_again_unless_it_begins_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for path, case in zip(paths, ("pi/branches.jsonl", "codex/rollout.jsonl"), strict=True):
+        path.write_bytes((CASES / case).read_bytes())
+    first, second = (group.recognised for group in group_files([str(path) for path in paths]))
+    as_before = [read_source(path).why for path in paths]
+    asked: list[str] = []
+    recognise = reading._recognised
+
+    def recognised(file: SourceFile) -> reading.RecognisedSource:
+        asked.append(file.name)
+        return recognise(file)
+
+    monkeypatch.setattr(reading, "_recognised", recognised)
+    assert [read_source(paths[0], recognised=first).why, read_source(paths[1], recognised=second).why] == as_before
+    assert asked == []
+    assert read_source(paths[1], recognised=first).source == "codex"
+    assert asked == [str(paths[1])]
+    paths[1].write_bytes(b"")
+    with pytest.raises(UnreadableFileError, match="the file is empty"):
+        read_source(paths[1], recognised=second)

@@ -8,6 +8,7 @@ import pytest
 from tests.redaction.introductions import CONTAINERS, introduced
 from tests.redaction.planted import Planted
 from tests.redaction.secrets_in_the_wild import FORMS, PEM_BLOCKS, PEM_LINES
+from tests.shares import in_shares
 from weaklink.inspector.model import Generation, Json, Role, ToolDefinition, Turn
 from weaklink.inspector.redaction.masking import SecretStream
 from weaklink.inspector.redaction.redactor import Redactor
@@ -55,7 +56,7 @@ def test_no_value_is_left_in_json_in_json(container: str) -> None:
                     json.loads(redacted)
 
 
-@pytest.mark.parametrize("planted", _SAMPLE, ids=lambda planted: planted.name)
+@in_shares(_SAMPLE)
 def test_cut_anywhere_gives_the_same(planted: Planted) -> None:
     text = f"Look: {planted.text} and on."
     whole = Redactor().text(text)
@@ -64,7 +65,7 @@ def test_cut_anywhere_gives_the_same(planted: Planted) -> None:
     assert _streamed(*text) == whole
 
 
-@pytest.mark.parametrize("planted", FORMS, ids=lambda planted: planted.name)
+@in_shares(FORMS)
 def test_what_users_have_beside_goes_however_it_is_cut(planted: Planted) -> None:
     for text in (planted.text, json.dumps({"out": planted.text})):
         redacted = Redactor().text(text)

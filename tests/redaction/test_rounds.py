@@ -2,9 +2,8 @@
 
 import json
 
-import pytest
-
 from tests.redaction.rounds import secrets_of, texts, without_marks
+from tests.shares import in_shares
 from weaklink.inspector.redaction.masking import SecretStream
 from weaklink.inspector.redaction.redactor import Redactor
 
@@ -26,7 +25,7 @@ def test_there_are_five_hundred_forms_and_three_hundred_harmless_texts() -> None
     assert len(_UNRECOGNISED) * 100 < 8 * (len(_FORMS) + len(_UNRECOGNISED))
 
 
-@pytest.mark.parametrize("form", _FORMS)
+@in_shares(_FORMS)
 def test_nothing_is_left_of_a_form(form: str) -> None:
     text = without_marks(form)
     redacted = Redactor().text(text)
@@ -38,7 +37,7 @@ def test_nothing_is_left_of_a_form(form: str) -> None:
         assert _streamed(text[:cut], text[cut:]) == redacted
 
 
-@pytest.mark.parametrize("form", _FORMS)
+@in_shares(_FORMS)
 def test_nothing_is_left_of_a_form_in_json_in_json(form: str) -> None:
     once = json.dumps({"stdout": f"total 1\n{without_marks(form)}\nend", "code": 0})
     for text in (once, json.dumps({"result": once})):
@@ -49,7 +48,7 @@ def test_nothing_is_left_of_a_form_in_json_in_json(form: str) -> None:
         assert _streamed(text[: len(text) // 2], text[len(text) // 2 :]) == redacted
 
 
-@pytest.mark.parametrize("text", _HARMLESS)
+@in_shares(_HARMLESS)
 def test_a_harmless_text_stays(text: str) -> None:
     assert Redactor().text(text) == text
     assert _streamed(*text) == text
@@ -57,6 +56,6 @@ def test_a_harmless_text_stays(text: str) -> None:
     assert Redactor().text(quoted) == quoted
 
 
-@pytest.mark.parametrize("form", _UNRECOGNISED)
+@in_shares(_UNRECOGNISED)
 def test_what_is_not_recognised_is_listed(form: str) -> None:
     assert _left(form, Redactor().text(without_marks(form))), "move this form to its round"

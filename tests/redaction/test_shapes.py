@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.redaction.planted import ALL, CONTEXTS, KEY_SHAPES, NAMED, Planted
+from tests.shares import in_shares
 from weaklink.inspector.redaction.keys import KEYS, KeyShape
 from weaklink.inspector.redaction.masking import SecretStream
 from weaklink.inspector.redaction.redactor import Redactor
@@ -40,7 +41,7 @@ def _is_gone(planted: Planted, redacted: str) -> bool:
     return not any(secret[at : at + 6] in redacted for at in range(max(1, len(secret) - 5)))
 
 
-@pytest.mark.parametrize("planted", ALL, ids=lambda one: one.name)
+@in_shares(ALL)
 def test_every_shape_goes_and_nothing_else(planted: Planted) -> None:
     redacted = Redactor().text(planted.text)
     assert _is_gone(planted, redacted)
@@ -50,7 +51,7 @@ def test_every_shape_goes_and_nothing_else(planted: Planted) -> None:
     assert Redactor().text(redacted) == redacted
 
 
-@pytest.mark.parametrize("planted", KEY_SHAPES, ids=lambda one: one.name)
+@in_shares(KEY_SHAPES)
 def test_a_key_goes_behind_every_escape(planted: Planted) -> None:
     for escape in _ESCAPES:
         text = f"my keys{escape}{planted.text} and on"
@@ -60,7 +61,7 @@ def test_a_key_goes_behind_every_escape(planted: Planted) -> None:
         assert redacted.endswith(" and on")
 
 
-@pytest.mark.parametrize("planted", ALL, ids=lambda one: one.name)
+@in_shares(ALL)
 def test_every_shape_goes_in_json_in_json_and_leaves_json(planted: Planted) -> None:
     whole: object = {"stdout": f'total 1\n"{planted.name}"\t{planted.text}\nend', "code": 0}
     for level in range(1, 5):
@@ -75,7 +76,7 @@ def test_every_shape_goes_in_json_in_json_and_leaves_json(planted: Planted) -> N
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize("planted", [*NAMED, *CONTEXTS], ids=lambda one: one.name)
+@in_shares([*NAMED, *CONTEXTS])
 def test_cut_anywhere_gives_the_same(planted: Planted) -> None:
     text = f"Look: {planted.text} and on."
     whole = Redactor().text(text)
@@ -108,7 +109,7 @@ def _join_and_cut(source: random.Random, *, times: int) -> None:
             assert _streamed(*pieces) == whole, (text, pieces)
 
 
-@pytest.mark.parametrize("text", _KEPT)
+@in_shares(_KEPT)
 def test_what_only_looks_like_a_secret_stays(text: str) -> None:
     assert Redactor().text(text) == text
     assert _streamed(*text) == text

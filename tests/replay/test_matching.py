@@ -113,6 +113,16 @@ def test_each_planted_change_is_named_at_its_characters(
     assert found_range == where
 
 
+def test_of_several_runs_with_the_same_words_the_one_that_differs_least_is_compared() -> None:
+    recorded = [_exchange(_at(_body(), "model", to=name)) for name in ("a", "b", "c")]
+    found = _replayer(*recorded).find("POST", _PATH, _raw(_at(_at(_body(), "model", to="b"), "temperature", to=0)))
+    assert isinstance(found, ReplayDivergence)
+    assert (found.exchange, [one.pointer for one in found.differences]) == (2, ["/temperature"])
+    unknown = _replayer(*recorded).find("POST", _PATH, _raw(_at(_body(), "model", to="d")))
+    assert isinstance(unknown, ReplayDivergence)
+    assert (unknown.exchange, [one.pointer for one in unknown.differences]) == (1, ["/model"])
+
+
 def test_an_added_message_is_named_by_its_number() -> None:
     body = _body()
     messages = body["messages"]

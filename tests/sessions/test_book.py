@@ -46,12 +46,50 @@ def ask(
     messages: list[Json],
     at_s: float = 0.0,
     so_far: Callable[[str], Turn | None] = lambda request_id: None,
+    *,
+    members: dict[str, Json] | None = None,
     **head: Any,
 ) -> Placement:
-    body: dict[str, Json] = {"model": "m", "messages": messages}
+    """Place a request with these messages; `members` are others of its body."""
+    body: dict[str, Json] = {"model": "m", "messages": messages, **(members or {})}
     request = read_request(PATH, body)
     assert request is not None
     return book.place(RequestHead("POST", PATH, at_s=at_s, **head), request, json.dumps(body).encode(), body, so_far)
+
+
+def complete(book: SessionResolver, prompt: str, model: str = "m") -> Placement:
+    """Place a request to continue a raw text."""
+    body: dict[str, Json] = {"model": model, "prompt": prompt}
+    request = read_request("/v1/completions", body)
+    assert request is not None
+    return book.place(RequestHead("POST", "/v1/completions", at_s=0.0), request, json.dumps(body).encode(), body)
+
+
+CHATML = (
+    "<|im_start|>system\nBe brief.\n<tools>[]</tools><|im_end|>\n"
+    "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
+)
+LLAMA = (
+    "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|>"
+    "<|start_header_id|>user<|end_header_id|>\n\n{}<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"
+)
+
+
+@pytest.mark.parametrize("template", [CHATML, LLAMA, "{}"], ids=["chatml", "llama", "plain"])
+def test_a_raw_prompt_is_named_by_the_words_of_its_user(template: str) -> None:
+    for words in ("How warm is it in Oslo?", "user manuals?\nWhere?", "<context>\nx\n</context>\nWhy?"):
+        begins = complete(new_book(), template.format(words)).begins
+        assert begins is not None
+        assert begins.name == {"<": "Why?"}.get(words[0], words.split("\n", maxsplit=1)[0])
+
+
+def test_a_recording_is_named_by_the_words_of_its_user_as_a_log_is() -> None:
+    rules = "# AGENTS.md instructions for harbour\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>"
+    skills = f"<system-reminder>\n{'A skill. ' * 9_000}\n</system-reminder>"
+    for messages in ([f"{skills}<env>x</env>Look at it."], [rules, "Look at it."], [skills, "Look at it."]):
+        begins = ask(new_book(), [{"role": "user", "content": text} for text in messages]).begins
+        assert begins is not None
+        assert begins.name == "Look at it."
 
 
 def test_a_conversation_of_200_requests_holds_each_turn_once() -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.sessions.test_book import answer, ask, assistant, new_book, user
+from tests.sessions.test_book import answer, ask, assistant, complete, new_book, user
 from weaklink.inspector.model import (
+    CallHeader,
     ErrorPhase,
     Generation,
     GenerationError,
@@ -138,6 +139,22 @@ def test_a_request_after_an_attempt_that_failed_is_its_retry_though_another_one_
     assert relation(fourth) == (first.key, ParentWhy.SIBLING)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "is_retried"),
+    [('{"city": "Os', True), ("{'city': 1}", True), ("", False), ('{"city": "Oslo"}', False)],
+)
+def test_the_same_request_after_a_call_that_nobody_can_read_is_a_retry(arguments: str, *, is_retried: bool) -> None:
+    book = new_book()
+    first = ask(book, [user("Hi")], **count_header(0))
+    turn = Turn(Role.ASSISTANT, (Part("call:0", arguments),), calls=(CallHeader("call:0", "weather", "c1"),))
+    book.answered(first, DecodedTurn(turn))
+    second = ask(book, [user("Hi")], **count_header(0))
+    if is_retried:
+        assert (second.key, second.attempt, second.retry_of) == (first.key, 2, first.request_id)
+    else:
+        assert relation(second) == (first.key, ParentWhy.SIBLING)
+
+
 def test_a_client_that_counts_says_that_a_first_attempt_is_none_of_a_retry() -> None:
     book = new_book()
     first, second = (ask(book, [user("Hi")], **count_header(0)) for _ in range(2))
@@ -146,6 +163,70 @@ def test_a_client_that_counts_says_that_a_first_attempt_is_none_of_a_retry() -> 
     again = ask(book, [user("Hi")], **count_header(1))
     assert relation(third) == (first.key, ParentWhy.SIBLING)
     assert (again.key, again.attempt) == (second.key, 2)
+
+
+@pytest.mark.parametrize("member", ["model", "temperature"])
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
+def test_a_counted_retry_is_that_of_the_agent_that_sent_the_same_request(member: str, order: tuple[int, ...]) -> None:
+    book = new_book()
+    sent: list[dict[str, Json]] = [{member: f"value {number}"} for number in range(3)]
+    first = [ask(book, [user("Hi")], members=one, **count_header(0)) for one in sent]
+    for number in (1, 0, 2):
+        book.answered(first[number], FAILED)
+    for attempt in (2, 3):
+        for number in order:
+            again = ask(book, [user("Hi")], members=sent[number], **count_header(attempt - 1))
+            assert (again.key, again.attempt) == (first[number].key, attempt)
+            book.answered(again, FAILED)
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_a_first_request_to_another_model_is_no_retry_of_one_that_failed(*, counts: bool) -> None:
+    book = new_book()
+    head: dict[str, Any] = count_header(0) if counts else {}
+    first = ask(book, [user("Hi")], members={"model": "a"}, **head)
+    book.answered(first, FAILED)
+    second = ask(book, [user("Hi")], members={"model": "b"}, **head)
+    assert (relation(second), second.attempt) == ((first.key, ParentWhy.SIBLING), 1)
+    book.answered(second, answer("Hello."))
+    third = ask(book, [user("Hi")], members={"model": "a"})
+    assert (third.key, third.attempt) == (first.key, 2)
+
+
+def test_another_model_that_takes_over_a_conversation_or_a_named_session_continues_it() -> None:
+    book = new_book()
+    talk: list[Json] = [user("Hi")]
+    first = ask(book, talk, members={"model": "a"})
+    book.answered(first, answer("Hello."))
+    talk += [assistant("Hello."), user("So?")]
+    book.answered(ask(book, talk, members={"model": "a"}), FAILED)
+    assert ask(book, talk, members={"model": "b"}).key == first.key
+    named: dict[str, Any] = {"headers": (("x-session-id", "s"),)}
+    second = ask(book, [user("Go.")], members={"model": "a"}, **named)
+    book.answered(second, FAILED)
+    assert ask(book, [user("Go.")], members={"model": "b"}, **named).key == second.key
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
+def test_siblings_of_several_models_whose_answers_are_alike_go_on_with_their_own_model(order: tuple[int, ...]) -> None:
+    book = new_book()
+    talk: list[Json] = [user("Yes or no?")]
+    placed = [ask(book, talk, members={"model": name}) for name in "abc"]
+    for one in placed:
+        book.answered(one, answer("yes"))
+    talk += [assistant("yes"), user("Sure?")]
+    for number in order:
+        assert ask(book, talk, members={"model": "abc"[number]}).key == placed[number].key
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
+def test_raw_texts_of_several_models_that_are_alike_go_on_with_their_own_model(order: tuple[int, ...]) -> None:
+    book = new_book()
+    placed = [complete(book, "Once", name) for name in "abc"]
+    for one in placed:
+        book.answered(one, answer(" upon"))
+    for number in order:
+        assert complete(book, "Once upon a time", "abc"[number]).key == placed[number].key
 
 
 def test_the_first_word_of_a_client_that_goes_on_early_decides_by_what_arrived() -> None:

@@ -2,7 +2,7 @@
 
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.storage import Store
-from weaklink.storage.imported_files import ImportedFile
+from weaklink.storage.known_files import ImportedFile
 
 FILE = ImportedFile(b"place", b"settings", 1, None, b"\0sha", b"{}")
 

@@ -314,6 +314,7 @@ def test_the_share_of_the_context_is_of_the_window_that_is_stated_also_in_estima
 
 
 CONTEXT = "<environment_context>\n<cwd>/home/dev</cwd>\n</environment_context>"
+LONG_CONTEXT = f"<system-reminder>{'one more skill ' * 4_000}</system-reminder>{CONTEXT}"
 
 
 @pytest.mark.parametrize(
@@ -322,6 +323,7 @@ CONTEXT = "<environment_context>\n<cwd>/home/dev</cwd>\n</environment_context>"
         (("user: Move the files.", "user: And now?"), "Move the files."),
         ((f"user: {CONTEXT}", "user: Move the files."), "Move the files."),
         ((f"user: {CONTEXT} Move the files.", "user: And now?"), "Move the files."),
+        ((f"user: {LONG_CONTEXT} Move the files.", "user: And now?"), "Move the files."),
         (("call: act {}",), ""),
         ((f"user: {CONTEXT}",), "<environment_context> <cwd>/home/dev</cwd> </environment_context>"),
     ],

@@ -15,8 +15,9 @@ from weaklink.inspector.chain.metrics import TASK_CASES
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.model import Outcome
 from weaklink.storage import Store, open_store, upgrade_store
+from weaklink.storage.database_file import REVISIONS, VERSION_TABLE
 from weaklink.storage.engine import new_engine, place_of, writing
-from weaklink.storage.schema import REVISIONS, SCRIPTS, VERSION_TABLE, config, migrate
+from weaklink.storage.schema import SCRIPTS, config, migrate
 from weaklink.storage.tables import metadata
 
 

@@ -14,7 +14,7 @@ from tests.storage.samples import GOOD_CALL, inspected, trace
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.storage import Store, open_store, place_of, upgrade_store
-from weaklink.storage.schema import REVISIONS
+from weaklink.storage.database_file import REVISIONS
 
 ROOT = Path(__file__).parents[2]
 

@@ -19,7 +19,7 @@ from tests.storage.processes import streamed_text, trace_named
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import BodyState
 from weaklink.storage import open_store, place_of
-from weaklink.storage.imported_files import ImportedFile
+from weaklink.storage.known_files import ImportedFile
 
 ROOT = Path(__file__).parents[2]
 _SOAK_S = float(os.environ.get("WEAKLINK_SOAK_S", "2"))

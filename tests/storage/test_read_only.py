@@ -15,8 +15,8 @@ from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.storage import NoDatabaseYetError, Store, open_store
+from weaklink.storage.database_file import REVISIONS
 from weaklink.storage.maintenance import Retention
-from weaklink.storage.schema import REVISIONS
 
 _WRITES: tuple[Callable[[Store], object], ...] = (
     lambda store: store.save(inspected(trace("b"))),

@@ -9,8 +9,9 @@ from alembic import command
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from weaklink.inspector.model import Chunk, Part, Role, Trace, Turn
 from weaklink.storage import StoreSink, open_store, upgrade_store
+from weaklink.storage.database_file import REVISIONS
 from weaklink.storage.engine import new_engine, place_of, writing
-from weaklink.storage.schema import REVISIONS, config
+from weaklink.storage.schema import config
 
 _RECORDERS = 4
 _SESSIONS = 3  # of each recorder after the upgrade began, and one before

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -108,51 +109,57 @@ def _wide(turns: int = 3 * MANY) -> Trace:
         Turn(Role.ASSISTANT, (Part("text", BAD_CALL, Chunks((3, len(BAD_CALL)), (0, 1), (0.5, None))),)),
     )
     long = Part("text", "x" * 200_000, Chunks(tuple(range(1, 200_001)), tuple(range(200_000))))
+    first = Turn(Role.ASSISTANT, (long, Part("refusal", "", Chunks((), ()))))
     rest = [kinds[number % len(kinds)] for number in range(turns - 2)]
-    return replace(
-        trace("wide"), turns=(*rest, Turn(Role.ASSISTANT, (long, Part("refusal", "", Chunks((), ()))))), format="hermes"
-    )
+    return replace(trace("wide"), turns=(first, *rest), format="hermes")
 
 
 WIDE = _wide()
-FOUND = inspect_trace(WIDE)
+LONG_TURN, SHORT_TURN = 1, 5
+
+
+@cache
+def _found() -> Inspection:
+    """What is found in it: not while tests are collected, which every worker does."""
+    return inspect_trace(WIDE)
 
 
 def test_a_wide_trace_lives_without_its_store(database: str) -> None:
     with open_store(database) as store:
-        store.save([(WIDE, FOUND)])
+        store.save([(WIDE, _found())])
         got, read = store.inspected(1, in_columns=True)
     columns = (got.turns, read.parts, read.chain.steps, read.diagnostics)
-    whole = (WIDE.turns, FOUND.parts, FOUND.chain.steps, FOUND.diagnostics)
+    whole = (WIDE.turns, _found().parts, _found().chain.steps, _found().diagnostics)
     for column, entries in zip(columns, whole, strict=True):
         assert isinstance(column, Column)
         assert len(column) == len(entries) > 500
         assert [column[index] for index in range(0, len(entries), 97)] == list(entries[::97])
-    assert (got, read) == (WIDE, FOUND)
+    assert (got, read) == (WIDE, _found())
 
 
 @pytest.mark.slow
 def test_a_wide_trace_that_is_being_recorded_is_not_inspected_anew_for_a_screen(database: str) -> None:
     begun = replace(WIDE, turns=WIDE.turns[: 2 * MANY])
     with open_store(database) as store:
-        store.save([(WIDE, FOUND)])
+        store.save([(WIDE, _found())])
         body = pack_inspection(inspect_trace(begun), texts_of(begun)).body
         _write(database, tables.inspection.c.body, body)
         _write(database, tables.trace.c.inspector_version, NOT_INSPECTED)
         got, read = store.inspected(1, in_columns=True)
         assert got == WIDE
         assert read == inspect_trace(begun)
-        assert store.inspected(1)[1] == FOUND
+        assert store.inspected(1)[1] == _found()
 
 
 def test_several_threads_look_at_one_trace(store: Store) -> None:
-    store.save([(WIDE, FOUND)])
+    store.save([(WIDE, _found())])
     got, read = store.inspected(1, in_columns=True)
 
     def look(start: int) -> bool:
         order = [(start * 131 + step * 7) % len(WIDE.turns) for step in range(300)]
         return all(
-            got.turns[at] == WIDE.turns[at] and read.chain.steps[at % 99] == FOUND.chain.steps[at % 99] for at in order
+            got.turns[at] == WIDE.turns[at] and read.chain.steps[at % 99] == _found().chain.steps[at % 99]
+            for at in order
         )
 
     with ThreadPoolExecutor(4) as threads:
@@ -161,12 +168,12 @@ def test_several_threads_look_at_one_trace(store: Store) -> None:
 
 @pytest.mark.slow
 def test_a_wide_trace_that_was_read_is_unchanged_where_it_is_saved_again(store: Store, tmp_path: Path) -> None:
-    store.save([(WIDE, FOUND)])
+    store.save([(WIDE, _found())])
     read = store.inspected(1, in_columns=True)
     assert [one.verdict for one in store.save([read])] == ["unchanged"]
     with open_store(tmp_path / "other.db") as other:
         other.save([read])
-        assert other.inspected(1) == (WIDE, FOUND)
+        assert other.inspected(1) == (WIDE, _found())
         assert _body(other) == _body(store)
 
 
@@ -178,15 +185,15 @@ def _body(store: Store) -> bytes:
 def test_what_an_older_version_packed_in_one_piece_is_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("weaklink.storage.packing.inspections._MOST", 10**9)
-        store.save([(WIDE, FOUND)])
+        store.save([(WIDE, _found())])
     assert not is_paged(_body(store))
-    assert store.inspection(1) == FOUND
+    assert store.inspection(1) == _found()
 
 
 def _counted() -> tuple[Inspection, list[int]]:
     """The inspection as it is read, and the sizes of what was read for it so far."""
     texts = texts_of(WIDE)
-    body = pack_inspection(FOUND, texts).body
+    body = pack_inspection(_found(), texts).body
     sizes: list[int] = []
 
     def read(start: int, size: int) -> bytes:
@@ -199,8 +206,8 @@ def _counted() -> tuple[Inspection, list[int]]:
 def test_a_look_reads_the_window_it_falls_in() -> None:
     found, sizes = _counted()
     about_all = len(sizes)
-    for index in (0, 1, len(FOUND.diagnostics) - 1, 0):
-        assert found.diagnostics[index] == FOUND.diagnostics[index]
+    for index in (0, 1, len(_found().diagnostics) - 1, 0):
+        assert found.diagnostics[index] == _found().diagnostics[index]
     assert len(sizes) - about_all == 2
 
 
@@ -209,7 +216,7 @@ def test_who_walks_through_everything_at_once_reads_each_window_once(monkeypatch
     found, sizes = _counted()
     about_all = len(sizes)
     steps, diagnostics = iter(found.chain.steps), iter(found.diagnostics)
-    for part, whole in zip(found.parts, FOUND.parts, strict=True):
+    for part, whole in zip(found.parts, _found().parts, strict=True):
         assert part == whole
         for call in part.calls:
             assert next(steps).call == call
@@ -217,7 +224,7 @@ def test_who_walks_through_everything_at_once_reads_each_window_once(monkeypatch
     list(diagnostics)
     windows = len(sizes) - about_all
     assert windows > 300
-    body = pack_inspection(FOUND, texts_of(WIDE)).body
+    body = pack_inspection(_found(), texts_of(WIDE)).body
     assert sum(sizes) == len(body)
 
 
@@ -244,9 +251,9 @@ def test_few_turns_with_much_text_are_a_column_too(store: Store) -> None:
 
 @pytest.mark.slow
 def test_a_trace_that_was_read_is_inspected_as_it_was(store: Store) -> None:
-    store.save([(WIDE, FOUND)])
-    assert inspect_trace(store.trace(1)) == FOUND
-    assert inspect_trace(store.inspected(1, in_columns=True)[0]) == FOUND
+    store.save([(WIDE, _found())])
+    assert inspect_trace(store.trace(1)) == _found()
+    assert inspect_trace(store.inspected(1, in_columns=True)[0]) == _found()
 
 
 @pytest.mark.one_in(4)
@@ -257,27 +264,28 @@ def test_a_damaged_inspection_is_told_when_it_is_read(
 ) -> None:
     monkeypatch.setattr("weaklink.storage.reading.LONG", long)
     with open_store(database) as store:
-        store.save([(WIDE, FOUND)])
+        store.save([(WIDE, _found())])
         body = bytearray(_body(store))
         body[at] ^= 1
         _write(database, tables.inspection.c.body, bytes(body))
         read, found = store.inspected(1, in_columns=True)
         (warning,) = read.provenance.warnings
         assert warning.startswith("The stored inspection is damaged (")
-        assert found == FOUND
+        assert found == _found()
 
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("column", [tables.turn.c.facts, tables.part.c.text, tables.part.c.chunks], ids=str)
-@pytest.mark.parametrize("number", [4, len(WIDE.turns)], ids=["a short one", "a long one"])
+@pytest.mark.parametrize("number", [SHORT_TURN, LONG_TURN], ids=["a short one", "a long one"])
 def test_a_damaged_turn_is_told_when_the_trace_is_read(database: str, column: sa.Column[bytes], number: int) -> None:
     with open_store(database) as store:
-        store.save([(WIDE, FOUND)])
+        store.save([(WIDE, _found())])
         turn = column.table.c.turn if column.table is tables.part else column.table.c.number
         _write(database, column, b"\1damaged", turn == number)
         read, found = store.inspected(1, in_columns=True)
         assert len(read.turns) == len(WIDE.turns)
-        assert [warning.startswith(f"Turn {number}: ") for warning in read.provenance.warnings] == [True]
+        damaged = len(WIDE.turns[number - 1].parts) if column.table is tables.part else 1
+        assert [warning.startswith(f"Turn {number}: ") for warning in read.provenance.warnings] == [True] * damaged
         assert {at for at, (one, was) in enumerate(zip(read.turns, WIDE.turns, strict=True), 1) if one != was} == {
             number
         }

@@ -9,8 +9,8 @@ from benchmarks.__main__ import main
     ("words", "sentence"),
     [
         (
-            ["blind/nine"],
-            "no folder with labels is called blind/nine; there are: blind/eight, blind/five, blind/four, blind/one",
+            ["blind/none"],
+            "no folder with labels is called blind/none; there are: blind/eight, blind/five, blind/four, blind/nine",
         ),
         (["blind/one", "blind"], "no folder with labels is called blind; there are:"),
         (["--differences"], "--differences needs a folder; there are: blind/eight, blind/five,"),

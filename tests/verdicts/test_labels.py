@@ -22,6 +22,8 @@ BLIND = (
     "blind/six/second",
     "blind/seven",
     "blind/eight",
+    "blind/nine/first",
+    "blind/nine/second",
 )
 FOLDERS = ("tuning", "held-out", *BLIND)
 LABELS = sorted(path for folder in FOLDERS for path in (FOLDER / folder).glob("*.labels.json"))

@@ -187,9 +187,7 @@ class FileTally:
         if record.broken is not None and record.broken_chain is not None:
             reason = check_report.break_reason(record.broken, record.broken_chain, record.diagnostics)
         new = tuple(
-            diagnostic
-            for diagnostic in record.diagnostics
-            if not self._baseline.knows(diagnostic, breaks=diagnostic is reason)
+            checked for checked in record.diagnostics if not self._baseline.knows(checked, breaks=checked is reason)
         )
         self._known += len(record.diagnostics) - len(new)
         self._diagnostics.update(checked.diagnostic.rule.code for checked in new)
@@ -249,15 +247,6 @@ class FileTally:
         self._report.unread(unread)
 
 
-class _Reported(Struct, frozen=True):
-    """The trace that diagnostics refer to, without secrets, and where it was read from: see `checked_diagnostics`."""
-
-    source: str
-    trace: Trace
-    written: Trace
-    line: str | None
-
-
 class _RecordReader:
     """Inspects the records of a file and finds their lines."""
 
@@ -278,11 +267,12 @@ class _RecordReader:
             if sample is not None:
                 return self._of_sample(sample, record)
             trace = self._redactor.trace(record)
-            inspection = self._inspected(trace, self._options.select, self._options.ignore)
+            found = self._inspected(trace, self._options.select, self._options.ignore)
         except UnknownFormatError as error:
             return self._skip(Skipped(record.provenance.record, str(error)))
-        line = self._lines.of(record) if inspection.diagnostics or inspection.chain.broken is not None else None
-        return self._inspected_record(record, inspection, _Reported(source, trace, record, line))
+        line = self._lines.of(record) if found.diagnostics or found.chain.broken is not None else None
+        in_file = check_report.TraceInFile(self._file.name, source, trace, line, record)
+        return self._inspected_record(record, found, in_file)
 
     def _inspected(self, trace: Trace, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Inspection:
         options = self._options
@@ -302,26 +292,21 @@ class _RecordReader:
         clean = inspected_sample(clean, self._inspected(clean.trace))
         options = LintOptions(select=self._options.select, ignore=self._options.ignore, needs_tools=False)
         text = sample.raw_text if sample.row.raw and not self._file.source_file.packing else None
-        reported = _Reported(SAMPLE_SOURCE, clean.reported_trace, sample.reported_trace, text)
-        inspection = structs.replace(clean.inspection, diagnostics=tuple(checked_sample(clean, options)))
-        return self._inspected_record(record, inspection, reported)
-
-    def _inspected_record(self, record: Trace, found: Inspection, reported: "_Reported") -> InspectedRecord:
-        path, source, trace, line = self._file.name, reported.source, reported.trace, reported.line
-        diagnostics = tuple(
-            check_report.checked_diagnostics(path, source, trace, found, line, written=reported.written)
+        found = structs.replace(clean.inspection, diagnostics=tuple(checked_sample(clean, options)))
+        in_file = check_report.TraceInFile(
+            self._file.name, SAMPLE_SOURCE, clean.reported_trace, text, sample.reported_trace
         )
-        broken = found.chain.broken
-        is_checked = broken is not None and broken.code in self._codes
+        return self._inspected_record(record, found, in_file)
+
+    def _inspected_record(self, record: Trace, found: Inspection, in_file: check_report.TraceInFile) -> InspectedRecord:
+        diagnostics, broken = tuple(in_file.diagnostics(found)), found.chain.broken
         return InspectedRecord(
             record.provenance.record,
-            title_of(trace),
+            title_of(in_file.trace),
             diagnostics,
             found.chain if diagnostics else None,
             broken,
-            check_report.broken_chain(path, source, trace, found.chain, line, written=reported.written)
-            if is_checked
-            else None,
+            in_file.broken_chain(found.chain) if broken is not None and broken.code in self._codes else None,
         )
 
     def refused(self, why: str, *, is_failure: bool) -> check_report.UnreadRecord | None:
@@ -343,9 +328,9 @@ class _RecordReader:
         clean = structs.replace(skipped, reason=self._redactor.text(skipped.reason))
         if skipped.is_irrelevant or UNREADABLE_RECORD not in self._unread_rules:
             return SkippedRecord(clean)
-        text = self._texts.find(skipped)
-        unread = unreadable_record(self._file.name, clean, text)
-        before = text.before + text.text[: unread.shown_from] if text is not None else ""
+        found = self._texts.find(skipped)
+        unread = unreadable_record(self._file.name, clean, found)
+        before = found.before + found.text[: unread.shown_from] if found is not None else ""
         return SkippedRecord(clean, self._redacted(unread, before[-_BEFORE:]))
 
     def _redacted(self, unread: check_report.UnreadRecord, before: str) -> check_report.UnreadRecord:
@@ -515,10 +500,10 @@ class RecordTexts:
             self._records = _numbered(self._file, self._unit)
         if unit != self._unit or number <= self._number:
             return None
-        for at, start in self._records:
+        for at, found in self._records:
             self._number = at
             if at >= number:
-                return RecordText(start.line, start.column, decode(start.raw[: length * 4])) if at == number else None
+                return RecordText(found.line, found.column, decode(found.raw[: length * 4])) if at == number else None
         return None
 
 

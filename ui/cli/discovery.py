@@ -7,15 +7,11 @@ from difflib import get_close_matches
 from pathlib import Path
 
 import click
+from msgspec import structs
 
 from weaklink.inspector.importers.places import FoundLog, found_logs, sources_with_places
 from weaklink.inspector.json_text import write_json
-from weaklink.storage import FilterError
-from weaklink.storage.filter import FilterKey
-from weaklink.storage.filter.reading import moment_in
 from weaklink.ui.cli.console import line_width, print_lines, print_notice
-from weaklink.ui.importing.discovered_logs import LOG_COLUMNS, NUMBER_COLUMNS, LogGroup, log_groups
-from weaklink.ui.json_types.imports import FoundLogJson
 from weaklink.ui.views.styled_text import Line, counted, table_lines, visible_line
 
 
@@ -46,12 +42,12 @@ def discovered_paths(
     if project is not None:
         logs = [log for log in logs if log.project in (project, "")]
     if lists_only and as_json:
-        sys.stdout.write(write_json([_object(log) for log in logs]) + "\n")
+        sys.stdout.write(write_json([structs.asdict(log) for log in logs]) + "\n")
     elif not logs:
         names = ", ".join(agents or sources_with_places())
         print_notice(f"no logs of agents were found in their usual places ({names}); name a PATH")
     elif lists_only:
-        print_lines(_lines(log_groups(logs, where)), color=color)
+        print_lines(_lines(logs, where), color=color)
     else:
         found = ", ".join(dict.fromkeys(log.source for log in logs))
         print_notice(f"found {counted(len(logs), 'log')} of {found}")
@@ -77,6 +73,10 @@ def _notice_names(paths: Sequence[str]) -> None:
 
 
 def _moment(since: str) -> float:
+    from weaklink.storage import FilterError  # noqa: PLC0415  # loads SQLAlchemy
+    from weaklink.storage.filter import FilterKey  # noqa: PLC0415  # the same
+    from weaklink.storage.filter.reading import moment_in  # noqa: PLC0415  # the same
+
     try:
         term = moment_in(FilterKey.SINCE, since, 0)
     except FilterError as error:
@@ -84,21 +84,17 @@ def _moment(since: str) -> float:
     return time.time() - term.at_s if term.is_ago else term.at_s
 
 
-def _object(log: FoundLog) -> FoundLogJson:
-    return {
-        "source": log.source,
-        "path": log.path,
-        "project": log.project,
-        "size_bytes": log.size_bytes,
-        "modified_s": log.modified_s,
-    }
-
-
-def _lines(groups: Sequence[LogGroup]) -> Iterator[Line]:
+def _lines(logs: Sequence[FoundLog], where: str | None) -> Iterator[Line]:
     """A row for each agent and project: how many logs, how many of them are new, the age and folder of the newest."""
+    from weaklink.ui.importing.discovered_logs import (  # noqa: PLC0415  # loads SQLAlchemy
+        LOG_COLUMNS,
+        NUMBER_COLUMNS,
+        log_groups,
+    )
+
     now_s = time.time()
     yield from table_lines(
-        [group.cells(now_s) for group in groups],
+        [group.cells(now_s) for group in log_groups(logs, where)],
         width=line_width(),
         heads=LOG_COLUMNS,
         numbers=NUMBER_COLUMNS,

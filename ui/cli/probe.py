@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,8 @@ from weaklink.storage.probe_runs import ProbeRunRecord
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import line_width, print_lines, print_notice, progress_bar
 from weaklink.ui.cli.declaring import INTERRUPTED
-from weaklink.ui.cli.server_parser_options import expected_format_name
-from weaklink.ui.cli.store_options import suggested
+from weaklink.ui.cli.format_options import expected_format_name
+from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.experiments.probing import (
     ProbeFiles,
     ProbeWriter,
@@ -139,7 +139,7 @@ def probe(
     weaklink probe https://a.example/v1 https://b.example/v1 --model kimi-k2 --suite samples.jsonl --mode written
 
     The exit code is 1 below --fail-under, 2 if nothing was answered.
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     if len(urls) > 2:
         raise click.UsageError("at most two endpoints can be compared.")
     if len(models) > len(urls):
@@ -157,7 +157,7 @@ def probe(
     bounds = SpendingBounds(options["max_requests"], options["max_tokens"])
     suite = suites or (("own traces",) if expression else ("built-in",))
     states, reports = [], []
-    with _store(where, is_wanted=options["traces"]) as store:
+    with open_store(where) if options["traces"] else nullcontext() as store:
         for plan, target, found in zip(plans, targets, files, strict=True):
             state, session = _run(plan, target, found, store, bounds)
             report = ProbeReport(plan.url, plan.model, tuple(found.records), measure(found.records, baseline))
@@ -213,12 +213,6 @@ def _files(output: str | None, count: int, *, resume: bool) -> list[ProbeFiles]:
     first = Path(output) if output else None
     paths = [first] if count == 1 else [first, results_for_second(first) if first is not None else None]
     return [open_results(path, resume=resume) for path in paths]
-
-
-@contextmanager
-def _store(where: str | None, *, is_wanted: bool) -> Iterator[Store | None]:
-    with open_store(where) if is_wanted else nullcontext() as store:
-        yield store
 
 
 def _confirm(plans: Sequence[ProbePlan], targets: Sequence[ResendTarget], options: dict[str, Any]) -> None:

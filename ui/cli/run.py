@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from signal import SIGHUP, SIGINT, SIGQUIT, SIGTERM
-from typing import NoReturn
 from urllib.parse import urlsplit
 
 import click
@@ -21,18 +20,28 @@ from weaklink.inspector.capture.client_addresses import ClientRoutes, client_var
 from weaklink.inspector.capture.proxy import ProxyConfig, Upstream, running_proxy
 from weaklink.inspector.capture.proxy.config import DEFAULT_PORT
 from weaklink.inspector.capture.recorder_process import RecorderProcess, RecorderReport
-from weaklink.inspector.capture.redacting import Redacts
-from weaklink.inspector.chain.steps import Status, Step
+from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.inspector.model import Outcome, Role, Trace
+from weaklink.inspector.model import Outcome, Role
 from weaklink.storage import Store, open_store
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.console import print_lines, screen_width
-from weaklink.ui.cli.recording import RequestLines, RunSink, print_trouble, recording_summary, start_recording
-from weaklink.ui.cli.redaction_options import redactor_of
-from weaklink.ui.cli.server_parser_options import expected_format_name
-from weaklink.ui.cli.store_options import suggested
+from weaklink.ui.cli.console import print_lines, print_notice, screen_width
+from weaklink.ui.cli.files import chat_template_option
+from weaklink.ui.cli.format_options import (
+    expected_format_name,
+    expected_format_option,
+    server_parser_option,
+)
+from weaklink.ui.cli.recording import (
+    RequestLines,
+    RunSink,
+    no_default_upstreams_option,
+    recording_summary,
+    start_recording,
+)
+from weaklink.ui.cli.redaction_options import redaction_options, redactor_of
+from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.cli.supervisor import CommandEnd, Supervisor
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 from weaklink.ui.views.trace_columns import ListedTrace, trace_table
@@ -54,6 +63,8 @@ _SERVER = re.compile(
     r"https?://[A-Za-z0-9.-]{1,100}(?::\d{1,5}(?:/[\w./-]{0,100})?|/(?:[\w.-]{1,50}/){0,3}v1)(?![\w-])"
 )
 _SESSION_COLUMNS = ("status", "id", "title", "break")
+_SIGNALLED = 128
+"""An exit code above it is that of a signal, plus this number."""
 
 
 @declaring.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -61,13 +72,13 @@ _SESSION_COLUMNS = ("status", "id", "title", "break")
 @click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
 @click.option("--check", is_flag=True, help="Exit with 1 if the command succeeded but a trace is broken or aborted.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
-@declaring.no_default_upstreams_option
-@declaring.expected_format_option
-@declaring.server_parser_option
-@declaring.chat_template_option
+@no_default_upstreams_option
+@expected_format_option
+@server_parser_option
+@chat_template_option
 @click.option("--run-id", hidden=True, help="The id of the run, for `weaklink doctor`.")
 @click.option("--experiment", default="", hidden=True, help="The source of the traces, for `weaklink doctor`.")
-@declaring.redaction_options
+@redaction_options
 @declaring.database_option
 @declaring.color_option
 def run(
@@ -101,37 +112,9 @@ def run(
 
     The exit code is the command's own; 128 plus the number of the signal that ended it, 125 if weaklink failed, 126
     and 127 if the command could not be started, 1 with --check.
-    """  # noqa: D301  # Click needs the backspace itself
-    run_command(
-        command,
-        upstream,
-        where,
-        redactor_of(patterns, no_redact=no_redact, no_content=no_content, environment=os.environ),
-        run_id=run_id,
-        experiment=experiment,
-        check=check,
-        quiet=quiet,
-        no_default_upstreams=no_default_upstreams,
-        format=expected_format_name(format, server_parser, chat_template),
-        color=color,
-    )
-
-
-def run_command(
-    command: Sequence[str],
-    upstream: str | None,
-    where: str | None,
-    redactor: Redacts,
-    *,
-    run_id: str | None = None,
-    experiment: str = "",
-    check: bool,
-    quiet: bool,
-    no_default_upstreams: bool,
-    format: str = "",
-    color: str,
-) -> NoReturn:
-    """Run a command, record it, print the result, and exit with its code."""
+    """
+    redactor = redactor_of(patterns, no_redact=no_redact, no_content=no_content, environment=os.environ)
+    expected = expected_format_name(format, server_parser, chat_template)
     try:
         clients = routes(os.environ, upstream)
         supervisor = Supervisor()
@@ -141,12 +124,12 @@ def run_command(
             redactor,
             lines=RequestLines(lambda line: None, is_quiet=True),
             wrap=lambda sink: RunSink(sink, run_id, source=experiment),
-            format=format,
+            format=expected,
         )
         try:
             config = ProxyConfig(clients.upstreams, refuses_defaults=no_default_upstreams, port=0)
             for conflict in clients.conflicts:
-                print_trouble(conflict)
+                print_notice(conflict)
             ended = asyncio.run(_supervised(config, recording, supervisor, command=command, paths=clients.paths))
         finally:
             report = recording.close()
@@ -158,14 +141,14 @@ def run_command(
             failed = store.traces(f"session:{run_id} status:broken,aborted", limit=_FAILED_LIMIT)
             is_broken = any(summary.abort_reason != "client" for summary in failed)
     except (WeaklinkError, OSError) as error:
-        sys.stderr.write(f"weaklink: {visible_line(str(error))}\n")
+        print_notice(str(error))
         raise SystemExit(FAILED) from error
     if ended.problem:
-        sys.stderr.write(f"weaklink: cannot run `{visible_line(command[0])}`: {ended.problem}\n")
+        print_notice(f"cannot run `{command[0]}`: {ended.problem}")
     elif not quiet:
         summary = [*recording_summary(report), *sessions]
         print_lines(
-            summary if report.requests else _no_requests(report, command, clients, where),
+            summary if report.requests else _no_requests(report, ended.code, command, clients, where),
             color=color,
             stream=sys.stderr,
         )
@@ -178,20 +161,18 @@ def mark_interrupted(store: Store, run_id: str, code: int) -> None:
     A call whose result is missing then is nobody's fault. `code` is the command's exit code. A crash, such as SIGSEGV,
     is no interruption, and neither is SIGKILL.
     """
-    name = _INTERRUPTIONS.get(code - 128)
+    name = _INTERRUPTIONS.get(code - _SIGNALLED)
     if name is None:
         return
     outcome = Outcome(completed=False, exit_status=f"interrupted by {name}")
     for summary in store.traces(f"session:{run_id} status:broken,unknown", limit=_FAILED_LIMIT):
         trace, inspection = store.inspected(summary.id)
-        if trace.outcome is None and _was_at_work(trace, inspection.chain.steps):
+        steps = inspection.chain.steps
+        if not steps or trace.outcome is not None:
+            continue
+        if trace.turns[-1].role is Role.TOOL or steps[-1].location.turn == len(trace.turns):  # it waited for a tool
             stopped = structs.replace(trace, outcome=outcome)
             store.save([(stopped, inspect_trace(stopped))])
-
-
-def _was_at_work(trace: Trace, steps: Sequence[Step]) -> bool:
-    """Whether the last turn calls tools, or is the result of one."""
-    return bool(steps) and (trace.turns[-1].role is Role.TOOL or steps[-1].location.turn == len(trace.turns))
 
 
 async def _supervised(
@@ -204,7 +185,7 @@ async def _supervised(
 ) -> CommandEnd:
     """Run the command while the proxy serves it."""
     async with running_proxy(
-        config, recording, on_default=lambda upstream: print_trouble(default_sentence(upstream))
+        config, recording, on_default=lambda upstream: print_notice(default_sentence(upstream))
     ) as address:
         supervisor.launch(command, client_variables(address, paths, os.environ))
         return await asyncio.to_thread(supervisor.wait, lambda: recording.pid)
@@ -231,7 +212,9 @@ def session_lines(store: Store, run_id: str, where: str | None) -> Iterator[Line
         shown += store.traces(f"{expression} not status:broken", limit=_MOST_LINES - len(shown))
     yield (Run(f"{counted(total, 'trace')}, {broken} broken", Style.STRONG),)
     rows = [ListedTrace(summary, time.time(), None) for summary in shown]
-    _, *lines = trace_table(rows, width=screen_width(), keys=_SESSION_COLUMNS)
+    has_models = len({summary.model for summary in shown}) > 1  # which asked the same words, perhaps
+    keys = (*_SESSION_COLUMNS[:-1], "model", _SESSION_COLUMNS[-1]) if has_models else _SESSION_COLUMNS
+    _, *lines = trace_table(rows, width=screen_width(), keys=keys)
     yield from lines
     for summary in shown:
         if summary.status is Status.ABORTED:  # a server's reason is often longer than the column
@@ -241,27 +224,29 @@ def session_lines(store: Store, run_id: str, where: str | None) -> Iterator[Line
 
 
 def _no_requests(
-    report: RecorderReport, command: Sequence[str], clients: ClientRoutes, where: str | None
+    report: RecorderReport, code: int, command: Sequence[str], clients: ClientRoutes, where: str | None
 ) -> Iterator[Line]:
-    """Why nothing was recorded, and what to do about it."""
+    """Why nothing was recorded, and what to do about it; `code` is the command's exit code."""
     yield (Run("weaklink: no request to a model came through the proxy."),)
     if report.unanswered:
         yield (Run(f"  {counted(report.unanswered, 'request')} of another kind got no answer: {report.last_failure}."),)
     elif report.others:
         yield (Run(f"  {counted(report.others, 'request')} of another kind passed through."),)
+    elif code > _SIGNALLED:
+        yield (Run(f"  Signal {code - _SIGNALLED} ended the command, perhaps before it made one."),)
     else:
-        yield from _ways_out(command, clients, where)
+        yield from _ways_out(command, clients, where, code=code)
 
 
-def _ways_out(command: Sequence[str], clients: ClientRoutes, where: str | None) -> Iterator[Line]:
+def _ways_out(command: Sequence[str], clients: ClientRoutes, where: str | None, *, code: int) -> Iterator[Line]:
     """Both ways to record a command that does not read the variables, with the addresses that its files name."""
     found = addresses_in(command)
     for file, address in found:
         yield (Run(f"  {visible_line(file)} names {visible_line(address)}, which no variable changes. Either:"),)
     if not found:
-        yield (
-            Run("  The command made none, or its code or settings name an address, which no variable changes. Then:"),
-        )
+        made_none = f"ended with exit code {code} before it made one" if code else "made none"
+        otherwise = "or its code or settings name an address, which no variable changes. Then:"
+        yield (Run(f"  The command {made_none}, {otherwise}"),)
     upstream = clients.upstreams[0].url if clients.upstreams else ""
     address = found[0][1] if found else upstream
     parts = urlsplit(address)

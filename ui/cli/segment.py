@@ -22,7 +22,7 @@ from weaklink.inspector.segmentation import AUTO, Segmentation, Segmenter, segme
 from weaklink.inspector.text import decode
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
-from weaklink.ui.cli.files import STDIN, open_binary, read_text, read_tool_file, tool_definitions
+from weaklink.ui.cli.files import STDIN, chat_template_option, open_binary, read_text, read_tool_file, tool_definitions
 from weaklink.ui.views.marked_text import Folding, marked_lines
 from weaklink.ui.views.segment_json import segmentation_object
 from weaklink.ui.views.status import call_lines
@@ -156,9 +156,9 @@ _JSON = json.JSONDecoder(parse_int=_integer, parse_constant=_no_json_number)
 
 
 @declaring.command("segment")
-@click.argument("file", default=declaring.STDIN)
-@click.option("--format", "-f", default=declaring.AUTO, show_default=True, metavar="NAME", help="The text's format.")
-@declaring.chat_template_option
+@click.argument("file", default=STDIN)
+@click.option("--format", "-f", default=AUTO, show_default=True, metavar="NAME", help="The text's format.")
+@chat_template_option
 @click.option("--model", default="", metavar="NAME", help="The model's name, which helps to detect the format.")
 @click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools that were offered.")
 @click.option(

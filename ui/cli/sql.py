@@ -33,7 +33,7 @@ def sql(statement: str, *, where: str, limit: int, as_csv: bool, as_json: bool) 
     Examples:
       weaklink sql 'SELECT status, count(*) FROM traces GROUP BY 1' --on results/
       weaklink sql 'SELECT code, count(*) AS n FROM diagnostics GROUP BY 1 ORDER BY n DESC' --on s3://bucket/results
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     folder = ResultsFolder(where)
     try:
         result = ask_tables({name: folder.dataset(name) for name in TABLES}, statement, limit=limit)

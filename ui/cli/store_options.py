@@ -1,6 +1,7 @@
 """Shared by commands that read a database: filters and traces as arguments, and maintenance before reading."""
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -14,8 +15,7 @@ from platformdirs import user_cache_path
 from weaklink.inspector.atomic_write import whole_file
 from weaklink.inspector.errors import StoreError, WeaklinkError
 from weaklink.inspector.json_text import write_json
-from weaklink.storage import FilterError, Store, open_store, place_of
-from weaklink.storage.engine import DatabaseLocation
+from weaklink.storage import FilterError, Store, open_store
 from weaklink.storage.filter import KEYS, parse_filter
 from weaklink.ui.cli.console import print_notice, progress_bar
 from weaklink.ui.views.styled_text import cell_width, counted, visible_line
@@ -24,15 +24,11 @@ _BEFORE, _AFTER = 60, 20  # code points shown around the error in a filter
 LOCK_TIMEOUT_S = 2.0
 """How long a reading command waits while another program writes."""
 
+NO_TRACES_YET = "the database contains no traces yet; `weaklink import PATH` or `weaklink run -- COMMAND` adds some"
+
 _STEP = 100
 _TERM = re.compile(r"\s*(?:(?:not\b|[(-])\s*)*(\w+):")
 _MOST_MARKED = 100_000
-
-
-def suggested(command: str, where: str | DatabaseLocation | None) -> str:
-    """A command to try next as it reads the same database: with `--db` unless that is the user's own."""
-    place = str(where if isinstance(where, DatabaseLocation) else place_of(where))
-    return f"weaklink {command}" if place == str(place_of(None)) else f"weaklink {command} --db {shlex.quote(place)}"
 
 
 def filter_of(words: Sequence[str], expression: str = "") -> str:
@@ -99,10 +95,19 @@ def remember_list(store: Store, ids: Sequence[int]) -> None:
 def trace_id(store: Store, word: str) -> int:
     """The number of the trace that a word names; `@3` is the third of the list that was shown last (`#3` in 0.2).
 
-    Raises StoreError if there is none.
+    Raises StoreError if there is none; if the word is a file, the message names the commands that read files.
     """
     if not re.fullmatch(r"[@#][1-9]\d{0,8}", word):
-        return store.summary(word).id
+        try:
+            return store.summary(word).id
+        except StoreError:
+            if not os.path.isfile(word):  # noqa: PTH113 - a Path raises if the word is too long
+                raise
+            file = shlex.quote(word)
+            commands = f"`weaklink check {file}` inspects it, `weaklink tui {file}` opens it"
+            raise StoreError(
+                f"`{word}` is a file, not a trace: {commands}, `weaklink import {file}` imports it"
+            ) from None
     ids = _listed_ids(store, word)
     if int(word[1:]) > len(ids):
         raise StoreError(f"there is no `{word}`: the last list showed {counted(len(ids), 'trace')}")

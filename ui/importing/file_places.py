@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.dataset.data_files import find_set_files
 from weaklink.inspector.importers.held_content import FileContent, HeldContent
-from weaklink.inspector.importers.reading import SourceReading, group_files, read_source
+from weaklink.inspector.importers.reading import Recognition, SourceReading, group_files, read_source
 from weaklink.inspector.importers.source import Numbering, Skipped, SourceFile
 from weaklink.inspector.model import Trace
 
@@ -29,7 +29,7 @@ class PlacedFile(Struct, frozen=True):
     means that the user named a folder, not the file. `content` is the content of a stream, which is not a file: then
     `path` only identifies sessions, and only this process can read it. `numbering` gives the record numbers if this is
     a part of a larger file. `is_grown` means that it begins with all that was imported from it before: what it says now
-    is newer.
+    is newer. `recognised` is its source, if that is known already.
     """
 
     path: str
@@ -40,6 +40,7 @@ class PlacedFile(Struct, frozen=True):
     content: FileContent | None = None
     numbering: Numbering | None = None
     is_grown: bool = False
+    recognised: Recognition | None = None
 
     @property
     def name(self) -> str:
@@ -80,6 +81,7 @@ def read_placed(file: PlacedFile, source: str | None) -> SourceReading:
         size_bytes=file.size_bytes,
         content=file.content,
         numbering=numbering,
+        recognised=file.recognised,
     )
     if numbering is None or not numbering.has_head:
         return reading
@@ -135,7 +137,10 @@ def files_below(paths: Iterable[str]) -> Iterator[str]:
 
 def files_to_read(paths: Iterable[str], source: str | None = None) -> list[PlacedFile]:
     """Files grouped for reading: those that form one log together. `source` is the source that the user named."""
-    return [PlacedFile(group[0], with_it=group[1:]) for group in group_files(list(paths), source)]
+    return [
+        PlacedFile(group.paths[0], with_it=group.paths[1:], recognised=group.recognised)
+        for group in group_files(list(paths), source)
+    ]
 
 
 def _matching(pattern: str) -> dict[str, bool]:

@@ -21,8 +21,9 @@ import os
 import platform
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct, structs
@@ -30,10 +31,12 @@ from msgspec import Struct, structs
 from weaklink.inspector.formats.format_table import FormatTable, registered_tables
 from weaklink.inspector.importers.reading import reads_together
 from weaklink.inspector.version import __version__
-from weaklink.storage import Store
-from weaklink.storage.imported_files import ImportedFile
+from weaklink.storage.known_files import ImportedFile, known_files
 from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.reports.import_report import FileReport
+
+if TYPE_CHECKING:
+    from weaklink.storage import Store  # which loads SQLAlchemy
 
 _CLOCK_STEP_NS = 2_000_000_000  # the coarsest times of change, those of FAT
 _BLOCK = 1 << 20
@@ -63,21 +66,20 @@ class UnchangedFiles:
     Call `add` with each report, and `flush` at the end. Methods that use the database may raise StoreError.
     """
 
-    def __init__(self, store: Store, options: ImportOptions) -> None:
+    def __init__(self, store: "Store", options: ImportOptions) -> None:
         self._store = store
-        self._settings = _digest(msgspec.json.encode((__version__, options, registered_tables())))
-        self._machine = platform.node().encode("utf-8", "surrogateescape")
+        self._settings = _settings(options)
         self._states: dict[str, tuple[_SizeAndTime, int]] = {}
         self._new: list[tuple[ImportedFile, Sequence[int]]] = []
 
     def reports(self, files: Sequence[PlacedFile]) -> Iterator[tuple[PlacedFile, FileReport | None]]:
         """Each file with the report of its import if it is unchanged; None if it must be read."""
-        states = {file.path: state for file in files if (state := _state(file)) is not None}
+        states = _states(files)
         now_ns = time.time_ns()
         self._states |= {path: (state, now_ns) for path, state in states.items()}
-        known = self._store.imported_files.of(map(self._place, states), self._settings)
+        known = self._store.imported_files.of(map(_place, states), self._settings)
         for file in files:
-            state, stored = states.get(file.path), known.get(self._place(file.path))
+            state, stored = states.get(file.path), known.get(_place(file.path))
             if state is None or stored is None:
                 yield file, None
             elif state.is_whole and _is_same(file.path, state, stored):
@@ -100,7 +102,7 @@ class UnchangedFiles:
             return
         is_settled = seen_ns - state.modified_ns > _CLOCK_STEP_NS
         stored = ImportedFile(
-            self._place(file.path),
+            _place(file.path),
             self._settings,
             state.size_bytes,
             state.modified_ns if is_settled else None,
@@ -116,8 +118,41 @@ class UnchangedFiles:
         new, self._new = self._new, []
         self._store.imported_files.put(new)
 
-    def _place(self, path: str) -> bytes:
-        return _digest(self._machine, b"\0", os.fsencode(os.path.abspath(path)))  # noqa: PTH100  # links stay links
+
+def unchanged_reports(
+    files: Sequence[PlacedFile], options: ImportOptions, where: str | Path | None
+) -> list[FileReport] | None:
+    """The reports of files none of which must be read, in order; None if one must, or the database itself needs more.
+
+    `where` is the database, as for `open_store`, which then need not be opened (`storage.known_files`).
+    """
+    states = _states(files)
+    if not files or len(states) < len({file.path for file in files}):
+        return None
+    known = known_files(where, map(_place, states), _settings(options))
+    if known is None or len(known) < len(states):
+        return None
+    reports: list[FileReport] = []
+    for file in files:
+        state, stored = states[file.path], known[_place(file.path)]
+        report = _report(file, stored) if state.is_whole and _is_same(file.path, state, stored) else None
+        if report is None:
+            return None
+        reports.append(report)
+    return reports
+
+
+def _settings(options: ImportOptions) -> bytes:
+    return _digest(msgspec.json.encode((__version__, options, registered_tables())))
+
+
+def _place(path: str) -> bytes:
+    machine = platform.node().encode("utf-8", "surrogateescape")
+    return _digest(machine, b"\0", os.fsencode(os.path.abspath(path)))  # noqa: PTH100  # links stay links
+
+
+def _states(files: Iterable[PlacedFile]) -> dict[str, "_SizeAndTime"]:
+    return {file.path: state for file in files if (state := _state(file)) is not None}
 
 
 def _state(file: PlacedFile) -> _SizeAndTime | None:

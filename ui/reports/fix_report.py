@@ -85,24 +85,6 @@ class FixLines:
         """Print nothing."""
 
 
-class FixQuietly:
-    """Prints only repairs that were not made, with `say`."""
-
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
-
-    def repaired(self, repaired: Repaired) -> None:
-        """Print the repairs that were not made."""
-        for line in left_lines(repaired):
-            self._say(line)
-
-    def file(self, file: FixedFile) -> None:
-        """Nothing."""
-
-    def close(self) -> None:
-        """Nothing."""
-
-
 def repaired_lines(repaired: Repaired, width: int) -> Iterator[Line]:
     """`path:record title`, then each repair: its rule, its place, and its lines with `-` and `+`; an empty line."""
     title = f" {visible_line(repaired.title)}" if repaired.title else ""
@@ -170,14 +152,11 @@ def _hunk_lines(hunk: list[Edit], excerpt: Excerpt) -> Iterator[Line]:
         for edit in hunk:
             runs += visible_runs(text[at : min(edit.range.start, end)])
             replaced = edit.text if sign == "+" else edit.range.of(text)
-            runs += visible_runs(_short(replaced, excerpt.room), style)
+            shown_text = replaced if len(replaced) <= excerpt.room else f"{replaced[: excerpt.room]}…"
+            runs += visible_runs(shown_text, style)
             at = min(edit.range.end, end) if edit.range.end <= end else end
         runs += visible_runs(text[at:end])
         yield (Run(f"{number:>{excerpt.digits}} {sign} ", style), *runs, Run(tail, Style.DIM))
-
-
-def _short(text: str, room: int) -> str:
-    return text if len(text) <= room else f"{text[:room]}…"
 
 
 def sum_words(files: list[FixedFile]) -> str:

@@ -270,7 +270,9 @@ def _pieces(text: str, span: Span, faults: Sequence[Fault], whole: Range) -> Ite
     """The text of a range of the span, with markers, children and faults in separate elements."""
     faults = [fault for fault in faults if fault.range.start <= whole.end and fault.range.end >= whole.start]
     cuts = {whole.start, whole.end}
-    pending = sorted(((_shown(fault.range, span.range), fault) for fault in faults), key=_start, reverse=True)
+    pending = sorted(
+        ((_shown(fault.range, span.range), fault) for fault in faults), key=lambda placed: placed[0].start, reverse=True
+    )
     for other in (span.inner, *(child.range for child in span.children), *(place for place, _ in pending)):
         cuts |= {cut for cut in (other.start, other.end) if whole.start < cut < whole.end}
     marking: list[tuple[Range, Fault]] = []
@@ -305,10 +307,6 @@ def _shown(place: Range, span: Range) -> Range:
     """A fault's range within its span, at least one character wide, so that it is visible."""
     start = max(min(place.start, span.end - 1), span.start)
     return Range(start, max(place.end, start + 1))
-
-
-def _start(placed: tuple[Range, Fault]) -> int:
-    return placed[0].start
 
 
 def _place(fault: Fault, lines: LineIndex | None) -> str:

@@ -13,8 +13,8 @@ from weaklink.inspector.probe.results import ProbeRecord
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.version import __version__
 from weaklink.ui.reports.ci_reports import xml_attribute, xml_text
-from weaklink.ui.reports.html import escaped, head_html, style_sheet
-from weaklink.ui.reports.static_report import share_bar, table_html
+from weaklink.ui.reports.html import escaped, head_html
+from weaklink.ui.reports.static_report import BAR_STYLE, share_bar, table_html
 from weaklink.ui.views.status import GLYPHS, OK_GLYPH
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, table_lines, visible_line
 
@@ -152,7 +152,7 @@ def comparison_lines(compared: Sequence[PairedShare], *, width: int) -> Iterator
 def probe_html(reports: Sequence[ProbeReport], compared: Sequence[PairedShare], made_at: str) -> Iterator[str]:
     """The report as one HTML page, which loads and runs nothing."""
     title = "Endpoints: " + ", ".join(report.url for report in reports)
-    yield head_html(title, _STYLE)
+    yield head_html(title, BAR_STYLE)
     yield f"<main>\n<h1>{escaped(title)}</h1>\n"
     for report in reports:
         yield from endpoint_html(report)
@@ -162,9 +162,6 @@ def probe_html(reports: Sequence[ProbeReport], compared: Sequence[PairedShare], 
         heads = ("measure", "first", "second", "difference", "95 % interval", "requests")
         yield from table_html(heads, (cells for share in compared if (cells := _paired_cells(share))))
     yield f"</main>\n<footer>Written by weaklink {__version__}, {escape(made_at)}.</footer>\n</body>\n</html>\n"
-
-
-_STYLE = style_sheet() + "svg { display: block; width: 12rem; height: .9rem; } svg rect { fill: currentColor; }"
 
 
 def endpoint_html(report: ProbeReport) -> Iterator[str]:

@@ -163,17 +163,17 @@ def listing(
     data: dict[str, Json] = {
         "columns": [
             {
-                "title": column.title,
-                "align": column.align,
-                "mono": column.mono,
-                "room": column.room.value,
-                "order": column.order,
-                "elastic": column.is_elastic,
-                "broad": column.is_broad,
-                "link": column.is_link,
-                "hint": column.hint,
+                "title": one.title,
+                "align": one.align,
+                "mono": one.mono,
+                "room": one.room.value,
+                "order": one.order,
+                "elastic": one.is_elastic,
+                "broad": one.is_broad,
+                "link": one.is_link,
+                "hint": one.hint,
             }
-            for column in columns
+            for one in columns
         ],
         "rows": [
             {"key": row.key, "address": row.address, "cells": [_cell(cell) for cell in row.cells]} for row in rows
@@ -219,26 +219,26 @@ def lines_data(
         "clips": clips,
         "lines": [
             {
-                "runs": [list(run) for run in _runs(line)],
-                "place": None if line.location is None else location_object(line.location),
-                "kind": line.kind.value,
+                "runs": [list(run) for run in _runs(one)],
+                "place": None if one.location is None else location_object(one.location),
+                "kind": one.kind.value,
             }
-            for line in side_lines
+            for one in side_lines
         ],
     }
 
 
-def _runs(line: SideLine) -> list[tuple[str, str]]:
+def _runs(one: SideLine) -> list[tuple[str, str]]:
     """The styles and texts of a line; a fact's name is without the blanks around it."""
-    match line.kind:
+    match one.kind:
         case LineKind.SENTENCE:
-            return prose_runs(line.line)
+            return prose_runs(one.line)
         case LineKind.FACT:
-            name, *value = line.line
+            name, *value = one.line
             return [(name.style.value, name.text.strip()), *prose_runs(tuple(value))]
         case LineKind.COLUMNS:
-            return [(run.style.value, run.text) for run in line.line]
-    assert_never(line.kind)
+            return [(run.style.value, run.text) for run in one.line]
+    assert_never(one.kind)
 
 
 def lines(data: dict[str, Json], *, key: str) -> None:
@@ -246,26 +246,41 @@ def lines(data: dict[str, Json], *, key: str) -> None:
     _component("lines", ("../follow.js", "main.js"))(key=key, data=data)
 
 
-def palette(
-    pages: Sequence[tuple[str, str]], keys: Sequence[tuple[str, str]], *, database: str
-) -> dict[str, str] | None:
-    """Draw the name of the database and the button of the command palette, without the button if there are no `pages`.
+def header(
+    pages: Sequence[tuple[str, str, str]],
+    keys: Sequence[tuple[str, str]],
+    *,
+    page: str,
+    filter_text: str,
+    database: str,
+    searches: bool,
+) -> None:
+    """Draw the menu of pages, the name of the database and, if it `searches`, the button of the command palette.
 
-    `pages` are paths with titles, `keys` the shortcuts that the palette lists with their meanings.
-    Returns what was chosen (`{"page": path}`, `{"trace": id}`, `{"words": text}` or `{"filter": text}`), or None.
+    `pages` are paths with titles and the titles of their sections, the home page first; `page` is the path of the
+    current one. A page that is opened in another tab has the filter too. `keys` are the shortcuts that the palette
+    lists with their meanings.
     """
     data: dict[str, Json] = {
-        "pages": [list(page) for page in pages],
-        "keys": [list(key) for key in keys],
+        "pages": [list(one) for one in pages],
+        "page": page,
+        "filter": filter_text,
+        "keys": [list(one) for one in keys],
         "database": visible_line(database),
+        "searches": searches,
     }
-    drawn = _component("palette", ("main.js",))(key="weaklink_palette", data=data, on_chosen_change=_nothing)
-    return dict(drawn.chosen) if drawn.chosen else None
+    _component("header", ("main.js",))(key="weaklink_palette", data=data)
 
 
 def picture(data: dict[str, Json], *, key: str) -> None:
     """Draw a picture (`Picture.data`); a view of a trace follows the selection in its stream."""
     _component("picture", ("../follow.js", "main.js"))(key=key, data=data)
+
+
+def watch_element(id_: str, state: str, *, key: str, every_s: float) -> None:
+    """Draw nothing; the fragment around this runs again when the state of the watch is another (`watching.watch`)."""
+    data: dict[str, Json] = {"id": id_, "state": state, "every_ms": round(every_s * 1_000)}
+    _component("watch", ("main.js",))(key=key, data=data, on_news_change=_nothing)
 
 
 def _cell(cell: ListingCell) -> dict[str, Json]:

@@ -82,7 +82,6 @@ def filter_bar(page: str) -> str | None:
 def clear_filter() -> None:
     """Remove the filter, on this page and on the next ones."""
     set_parameters(filter=None, after=None, look=None)
-    st.session_state.pop("weaklink_filter", None)
 
 
 def nothing_found(filter_text: str) -> None:

@@ -137,7 +137,7 @@ class Guard:
         changes = scope["type"] == "websocket" or scope["method"] not in _SAFE
         if (changes or origin) and not self._access.accepts_origin(origin, host):
             return 403, "Request refused: its `Origin` is not this dashboard; only the dashboard's pages may send it."
-        if self._access.needs_token and not self._role(_cookie_of(scope, self._access.cookie)):
+        if self._access.needs_token and not self._role(cookie_of(scope, self._access.cookie)):
             if self._access.stored_tokens:
                 return 401, "This dashboard requires a token: append `?token=` and your token to its address."
             return 401, "This dashboard requires its token: open the address that `weaklink web` printed."
@@ -203,7 +203,8 @@ def _header(scope: _Message, name: bytes) -> str:
     return values[0].decode("latin-1") if len(values) == 1 else ""
 
 
-def _cookie_of(scope: _Message, name: str) -> str:
+def cookie_of(scope: _Message, name: str) -> str:
+    """The value of a cookie of a request; empty if there is none."""
     cookie: SimpleCookie = SimpleCookie()
     try:
         cookie.load(_header(scope, b"cookie"))

@@ -30,70 +30,50 @@ RULES = """
 .wl-prose .code, .wl-prose pre { font: 13px/1.5 ui-monospace, "DejaVu Sans Mono", monospace; }
 .wl-prose pre { margin: 0 0 4px; overflow-x: auto; }
 .wl { font: 14px/1.6 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; overflow-x: auto; }
-.stMainBlockContainer { max-width: none; padding: 3.5rem clamp(1rem, 1.5vw, 3rem) 2rem; }
-.stMainBlockContainer h1 { font-size: 26px; line-height: 1.25; padding: 0; overflow-wrap: anywhere; }
-.stMainBlockContainer h3 { font-size: 20px; line-height: 1.25; padding: 0.75rem 0 1rem; }
-.stMainBlockContainer :is([data-testid="stText"], [data-testid="stAlert"]) * { font-size: 14px; }
-.stMainBlockContainer [data-testid="stAlert"] [data-testid="stIconMaterial"] { font-size: 20px; }
-.stMainBlockContainer [data-testid="stCaptionContainer"] code { font-size: 12px; }
-.stMainBlockContainer button[kind="tertiary"] { text-align: start; }
+.stMainBlockContainer { max-width: none;
+  padding: 3.5rem var(--wl-side) 2rem calc(var(--wl-menu) + var(--wl-side)); }
+:root h1 { line-height: 1.25; padding: 0; overflow-wrap: anywhere; }
+:root h3 { line-height: 1.25; padding: 0.75rem 0 1rem; }
+:root button[kind="tertiary"] { text-align: start; }
 [role="radio"][aria-checked="true"], [role="radio"][aria-checked="true"] * { color: inherit !important; }
 .st-key-weaklink_facet, .st-key-weaklink_head, [class*="st-key-weaklink_rules_found_"] { min-height: 40px; }
 .st-key-weaklink_ending_1 { min-height: 22px; }
 .st-key-weaklink_sql_example { min-height: 60px; }
-.stForm:has(.st-key-weaklink_sql) { min-height: 186px; }
+.st-key-weaklink_sql_room { min-height: 186px; }
 .st-key-weaklink_ending_2 { min-height: 46px; }
 .st-key-weaklink_preview_bar { min-height: 88px; }
 @media (max-width: 45rem), (min-width: 80rem) { .st-key-weaklink_preview_bar { min-height: 40px; } }
 .st-key-weaklink_preview_hides_details { position: relative; }
 .st-key-weaklink_preview_hides_details p { position: absolute; clip-path: inset(50%); }
 .st-key-weaklink_rail { min-height: 42px; }
-.st-key-weaklink_trace_bar > .stElementContainer:first-child { flex: 1 1 14rem; min-width: 0; }
+.st-key-weaklink_trace_bar > :first-child { flex: 1 1 14rem; min-width: 0; }
 [class*="st-key-weaklink_dissector_"] { min-height: max(60vh, 24rem); }
-.stMainBlockContainer h1.wl-title { margin: 0; font-size: 20px;
+:root h1.wl-title { margin: 0; font-size: 20px;
   white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-.stTextArea textarea { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 14px; }
+:root textarea { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 14px; }
 .wl .strong, .wl-prose .strong { font-weight: 700; }
 .wl-said { margin: 0; font-size: 14px; overflow-wrap: anywhere; }
-.stMainBlockContainer .st-key-weaklink_summary [data-testid="stText"] * { font-size: 16px; font-weight: 700;
-  white-space: pre-wrap; overflow-wrap: anywhere; }
+.st-key-weaklink_summary * { font-weight: 700; white-space: pre-wrap; overflow-wrap: anywhere; }
 [class*="st-key-weaklink_tall_"] { min-height: 512px; }
 [class*="st-key-weaklink_high_"] { min-height: 412px; }
 [class*="st-key-weaklink_low_"] { min-height: 348px; }
-.wl-said .wl-aside { font-weight: 400; font-size: 14px; }
+.st-key-weaklink_summary .wl-aside { font-weight: 400; font-size: 14px; }
+.wl-room, .wl-aside { color: var(--dim); }
+:is(button, a, summary, [role="tab"]):focus-visible, label:has(input:focus-visible) {
+  outline: 2px solid var(--info) !important; outline-offset: 2px; }
 .wl-room { display: flex; align-items: center; justify-content: center; border-radius: 0.5rem;
   border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
-[data-testid="stHeaderActionElements"] { display: none; }
-@media (min-width: 769px) and (min-height: 32rem) {  /* a name may be beside its icon, over the page */
-  :root[data-menu="icons"] :is([data-testid="stSidebar"], [data-testid="stSidebarContent"]) { overflow: visible; }
-}
+[class*="st-key-weaklink_watch_"] { display: none; }
 .st-key-weaklink_header { position: fixed; inset-block-start: 0.75rem; inset-inline-end: 1rem; z-index: 999992;
   width: min(22rem, 30vw); }
-@media (min-width: 769px) {  /* below, Streamlit's menu opens from a button; here it is names or icons, never nothing */
-  :root { --wl-menu: 13rem; }
-  :root[data-menu="icons"] { --wl-menu: 3.25rem; }
-  [data-testid="stSidebar"] { width: var(--wl-menu) !important; min-width: 0 !important; z-index: 999991; }
-  [data-testid="stSidebar"] > :not([data-testid]) { display: none; }  /* the handle that changes the width */
-  [data-testid="stAppViewContainer"]:not(:has([data-testid="stSidebar"])) { padding-inline-start: var(--wl-menu); }
-  [data-testid="stSidebarContent"] { width: var(--wl-menu); padding: 0 0 3.5rem; overflow-x: hidden; }
-  [data-testid="stSidebarHeader"] { padding: 0 0 0 0.875rem; height: 3.5rem; margin: 0; }
-  [data-testid="stSidebarNav"] { margin: 0 0.5rem; width: auto; }
-  [data-testid="stNavSectionHeader"] { padding-inline-start: 0.625rem; }
-  [data-testid="stSidebarUserContent"] { display: none; }
-  [data-testid="stSidebarNavLink"] { padding-inline: 0.625rem; min-height: 32px; gap: 0.75rem; }
-  :root[data-menu="icons"] {
-    [data-testid="stNavSectionHeader"] > * { visibility: hidden; }
-    [data-testid="stNavSectionHeader"] { height: 0; border-block-end: 1px solid; }
-    [data-testid="stSidebarNavLink"] { position: relative; overflow: visible; width: 36px; }
-    [data-testid="stSidebarNavLink"] > :last-child { position: absolute; inset-inline-start: 44px; width: max-content;
-      clip-path: inset(50%); padding: 4px 8px; border: 1px solid; border-radius: 4px; }
-    [data-testid="stSidebarNavLink"]:is(:hover, :focus-visible) > :last-child { clip-path: none; }
-  }
-}
+:root { --wl-side: clamp(1rem, 1.5vw, 3rem); --wl-menu: 13rem; }
+:root[data-menu="icons"] { --wl-menu: 3.25rem; }
+@media (max-width: 1599px) { :root:not([data-menu]) { --wl-menu: 3.25rem; } }
+@media (max-width: 768px) { :root:root { --wl-menu: 0rem; } }  /* a button opens the menu over the page */
 [role="tab"][aria-selected="true"], [role="tab"][aria-selected="true"] * { color: inherit !important; }
 @media (max-width: 66rem) {  /* the actions of a trace are one row below its title, which scrolls */
   .st-key-weaklink_trace_bar { min-height: 73px; }
-  .st-key-weaklink_trace_bar > .stElementContainer:first-child { flex-basis: 100%; }
+  .st-key-weaklink_trace_bar > :first-child { flex-basis: 100%; }
   .st-key-weaklink_trace_actions { width: 100% !important; padding: 4px; margin: -4px;
     flex-wrap: nowrap; overflow-x: auto; scrollbar-width: none; }
   .st-key-weaklink_trace_actions > * { flex: none; }
@@ -117,7 +97,7 @@ RULES = """
 }
 :root[data-details="shut"] [class*="st-key-weaklink_details_open_"] > :nth-child(2),
 [class*="st-key-weaklink_details_shut_stream"] > :nth-child(2) { display: none; }  /* not below it until it has gone */
-[data-testid="stCheckbox"] label { min-height: 24px; align-items: center; }
+:root label:has(input[type="checkbox"]) { min-height: 24px; align-items: center; }
 button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
 [data-testid="stSkeleton"] { opacity: 0; animation: wl-late 0s 1.5s forwards; }
 @keyframes wl-late { to { opacity: 1; } }
@@ -135,8 +115,6 @@ button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
 )
 """The CSS of every page, apart from its colours; in the page from its start, so that nothing moves later."""
 
-_CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] :is(p, code)"  # Streamlit's: too faint
-_FOCUSED = ".stApp :is(button, a, summary, [role=tab]):focus-visible, .stApp label:has(input:focus-visible)"
 _MARKS = re.compile(r"([!-/:-@\[-`{-~])")
 _REREAD = re.compile(r"(?<=[^\s])(?=[:@])|(?<=www)(?=\.)|(?<=[-<>=~])(?=[->=])", re.IGNORECASE)
 _JOINER = "\u2060"
@@ -159,28 +137,21 @@ COLOUR_NAMES = {
 }
 """Streamlit's names for the colours of statuses, in its options and its Markdown."""
 _BUTTON = "#1769aa"  # with Streamlit's white text, in both themes: a contrast of 5.6:1
+MENUS = ("names", "icons")
+"""What the menu of pages may show."""
+
+MENU_COOKIE = "weaklink_menu"
+"""The cookie with the visitor's choice of a menu of names or of icons."""
+
+_INK = "#0b0d10"  # on light pages; captions have 60 % of it, a contrast of 4.9:1
+_HEADING_SIZES = ["26px", "20px", "20px", "16px", "14px", "14px"]
 _BLACK, _WHITE = "#000000", "#ffffff"
-
-
-def put_styles() -> None:
-    """Add the CSS rules that depend on the theme to the page; call once per run."""
-    colours = DARK if st.context.theme.type == "dark" else LIGHT
-    of = colours.of
-    dim = of[Style.DIM]
-    captions = (
-        f"{_CAPTIONS} {{ color: {dim} !important; opacity: 1 !important; }} .wl-room, .wl-aside {{ color: {dim}; }}"
-    )
-    ring = f"{_FOCUSED} {{ outline: 2px solid {of[Style.INFO]} !important; outline-offset: 2px; }}"
-    names = (
-        f":root[data-menu=icons] [data-testid=stSidebarNavLink] > :last-child {{ background: {colours.background}; }}"
-    )
-    st.html(f"<style>{captions}{ring}@media (min-width: 769px) {{ {names} }}</style>")
 
 
 def page_head(title: str) -> DeltaGenerator:
     """Draw a page's heading; return the row with it, where a note beside the heading moves nothing below."""
     head = st.container(horizontal=True, vertical_alignment="center", key="weaklink_head")
-    head.title(title, width="content")
+    head.title(title, width="content", anchor=False)
     return head
 
 
@@ -192,10 +163,9 @@ def put_title(text: str) -> None:
 
 def put_grey_tabs(key: str, numbers: Iterable[int]) -> None:
     """Grey the tabs with these numbers, from 1, in the container with this key."""
-    dim = (DARK if st.context.theme.type == "dark" else LIGHT).of[Style.DIM]
     tabs = ", ".join(f".st-key-{key} [role=tab]:nth-of-type({number}) p" for number in numbers)
     if tabs:
-        st.html(f"<style>{tabs} {{ color: {dim}; font-style: italic; }}</style>")
+        st.html(f"<style>{tabs} {{ color: var(--dim); font-style: italic; }}</style>")
 
 
 def put_summary(text: str, *, aside: str = "") -> None:
@@ -230,7 +200,7 @@ def put_prose(lines: Iterable[Line], *, hint: str = "") -> None:
     groups = groupby(zip(shown, folds(shown), strict=True), key=lambda pair: pair[1] or not plain(pair[0]).strip())
     drawn = "".join(_prose_html([line for line, _ in group], is_folded) for is_folded, group in groups)
     title = f' title="{escape(hint)}"' if hint else ""
-    st.html(f'<div class="wl-prose {_theme_name()}"{title}>{drawn}</div>')
+    st.html(f'<div class="wl-prose"{title}>{drawn}</div>')
 
 
 def _prose_html(lines: Sequence[Line], is_folded: bool) -> str:  # noqa: FBT001  # the key of a group
@@ -266,11 +236,7 @@ def _lines_html(lines: Iterable[Line], shown_where: str = "", hint: str = "") ->
     drawn = "\n".join(starmap(_line_html, zip(shown, folds(shown), strict=True)))
     title = f' title="{escape(hint)}"' if hint else ""
     scrolls = 'tabindex="0"'  # so that keys scroll it sideways
-    return f'<div class="wl {_theme_name()} {shown_where}"{title} {scrolls}>{drawn}</div>'
-
-
-def _theme_name() -> str:
-    return "dark" if st.context.theme.type == "dark" else "light"
+    return f'<div class="wl {shown_where}"{title} {scrolls}>{drawn}</div>'
 
 
 def _line_html(line: Line, is_folded: bool) -> str:  # noqa: FBT001  # called by `starmap`
@@ -312,24 +278,22 @@ def folds(lines: Sequence[Line]) -> list[bool]:
 
 def theme_options() -> dict[str, Any]:
     """Theme options of `streamlit.App.run`, by their dotted names; the browser chooses light or dark."""
-    options: dict[str, Any] = {"theme.baseRadius": "small"}
+    options: dict[str, Any] = {"theme.baseRadius": "small", "theme.headingFontSizes": _HEADING_SIZES}
     for name, colours in (("light", LIGHT), ("dark", DARK)):
         options |= {f"theme.{name}.{key}": value for key, value in _theme(colours)}
     return options
 
 
 def colour_rules() -> str:
-    """The CSS: a class for each style, and a variable for each colour under `.light` and `.dark`."""
-    return "\n".join((*_variables(), *(f".{style} {{ color: var(--{style}); }}" for style in _STYLES)))
+    """The CSS: a class for each style, and a variable for each colour; Streamlit sets whether it is light or dark."""
+    pairs = {"lit": (LIGHT.lit, DARK.lit), "cursor": (LIGHT.cursor, DARK.cursor), "edge": (LIGHT.edge, DARK.edge)}
+    pairs |= {style.value: (LIGHT.of[style], DARK.of[style]) for style in _STYLES}
+    variables = " ".join(f"--{name}: light-dark({light}, {dark});" for name, (light, dark) in pairs.items())
+    classes = (f".{style} {{ color: var(--{style}); }}" for style in _STYLES)
+    return "\n".join((f":root, :host {{ {variables} }}", *classes))
 
 
 _STYLES = tuple(style for style in Style if style not in (Style.PLAIN, Style.STRONG))
-
-
-def _variables() -> Iterator[str]:
-    for name, colours in (("light", LIGHT), ("dark", DARK)):
-        variables = " ".join(f"--{style}: {colours.of[style]};" for style in _STYLES)
-        yield f".{name} {{ --lit: {colours.lit}; --cursor: {colours.cursor}; --edge: {colours.edge}; {variables} }}"
 
 
 def _theme(colours: Colours) -> Iterator[tuple[str, str]]:
@@ -337,7 +301,7 @@ def _theme(colours: Colours) -> Iterator[tuple[str, str]]:
     yield "primaryColor", _BUTTON
     yield "backgroundColor", colours.background
     yield "secondaryBackgroundColor", colours.surface
-    yield "textColor", of[Style.PLAIN]
+    yield "textColor", of[Style.PLAIN] if colours.dark else _INK
     yield "borderColor", colours.edge
     yield "linkColor", of[Style.INFO]
     for style, name in COLOUR_NAMES.items():

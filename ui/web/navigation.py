@@ -14,7 +14,11 @@ def register_pages(pages: Mapping[str, Any]) -> None:
 
 
 def go_to_page(path: str, /, **state: object) -> None:
-    """End this run and open the page with this path and this state in its address, without None and empty values."""
+    """End this run and open the page with this path and this state in its address, without None and empty values.
+
+    A state that names no filter has that of the address.
+    """
+    state.setdefault("filter", parameter("filter"))
     st.switch_page(st.session_state[_PAGES][path], query_params=_texts(state))
 
 

@@ -21,6 +21,7 @@ from weaklink.ui.views.styled_text import short_time
 from weaklink.ui.web.markup import put_sentence, put_summary
 from weaklink.ui.web.navigation import parameter
 from weaklink.ui.web.stores import current_options, store
+from weaklink.ui.web.watching import watch
 
 T = TypeVar("T")
 _THREADS = 2  # while an abandoned query runs, another one can start; two leave time for the page
@@ -374,7 +375,7 @@ def put_progress(results: PageResults, sentence: str = "") -> None:
     The page is redrawn when more results are available.
     """
     if not results.is_settled():
-        st.fragment(_poll, run_every=_EVERY_S)(results, sentence)
+        st.fragment(_poll)(results, sentence)
     elif sentence:
         put_summary(sentence)
 
@@ -389,7 +390,7 @@ def wait_for(query: CountQuery[T]) -> T:
     place = st.empty()
     while query not in (results := page_results(query)):
         with place.container():  # here Streamlit can end the run of a page that was left
-            put_sentence(aside=_counting(results))
+            put_sentence(aside=_counting(results, parameter("filter")))
         results.wait(monotonic() + _EVERY_S)
     place.empty()  # the last call on `place`: a container that followed at once would keep the old content
     with st.container():
@@ -400,15 +401,19 @@ def wait_for(query: CountQuery[T]) -> T:
 def _poll(results: PageResults, sentence: str) -> None:
     if results.has_more():
         st.rerun()
+    filter_text = parameter("filter")
+    words = _counting(results, filter_text)
     if sentence:
-        put_summary(sentence, aside=_counting(results))
+        put_summary(sentence, aside=words)
     else:
-        put_sentence(aside=_counting(results))
+        put_sentence(aside=words)
+    key = f"figures_{hash(results.queries)}"
+    watch(lambda: "more" if results.has_more() else _counting(results, filter_text), words, key=key, every_s=_EVERY_S)
 
 
-def _counting(results: PageResults) -> str:
+def _counting(results: PageResults, filter_text: str) -> str:
     if results.as_of_s:
         return f"as of {short_time(results.as_of_s, time())}, counting again …"
     waited_s = monotonic() - results.began_s
     seconds = f" {waited_s:.0f} s" if waited_s >= _LONG_S else ""
-    return f"Counting {'the traces that match the filter' if parameter('filter') else 'all traces'} …{seconds}"
+    return f"Counting {'the traces that match the filter' if filter_text else 'all traces'} …{seconds}"

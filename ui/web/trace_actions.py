@@ -37,6 +37,7 @@ from weaklink.ui.web.filter_bar import filter_menu
 from weaklink.ui.web.markup import label, message, put_prose
 from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
 from weaklink.ui.web.stores import READS_ONLY, ShownTrace, current_options, require_write, store, visitor, writable
+from weaklink.ui.web.watching import watch
 
 _NOTE = "weaklink_note"
 _MOST_IDS, _LONGEST = 4, 1_000
@@ -167,6 +168,10 @@ class PageWork(Struct):
         """Whether the thread is running."""
         return self.thread is not None and self.thread.is_alive()
 
+    def state(self) -> str:
+        """What is shown of it; another text when there is more."""
+        return repr((self.is_running, self.table, self.lines))
+
     def ask(self, form: AskForm, plan: AskPlan, target: ResendTarget, where: str | None) -> None:
         """Send the requests of the previewed plan."""
         self._start(self._run_experiment(form, plan, target, where))
@@ -273,7 +278,7 @@ def ask_panel(shown: ShownTrace, at: Location | None) -> None:
             st.error(message(str(error)))
         work = _work_of(shown)
         if work is not None:
-            st.fragment(_results, run_every=_EVERY_S if work.is_running else None)(work)
+            st.fragment(_results)(work)
 
 
 def _work_of(shown: ShownTrace) -> PageWork | None:
@@ -283,12 +288,14 @@ def _work_of(shown: ShownTrace) -> PageWork | None:
 
 
 def _results(work: PageWork) -> None:
+    state = work.state()
     if work.table is not None:
         _put_table(*work.table)
     put_prose(work.lines)
     if work.is_running:
         if st.button("Stop", key="weaklink_ask_stop", icon=":material/stop:"):
             work.stop()
+        watch(work.state, state, key="ask", every_s=_EVERY_S)
     else:
         st.button("Close", key="weaklink_ask_hides_details", on_click=_open_panel, args=(False,))
 

@@ -1,8 +1,8 @@
 """A session of a coding agent, as a map of its log fills it in: the part that all such sources share.
 
-A source is a reader and a map. The reader gives records (`rows_of`: JSON lines, an array or documents; `open_tables`:
-the tables of an SQLite database). The map says which member of a record is which of ours, by calling the methods of
-`AgentSession` in the log's order:
+A source is a reader and a map. The reader gives records (`rows_of`: JSON lines, an array or documents; `SessionLogs`:
+lines of one session after another; `open_tables`: the tables of an SQLite database). The map says which member of a
+record is which of ours, by calling the methods of `AgentSession` in the log's order:
 
     {"type": "toolResult", "toolCallId": "a1", "isError": true, ...}    a record of Pi
     session.result("a1", content, is_error=True, recorded=...)          what the map makes of it
@@ -12,8 +12,7 @@ Calls and results are written as OpenAI's messages are, so one reader (`read_mes
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
-from operator import itemgetter
+from copy import copy
 from typing import TypeAlias
 
 from msgspec import structs
@@ -26,7 +25,6 @@ from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import DAMAGE, LogTables, open_tables, unread_rest
 from weaklink.inspector.importers.telemetry.framework_messages import read_any_messages
-from weaklink.inspector.importers.titles import first_words
 from weaklink.inspector.json_text import member_at, object_of, objects_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
@@ -47,6 +45,7 @@ from weaklink.inspector.model import (
     TurnFlag,
     Usage,
 )
+from weaklink.inspector.titles import first_words
 
 SessionIds: TypeAlias = tuple[tuple[str, str], ...]
 """The ids of a session, each with its name; one without a value is left out."""
@@ -70,37 +69,6 @@ def rows_of(file: SourceFile, is_part: Callable[[JsonObject], bool] = bool) -> I
         yield row
 
 
-def logs_of(file: SourceFile, id_of: Callable[[JsonObject], str]) -> Iterator[Iterator[Row | Skipped]]:
-    """The rows of each log of a file, in order: several logs if the user has joined files; exhaust one before the next.
-
-    `id_of` returns the session's id from the first row of a log, and `""` for any other row.
-    """
-    return (map(itemgetter(1), rows) for _, rows in groupby(_rows_with_logs(file, id_of), itemgetter(0)))
-
-
-def sessions_in_rows(
-    file: SourceFile,
-    id_of: Callable[[JsonObject], str],
-    begin: Callable[[Row, SessionIds], "AgentSession"],
-    take: Callable[[JsonObject, "AgentSession"], None],
-) -> Iterator[Trace | Skipped]:
-    """The session of each log in a file of lines (`logs_of`): `begin` makes it, given the ids of its place (`ids_of`).
-
-    A log begins with the row that has its id, or with its first row if none has one. `take` adds a row to a session.
-    """
-    for log, rows in enumerate(logs_of(file, id_of)):
-        session: AgentSession | None = None
-        for row in rows:
-            if isinstance(row, Skipped):
-                yield row
-                continue
-            if session is None or (not session.turns and id_of(row.value)):
-                session = begin(row, ids_of("", file, log))
-            take(row.value, session)
-        if session is not None:
-            yield session.trace()
-
-
 def session_of_each_row(
     file: SourceFile, session: Callable[[JsonObject, str], "AgentSession"]
 ) -> Iterator[Trace | Skipped]:
@@ -113,22 +81,6 @@ def ids_of(named: str, file: SourceFile, log: int = 0) -> SessionIds:
     """The id that a log gives its session; without one its file, and the number of the log in a file of several."""
     place = place_of(file.path)
     return (("session_id", named),) if named else ((place.name, place.value), ("log", str(log or "")))
-
-
-def _rows_with_logs(file: SourceFile, id_of: Callable[[JsonObject], str]) -> Iterator[tuple[int, Row | Skipped]]:
-    """Each row with the number of its log; each log may take `RECORD_MEMORY`."""
-    log, current, left = 0, "", RECORD_MEMORY
-    for row in read_rows(file):
-        if isinstance(row, Row):
-            named = id_of(row.value)
-            if named and current and named != current:
-                log, left = log + 1, RECORD_MEMORY
-            current = named or current
-            left -= estimated_memory(row.raw)
-            if left < 0:
-                yield log, Skipped(row.record, TOO_MANY_ROWS)
-                return
-        yield log, row
 
 
 def failure(message: str, *, code: str = "", status: Json = None) -> GenerationError:
@@ -281,6 +233,12 @@ class AgentSession:
         """What there is so far is another session's, which this one continues."""
         self.title = self.title or first_words(self.turns)
         self.turns = [structs.replace(turn, flags=turn.flags | {TurnFlag.COPIED_CONTEXT}) for turn in self.turns]
+
+    def so_far(self) -> "AgentSession":
+        """A copy, which may be ended while more of the session is read."""
+        session = copy(self)
+        session.turns, session.notes = [*self.turns], {**self.notes}
+        return session
 
     def trace(self, file: str = "") -> Trace | Skipped:
         """The session as a trace; a Skipped if the log has no message of it. `file` is where the rest of a log is."""

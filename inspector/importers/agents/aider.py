@@ -15,9 +15,9 @@ from weaklink.inspector.importers.agents.agent_session import AgentSession, ids_
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import whole_text
 from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
-from weaklink.inspector.importers.titles import first_words
 from weaklink.inspector.model import Trace
 from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.titles import first_words
 
 _NOTES = (
     "the source stores neither requests, exact counts of tokens nor chunks; edits are blocks in the model's text",

@@ -17,7 +17,6 @@ from weaklink.inspector.importers.identity import instant, place_of, text_of
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, parse_json_bytes
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.titles import first_words
 from weaklink.inspector.json_text import compact_json, objects_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
@@ -41,6 +40,7 @@ from weaklink.inspector.model import (
     Usage,
 )
 from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.titles import first_words
 from weaklink.inspector.wire.answer_reader import finish_meaning
 
 SOURCE = "claude-code"

@@ -15,7 +15,6 @@ from weaklink.inspector.importers.identity import instant, place_of, text_of
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.titles import first_words
 from weaklink.inspector.json_text import compact_json, count_of, text_or_json, window_of_tokens
 from weaklink.inspector.memoized import memoized
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
@@ -43,6 +42,7 @@ from weaklink.inspector.model import (
     Usage,
 )
 from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.titles import first_words
 
 _NOT_STORED = "the source does not store the tools, the chunks of answers or answers that did not end"
 _TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})

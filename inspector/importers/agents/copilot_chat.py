@@ -10,10 +10,12 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from weaklink.inspector.apis.openai.messages import call_objects
-from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, ids_of, logs_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, ids_of
+from weaklink.inspector.importers.agents.session_logs import SessionLogs
 from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import flag_of, list_of, object_of, objects_of
 from weaklink.inspector.model import GenerationError, Json, Trace
@@ -147,22 +149,25 @@ def _words(value: Json) -> str:
     return "".join(found)
 
 
-def _sessions(file: SourceFile) -> Iterator[Trace | Skipped]:
-    """The session of each object, or the one that the mutations make."""
-    for rows in logs_of(file, _mutated_session):
-        state: JsonObject = {}
-        first = ""
-        for row in rows:
-            if isinstance(row, Skipped):
-                yield row
-            elif "kind" not in row.value:
-                yield _session(row.value, row.record, file)
-            elif row.value["kind"] == 0:
-                state, first = object_of(row.value.get("v")), first or row.record
-            elif not _change(state, row.value):
-                yield Skipped(row.record, "the mutation does not fit the session before it")
-        if first:
-            yield _session(state, first, file)
+class _ChatLog:
+    """The sessions of objects as they come, or the one that the mutations make."""
+
+    def __init__(self, file: SourceFile, _: int) -> None:
+        self._file = file
+        self._state: JsonObject = {}
+        self._first = ""
+
+    def add(self, row: Row) -> Iterator[Trace | Skipped]:
+        if "kind" not in row.value:
+            yield _session(row.value, row.record, self._file)
+        elif row.value["kind"] == 0:
+            self._state, self._first = object_of(row.value.get("v")), self._first or row.record
+        elif not _change(self._state, row.value):
+            yield Skipped(row.record, "the mutation does not fit the session before it")
+
+    def traces(self) -> Iterator[Trace | Skipped]:
+        if self._first:
+            yield _session(self._state, self._first, self._file)
 
 
 def _is_session(row: JsonObject) -> bool:
@@ -175,6 +180,6 @@ COPILOT_CHAT = LogSource(
     name="copilot-chat",
     signs="`requests` with a `responderUsername`, or mutations of such a session",
     is_row=_is_session,
-    reader=_sessions,
+    reader=SessionLogs(_ChatLog, _mutated_session),
 )
 """One trace per session."""

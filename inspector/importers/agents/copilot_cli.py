@@ -7,12 +7,13 @@ of `@github/copilot-sdk` 1.0, and a run of 1.0.102.
 from collections.abc import Iterator
 
 from weaklink.inspector.apis.openai.messages import call_objects
-from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, logs_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure
+from weaklink.inspector.importers.agents.session_logs import SessionLogs
 from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
-from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import Trace
 
@@ -20,32 +21,36 @@ _NOTES = (PARSED_ARGUMENTS, "the source stores neither the tools, requests that 
 _SESSION_EVENTS = frozenset({"session.start", "session.resume"})
 
 
-def _sessions(rows: Iterator[Row | Skipped]) -> Iterator[Trace | Skipped]:
-    sessions: dict[str, AgentSession] = {}
-    names: dict[str, str] = {}
-    usages: dict[str, JsonObject] = {}
-    session_id = ""
-    for row in rows:
-        if isinstance(row, Skipped):
-            yield row
-            continue
+class _EventLog:
+    """The sessions of a log: the agent's, and those of its sub-agents in the order of their first events."""
+
+    def __init__(self, *_: object) -> None:
+        self._sessions: dict[str, AgentSession] = {}
+        self._names: dict[str, str] = {}
+        self._usages: dict[str, JsonObject] = {}
+        self._id = ""
+
+    def add(self, row: Row) -> None:
         data = object_of(row.value.get("data"))
         agent = _agent_of(row.value, data)
-        session_id = session_id or text_of(data, "sessionId")
-        if agent not in sessions or not (sessions[agent].ids or sessions[agent].turns):
-            ids = (("session_id", session_id), ("agent", agent))
-            sessions[agent] = AgentSession("copilot-cli", ids, row.record, _NOTES)
+        self._id = self._id or text_of(data, "sessionId")
+        session = self._sessions.get(agent)
+        if session is None or not (session.ids or session.turns):
+            ids = (("session_id", self._id), ("agent", agent))
+            session = self._sessions[agent] = AgentSession("copilot-cli", ids, row.record, _NOTES)
         if text_of(row.value, "type") == "session.usage_record":
-            usages[agent] = object_of(data.get("usage"))
+            self._usages[agent] = object_of(data.get("usage"))
         elif text_of(row.value, "type") == "subagent.started":
-            names[text_of(data, "toolCallId")] = text_of(data, "agentName")
+            self._names[text_of(data, "toolCallId")] = text_of(data, "agentName")
         else:
-            _take(row.value, data, sessions[agent], usages)
-    for agent, session in sessions.items():
-        if agent:
-            session.child_of(session_id)
-            session.title = names.get(agent, "")
-        yield session.trace()
+            _take(row.value, data, session, self._usages)
+
+    def traces(self) -> Iterator[Trace | Skipped]:
+        for agent, session in self._sessions.items():
+            if agent:
+                session.child_of(self._id)
+                session.title = self._names.get(agent, "")
+            yield session.trace()
 
 
 def _is_start(row: JsonObject) -> bool:
@@ -98,15 +103,10 @@ def _take(event: JsonObject, data: JsonObject, session: AgentSession, usages: di
             session.summary(text_of(data, "summaryContent"))
 
 
-def _all_sessions(file: SourceFile) -> Iterator[Trace | Skipped]:
-    for rows in logs_of(file, _begun_session):
-        yield from _sessions(rows)
-
-
 COPILOT_CLI = LogSource(
     name="copilot-cli",
     signs="events with `type`, `data` and `parentId`, the first `session.start`",
     is_row=_is_start,
-    reader=_all_sessions,
+    reader=SessionLogs(_EventLog, _begun_session),
 )
 """One trace per session, and one for each of its sub-agents in the order of their first events."""

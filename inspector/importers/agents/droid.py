@@ -12,9 +12,9 @@ from weaklink.inspector.importers.agents.agent_session import (
     blocks_of,
     of_type,
     session_of_each_row,
-    sessions_in_rows,
     text_blocks,
 )
+from weaklink.inspector.importers.agents.session_logs import sessions_in_rows
 from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
@@ -99,12 +99,7 @@ DROID = LogSource(
     name="droid",
     signs="a row `session_start` with a `cwd`, then rows `message`",
     is_row=lambda row: "cwd" in row and _session_id(row),
-    reader=partial(
-        sessions_in_rows,
-        id_of=_session_id,
-        begin=_begun,
-        take=_take,
-    ),
+    reader=sessions_in_rows(_session_id, _begun, _take),
 )
 """One trace per session."""
 

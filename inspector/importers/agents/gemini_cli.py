@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, logs_of, texts
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, texts
+from weaklink.inspector.importers.agents.session_logs import SessionLogs
 from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
-from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.json_text import compact_json, object_of, objects_of
 from weaklink.inspector.model import Json, ParentTrace, ParentWhy, Trace, TurnFlag
 
@@ -32,35 +33,44 @@ _BEGINNING = frozenset({"sessionId", "projectHash", "startTime"})
 _TYPES = frozenset({"user", "gemini", "info", "warning", "error"})
 
 
-def _last_state(rows: Iterator[Row | Skipped]) -> Iterator[Trace | Skipped]:
-    record: JsonObject = {}
-    messages: dict[str, JsonObject] = {}
-    left: list[tuple[dict[str, JsonObject], str, str]] = []  # messages before a rewind, the first that is gone, the row
-    for row in rows:
-        if isinstance(row, Skipped):
-            yield row
-        elif _is_prompt(row.value):
-            yield Skipped("file", _PROMPTS_ONLY, is_irrelevant=True)
+class _Recording:
+    """A session as it was last; `_left` are its messages before each rewind, the first that is gone, and the row."""
+
+    def __init__(self, *_: object) -> None:
+        self._record: JsonObject = {}
+        self._messages: dict[str, JsonObject] = {}
+        self._left: list[tuple[dict[str, JsonObject], str, str]] = []
+        self._is_prompts = False
+
+    def add(self, row: Row) -> Iterator[Skipped]:
+        if self._is_prompts:
             return
+        if _is_prompt(row.value):
+            self._is_prompts = True
+            yield Skipped("file", _PROMPTS_ONLY, is_irrelevant=True)
         elif first_gone := text_of(row.value, "$rewindTo"):
-            first_gone = first_gone if first_gone in messages else next(iter(messages), "")
-            left.append((messages, first_gone, row.record))
-            messages = dict(takewhile(lambda item: item[0] != first_gone, messages.items()))  # noqa: B023  # used at once
+            first_gone = first_gone if first_gone in self._messages else next(iter(self._messages), "")
+            self._left.append((self._messages, first_gone, row.record))
+            self._messages = dict(takewhile(lambda item: item[0] != first_gone, self._messages.items()))
         elif text_of(row.value, "type") in _TYPES and "id" in row.value:
-            messages[text_of(row.value, "id")] = row.value
+            self._messages[text_of(row.value, "id")] = row.value
         else:
             changed = object_of(row.value.get("$set")) or row.value
-            record |= changed
+            self._record |= changed
             if isinstance(changed.get("messages"), list):
                 listed = objects_of(changed["messages"])
                 now = {text_of(one, "id") or str(at): one for at, one in enumerate(listed)}
-                messages = _compressed(messages, now) or now
-    if record or messages:
-        yield _session(record, messages).trace()
-    for branch, first_gone, place in left:
-        fork = _session(record, branch, first_gone, place)
-        if any(TurnFlag.COPIED_CONTEXT not in turn.flags for turn in fork.turns):
-            yield fork.trace()
+                self._messages = _compressed(self._messages, now) or now
+
+    def traces(self) -> Iterator[Trace | Skipped]:
+        if self._is_prompts:
+            return
+        if self._record or self._messages:
+            yield _session(self._record, self._messages).trace()
+        for branch, first_gone, place in self._left:
+            fork = _session(self._record, branch, first_gone, place)
+            if any(TurnFlag.COPIED_CONTEXT not in turn.flags for turn in fork.turns):
+                yield fork.trace()
 
 
 def _compressed(before: dict[str, JsonObject], now: dict[str, JsonObject]) -> dict[str, JsonObject]:
@@ -143,16 +153,11 @@ def _words(response: JsonObject) -> str:
     return value if isinstance(value, str) else compact_json(value)
 
 
-def _sessions(file: SourceFile) -> Iterator[Trace | Skipped]:
-    for rows in logs_of(file, lambda row: text_of(row, "sessionId") if row.keys() >= _BEGINNING else ""):
-        yield from _last_state(rows)
-
-
 GEMINI_CLI = LogSource(
     name="gemini-cli",
     signs="a `sessionId` with a `projectHash`",
     is_row=_is_prompt,
     score=lambda sample: 0.9 if any(row.keys() >= _BEGINNING for row in sample.rows) else 0.0,
-    reader=_sessions,
+    reader=SessionLogs(_Recording, lambda row: text_of(row, "sessionId") if row.keys() >= _BEGINNING else ""),
 )
 """One trace per session as it was last, then one per branch that was left by a rewind, in their order."""

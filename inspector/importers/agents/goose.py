@@ -10,11 +10,11 @@ from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
     of_type,
-    sessions_in_rows,
     sessions_in_tables,
     text_blocks,
     texts,
 )
+from weaklink.inspector.importers.agents.session_logs import sessions_in_rows
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject
@@ -102,12 +102,7 @@ GOOSE = LogSource(
     columns={"messages": {"content_json", "session_id"}},
     is_row=_header,
     confidence=0.9,
-    reader=partial(
-        sessions_in_rows,
-        id_of=_header,
-        begin=lambda row, ids: AgentSession("goose", ids, row.record, _NOTES),
-        take=_take_line,
-    ),
+    reader=sessions_in_rows(_header, lambda row, ids: AgentSession("goose", ids, row.record, _NOTES), _take_line),
     table_reader=partial(
         sessions_in_tables,
         names=("sessions", "messages"),

@@ -5,17 +5,20 @@ came. Each file is a trace of its own; import one of them. Source: Kimi CLI's co
 """
 
 from collections.abc import Iterator
-from itertools import count
+
+from msgspec import Struct, structs
 
 from weaklink.inspector.apis.openai.messages import call_objects
-from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, ids_of, logs_of, texts
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, ids_of, texts
+from weaklink.inspector.importers.agents.session_logs import SessionLogs
 from weaklink.inspector.importers.generations import usage_of
-from weaklink.inspector.importers.identity import text_at, text_of
+from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import object_in_text
 from weaklink.inspector.json_text import object_of, objects_of
-from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.model import GenerationError, Json, Trace
 
 _NOTES = ("the source stores neither the model's name, the tools nor chunks",)
 _NO_USAGE = "the context stores neither times nor usage; `wire.jsonl` beside it does"
@@ -32,6 +35,78 @@ def _begins(row: JsonObject) -> bool:
     return is_wire or text_of(row, "role") == "_system_prompt"
 
 
+class _Step(Struct):
+    """An answer of which pieces arrived on the wire, with the results that follow it in the trace."""
+
+    words: str = ""
+    thoughts: str = ""
+    calls: list[JsonObject] = []
+    results: list[JsonObject] = []
+    usage: JsonObject = {}
+    began: Json = None
+    ended: Json = None
+
+
+class _KimiLog:
+    """A session, from the messages of the context or from the events of the wire."""
+
+    def __init__(self, file: SourceFile, number: int) -> None:
+        self._session = AgentSession("kimi", ids_of("", file, number), "line 1", _NOTES)
+        self._step = _Step()
+
+    def add(self, row: Row) -> None:
+        self._session.record = row.record if _begins(row.value) else self._session.record
+        message = object_of(row.value.get("message"))
+        if "role" in row.value:
+            self._session.notes[_NO_USAGE] = None
+            _message(row.value, self._session)
+        elif message.get("type") == "CompactionBegin":
+            self._session.notes[_COMPACTED] = None
+        else:
+            self._take(text_of(message, "type"), object_of(message.get("payload")), row.value.get("timestamp"))
+
+    def traces(self) -> Iterator[Trace | Skipped]:
+        session, step = self._session.so_far(), structs.replace(self._step, calls=[*self._step.calls])
+        arguments = text_of(step.calls[-1], "arguments") if step.calls else ""
+        is_whole = not step.calls or step.usage or step.results
+        if not is_whole and not object_in_text(arguments) and arguments.strip() != "{}":
+            step.calls.pop()  # not malformed, but not there yet
+            session.notes[_ARRIVING] = None
+        _end(step, session)
+        yield session.trace()
+
+    def _take(self, event: str, payload: JsonObject, at: Json) -> None:
+        step = self._step
+        match event:
+            case "TurnBegin" | "StepBegin":
+                _end(step, self._session)
+                self._step = _Step(began=at if event == "StepBegin" else None)
+                if event == "TurnBegin":
+                    self._session.began(at)
+                    self._session.say("user", payload.get("user_input"))
+            case "ContentPart":
+                step.words += text_of(payload, "text")
+                step.thoughts += text_of(payload, "think")
+                step.ended = at
+            case "ToolCall":
+                step.calls.append({**object_of(payload.get("function")), "id": payload.get("id")})
+                step.ended = at
+            case "ToolCallPart" if step.calls:
+                last = step.calls[-1]
+                last["arguments"] = text_of(last, "arguments") + text_of(payload, "arguments_part")
+                step.ended = at
+            case "StatusUpdate":
+                step.usage = object_of(payload.get("token_usage")) or step.usage
+            case "ToolResult":
+                step.results.append(payload)
+            case "StepRetry":
+                error = failure(text_of(payload, "error_type"), status=payload.get("status_code"))
+                self._session.answer(None, started=step.began, ended=at, error=error)
+            case "StepInterrupted":
+                _end(step, self._session, failure("interrupted", code="aborted"))
+                self._step = _Step()
+
+
 def _message(row: JsonObject, session: AgentSession) -> None:
     content = row.get("content")
     words = texts(content, "text")
@@ -46,114 +121,31 @@ def _message(row: JsonObject, session: AgentSession) -> None:
             session.result(text_of(row, "tool_call_id"), content, is_error=words.startswith(_ERROR))
 
 
-class _Step:
-    """An answer, while its pieces arrive on the wire; its results follow it in the trace."""
-
-    def __init__(self, session: AgentSession) -> None:
-        self._session = session
-        self._begin()
-
-    def _begin(self) -> None:
-        self._words = self._thoughts = ""
-        self._calls: list[JsonObject] = []
-        self._results: list[JsonObject] = []
-        self._usage: JsonObject = {}
-        self._began: Json = None
-        self._ended: Json = None
-
-    def take(self, row: JsonObject) -> None:
-        """Take a line of the wire."""
-        message = object_of(row.get("message"))
-        payload = object_of(message.get("payload"))
-        at = row.get("timestamp")
-        match text_of(message, "type"):
-            case "TurnBegin":
-                self.end()
-                self._session.began(at)
-                self._session.say("user", payload.get("user_input"))
-            case "StepBegin":
-                self.end()
-                self._began = at
-            case "ContentPart":
-                self._words += text_of(payload, "text")
-                self._thoughts += text_of(payload, "think")
-                self._ended = at
-            case "ToolCall":
-                function = object_of(payload.get("function"))
-                self._calls.append({**function, "id": payload.get("id")})
-                self._ended = at
-            case "ToolCallPart" if self._calls:
-                last = self._calls[-1]
-                last["arguments"] = text_of(last, "arguments") + text_of(payload, "arguments_part")
-                self._ended = at
-            case "StatusUpdate":
-                self._usage = object_of(payload.get("token_usage")) or self._usage
-            case "ToolResult":
-                self._results.append(payload)
-            case "StepRetry":
-                error = failure(text_of(payload, "error_type"), status=payload.get("status_code"))
-                self._session.answer(None, started=self._began, ended=at, error=error)
-            case "StepInterrupted":
-                self.end(is_interrupted=True)
-
-    def drop_arriving_call(self) -> None:
-        """Leave out the last call if the log ends within its arguments: it is not malformed, but not there yet."""
-        arguments = text_of(self._calls[-1], "arguments") if self._calls else ""
-        is_whole = not self._calls or self._usage or self._results
-        if not is_whole and not object_in_text(arguments) and arguments.strip() != "{}":
-            self._calls.pop()
-            self._session.notes[_ARRIVING] = None
-
-    def end(self, *, is_interrupted: bool = False) -> None:
-        """Add the answer that was arriving, if there is one, and its results."""
-        if self._words or self._thoughts or self._calls:
-            self._session.answer(
-                self._words,
-                reasoning=self._thoughts,
-                calls=call_objects(self._calls),
-                usage=usage_of(self._usage, "input_other", "output", cached="input_cache_read"),
-                started=self._began,
-                ended=self._ended,
-                error=failure("interrupted", code="aborted") if is_interrupted else None,
-            )
-        for payload in self._results:
-            value = object_of(payload.get("return_value"))
-            words = [text_of(value, "message"), texts(value.get("output"), "text")]
-            self._session.result(
-                text_of(payload, "tool_call_id"),
-                "\n".join(filter(None, words if value.get("is_error") is True else words[::-1])),
-                is_error=value.get("is_error") is True,
-            )
-        self._begin()
-
-
-def _sessions(file: SourceFile) -> Iterator[Trace | Skipped]:
-    """The session, from the context or from the wire; several if the user has joined files."""
-    numbers = count(1)
-    for log, rows in enumerate(logs_of(file, lambda row: str(next(numbers)) if _begins(row) else "")):
-        session = AgentSession("kimi", ids_of("", file, log), "line 1", _NOTES)
-        step = _Step(session)
-        for row in rows:
-            if isinstance(row, Skipped):
-                yield row
-                continue
-            session.record = row.record if _begins(row.value) else session.record
-            if "role" in row.value:
-                session.notes[_NO_USAGE] = None
-                _message(row.value, session)
-            elif text_at(row.value, "message.type") == "CompactionBegin":
-                session.notes[_COMPACTED] = None
-            else:
-                step.take(row.value)
-        step.drop_arriving_call()
-        step.end()
-        yield session.trace()
+def _end(step: _Step, session: AgentSession, error: GenerationError | None = None) -> None:
+    """Add the answer, if anything of it arrived, and its results."""
+    if step.words or step.thoughts or step.calls:
+        usage = usage_of(step.usage, "input_other", "output", cached="input_cache_read")
+        session.answer(
+            step.words,
+            reasoning=step.thoughts,
+            calls=call_objects(step.calls),
+            usage=usage,
+            started=step.began,
+            ended=step.ended,
+            error=error,
+        )
+    for payload in step.results:
+        value = object_of(payload.get("return_value"))
+        failed = value.get("is_error") is True
+        words = [text_of(value, "message"), texts(value.get("output"), "text")]
+        content = "\n".join(filter(None, words if failed else words[::-1]))
+        session.result(text_of(payload, "tool_call_id"), content, is_error=failed)
 
 
 KIMI = LogSource(
     name="kimi",
     signs="rows with the role `_system_prompt` or `_checkpoint`, or a `protocol_version`",
     is_row=lambda row: text_of(row, "role") in _OWN_ROLES or _begins(row),
-    reader=_sessions,
+    reader=SessionLogs(_KimiLog, lambda row: _begins(row) or ""),
 )
 """One trace per file."""

@@ -6,7 +6,6 @@ Source: IMPORTS of Pi 0.74 and 1.6 (`session-format.md`, `message-types.md` of i
 """
 
 from collections.abc import Iterator
-from functools import partial
 
 from weaklink.inspector.importers.agents.agent_session import AgentSession
 from weaklink.inspector.importers.agents.pi_entries import (
@@ -15,12 +14,11 @@ from weaklink.inspector.importers.agents.pi_entries import (
     branch_session,
     entry_branches,
 )
-from weaklink.inspector.importers.growing_rows import read_growing
+from weaklink.inspector.importers.agents.session_logs import SessionLogs
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
-from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
-from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
+from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.model import Trace
 
 
@@ -31,15 +29,12 @@ def _is_header(row: JsonObject) -> bool:
 class _PiLog:
     """The rows of one session."""
 
-    def __init__(self) -> None:
-        self.id = ""
-        self.left = RECORD_MEMORY
+    def __init__(self, *_: object) -> None:
         self._header: JsonObject = {}
         self._entries: list[Row] = []
         self._main: BranchEntries | None = None
 
     def add(self, row: Row) -> None:
-        """Add a row."""
         if row.value.get("type") != "session":
             self._entries.append(row)
         elif not self._header:
@@ -62,39 +57,10 @@ class _PiLog:
         return known.session
 
 
-class _PiReader:
-    """Reads the rows of a file into its sessions, one after another."""
-
-    def __init__(self, _: SourceFile) -> None:
-        self.is_full = False
-        self._log = _PiLog()
-
-    def add(self, row: Row | Skipped) -> Iterator[Trace | Skipped]:
-        """Add a row; the session before, if another one begins, and what cannot be read."""
-        if isinstance(row, Skipped):
-            yield row
-            return
-        named = text_of(row.value, "id") if _is_header(row.value) else ""
-        if named and self._log.id and named != self._log.id:
-            yield from self.end()
-            self._log = _PiLog()
-        self._log.id = named or self._log.id
-        self._log.left -= estimated_memory(row.raw)
-        if self._log.left < 0:
-            self.is_full = True
-            yield Skipped(row.record, TOO_MANY_ROWS)
-        else:
-            self._log.add(row)
-
-    def end(self) -> Iterator[Trace | Skipped]:
-        """The traces of the last session."""
-        return self._log.traces()
-
-
 PI = LogSource(
     name="pi",
     signs="a first row `session` with a `cwd`, then entries with a `parentId`",
     is_row=_is_header,
-    reader=partial(read_growing, begin=_PiReader),
+    reader=SessionLogs(_PiLog, lambda row: text_of(row, "id") if _is_header(row) else ""),
 )
 """One trace per session, and one per branch that was left."""

@@ -6,11 +6,13 @@ Source: `chatRecordingService` of Qwen Code 0.24; files of 0.15 and 0.24.
 from collections.abc import Iterator
 
 from weaklink.inspector.apis.openai.messages import call_objects
-from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, rows_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure
+from weaklink.inspector.importers.agents.session_logs import SessionLogs
 from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
-from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.records import Row
+from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.json_text import compact_json, member_at, object_of, objects_of
 from weaklink.inspector.model import ExternalId, ParentTrace, ParentWhy, Trace
 
@@ -78,31 +80,32 @@ def _compression(history: list[JsonObject], session: AgentSession) -> None:
     session.summary("".join(text_of(part, "text") for part in objects_of(history[0].get("parts"))), kept=kept)
 
 
-def _sessions(file: SourceFile) -> Iterator[Trace | Skipped]:
+class _SessionRows:
     """The sessions of a file in the order of their first rows, and their sub-agents."""
-    sessions: dict[tuple[str, str], AgentSession] = {}
-    for row in rows_of(file):
-        if isinstance(row, Skipped):
-            yield row
-            continue
+
+    def __init__(self, *_: object) -> None:
+        self._sessions: dict[tuple[str, str], AgentSession] = {}
+
+    def add(self, row: Row) -> None:
         agent = text_of(row.value, "agentId") if row.value.get("isSidechain") is True else ""
         ids = text_of(row.value, "sessionId"), agent
-        if ids not in sessions:
+        if ids not in self._sessions:
             named = (("sessionId", ids[0]), ("agentId", agent))
-            session = sessions[ids] = AgentSession("qwen-code", named, row.record, _NOTES)
+            session = self._sessions[ids] = AgentSession("qwen-code", named, row.record, _NOTES)
             forked = text_at(row.value, "forkedFrom.sessionId")
             if agent or forked:
                 why = ParentWhy.SUBAGENT if agent else ParentWhy.FORK
                 session.parent = ParentTrace(ExternalId("sessionId", ids[0] if agent else forked), why)
-        _take(row.value, sessions[ids])
-    for session in sessions.values():
-        yield session.trace()
+        _take(row.value, self._sessions[ids])
+
+    def traces(self) -> Iterator[Trace | Skipped]:
+        return (session.trace() for session in self._sessions.values())
 
 
 QWEN_CODE = LogSource(
     name="qwen-code",
     signs="rows with a `sessionId` whose `message` has `parts`",
     is_row=_is_row,
-    reader=_sessions,
+    reader=SessionLogs(_SessionRows),
 )
 """One trace per session of a file, and one for each of its sub-agents."""

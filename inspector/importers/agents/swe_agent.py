@@ -27,9 +27,9 @@ from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped
-from weaklink.inspector.importers.titles import first_words
 from weaklink.inspector.json_text import member_at, object_of, objects_of, write_json
 from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.titles import first_words
 
 _NOT_STORED = "the source does not store times, tools, usage per answer or chunks"
 _LOST = "of answers that the agent rejected, the source stores only the text, not the calls"

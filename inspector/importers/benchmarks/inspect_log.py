@@ -25,7 +25,8 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.importers.benchmarks.inspect_sample import Evaluation, MessagePool, read_sample
 from weaklink.inspector.importers.compression import DamagedDataError
-from weaklink.inspector.importers.records import parse_json_bytes, read_rows
+from weaklink.inspector.importers.log_source import traces_in_each_row
+from weaklink.inspector.importers.records import Row, parse_json_bytes
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.memory import RECORD_BYTES, too_long
 from weaklink.inspector.model import Json, Trace
@@ -279,7 +280,7 @@ class InspectImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The samples in the file's order; a log without any is skipped."""
-        yield from _from_archive(file) if file.head.startswith(_ZIP) else _from_documents(file)
+        yield from _from_archive(file) if file.head.startswith(_ZIP) else traces_in_each_row(file, _in_document)
 
 
 def _is_log(row: JsonObject) -> bool:
@@ -288,22 +289,18 @@ def _is_log(row: JsonObject) -> bool:
     return is_named and "version" in row and bool({"samples", "results", "plan"} & row.keys())
 
 
-def _from_documents(file: SourceFile) -> Iterator[Trace | Skipped]:
-    for row in read_rows(file):
-        if isinstance(row, Skipped):
-            yield row
-            continue
-        samples = row.value.get("samples")
-        if not isinstance(samples, list) or not samples:
-            yield Skipped(row.record, "the log has no list `samples` with samples in it")
-            continue
-        evaluation = Evaluation({key: value for key, value in row.value.items() if key != "samples"})
-        for number, sample in enumerate(samples, 1):
-            record = f"{row.record}, sample {number}"
-            if isinstance(sample, dict):
-                yield from read_sample(sample, evaluation, record)
-            else:
-                yield Skipped(record, "the sample is not an object")
+def _in_document(row: Row) -> Iterator[Trace | Skipped]:
+    samples = row.value.get("samples")
+    if not isinstance(samples, list) or not samples:
+        yield Skipped(row.record, "the log has no list `samples` with samples in it")
+        return
+    evaluation = Evaluation({key: value for key, value in row.value.items() if key != "samples"})
+    for number, sample in enumerate(samples, 1):
+        record = f"{row.record}, sample {number}"
+        if isinstance(sample, dict):
+            yield from read_sample(sample, evaluation, record)
+        else:
+            yield Skipped(record, "the sample is not an object")
 
 
 def _from_archive(file: SourceFile) -> Iterator[Trace | Skipped]:

@@ -31,8 +31,8 @@ from weaklink.inspector.apis.openai.messages import (
 )
 from weaklink.inspector.importers.generations import stored_generation, usage_of
 from weaklink.inspector.importers.identity import instant, row_ids, text_of
-from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row
-from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row, traces_in_each_row
+from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.json_text import compact_json, object_of, objects_of
@@ -154,21 +154,23 @@ class Tau2BenchImporter:
 
     def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
         """The simulations of each document; one without messages is skipped."""
-        for row in read_rows(file):
-            if isinstance(row, Skipped):
-                yield row
-            elif _is_simulation(row.value):
-                yield from _traces(row.value, _Run(row.value, is_alone=True), row.record)
-            elif not isinstance(listed := row.value.get("simulations"), list) or not listed:
-                yield Skipped(row.record, "the run has no list `simulations` with simulations in it")
+        return traces_in_each_row(file, _simulations)
+
+
+def _simulations(row: Row) -> Iterator[model.Trace | Skipped]:
+    listed = row.value.get("simulations")
+    if _is_simulation(row.value):
+        yield from _traces(row.value, _Run(row.value, is_alone=True), row.record)
+    elif not isinstance(listed, list) or not listed:
+        yield Skipped(row.record, "the run has no list `simulations` with simulations in it")
+    else:
+        run = _Run(object_of(row.value.get("info")))
+        for number, one in enumerate(listed, 1):
+            record = f"{row.record}, simulation {number}"
+            if isinstance(one, dict):
+                yield from _traces(one, run, record)
             else:
-                run = _Run(object_of(row.value.get("info")))
-                for number, one in enumerate(listed, 1):
-                    record = f"{row.record}, simulation {number}"
-                    if isinstance(one, dict):
-                        yield from _traces(one, run, record)
-                    else:
-                        yield Skipped(record, "the simulation is not an object")
+                yield Skipped(record, "the simulation is not an object")
 
 
 def _is_run(row: JsonObject) -> bool:

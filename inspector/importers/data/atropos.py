@@ -15,9 +15,9 @@ from weaklink.inspector.apis.openai.messages import read_messages
 from weaklink.inspector.formats.transcript import read_transcript
 from weaklink.inspector.importers.generations import answered_with
 from weaklink.inspector.importers.identity import row_ids
-from weaklink.inspector.importers.log_source import LogSource
-from weaklink.inspector.importers.records import Row, read_rows
-from weaklink.inspector.importers.source import Skipped, SourceFile
+from weaklink.inspector.importers.log_source import LogSource, traces_in_each_row
+from weaklink.inspector.importers.records import Row
+from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.json_text import compact_json, list_of
 from weaklink.inspector.memory import RECORD_MEMORY, transcript_memory
 from weaklink.inspector.model import (
@@ -40,17 +40,10 @@ _NOT_STORED = "the source does not store the model, tools or times"
 _DECODED = "the conversation was decoded from its tokens as one text, and is split at the headers of its chat template"
 
 
-def _groups(file: SourceFile) -> Iterator[Trace | Skipped]:
-    for row in read_rows(file):
-        if isinstance(row, Skipped):
-            yield row
-        elif not is_group(row.value):
-            yield Skipped(row.record, "the row has no lists `tokens`, `masks` and `scores`")
-        else:
-            yield from _rollouts(row)
-
-
 def _rollouts(row: Row) -> Iterator[Trace | Skipped]:
+    if not is_group(row.value):
+        yield Skipped(row.record, "the row has no lists `tokens`, `masks` and `scores`")
+        return
     scores, masks, listed = (list_of(row.value.get(key)) for key in ("scores", "masks", "messages"))
     settings = row.value.get("generation_params")
     parameters = compact_json(settings) if isinstance(settings, dict) and settings else ""
@@ -117,6 +110,6 @@ ATROPOS = LogSource(
     signs="rows with lists of `tokens`, `masks` and `scores`",
     is_row=is_group,
     confidence=0.9,
-    reader=_groups,
+    reader=lambda file: traces_in_each_row(file, _rollouts),
 )
 """One trace per rollout of each group; a rollout with only tokens is skipped."""

@@ -72,6 +72,7 @@ _STATUS = lazy_pattern(r"(?:error code|status(?: code)?|http)\W{1,3}([45]\d\d)\b
 _CODE = lazy_pattern(r"[45]\d\d")
 _ABORTED = lazy_pattern(r"cancel|abort|generatorexit|keyboardinterrupt", re.IGNORECASE)
 _UNREACHED = lazy_pattern(r"connect|dns|resolve", re.IGNORECASE)
+_PHASES = frozenset(model.ErrorPhase)
 _EXCEPTIONS = frozenset({"gen_ai.execute_tool.exception", "gen_ai.client.operation.exception"})
 _ANSWER_KEYS = ("choices", "candidates", "output", "content")
 
@@ -291,6 +292,7 @@ def _call(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, messages: otlp_s
         usage=otlp_span.filled_usage(facts.usage, known.usage),
         finish_reason=finish,
         finish=finish_meaning(finish) if finish else None,
+        attempt=max(span.number("weaklink.attempt") or 1, 1),
     )
     response_id = facts.response_id or (raw.response_id if raw is not None else "")
     turn = structs.replace(answer, generation=_ended(generation, span, facts, answer))
@@ -383,6 +385,11 @@ def _error(span: otlp_span.OtlpSpan, *, has_words: bool) -> model.GenerationErro
     message = (
         span.message or word_of(raised.get("exception.message")) or span.text("error.message", "exception.message")
     )
+    if span.text("weaklink.error.phase") in _PHASES:  # our own export
+        phase = model.ErrorPhase(span.text("weaklink.error.phase"))
+        return model.GenerationError(
+            phase, message, span.number("weaklink.error.status"), code if code != phase.value else None
+        )
     status = span.number("http.response.status_code", "http.status_code")
     match = _STATUS.search(message) or (_CODE.fullmatch(code))
     if status is None and match is not None:

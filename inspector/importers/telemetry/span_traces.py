@@ -253,7 +253,7 @@ class _RequestPlacer:
             parameters=request.parameters,
             tools=request.tools,
             tools_origin=request.tools_origin,
-            attempt=placement.attempt if placement else 1,
+            attempt=max(recorded.attempt, placement.attempt if placement else 1),
             retry_of=placement.retry_of if placement else None,
             request=placement.request if placement else None,
             started=recorded.started or span.started,

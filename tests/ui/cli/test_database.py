@@ -53,6 +53,14 @@ def test_reinspect_takes_ids_and_each_counts_once(weaklink: Run, database: Path)
     assert b"no trace `" in done.stderr
 
 
+def test_a_file_in_place_of_a_trace_is_named_as_such(weaklink: Run, database: Path) -> None:
+    database.with_name("my run.jsonl").write_text("{}\n")
+    done = weaklink("show", "my run.jsonl", "--db", "t.db")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"`my run.jsonl` is a file, not a trace: `weaklink check 'my run.jsonl'` inspects it" in done.stderr
+    assert b"no trace `" in weaklink("show", "x" * 5_000, "--db", "t.db").stderr
+
+
 def test_reinspect_keeps_what_was_recorded(weaklink: Run, database: Path) -> None:
     with open_store(database) as store:
         before = store.trace(1)

@@ -16,7 +16,7 @@ from weaklink.storage.maintenance import Retention
 from weaklink.ui.cli import import_rounds
 from weaklink.ui.importing import unchanged_files
 from weaklink.ui.importing.file_places import PlacedFile
-from weaklink.ui.importing.unchanged_files import ImportOptions
+from weaklink.ui.importing.unchanged_files import ImportOptions, unchanged_reports
 from weaklink.ui.reports.import_report import FileReport, report_object
 
 CASES = Path(__file__).parents[2] / "cases" / "importers"
@@ -190,3 +190,56 @@ def test_the_rows_hold_no_path(imported: Importing, tmp_path: Path) -> None:
     assert len(rows) == 2
     assert not any(str(tmp_path).encode() in value for row in rows for value in row if isinstance(value, bytes))
     assert all(json.loads(row[-1])["path"] == "" for row in rows)
+
+
+def _reports(imported: Importing, where: str | Path | None = None) -> list[FileReport] | None:
+    files = [PlacedFile(str(path)) for path in imported.files]
+    return unchanged_reports(files, DEFAULTS, imported.database if where is None else where)
+
+
+def test_an_import_of_nothing_new_need_not_open_the_store(imported: Importing) -> None:
+    with open_store(imported.database) as store:
+        store.search.index_pending()
+    known = _reports(imported)
+    assert known == imported()[:: 1 if known and known[0].source == "pi" else -1]
+    assert not list(imported.database.parent.glob("*-wal"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM imported_file WHERE size_bytes = (SELECT min(size_bytes) FROM imported_file)",
+        "UPDATE imported_file SET report = x'7b'",
+        "UPDATE imported_file SET settings = x'00'",
+        "INSERT INTO search_pending SELECT id FROM trace LIMIT 1",
+        "UPDATE weaklink_version SET version_num = 'v0019'",
+        "DELETE FROM weaklink_version",
+        "DROP TABLE search_pending",
+        "PRAGMA journal_mode = DELETE",
+    ],
+)
+def test_a_database_that_needs_more_than_to_be_read_is_opened_as_a_store(imported: Importing, change: str) -> None:
+    with open_store(imported.database) as store:
+        store.search.index_pending()
+    assert _reports(imported) is not None
+    with closing(sqlite3.connect(imported.database)) as writer:
+        writer.execute(change)
+        writer.commit()
+    assert _reports(imported) is None
+
+
+@pytest.mark.parametrize("where", ["postgresql://localhost:1/weaklink", "missing/runs.db", "pi.jsonl", "."])
+def test_what_is_no_file_of_a_database_is_left_to_the_store(imported: Importing, where: str) -> None:
+    folder = imported.database.parent
+    assert _reports(imported, where if "://" in where else folder / where) is None
+    assert not (folder / "missing").exists()
+
+
+def test_one_new_or_grown_file_is_enough_to_open_the_store(imported: Importing) -> None:
+    with open_store(imported.database) as store:
+        store.search.index_pending()
+    assert _reports(imported) is not None
+    with imported.files[1].open("a", encoding="utf-8") as stream:
+        stream.write("\n")
+    assert _reports(imported) is None
+    assert unchanged_reports([], DEFAULTS, imported.database) is None

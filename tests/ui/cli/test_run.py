@@ -88,6 +88,16 @@ def test_the_command_goes_through_unchanged_and_a_line_a_session_says_how_it_wen
         assert len(store.traces(f"session:{ids.pop()}")) == 2
 
 
+def test_the_sessions_of_several_models_are_listed_with_the_model(tmp_path: Path) -> None:
+    with running_upstream(scripted.chat_answer("Hi.")) as upstream:
+        words = ("--upstream", upstream.url, "--", sys.executable, "-c")
+        done = run(tmp_path, *words, _ASKS.replace('"hermes-4"', "words"), "0", "one", "two")
+        assert "  one    one" in done.stderr  # the title, then the model
+        assert "  two    two" in done.stderr
+        done = run(tmp_path, *words, _ASKS, "0", "one", "two")
+    assert "hermes-4" not in done.stderr
+
+
 def test_clients_go_where_they_went_before(tmp_path: Path) -> None:
     def answer(request: Received) -> Answer:
         is_anthropic = request.target.startswith("/there")
@@ -108,8 +118,16 @@ def test_clients_go_where_they_went_before(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["sh", "-c", "exit 7"], 7, "no request to a model came through the proxy"),
-        (["sh", "-c", "kill -9 $$"], 137, "no request to a model came through the proxy"),
+        (
+            ["sh", "-c", "exit 7"],
+            7,
+            "proxy.\n  The command ended with exit code 7 before it made one, or its code or settings name an address",
+        ),
+        (
+            ["sh", "-c", "kill -9 $$"],
+            137,
+            "no request to a model came through the proxy.\n  Signal 9 ended the command, perhaps before it made one.",
+        ),
         (["no-such-command"], 127, "cannot run `no-such-command`: No such file or directory"),
         (["./t.txt"], 126, "cannot run `./t.txt`: Permission denied"),
         (["sh", "-c", "trap '' PIPE; yes | head -1 >&2; exit 0"], 0, "y\n"),

@@ -220,6 +220,16 @@ def test_a_refusal_ends_the_experiment_with_the_servers_words(tmp_path: Path) ->
     assert report["stopped"] == "the server answered 401: Bad key."
 
 
+def test_answers_that_were_not_stored_are_not_said_to_be_listed(tmp_path: Path) -> None:
+    where = database(tmp_path, "openai")
+    done = run("ask", "1", "--upstream", "http://127.0.0.1:9", "-n", "1", "--yes", "--db", where)
+    assert (done.exit_code, "0 answers saved as forks" in done.stdout) == (2, True)
+    assert "lists the answers" not in done.stderr
+    with running_upstream(scripted.chat_answer("Hello.")) as upstream:
+        done = run("ask", "1", "--upstream", upstream.url, "-n", "1", "--yes", "--db", where)
+    assert "lists the answers" in done.stderr
+
+
 @pytest.mark.parametrize(("api", "variable"), [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")])
 def test_the_key_is_sent_and_never_stored(
     api: str, variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -11,6 +11,7 @@ from tests.capture.upstream import running_upstream
 from tests.ui.conftest import run_text
 from weaklink.inspector.chain.metrics_groups import GroupKey
 from weaklink.storage import open_store
+from weaklink.ui.agent_server import TraceTools
 
 _AGENT = """
 import openai, sys
@@ -75,6 +76,23 @@ def test_reports_leave_them_out_unless_asked(folder: Path) -> None:
     done = run_text(folder, "report", "--db", "t.db", "-o", "report")
     assert done.returncode == 0, done.stderr
     assert "1 trace, 0 broken" in (folder / "report" / "index.html").read_text()
+
+
+def test_whoever_reads_the_newest_leaves_them_out_unless_asked(folder: Path) -> None:
+    with open_store(folder / "t.db") as store:
+        store.search.index_pending()
+        assert [one.source for one in store.traces()] == ["record"]
+        assert [one.source for one in store.traces("model:hermes-4-70b or model:m")] == ["record"]
+        assert len(store.traces("forks:yes")) == 7
+        assert [hit.trace.source for hit in store.search.find("hello").hits] == ["record"]
+        newest = store.newest("status:ok")
+        assert newest is not None
+        assert newest.source == "record"
+    listed = TraceTools(str(folder / "t.db")).list_traces()
+    assert [line for line in listed.splitlines() if line.startswith("1 ")] == listed.splitlines()[2:]
+    for words, count in (("status:ok", 1), ("status:ok forks:yes", 6)):
+        done = run_text(folder, "data", "annotate", "--filter", words, "--db", "t.db")
+        assert len(done.stdout.splitlines()) == count, done.stderr
 
 
 def test_a_replays_divergence_is_no_error_of_a_server(folder: Path) -> None:

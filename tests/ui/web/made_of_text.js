@@ -9,14 +9,15 @@
     }
   };
   const read = ".stMarkdown, [data-testid=stMarkdownContainer]";
-  const streamlits = "[data-testid=stSidebarNavLink], [data-testid=stTopNavLink], [data-testid=stSkipToContent], [data-testid=stHeaderActionElements] a";
+  const streamlits = "[data-testid=stSkipToContent], [data-testid=stHeaderActionElements] a";
   const isMade = (node) => {
     const name = node.localName;
     if (["iframe", "object", "embed", "math", "video", "audio", "base", "marquee", "frame"].includes(name)) return true;
     const isLogo = node.matches("[data-testid=stHeaderLogo], [data-testid=stSidebarLogo]") && node.src.startsWith(`${own}/media/`);
     if ((name === "img" && !isLogo) || name === "image") return true;
     const isRow = node.closest("td") && /^trace\?trace=\d+(&filter=[\w%.+*~-]+)?$/.test(node.getAttribute("href"));
-    if (name === "a" && !isRow && !node.matches(streamlits)) return true;
+    const isPage = node.closest("nav") && /^\/[a-z]*(\?filter=[\w%.+*~-]+)?$/.test(node.getAttribute("href"));
+    if (name === "a" && !isRow && !isPage && !node.matches(streamlits)) return true;
     if (name === "script" && !(node.src.startsWith(own) && node.closest("head")) && !node.closest("head, body > script")) return true;
     if (name === "style" && /display:\s*none\}$/.test(node.textContent.trim())) return true;
     if (name === "title" && node.closest("svg") === null && !node.closest("head")) return true;

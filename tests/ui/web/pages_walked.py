@@ -15,6 +15,9 @@ _OWN = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:http://127.0.0.1:
 PATIENCE_MS = 60_000
 """How long a page of a loaded machine may take to show what is expected; `expect` waits as long."""
 _LOST_CONNECTION = re.compile(r"net::ERR_|WebSocket connection")
+_SEARCH = re.compile(r":\d+/[a-z]+/_stcore/(health|host-config)$")
+"""Streamlit looks for its server below the path of a page first."""
+
 LATE_ANSWERS = """
 const Real = window.WebSocket;
 window.late = 0;
@@ -128,7 +131,7 @@ def settled(page: Page) -> None:
 
 
 def _complaints(message: ConsoleMessage) -> Iterator[str]:
-    if message.type == "error" and not _only_reconnects(message):
+    if message.type == "error" and not _only_reconnects(message) and not _SEARCH.search(message.location["url"]):
         yield f"console: {message.text} ({message.location['url']})"
 
 

@@ -55,7 +55,7 @@ def test_a_turn_is_asked_again_after_a_look_at_what_is_sent(tmp_path: Path) -> N
         assert "difference" in table
         assert "any error" in table
     with open_store(where) as store:
-        assert len(store.traces()) == 9
+        assert len(store.traces("forks:yes")) == 9
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:

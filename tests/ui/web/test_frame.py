@@ -531,10 +531,11 @@ def test_the_menu_is_icons_where_names_would_take_the_streams_room_and_stays_as_
     with watched(browser, width=width) as page:
         page.goto(f"{demo_dashboard}rules")
         settled(page)
-        links = page.get_by_test_id("stSidebarNavLink")
+        links = page.get_by_role("navigation").get_by_role("link")
         assert links.count() == 10
         assert _shown_names(page) == (0 if is_icons else 10)
         assert _menu_width(page) < (60 if is_icons else 240)
+        expect(links.filter(has_text="Rules")).to_have_attribute("aria-current", "page")
         links.filter(has_text="Tools").focus()
         page.keyboard.press("Shift+Tab")
         page.keyboard.press("Tab")
@@ -553,13 +554,15 @@ def test_the_menu_is_icons_where_names_would_take_the_streams_room_and_stays_as_
 
 def _shown_names(page: Page) -> int:
     return int(
-        page.get_by_test_id("stSidebarNavLink").evaluate_all(
+        page.get_by_role("navigation")
+        .get_by_role("link")
+        .evaluate_all(
             "(links) => links.filter((one) => getComputedStyle(one.lastElementChild).clipPath === 'none').length"
         )
     )
 
 
 def _menu_width(page: Page) -> float:
-    box = page.get_by_test_id("stSidebar").bounding_box()
+    box = page.get_by_role("navigation").bounding_box()
     assert box is not None
     return box["width"]

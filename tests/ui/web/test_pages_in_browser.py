@@ -195,10 +195,20 @@ def test_on_a_phone_the_menu_makes_way_for_the_page_that_was_chosen(demo_dashboa
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{demo_dashboard}rules")
     settled(page)
-    page.get_by_test_id("stExpandSidebarButton").click()
-    page.get_by_test_id("stSidebarNavLink").filter(has_text="Settings").click()
+    menu = page.get_by_role("button", name="Menu")
+    closes: tuple[Callable[[], None], ...] = (
+        lambda: page.keyboard.press("Escape"),
+        lambda: page.mouse.click(350, 700),
+    )
+    for close in closes:
+        menu.click()
+        expect(_in_menu(page, "Settings")).to_be_in_viewport()
+        close()
+        expect(_in_menu(page, "Settings")).not_to_be_visible()
+    menu.click()
+    _in_menu(page, "Settings").click()
     expect(page).to_have_url(f"{demo_dashboard}settings")
-    expect(page.get_by_test_id("stSidebarNavLink").first).not_to_be_in_viewport()
+    expect(_in_menu(page, "Settings")).not_to_be_visible()
 
 
 _WIDER = """() => [...document.querySelectorAll('*')]
@@ -319,7 +329,7 @@ def _row(page: Page, label: str, words: str) -> Locator:
 
 
 def _in_menu(page: Page, title: str) -> Locator:
-    return page.get_by_test_id("stSidebarNavLink").filter(has_text=title)
+    return page.get_by_role("navigation").get_by_role("link", name=title)
 
 
 _SEQUENCES: dict[str, list[tuple[Callable[[Page], Locator], str]]] = {
@@ -399,3 +409,19 @@ def test_back_restores_the_baseline_of_a_comparison(demo_dashboard: str, page: P
     settled(page)
     expect(page).to_have_url(f"{demo_dashboard}compare?what=groups")
     assert baseline.input_value() == before
+
+
+def test_the_menu_keeps_the_filter_and_opens_a_page_in_another_tab(demo_dashboard: str, page: Page) -> None:
+    page.goto(f"{demo_dashboard}traces?filter=status:broken")
+    settled(page)
+    _in_menu(page, "Tools").click()
+    expect(page).to_have_url(f"{demo_dashboard}tools?filter=status%3Abroken")
+    settled(page)
+    expect(_in_menu(page, "What breaks")).to_have_attribute("href", "/?filter=status%3Abroken")
+    expect(_in_menu(page, "Rules")).to_have_attribute("href", "/rules?filter=status%3Abroken")
+    page.get_by_role("button", name="Clear").click()
+    expect(page).to_have_url(f"{demo_dashboard}tools")
+    _in_menu(page, "What breaks").click()
+    expect(page).to_have_url(demo_dashboard)
+    page.go_back()
+    expect(page).to_have_url(f"{demo_dashboard}tools")

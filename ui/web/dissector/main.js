@@ -51,17 +51,8 @@ class Dissector {
     this.watch.observe(this.stream.box);
   }
 
-  // Streamlit provides its colours, but not whether they are dark.
-  dress() {
-    const [red, green, blue] = (getComputedStyle(this.root).backgroundColor.match(/[\d.]+/g) || [255, 255, 255]).map(Number);
-    const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
-    this.root.classList.toggle("dark", isDark);
-    this.root.classList.toggle("light", !isDark);
-  }
-
   // `sent` is the data that Python sends with each run of its script; between two runs, `poll` extends it.
   take(sent) {
-    this.dress();
     delete document.documentElement.dataset.details; // the server has answered
     const isFirst = this.version === undefined;
     if (sent.version !== this.sentVersion) {

@@ -55,10 +55,6 @@ function show(root, data) {
 export default function (component) {
   const { parentElement, data } = component;
   const root = parentElement.querySelector(".lines");
-  const [red, green, blue] = (getComputedStyle(root).backgroundColor.match(/[\d.]+/g) || [255, 255, 255]).map(Number);
-  const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
-  root.classList.toggle("dark", isDark);
-  root.classList.toggle("light", !isDark);
   root.classList.toggle("wraps", data.wraps);
   root.classList.toggle("clips", Boolean(data.clips));
   root.setAttribute("aria-label", data.label);

@@ -41,10 +41,6 @@ class Listing {
     this.emit = emit;
     delete document.documentElement.dataset.details; // the server has answered
     this.body.setAttribute("aria-label", `${data.label}; j and k move, enter opens`);
-    const [red, green, blue] = (getComputedStyle(this.root).backgroundColor.match(/[\d.]+/g) || [255, 255, 255]).map(Number);
-    const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
-    this.root.classList.toggle("dark", isDark);
-    this.root.classList.toggle("light", !isDark);
     this.root.classList.toggle("stacked", Boolean(data.stacked));
     const isFirst = this.data === undefined;
     const ours = this.reported === undefined && !this.soon ? undefined : this.data?.rows[this.at]?.key;

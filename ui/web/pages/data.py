@@ -112,7 +112,7 @@ def selected_samples(samples: Iterable[LintedSample], code: str, type_: str) -> 
 
 def show() -> None:
     """Draw the page."""
-    st.title("Data")
+    st.title("Data", anchor=False)
     st.caption("Training data in JSON lines, JSON, Parquet or Arrow. The file is checked here and not kept.")
     upload = st.file_uploader("A set of training data", key="weaklink_data_file")
     if upload is None:

@@ -40,7 +40,7 @@ class Endpoint(NamedTuple):
 
 def show() -> None:
     """Draw the page: the endpoints, and the findings of the one in the address."""
-    st.title("Endpoints")
+    st.title("Endpoints", anchor=False)
     endpoints = [endpoint_of(run) for run in store().probe_runs.latest()]
     if not endpoints:
         st.info(

@@ -104,7 +104,7 @@ def _offer_logs(groups: Sequence[LogGroup]) -> None:
     """The list of agents and projects, and a button to import all of it, or the selected row; nothing without logs."""
     if not groups:
         return
-    st.subheader("Logs on this machine")
+    st.subheader("Logs on this machine", anchor=False)
     st.text(f"{found_sentence(groups)}.")
     rows = {"\0".join((group.source, group.project)): group for group in groups}
     now_s = time.time()

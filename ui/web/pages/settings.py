@@ -31,7 +31,7 @@ _EXAMPLE = (
 
 def show() -> None:
     """Draw the page."""
-    st.title("Settings")
+    st.title("Settings", anchor=False)
     _database()
     _retention()
     _redaction()

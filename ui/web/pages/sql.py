@@ -35,11 +35,11 @@ def show() -> None:
 
     A statement in the address fills the box and runs only on *Run*: an address may come from anybody.
     """
-    st.title("SQL")
+    st.title("SQL", anchor=False)
     place = store().place
     st.session_state.setdefault(_KEY, parameter("sql") or next(iter(_EXAMPLES.values())))
     st.pills("Examples", list(_EXAMPLES), key="weaklink_sql_example", on_change=_take)
-    with st.form("weaklink_sql_form", border=False):
+    with st.container(key="weaklink_sql_room"), st.form("weaklink_sql_form", border=False):
         statement = st.text_area("One statement that reads the views below; Ctrl+Enter runs it", key=_KEY, height=130)
         ran = st.form_submit_button("Run", type="primary")
     if ran:

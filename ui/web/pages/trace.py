@@ -36,7 +36,7 @@ _PICTURES = frozenset({"rail", "flow", "timing"})
 def show() -> None:
     """Draw the trace in the address, with the characters in the address highlighted; a running trace grows."""
     if not parameter("trace"):
-        st.title("Trace")
+        st.title("Trace", anchor=False)
         st.info("No trace selected. Choose one in the list of traces.")
         if st.button("Show traces"):
             go_to_page("traces")
@@ -54,7 +54,7 @@ def show() -> None:
 
 def _missing(why: str) -> None:
     """Show why there is no such trace, and offer those with the nearest ids, or the newest."""
-    st.title("Trace")
+    st.title("Trace", anchor=False)
     st.error(message(why), icon=":material/error:")
     st.caption("The traces with the nearest ids:" if number_parameter("trace") is not None else "The newest traces:")
     for trace in nearest_traces(number_parameter("trace")):

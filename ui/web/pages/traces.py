@@ -21,6 +21,7 @@ from weaklink.ui.web.trace_listing import (
     trace_preview,
     trace_rows,
 )
+from weaklink.ui.web.watching import watch
 
 _PAGE = 100
 _LIVE_S = 0.5  # a recorder's text is in the database after 0.25 s: so it is on the screen within a second
@@ -31,7 +32,7 @@ _LOOKED = "weaklink_looked"
 
 
 def show() -> None:
-    """Draw the page; while traces are being recorded, or *Follow* is on, the list is read again periodically.
+    """Draw the page; while traces are being recorded, or *Follow* is on, the list is read again when it changes.
 
     While none is being recorded, the page only looks whether a recording has begun.
     """
@@ -47,9 +48,9 @@ def show() -> None:
         follows = st.toggle("Follow", key=_FOLLOWS, help="Refresh the list every two seconds.")
     is_live = _running() > 0
     every_s = _LIVE_S if is_live else _FOLLOW_S if follows else None
-    st.fragment(_list, run_every=every_s)(filter_text, is_live=is_live)
+    st.fragment(_list)(filter_text, is_live=is_live, every_s=every_s)
     if not is_live:
-        st.fragment(_await_recording, run_every=_LIVE_S)()
+        st.fragment(_await_recording)()
 
 
 def _running() -> int:
@@ -61,22 +62,33 @@ def _await_recording() -> None:
     """Draw nothing; redraw the page once a trace is being recorded."""
     if _running():
         st.rerun()
+    watch(lambda: str(_running() > 0), str(False), key="recording", every_s=_LIVE_S)
 
 
-def _list(filter_text: str, *, is_live: bool) -> None:
+def _list(filter_text: str, *, is_live: bool, every_s: float | None) -> None:
     """Draw the list as it is now; the page is redrawn when the first recording begins or the last one has ended."""
-    running = _running()
-    listed = store().paging().page(filter_text, _order(), limit=_PAGE + 1, after=_cursor())
+    order, cursor = _order(), _cursor()
+
+    def read() -> tuple[int, list[Listed]]:
+        return _running(), store().paging().page(filter_text, order, limit=_PAGE + 1, after=cursor)
+
+    running, listed = read()
     if is_live is not (running > 0):
         st.rerun()
-    summaries = [one.summary for one in listed]
-    if not summaries:
+    _put_list(filter_text, listed, running)
+    if every_s is not None:
+        watch(lambda: repr(read()), repr((running, listed)), key="list", every_s=every_s)
+
+
+def _put_list(filter_text: str, listed: Sequence[Listed], running: int) -> None:
+    found = [one.summary for one in listed]
+    if not found:
         nothing_found(filter_text)
         return
     has_preview = is_preview_open()
     list_, look = table_and_details("traces", is_open=has_preview)
     with list_:
-        chosen = _chosen(summaries[:_PAGE], filter_text, has_preview=has_preview)
+        chosen = _chosen(found[:_PAGE], filter_text, has_preview=has_preview)
         _pager(filter_text, listed, running)
     if has_preview:
         with look:
@@ -93,7 +105,7 @@ def _chosen(found: Sequence[TraceSummary], filter_text: str, *, has_preview: boo
     page = (parameter("filter"), parameter("after"), parameter("order"))
     previous: tuple[tuple[str, ...], str] = st.session_state.get(_LOOKED, (page, ""))
     candidates = (parameter("look"), previous[1] if previous[0] == page else "", rows[0].key)
-    selected = next(candidate for candidate in candidates if candidate in here)
+    selected = next(one for one in candidates if one in here)
     order = _order()
     columns, shown = filled_columns(SORTED_COLUMNS, rows, order.value)
     done = listing(
@@ -118,7 +130,7 @@ def _chosen(found: Sequence[TraceSummary], filter_text: str, *, has_preview: boo
         set_parameters(look=done.picked)
         selected = done.picked
     st.session_state[_LOOKED] = (page, selected)
-    return next((summary for summary in found if str(summary.id) == selected), found[0])
+    return next((one for one in found if str(one.id) == selected), found[0])
 
 
 def _order() -> Order:

@@ -113,12 +113,6 @@ function show(root, data) {
 export default function (component) {
   const { parentElement, data } = component;
   const root = parentElement.querySelector(".picture");
-  const [red, green, blue] = (getComputedStyle(root).backgroundColor.match(/[\d.]+/g) || [255, 255, 255]).map(Number);
-  const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
-  for (const element of [root, root.nextElementSibling]) {
-    element.classList.toggle("dark", isDark);
-    element.classList.toggle("light", !isDark);
-  }
   root.onkeydown = (event) => walk(root, event);
   root.onclick = (event) => {
     const group = event.target.closest("[data-place]");

@@ -162,7 +162,7 @@ def _summary(dissection: Dissection, file: str, record: str, id_: int) -> TraceS
 def show() -> None:
     """Draw the trace whose file and record are in the address."""
     if not parameter("file") or not parameter("record"):
-        st.title("Trace")
+        st.title("Trace", anchor=False)
         st.info("No trace selected. Choose one in the list of traces.")
         if st.button("Show traces"):
             go_to_page("traces")

@@ -43,7 +43,7 @@ FROM traces WHERE status = 'broken' ORDER BY errors DESC""",
 
 def show_triage() -> None:
     """Draw how many traces broke, by rule, model, tool, step and day."""
-    st.title("What breaks")
+    st.title("What breaks", anchor=False)
     statuses = {str(status): _count(traces) for status, traces in _rows_of("status", "true")}
     total = sum(statuses.values())
     broken = statuses.get(Status.BROKEN.value, 0)
@@ -62,7 +62,7 @@ def show_triage() -> None:
 
 def show_tools() -> None:
     """Draw every tool: traces that call it, its calls, those not valid as written, and the outcomes of its steps."""
-    st.title("Tools")
+    st.title("Tools", anchor=False)
     calls = query_rows(
         """SELECT tool, count(DISTINCT (file, record)), count(*), count(*) FILTER (NOT valid),
         count(DISTINCT (file, record)) FILTER (NOT valid) FROM calls GROUP BY tool ORDER BY 2 DESC, 1""",
@@ -109,7 +109,7 @@ def show_tools() -> None:
 
 def show_traces() -> None:
     """Draw the traces of a selection, those with the most errors first."""
-    st.title("Traces")
+    st.title("Traces", anchor=False)
     selection = read_selection(parameter("only"))
     where, parameters = conditions(selection)
     total = _count(query_rows(f"SELECT count(*) FROM traces WHERE {where}", *parameters).rows[0][0])  # no user input
@@ -152,7 +152,7 @@ def show_traces() -> None:
 
 def show_sql() -> None:
     """Draw the page for a SELECT over the five tables; a statement in the address runs only on *Run*."""
-    st.title("SQL")
+    st.title("SQL", anchor=False)
     st.session_state.setdefault(_KEY, parameter("sql") or next(iter(_EXAMPLES.values())))
     st.pills("Examples", list(_EXAMPLES), key="weaklink_results_example", on_change=_take)
     with st.form("weaklink_results_form", border=False):

@@ -1,0 +1,59 @@
+"""A title for a session whose source stores none: what the user wanted, in its first line.
+
+Text that clients put before or around it is not the user's: blocks in tags (`<system-reminder>`), `# AGENTS.md
+instructions`, notes that the user interrupted something, and end markers of chat templates. A slash command is its name
+and its arguments. Of a prompt that frames an issue (SWE-agent's `ISSUE:`, `<issue_description>` of OpenHands and
+`<pr_description>` of mini-swe-agent), the issue is wanted.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+
+from weaklink.inspector.model import Role, Turn
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import after_inserted
+
+_MAX_TITLE_CHARS = 120
+_MAX_READ_CHARS = 20_000
+_TAGGED = lazy_pattern(r"\s*<(?P<tag>[\w-]{1,60})(?:\s[^<>]{0,200})?>.*?</(?P=tag)>\s*", re.DOTALL)
+_COMMAND = lazy_pattern(r"<command-name>\s*([^<>\n]{1,200}?)\s*</command-name>")
+_COMMAND_ARGUMENTS = lazy_pattern(r"<command-args>\s*([^<>]{0,2000}?)\s*</command-args>")
+_NOT_WANTED = lazy_pattern(
+    r"\s*(?:\[Request interrupted by user[^\]\n]*\]\s*\Z|# AGENTS\.md instructions\b|<turn_aborted>)"
+)
+_END_MARKERS = lazy_pattern(r"(?:\s*(?:<\|(?:im_end|eot_id|endoftext|end_of_text|end)\|>|</s>))+\s*\Z")
+
+
+_ISSUE = lazy_pattern(r"^ISSUE:[^\S\n]*\n|<(?:issue_description|pr_description)>", re.MULTILINE)
+
+
+def first_words(turns: Iterable[Turn], words_of: Callable[[Turn, str], str] = lambda _, text: text) -> str:
+    """The first line that the user wrote, at most 120 characters; `""` if the user wrote none.
+
+    Turns with a flag (injected, copied) are not the user's. `words_of` returns the words in the text of a turn.
+    """
+    for turn in turns:
+        if turn.role is Role.USER and not turn.flags:
+            text = " ".join(_readable(words_of(turn, part.text)) for part in turn.parts if part.name == "text")
+            if line := _wanted(text):
+                return line if len(line) <= _MAX_TITLE_CHARS else f"{line[: _MAX_TITLE_CHARS - 1].rstrip()}…"
+    return ""
+
+
+def _readable(text: str) -> str:
+    """The beginning of a text, or the beginning after the blocks that a client put before it if they are longer."""
+    start = after_inserted(text) if len(text) > _MAX_READ_CHARS else 0
+    return text[start : start + _MAX_READ_CHARS] if start > _MAX_READ_CHARS else text[:_MAX_READ_CHARS]
+
+
+def _wanted(text: str) -> str:
+    if _NOT_WANTED.match(text):
+        return ""
+    command = _COMMAND.search(text)
+    if command is not None:
+        arguments = _COMMAND_ARGUMENTS.search(text)
+        return " ".join(f"{command[1]} {arguments[1] if arguments else ''}".split())
+    if (issue := _ISSUE.search(text)) is not None:
+        text = text[issue.end() :]
+    plain = _END_MARKERS.sub("", _TAGGED.sub("\n", text))
+    return next((line.strip() for line in plain.splitlines() if line.strip()), "")

@@ -1,0 +1,40 @@
+"""A session without a title is named after what the user wanted."""
+
+import pytest
+
+from weaklink.inspector.model import Part, Role, Turn, TurnFlag
+from weaklink.inspector.titles import first_words
+
+_COMMAND = (
+    "<command-message>review…</command-message>\n<command-name>/review</command-name>\n"
+    "<command-args>PR 12</command-args>"
+)
+
+
+@pytest.mark.parametrize(
+    ("texts", "title"),
+    [
+        ([_COMMAND], "/review PR 12"),
+        (["[Request interrupted by user]", "start phoenix"], "start phoenix"),
+        (["# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>", "rename it"], "rename it"),
+        (["<system-reminder>x</system-reminder>\nSay hi<|im_end|>"], "Say hi"),
+        (["x" * 300], "x" * 119 + "…"),
+        ([f"<system-reminder>{'skill ' * 5_000}</system-reminder>\n<env>x</env>Say hi"], "Say hi"),
+        ([], ""),
+        (
+            ["We're solving this issue within our repository. Here's the text:\nISSUE:\nWrong page count\nMore."],
+            "Wrong page count",
+        ),
+        (
+            ["<uploaded_files>\n/w\n</uploaded_files>\nSee:\n<issue_description>\nBad sum\n</issue_description>"],
+            "Bad sum",
+        ),
+    ],
+)
+def test_title(texts: list[str], title: str) -> None:
+    assert first_words([Turn(Role.USER, (Part("text", text),)) for text in texts]) == title
+
+
+def test_what_was_injected_is_not_the_user_s() -> None:
+    injected = Turn(Role.USER, (Part("text", "rules"),), flags=frozenset({TurnFlag.INJECTED}))
+    assert first_words([injected]) == ""

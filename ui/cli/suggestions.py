@@ -1,0 +1,25 @@
+"""Commands that the output of a command suggests to try next."""
+
+import shlex
+from typing import TYPE_CHECKING
+
+from weaklink.storage.database_file import database_file
+
+if TYPE_CHECKING:
+    from weaklink.storage import DatabaseLocation
+
+
+def suggested(command: str, where: "str | DatabaseLocation | None") -> str:
+    """A command to try next as it reads the same database: with `--db` unless that is the user's own."""
+    place = _shown(where) if where is None or isinstance(where, str) else str(where)
+    return f"weaklink {command}" if place == _shown(None) else f"weaklink {command} --db {shlex.quote(place)}"
+
+
+def _shown(where: str | None) -> str:
+    """The path of a database, or its URL without the password."""
+    path = database_file(where)
+    if path is not None:
+        return str(path)
+    from weaklink.storage import place_of  # noqa: PLC0415  # loads SQLAlchemy, and most databases are files
+
+    return str(place_of(where))

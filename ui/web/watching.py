@@ -1,0 +1,62 @@
+"""Watches: a part of a page runs again when what it shows has changed, and not by the clock.
+
+Streamlit's timers (`run_every`) also run a part of a page that was left, if they fire while the next page is on its
+way, and the browser then fails with "Bad delta path index". So the browser asks `GET /weaklink/watch/ID` for the state,
+which runs no script, and lets the script run for another state only, and not just after a click (`watch/main.js`).
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from hashlib import blake2b
+from secrets import token_urlsafe
+from threading import Lock
+
+import streamlit as st
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.ui.web.components import watch_element
+
+PATH = "/weaklink/watch/{id}"
+_MOST = 1_000  # of all open pages; the oldest are forgotten
+_ID_BYTES, _DIGEST_BYTES = 12, 12
+_STATES: "OrderedDict[str, Callable[[], str]]" = OrderedDict()
+_LOCK = Lock()
+
+
+def watch(state: Callable[[], str], shown: str, *, key: str, every_s: float) -> None:
+    """Let the fragment around this run again once `state` returns another text than the `shown` one.
+
+    The browser asks every `every_s` seconds. `state` is called in threads of the server: it must not use Streamlit's
+    context of a page. Draw this last in a fragment.
+    """
+    id_ = st.session_state.setdefault(f"weaklink_watch_id_{key}", token_urlsafe(_ID_BYTES))
+    with _LOCK:
+        _STATES[id_] = state
+        _STATES.move_to_end(id_)
+        while len(_STATES) > _MOST:
+            _STATES.popitem(last=False)
+    watch_element(id_, _digest(shown), key=f"weaklink_watch_{key}", every_s=every_s)
+
+
+def watch_route() -> Route:
+    """The route by which browsers ask for states."""
+    return Route(PATH, _answer, methods=["GET"])
+
+
+def _answer(request: Request) -> Response:
+    state = _STATES.get(request.path_params["id"])
+    return Response(status_code=404) if state is None else PlainTextResponse(_digest(_text(state)))
+
+
+def _text(state: Callable[[], str]) -> str:
+    try:
+        return state()
+    except WeaklinkError as error:  # the page meets it too, and shows it
+        return str(error)
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()
