@@ -75,7 +75,8 @@ class TraceTools:
                 f"; step {summary.broken.step} {summary.broken.code} {summary.broken.tool}" if summary.broken else ""
             )
             lines.append(
-                f"{summary.id} {summary.status or 'running'} {summary.model or '-'} {listed_title(summary)[:200]}{broke}"
+                f"{summary.id} {summary.status or 'running'} {summary.model or '-'} "
+                f"{listed_title(summary)[:200]}{broke}"
             )
         return _answer("\n".join(lines) or "No trace matches.")
 

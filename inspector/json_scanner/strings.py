@@ -212,7 +212,7 @@ def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) 
 def _doubled_in_paths(text: str, start: int, end: int, content: StringContent) -> dict[int, str]:
     r"""The backslashes to insert in Windows paths whose backslashes are not escaped, by the position of each escape.
 
-    `D:\temp\data` is such a path: JSON has no `\d`, so `\t` is no tab either. The fault of each path goes to `found`;
+    `D:\temp\data` is such a path: JSON has no `\d`, so `\t` is no tab either. The fault of each path goes to `content`;
     its repair is a guess.
     """
     doubled: dict[int, str] = {}
@@ -262,7 +262,7 @@ def _escaped(characters: str) -> str:
 
 
 def _mended(text: str, match: re.Match[str], content: StringContent, stop: int, *, apostrophes: bool) -> str:
-    """The replacement of a backslash that begins no JSON escape; the repair goes to `found`."""
+    """The replacement of a backslash that begins no JSON escape; the repair goes to `content`."""
     start, end = match.span()
     backslash = Range(start, start + 1)
     if match[0] == "\\'" and apostrophes:

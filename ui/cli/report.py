@@ -248,7 +248,7 @@ def triage_of_files(
 
 def _read_again(places: Sequence[BrokenPlace], source: str | None) -> Iterator[tuple[Trace, Inspection]]:
     """The traces at these places, in the order of files; each block is read once, only as far as needed."""
-    for block in sorted({place.block for place in places}, key=lambda one: one.number):
+    for block in sorted({place.block for place in places}, key=lambda block: block.number):
         positions = {place.position for place in places if place.block == block}
         for position, found in enumerate(_inspected(block, source)):
             if position in positions:

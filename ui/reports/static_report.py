@@ -113,7 +113,8 @@ def rules_html(codes: Sequence[Slice]) -> Iterator[str]:
     yield '<th scope="col">traces</th><th scope="col">cumulative</th></tr></thead>\n<tbody>\n'
     for slice_ in codes[:_MOST_BARS]:
         sum_ += slice_.traces
-        yield f'<tr><td>{escaped(code_title(slice_.value))}</td><td class="bar">{_bar(slice_.traces / codes[0].traces)}</td>'
+        bar = _bar(slice_.traces / codes[0].traces)
+        yield f'<tr><td>{escaped(code_title(slice_.value))}</td><td class="bar">{bar}</td>'
         yield f'<td class="number">{slice_.traces:,}</td><td class="number">{percent(sum_ / total)} %</td></tr>\n'
     yield "</tbody>\n</table>\n"
     if len(codes) > _MOST_BARS:

@@ -163,17 +163,17 @@ def listing(
     data: dict[str, Json] = {
         "columns": [
             {
-                "title": one.title,
-                "align": one.align,
-                "mono": one.mono,
-                "room": one.room.value,
-                "order": one.order,
-                "elastic": one.is_elastic,
-                "broad": one.is_broad,
-                "link": one.is_link,
-                "hint": one.hint,
+                "title": column.title,
+                "align": column.align,
+                "mono": column.mono,
+                "room": column.room.value,
+                "order": column.order,
+                "elastic": column.is_elastic,
+                "broad": column.is_broad,
+                "link": column.is_link,
+                "hint": column.hint,
             }
-            for one in columns
+            for column in columns
         ],
         "rows": [
             {"key": row.key, "address": row.address, "cells": [_cell(cell) for cell in row.cells]} for row in rows
@@ -219,11 +219,11 @@ def lines_data(
         "clips": clips,
         "lines": [
             {
-                "runs": [list(run) for run in _runs(one)],
-                "place": None if one.location is None else location_object(one.location),
-                "kind": one.kind.value,
+                "runs": [list(run) for run in _runs(line)],
+                "place": None if line.location is None else location_object(line.location),
+                "kind": line.kind.value,
             }
-            for one in side_lines
+            for line in side_lines
         ],
     }
 
@@ -265,7 +265,7 @@ def header(
         "pages": [list(one) for one in pages],
         "page": page,
         "filter": filter_text,
-        "keys": [list(one) for one in keys],
+        "keys": [list(key) for key in keys],
         "database": visible_line(database),
         "searches": searches,
     }

@@ -345,7 +345,8 @@ def _not_offered(
     if not offered:
         message = f"No tool definitions were recorded for this request: `{name}` cannot be checked."
     else:
-        message = f"No tool `{name}` was offered in this request, only: {', '.join(definition.name for definition in offered)}."
+        names = ", ".join(definition.name for definition in offered)
+        message = f"No tool `{name}` was offered in this request, only: {names}."
     for line in wrapped(quoted(message), width):
         yield SideLine(line)
     for diagnostic in wrong:
