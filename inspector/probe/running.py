@@ -487,8 +487,8 @@ def _differences(whole: JudgedAnswer, streamed: JudgedAnswer) -> Iterator[str]:
         yield f"{len(streamed.calls)} calls streamed, {len(whole.calls)} whole"
     for call, other in zip(whole.calls, streamed.calls, strict=False):
         if call.name != other.name or not same_arguments(call.raw_arguments, other.raw_arguments):
-            streamed, whole = (f"`{sent.name}` with `{sent.raw_arguments}`" for sent in (other, call))
-            yield f"{streamed} streamed, {whole} whole"
+            in_stream, in_body = (f"`{sent.name}` with `{sent.raw_arguments}`" for sent in (other, call))
+            yield f"{in_stream} streamed, {in_body} whole"
     if whole.content.strip() != streamed.content.strip():
         yield f"the content `{streamed.content[:80]}` streamed, `{whole.content[:80]}` whole"
     if whole.answer.finish_reason != streamed.answer.finish_reason:
