@@ -113,9 +113,9 @@ def analyse_parts(
             return plain, []
     pairing = with_attempts(pair(_events(parts)), _attempts(faults))
     speeches, definitions = tuple(_speeches(trace, parts)), _definitions(parts)
-    found = analyse(trace, pairing, faults, speeches, error_patterns=error_patterns, definitions=definitions)
+    analysis = analyse(trace, pairing, faults, speeches, error_patterns=error_patterns, definitions=definitions)
     diagnostics: list[Diagnostic] = []
-    called = {part.turn for part in parts if part.calls} | {one.location.turn for one in faults if one.fault.call}
+    called = {part.turn for part in parts if part.calls} | {fault.location.turn for fault in faults if fault.fault.call}
     repeated = repeated_turns(trace.turns)
     for number, turn in enumerate(trace.turns, 1):
         diagnostics += check_recording(turn, number, was_repeated=number in repeated)
@@ -123,18 +123,18 @@ def analyse_parts(
         diagnostics += check_arrivals(turn, number)
     diagnostics += check_reasoning(trace, tuple(reasoned_turns(trace, parts)), reasoning_budget)
     diagnostics += check_context(trace, context_window)
-    diagnostics += chain_diagnostics(trace, pairing, found.chain, found.flow)
-    diagnostics += ending_diagnostics(trace, found.chain, found.invented_at)
-    diagnostics += argument_diagnostics(trace, found.chain.steps, found.flow)
+    diagnostics += chain_diagnostics(trace, pairing, analysis.chain, analysis.flow)
+    diagnostics += ending_diagnostics(trace, analysis.chain, analysis.invented_at)
+    diagnostics += argument_diagnostics(trace, analysis.chain.steps, analysis.flow)
     diagnostics = layers.without_consequences(diagnostics, faults, CALL_WITHOUT_RESULT)
     diagnostics = _without_refusals(diagnostics, parts)
     differences = [
-        *layers.run_differences(trace, found.chain.steps),
+        *layers.run_differences(trace, analysis.chain.steps),
         *history_diagnostics(trace),
-        *compaction_diagnostics(trace, found.chain.steps, found.flow),
+        *compaction_diagnostics(trace, analysis.chain.steps, analysis.flow),
     ]
-    from_server = (one for one in faults if one.rule.owner)
-    chain = layers.with_layer_causes(trace, found.chain, found.flow, (*from_server, *differences))
+    from_server = (fault for fault in faults if fault.rule.owner)
+    chain = layers.with_layer_causes(trace, analysis.chain, analysis.flow, (*from_server, *differences))
     return chain, diagnostics + differences
 
 
@@ -150,12 +150,12 @@ def _without_refusals(found: Sequence[Diagnostic], parts: Iterable[PartInspectio
     """The diagnostics without what follows from a refused call: the server's error, and that the call has no result."""
     refused = {part.turn for part in parts if part.part == ERROR_PART and part.calls}
     return [
-        one
-        for one in found
-        if one.location.turn not in refused
+        diagnostic
+        for diagnostic in found
+        if diagnostic.location.turn not in refused
         or not (
-            one.rule in (UPSTREAM_ERROR, ERROR_INSIDE_200)
-            or (one.rule is CALL_WITHOUT_RESULT and one.location.part == ERROR_PART)
+            diagnostic.rule in (UPSTREAM_ERROR, ERROR_INSIDE_200)
+            or (diagnostic.rule is CALL_WITHOUT_RESULT and diagnostic.location.part == ERROR_PART)
         )
     ]
 
@@ -191,7 +191,7 @@ def format_of(trace: Trace, format: str = AUTO) -> Format:
         return find_format(format)
     if trace.format and (own := known_format(trace.format)) is not None:
         return own
-    if any(one.name == RECORDING_ID for one in trace.external_ids) and _offers_tools(trace):
+    if any(id_.name == RECORDING_ID for id_ in trace.external_ids) and _offers_tools(trace):
         expected = expected_format(trace.model or _requested_model(trace))
         if expected is not None:
             return expected
@@ -260,16 +260,19 @@ class _TurnReader:
         if turn.role is Role.USER:
             self._request = "\n".join([part.text for part in turn.parts if part.name == "text"]) or self._request
         for part, (inspected, faults) in zip(turn.parts, read, strict=True):
-            found = self._without_echoes(faults, part.text, read) if faults else faults
+            diagnostics = self._without_echoes(faults, part.text, read) if faults else faults
             if inspected.definitions and turn.role in (Role.SYSTEM, Role.USER):
-                self._define(inspected, found)
+                self._define(inspected, diagnostics)
             if is_apart and part.name == "text":
-                found = [*found, *self._left_in_content(turn, part, inspected, found, _calls_in(read, "call:"))]
+                diagnostics = [
+                    *diagnostics,
+                    *self._left_in_content(turn, part, inspected, diagnostics, _calls_in(read, "call:")),
+                ]
             elif part.name == TOKENS_PART and (text := emitted_text(turn)) is not None:
                 own = detect_format(text, self._model).format
                 written = segment_whole(text, own, tools=offered).calls
-                found = [*found, *emitted_differences(turn, number, written, _calls_in(read, "call:"))]
-            yield inspected, found
+                diagnostics = [*diagnostics, *emitted_differences(turn, number, written, _calls_in(read, "call:"))]
+            yield inspected, diagnostics
         self._unheard.append((turn, read))
 
     def _without_echoes(
@@ -281,7 +284,9 @@ class _TurnReader:
         return list(self._echoes.without(faults, text, _calls_in(read)))
 
     def _define(self, inspected: PartInspection, found: Iterable[Diagnostic]) -> None:
-        is_whole = self._defined.is_whole and not any(one.rule.severity is Severity.ERROR for one in found)
+        is_whole = self._defined.is_whole and not any(
+            diagnostic.rule.severity is Severity.ERROR for diagnostic in found
+        )
         tools = (*self._defined.definitions, *inspected.definitions)
         self._defined = OfferedTools(tools, reported=self._reported, is_whole=is_whole)
 
@@ -296,11 +301,18 @@ class _TurnReader:
         """The faults of calls in the content of an answer; those that are `parsed` are in fields of their own."""
         is_declared = self._defined.definitions or (turn.generation is not None and turn.generation.tools)
         if not is_declared:
-            known = [*(call.range for call in inspected.calls), *(one.range for one in found if one.fault.call)]
+            known = [
+                *(call.range for call in inspected.calls),
+                *(diagnostic.range for diagnostic in found if diagnostic.fault.call),
+            ]
             lost = self._session_tools.calls_in(part.text, call_search(self._chosen), known, self._request)
             yield from (fault.at(inspected.turn, part.name) for fault in lost)
         differences = _left_in_content(turn, inspected, parsed) if inspected.calls else ()
-        yield from (one for one in differences if self._is_delivered or one.rule is not CALL_DELIVERED_TWICE)
+        yield from (
+            difference
+            for difference in differences
+            if self._is_delivered or difference.rule is not CALL_DELIVERED_TWICE
+        )
 
 
 def _calls_in(read: Iterable[_ReadPart], prefix: str = "") -> list[ToolCall]:
@@ -324,8 +336,8 @@ def _with_refused_call(
     refused = read_error(part.text) if part.name == ERROR_PART else None
     if refused is None:
         return inspected, faults
-    found = [fault.at(inspected.turn, part.name) for fault in refused.faults]
-    return replace(inspected, spans=refused.spans, calls=refused.calls), found
+    diagnostics = [fault.at(inspected.turn, part.name) for fault in refused.faults]
+    return replace(inspected, spans=refused.spans, calls=refused.calls), diagnostics
 
 
 def _without_quoted(
@@ -337,8 +349,8 @@ def _without_quoted(
     quoted = quoted_spans(part.text, inspected.spans, request)
     if not quoted:
         return inspected, faults
-    calls = tuple(call for call in inspected.calls if not any(one.covers(call.range) for one in quoted))
-    left = [fault for fault in faults if not any(one.covers(fault.range) for one in quoted)]
+    calls = tuple(call for call in inspected.calls if not any(range_.covers(call.range) for range_ in quoted))
+    left = [fault for fault in faults if not any(range_.covers(fault.range) for range_ in quoted)]
     if not calls:
         left = [fault for fault in left if fault.rule is not TEXT_AFTER_CALL]
     return replace(inspected, calls=calls), left
@@ -401,15 +413,17 @@ def read_part(
         return inspected, [fault.at(number, part.name) for fault in faults]
     prompt = turn.part(PROMPT_PART)
     words = prompt.text if prompt else ""
-    found = None
+    segmentation = None
     if turn.role in (Role.SYSTEM, Role.USER) and not words and len(part.text) <= _LONGEST_CACHED:
-        found = plain_reading(part.text, chosen, turn.role)
-    if found is None:
-        found = segment_whole(part.text, chosen, prompt=words, tools=offered, role=turn.role, turn=number)
-    results = tuple(_with_header(result, turn) for result in found.results or _silence(turn, part.text))
+        segmentation = plain_reading(part.text, chosen, turn.role)
+    if segmentation is None:
+        segmentation = segment_whole(part.text, chosen, prompt=words, tools=offered, role=turn.role, turn=number)
+    results = tuple(_with_header(result, turn) for result in segmentation.results or _silence(turn, part.text))
     return (
-        PartInspection(number, part.name, chosen.name, found.spans, found.calls, results, found.definitions),
-        [one for one in found.diagnostics if not _is_left_out(one, turn)],
+        PartInspection(
+            number, part.name, chosen.name, segmentation.spans, segmentation.calls, results, segmentation.definitions
+        ),
+        [diagnostic for diagnostic in segmentation.diagnostics if not _is_left_out(diagnostic, turn)],
     )
 
 
@@ -424,8 +438,8 @@ def plain_reading(text: str, chosen: Format, role: Role) -> Segmentation | None:
 
     Many traces of a log begin with the same system prompt, and many samples of a task with the same text.
     """
-    found = segment_whole(text, chosen, role=role)
-    return None if found.calls or found.results or found.diagnostics else found
+    segmentation = segment_whole(text, chosen, role=role)
+    return None if segmentation.calls or segmentation.results or segmentation.diagnostics else segmentation
 
 
 def _content_result(turn: Turn, part: Part) -> tuple[ToolResult, ...]:
@@ -502,7 +516,11 @@ def _chosen(found: Sequence[Diagnostic], select: Sequence[str], ignore: Sequence
     if not select and not ignore:
         return found
     selected, ignored = select_rules(tuple(select)), select_rules(tuple(ignore))
-    return [one for one in found if (not select or one.rule in selected) and one.rule not in ignored]
+    return [
+        diagnostic
+        for diagnostic in found
+        if (not select or diagnostic.rule in selected) and diagnostic.rule not in ignored
+    ]
 
 
 def _in_order(trace: Trace, found: Sequence[Diagnostic]) -> Sequence[Diagnostic]:

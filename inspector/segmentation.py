@@ -351,7 +351,7 @@ class _CheckedAssembler:
         calls, faults = self._search.in_payload(call, offered)
         if calls:
             known = self._assembler.faults
-            known[:] = [one for one in known if one.rule.code[0] != "J" or not call.range.covers(one.range)]
+            known[:] = [fault for fault in known if fault.rule.code[0] != "J" or not call.range.covers(fault.range)]
             known += faults
             for one in calls:
                 known += check_arguments(one, offered, self._own_tools)
@@ -371,12 +371,12 @@ class _CheckedAssembler:
         return is_open and not call.valid and any(cut.end > call.range.start for cut in cuts)
 
     def _defined_before(self, start: int) -> OfferedTools:
-        found = self._assembler.definitions
-        if not found:
+        definitions = self._assembler.definitions
+        if not definitions:
             return self._defined
-        count = bisect_left(found, start, key=_start)
+        count = bisect_left(definitions, start, key=_start)
         if count != len(self._defined.definitions):
-            self._defined = OfferedTools(found[:count], is_whole=not self._has_unread_definitions())
+            self._defined = OfferedTools(definitions[:count], is_whole=not self._has_unread_definitions())
         return self._defined
 
     def _has_unread_definitions(self) -> bool:

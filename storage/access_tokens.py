@@ -87,8 +87,8 @@ class AccessTokens:
     def all(self) -> Sequence[AccessToken]:
         """Every token, the oldest first, including revoked and expired ones."""
         with self._database.reading() as connection:
-            found = connection.execute(_selected().order_by(_token.id))
-            return [_read(row) for row in found]
+            result = connection.execute(_selected().order_by(_token.id))
+            return [_read(row) for row in result]
 
     def holder(self, word: str) -> AccessToken | None:
         """The valid token with this secret; None if there is none."""

@@ -66,7 +66,7 @@ def copy_traces(source: Store, target: Store, advance: Callable[[int], None] = l
             with target._database.reading() as copies:  # noqa: SLF001
                 problems += _differences(reader, copies, group)
             advance(len(group))
-    tokens = sum(one.is_valid(time.time()) for one in source.tokens.all())
+    tokens = sum(token.is_valid(time.time()) for token in source.tokens.all())
     return CopyReport(copied, replaced, present, len(running), tokens, tuple(problems))
 
 

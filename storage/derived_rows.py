@@ -60,12 +60,12 @@ class DerivedRows(Struct, frozen=True):
 def derived_rows(inspection: Inspection, trace: Trace) -> DerivedRows:
     """An inspection of this trace, as rows."""
     texts = texts_of(trace)
-    severities = Counter(one.rule.severity for one in inspection.diagnostics)
+    severities = Counter(diagnostic.rule.severity for diagnostic in inspection.diagnostics)
     packed = pack_inspection(inspection, texts)
     calls = call_rows(inspection)
     diagnostics = [
         {
-            "number": at,
+            "number": index,
             "turn": one.location.turn,
             "part": escaped(one.location.part),
             "start": one.location.range.start,
@@ -73,9 +73,9 @@ def derived_rows(inspection: Inspection, trace: Trace) -> DerivedRows:
             "code": one.rule.code,
             "severity": one.rule.severity.value,
         }
-        for at, one in enumerate(inspection.diagnostics)
+        for index, one in enumerate(inspection.diagnostics)
     ]
-    codes = Counter(one.rule.code for one in inspection.diagnostics)
+    codes = Counter(diagnostic.rule.code for diagnostic in inspection.diagnostics)
     figures = figures_in(trace, inspection)
     columns = {
         "inspector_version": escaped(inspection.version),
@@ -110,7 +110,7 @@ def call_rows(inspection: Inspection) -> list[Row]:
     placed = [(part, call) for part in inspection.parts for call in part.calls]
     return [
         {
-            "number": at,
+            "number": index,
             "turn": part.turn,
             "part": escaped(part.part),
             "start": call.range.start,
@@ -120,14 +120,14 @@ def call_rows(inspection: Inspection) -> list[Row]:
             "recovered": call.recovered,
         }
         | _outcome(steps.get((part.turn, part.part, call.range)))
-        for at, (part, call) in enumerate(placed)
+        for index, (part, call) in enumerate(placed)
     ]
 
 
 def _filter_columns(inspection: Inspection, trace: Trace, texts: Texts) -> Row:
     """The derived columns of the trace's row for filters and statistics."""
     assistant = [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.ASSISTANT]
-    infos = sum([one.rule.severity is Severity.INFO for one in inspection.diagnostics])
+    infos = sum([diagnostic.rule.severity is Severity.INFO for diagnostic in inspection.diagnostics])
     measures = measure_columns(inspection, texts, assistant)
     certainty = inspection.chain.certainty.value
     return {"infos": infos, "context_share": fullest_share(trace), "certainty": certainty} | measures
@@ -174,8 +174,8 @@ def argument_rows(parts: Iterable[PartInspection]) -> list[Row]:
         for call in part.calls:
             if not isinstance(call.arguments, dict):
                 continue
-            for at, (name, path, leaf) in enumerate(argument_leaves(call.arguments)):
-                if at == MAX_VALUES_PER_CALL:
+            for index, (name, path, leaf) in enumerate(argument_leaves(call.arguments)):
+                if index == MAX_VALUES_PER_CALL:
                     break
                 text = leaf if isinstance(leaf, str) else _written(leaf)
                 found.setdefault((name, value_key(text), path), _number(leaf))
@@ -226,7 +226,7 @@ def argument_leaves(arguments: Json) -> Iterator[tuple[str, str, Json]]:
             ]
             stack += reversed(inner)
         elif isinstance(value, list) and value:
-            inner = [(name, path + path_of(at), one) for at, one in enumerate(value[: MAX_VALUES_PER_CALL + 1])]
+            inner = [(name, path + path_of(index), one) for index, one in enumerate(value[: MAX_VALUES_PER_CALL + 1])]
             stack += reversed(inner)
         elif value != {} or path != "$":
             yield name, path, value
@@ -260,8 +260,8 @@ def tool_rows(figures: TraceFigures) -> list[Row]:
 def violation_rows(figures: TraceFigures) -> list[Row]:
     """The violations of tools' schemas, counted by tool, path in the schema, and rule."""
     times: Counter[tuple[str, str, str]] = Counter()
-    for one in figures.violations:
-        times[key(one.tool), key(one.path), one.code] += one.times
+    for violation in figures.violations:
+        times[key(violation.tool), key(violation.path), violation.code] += violation.times
     return [{"tool": tool, "path": path, "code": code, "times": n} for (tool, path, code), n in times.items()]
 
 

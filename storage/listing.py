@@ -105,10 +105,10 @@ class Paging:
             if order in BY_TIME:
                 ranks = _by_time(connection, terms, order, limit=limit, after=after)
                 found = summaries(connection, list(ranks))
-                return [Listed(one, structs.replace(one.cursor, rank=ranks[one.id])) for one in found]
+                return [Listed(summary, structs.replace(summary.cursor, rank=ranks[summary.id])) for summary in found]
             rows = connection.execute(_sorted(connection, terms, order, after).limit(limit)).all()
             cursors = {row.id: ListCursor(row.value, row.id) for row in rows}
-            return [Listed(one, cursors[one.id]) for one in summaries(connection, list(cursors))]
+            return [Listed(summary, cursors[summary.id]) for summary in summaries(connection, list(cursors))]
 
     def before(
         self,
@@ -135,8 +135,8 @@ class Paging:
         terms = parse_filter(filter)
         with self._reads() as connection:
             terms = with_default_terms(connection, terms)
-            found = _sorted(connection, terms, Order.TIME, None).order_by(None).subquery()
-            return connection.scalar(sa.select(sa.func.count()).select_from(found)) or 0
+            subquery = _sorted(connection, terms, Order.TIME, None).order_by(None).subquery()
+            return connection.scalar(sa.select(sa.func.count()).select_from(subquery)) or 0
 
     def short_turns(self) -> int:
         """The number of turns of running traces that are marked as incomplete, because a part could not be stored.
@@ -188,7 +188,7 @@ class Paging:
             ends = ids[page - 1 :: page]
             if ids and (not ends or ends[-1] != ids[-1]):
                 ends.append(ids[-1])
-            edges = tuple(structs.replace(one, rank=ranks[one.id]) for one in _cursors(connection, ends))
+            edges = tuple(structs.replace(cursor, rank=ranks[cursor.id]) for cursor in _cursors(connection, ends))
             return ListSection(len(ids), edges, len(ids) < limit)
 
     def pulse(self) -> Pulse:
@@ -264,10 +264,10 @@ def _before(
 ) -> list[ListCursor]:
     """Up to `steps` traces before a cursor, or before the end of the list without one, the nearest first."""
     value = _VALUES[order]
-    found = _sorted(connection, terms, order, None).order_by(None)
+    select = _sorted(connection, terms, order, None).order_by(None)
     if at is not None:
-        found = found.where(sa.tuple_(value, _trace.id) > sa.tuple_(at.sort_at_s, at.id))
-    rows = connection.execute(found.order_by(sa.asc("value"), _trace.id.asc()).limit(steps))
+        select = select.where(sa.tuple_(value, _trace.id) > sa.tuple_(at.sort_at_s, at.id))
+    rows = connection.execute(select.order_by(sa.asc("value"), _trace.id.asc()).limit(steps))
     return [ListCursor(row.value, row.id, rank) for row in rows]
 
 
@@ -289,13 +289,13 @@ def _sorted(connection: sa.Connection, terms: Filter, order: Order, after: ListC
     conditions = conditions_of(connection, terms, time.time())
     if after is not None:
         conditions.append(sa.tuple_(value, _trace.id) < sa.tuple_(after.sort_at_s, after.id))
-    found = sa.select(_trace.id, value.label("value")).where(*conditions)
-    return found.order_by(sa.desc("value"), _trace.id.desc())
+    select = sa.select(_trace.id, value.label("value")).where(*conditions)
+    return select.order_by(sa.desc("value"), _trace.id.desc())
 
 
-def _all_sorted(connection: sa.Connection, found: sa.Select[int, float], page: int) -> ListSection:
+def _all_sorted(connection: sa.Connection, select: sa.Select[int, float], page: int) -> ListSection:
     """The last cursors of all pages, in one query, so that the list is sorted only once."""
-    rows = found.order_by(None).subquery()
+    rows = select.order_by(None).subquery()
     place = sa.func.row_number().over(order_by=(rows.c.value.desc(), rows.c.id.desc()))
     numbered = sa.select(rows, place.label("place"), sa.func.count().over().label("count")).subquery()
     at_edge = sa.or_(numbered.c.place % page == 0, numbered.c.place == numbered.c.count)

@@ -135,13 +135,13 @@ class StoreSink:
 
     def _spill(self) -> str:
         """Write to a trace file what the database does not have; a sentence on it."""
-        found = (
+        traces = (
             session.unsaved(self._store.turns_of_running, self._store.exchanges.with_unsaved)
             for session in (*self._ended, *self._sessions.values())
         )
         place = self._store.place
         beside = place.path.parent if place.path is not None else None
-        unsaved = [trace for trace in found if trace is not None]
+        unsaved = [trace for trace in traces if trace is not None]
         if not unsaved:
             return "All requests are stored; the next command that reads the database ends the open sessions."
         return spill(unsaved, beside, database=str(place)).sentence

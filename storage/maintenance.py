@@ -201,14 +201,14 @@ def _check_all(
     running = set(connection.scalars(sa.select(tables.live.c.trace_id)))
     without = outdated = turns = 0
     for id_ in ids:
-        found = _TraceCheck(connection, place, id_, is_running=id_ in running)
-        problems += found.problems
-        without += found.has_no_checksums
-        outdated += found.is_outdated
-        turns += found.turns
+        check = _TraceCheck(connection, place, id_, is_running=id_ in running)
+        problems += check.problems
+        without += check.has_no_checksums
+        outdated += check.is_outdated
+        turns += check.turns
         advance(1)
     toolsets = connection.execute(sa.select(tables.toolset.c.id, tables.toolset.c.hash)).all()
-    problems += chain.from_iterable(_check_toolset(connection, *one) for one in toolsets)
+    problems += chain.from_iterable(_check_toolset(connection, *toolset) for toolset in toolsets)
     return IntegrityReport(tuple(problems), len(ids), turns, len(toolsets), without, outdated)
 
 
@@ -320,7 +320,7 @@ class Maintenance:
         done = 0
         with self._database.reading() as connection:
             all_ids = sa.select(tables.trace.c.id).order_by(tables.trace.c.id)
-            selected = list(connection.scalars(all_ids)) if ids is None else [find_id(connection, one) for one in ids]
+            selected = list(connection.scalars(all_ids)) if ids is None else [find_id(connection, id_) for id_ in ids]
         for group in in_groups(selected, _INSPECTED):
             with self._database.writing() as connection:
                 done += inspect_again(connection, self._database.place, inspect, group, on_damaged)
@@ -370,7 +370,7 @@ class Maintenance:
             repair_toolsets(connection)
         with self._database.reading() as connection:
             all_ids = sa.select(tables.trace.c.id).order_by(tables.trace.c.id)
-            selected = list(connection.scalars(all_ids)) if ids is None else [find_id(connection, one) for one in ids]
+            selected = list(connection.scalars(all_ids)) if ids is None else [find_id(connection, id_) for id_ in ids]
         repaired: list[str] = []
         left: list[str] = []
         for id_ in selected:

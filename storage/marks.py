@@ -113,4 +113,4 @@ class Bookmarks:
     def of(self, ids: Iterable[int | str]) -> dict[int, tuple[Mark, ...]]:
         """The marks of these traces, the oldest first, by the trace's number; traces without one are left out."""
         with self._database.reading() as connection:
-            return read_marks(connection, [find_id(connection, one) for one in ids])
+            return read_marks(connection, [find_id(connection, id_) for id_ in ids])

@@ -269,19 +269,21 @@ def read_turns(connection: sa.Connection, id_: int, *, after: int = 0) -> tuple[
 def _turns(connection: sa.Connection, id_: int, after: int, checksum: int | None) -> tuple[Turn, ...]:
     """The turns after the first `after`; DamagedBlobError if `checksum` is not the sum of their checksums."""
     turns = [TurnRow._make(row) for row in connection.execute(TURNS, {"id": id_, "after": after}).all()]
-    toolsets = load_toolsets(connection, {one.toolset_id: one.toolset for one in turns if one.toolset_id is not None})
+    toolsets = load_toolsets(
+        connection, {turn.toolset_id: turn.toolset for turn in turns if turn.toolset_id is not None}
+    )
     rows: dict[int, list[PartRow]] = defaultdict(list)
     for part in connection.execute(PARTS, {"id": id_, "after": after, "long": LONG}).all():
         rows[part.turn].append(PartRow._make(part))
     if checksum is not None:
-        check_turns(checksum, sum(checksum_of_turn(connection, id_, one, rows[one.number]) for one in turns))
+        check_turns(checksum, sum(checksum_of_turn(connection, id_, turn, rows[turn.number]) for turn in turns))
     spool = Spool()
 
     def part_of(row: PartRow) -> Part:
         words = blobs.text_from_pieces(text_pieces(connection, id_, row)) if row.text is None else _text(row.text)
         return Part(blobs.unescaped(row.name), words, read_chunks(connection, id_, row, spool))
 
-    return tuple(_turn(one, tuple(map(part_of, rows[one.number])), toolsets) for one in turns)
+    return tuple(_turn(turn, tuple(map(part_of, rows[turn.number])), toolsets) for turn in turns)
 
 
 def read_inspection(connection: sa.Connection, id_: int, trace: Trace, *, in_columns: bool = False) -> Inspection:
@@ -425,7 +427,7 @@ class _Turns:
 
     def _long_text(self, number: int) -> str:
         read, size = self._long[number]
-        return blobs.text_from_pieces(read(at, min(_PIECE, size - at)) for at in range(0, size, _PIECE))
+        return blobs.text_from_pieces(read(index, min(_PIECE, size - index)) for index in range(0, size, _PIECE))
 
     def _long_chunks(self, number: int) -> Chunks:
         read, size = self._long[number]

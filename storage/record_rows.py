@@ -124,7 +124,7 @@ def identity_of(trace: Trace) -> Identity:
     """The identity of `trace`: its source and external ids, or else its content and its record."""
     source, record = trace.provenance.source, trace.provenance.record
     if trace.external_ids:
-        ids = sorted((one.name, one.value) for one in trace.external_ids)
+        ids = sorted((id_.name, id_.value) for id_ in trace.external_ids)
         return Identity(IdentityKind.SESSION, (source, *(side for pair in ids for side in pair)))
     return Identity(IdentityKind.CONTENT, (content_hash(trace), record))
 
@@ -214,11 +214,11 @@ def totals_of(turns: Sequence[Turn]) -> TurnTotals:
         len(turns),
         sum([len(part.text) for part in parts]),
         sum([len(part.chunks or ()) for part in streamed]),
-        next(filter(None, (one.answered_model or one.requested_model for one in generations)), ""),
-        _known_sum([one.usage.input_tokens for one in generations]),
-        _known_sum([one.usage.output_tokens for one in generations]),
-        min(_known([at_s(one.started) for one in generations]), default=None),
-        max(_known([at_s(one.ended) for one in generations]), default=None),
+        next(filter(None, (generation.answered_model or generation.requested_model for generation in generations)), ""),
+        _known_sum([generation.usage.input_tokens for generation in generations]),
+        _known_sum([generation.usage.output_tokens for generation in generations]),
+        min(_known([at_s(generation.started) for generation in generations]), default=None),
+        max(_known([at_s(generation.ended) for generation in generations]), default=None),
         max(_known([first_token_s(turn) for turn in turns if turn.generation is not None]), default=None),
         max(_known([max_gap_s(part) for part in streamed]), default=None),
         prompt_hash(turns),
@@ -328,11 +328,11 @@ def _rows_of_turn(turn: Turn, short: Turn, number: int, toolset: bytes | None) -
     fingerprinted = [pack([turn.role.value, toolset, short_values, len(turn.parts)])]
     columns = {"number": number, "role": turn.role.value, "toolset": toolset, "facts": to_blob(turn_values)}
     parts: list[Row] = []
-    for at, part in enumerate(turn.parts):
+    for index, part in enumerate(turn.parts):
         text, chunks = text_to_bytes(part.text), None if part.chunks is None else pack_chunks(part.chunks)
         fingerprinted += pack([part.name, len(text), chunks]), text
         blob = to_blob(text) if turn.role not in _SHARED or len(text) > _LONGEST_SHARED else _shared_blob(text)
-        parts.append({"turn": number, "number": at} | _part_columns(part, blob, chunks))
+        parts.append({"turn": number, "number": index} | _part_columns(part, blob, chunks))
     of_generation = _NO_GENERATION if turn.generation is None else _generation_columns(turn.generation)
     return _TurnRows(columns | of_generation, parts, fingerprinted, _turn_checksum(columns, parts))
 

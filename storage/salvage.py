@@ -169,7 +169,7 @@ class _Salvage:
         stored, counted = self._row["turns_checksum"], self._row["turns"]
         if stored is None and self._row["record_checksum"] is None:
             return (), False
-        if stored == sum(one.checksum() for one in self._sums.values()):
+        if stored == sum(sum_.checksum() for sum_ in self._sums.values()):
             return (), False
         if stored == sum(self._former_sums(trace)):
             return (), True
@@ -204,7 +204,7 @@ class _Salvage:
             model=_text(row["model"]),
             format=_text(row["format"]),
             started=Instant(started_s) if isinstance(started_s, float) else None,
-            external_ids=tuple(ExternalId(_text(one["name"]), _text(one["value"])) for one in ids),
+            external_ids=tuple(ExternalId(_text(id_["name"]), _text(id_["value"])) for id_ in ids),
             recognised_by=RecognisedBy.RECORD,
             provenance=stored,
             project=_text(row["project"]),
@@ -241,7 +241,7 @@ class _Salvage:
         lost: list[str],
     ) -> Turn:
         """The turn of these facts; of the other columns, if they are None or cannot be read."""
-        role = next((one for one in Role if one.value == row.get("role")), None)
+        role = next((role for role in Role if role.value == row.get("role")), None)
         if role is None:
             role = _likely_role(facts, parts)
             if row:
@@ -288,8 +288,13 @@ class _Salvage:
         digest = None if row["toolset_id"] is None else self._connection.scalar(toolset)
         try:
             sums: list[list[int | str | None]] = [
-                [one.number, one.name, checksum_of(one.text), None if one.chunks is None else checksum_of(one.chunks)]
-                for one in parts
+                [
+                    part.number,
+                    part.name,
+                    checksum_of(part.text),
+                    None if part.chunks is None else checksum_of(part.chunks),
+                ]
+                for part in parts
             ]
             checksum_of(row["facts"])  # raises if they are damaged
         except DAMAGE_ERRORS:

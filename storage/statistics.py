@@ -55,8 +55,8 @@ def _of_codes(key: metrics_groups.GroupKey) -> sa.Subquery:
     codes = tables.trace_code.c
     values = metrics_groups.VALUES_OF_CODES[key]
     value = sa.case(values, value=codes.code).label("value")
-    found = sa.select(codes.trace_id, value).where(codes.code.in_(values)).distinct()
-    return found.subquery(key.value)
+    select = sa.select(codes.trace_id, value).where(codes.code.in_(values)).distinct()
+    return select.subquery(key.value)
 
 
 _OF_CODES = {key: _of_codes(key) for key in metrics_groups.VALUES_OF_CODES}
@@ -82,7 +82,7 @@ class StatisticsQuery(Protocol[Answer_co]):
 
 def key_columns(by: Sequence[metrics_groups.GroupKey]) -> list[sa.Label[Any]]:
     """The columns with the values of these keys."""
-    return [_column(key).label(f"key_{at}") for at, key in enumerate(by)]
+    return [_column(key).label(f"key_{index}") for index, key in enumerate(by)]
 
 
 def sums_of(rows: Iterable[Sequence[Any]], by: Sequence[metrics_groups.GroupKey], *, texts: int = 0) -> GroupSums:
@@ -153,7 +153,7 @@ class _Sums:
 
     def __init__(self, counts: tuple[str, ...]) -> None:
         self._factors: dict[tuple[str, ...], int] = {}
-        measures = [one for one in MEASURES if one.hits in counts and one.trials in counts]
+        measures = [measure for measure in MEASURES if measure.hits in counts and measure.trials in counts]
         self.places = {measure.name: self._of(measure) for measure in measures}
 
     def sql(self, table: str) -> str:
@@ -176,7 +176,7 @@ class _Sums:
 
     def _place(self, factors: tuple[str, ...]) -> int:
         if len(factors) == 2 and "traces" in factors:  # the count of traces is 1 in every row
-            factors = tuple(one for one in factors if one not in ("traces", "any")) or ("traces",)
+            factors = tuple(factor for factor in factors if factor not in ("traces", "any")) or ("traces",)
         factors = factors if factors[0] == "any" else tuple(sorted(factors))
         return self._factors.setdefault(factors, len(self._factors))
 
@@ -210,8 +210,8 @@ def _source(by: Sequence[metrics_groups.GroupKey], *, is_filtered: bool) -> sa.F
     source: sa.FromClause = counted
     if metrics_groups.GroupKey.CODE in by:
         source = source.join(tables.trace_code, tables.trace_code.c.trace_id == counted.c.trace_id)
-    for found in (_OF_CODES[key] for key in by if key in _OF_CODES):
-        source = source.join(found, found.c.trace_id == counted.c.trace_id)
+    for subquery in (_OF_CODES[key] for key in by if key in _OF_CODES):
+        source = source.join(subquery, subquery.c.trace_id == counted.c.trace_id)
     if is_filtered or set(by) - set(metrics_groups.MANY_VALUED):
         source = source.join(tables.trace, _trace.id == counted.c.trace_id)
     return source
@@ -313,8 +313,10 @@ class BrokenSchemas(Struct, frozen=True):
 
     def answer(self, sums: GroupSums) -> list[Violations]:
         """See `StatisticsQuery`."""
-        found = [Violations(tool, path, code, *counts) for (tool, path, code), counts in sums.items()]
-        return sorted(found, key=lambda one: (-one.times, one.tool, one.path, one.code))
+        violationses = [Violations(tool, path, code, *counts) for (tool, path, code), counts in sums.items()]
+        return sorted(
+            violationses, key=lambda violations: (-violations.times, violations.tool, violations.path, violations.code)
+        )
 
 
 class Uncounted(Struct, frozen=True):

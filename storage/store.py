@@ -186,7 +186,7 @@ class Store:
     def delete(self, ids: Iterable[int | str]) -> int:
         """Delete traces; the number of traces deleted."""
         with self._database.writing() as connection:
-            numbers = sorted({find_id(connection, one) for one in ids})
+            numbers = sorted({find_id(connection, id_) for id_ in ids})
             delete_traces(connection, numbers)
             drop_unused_toolsets(connection)
         return len(numbers)
@@ -197,7 +197,7 @@ class Store:
         StoreError for a word that names no trace.
         """
         with self._database.reading() as connection:
-            return sorted({one for word in words for one in find_ids(connection, word)})
+            return sorted({id_ for word in words for id_ in find_ids(connection, word)})
 
     def erase(self, ids: Sequence[int]) -> None:
         """Delete traces so that none of their text is left in the file of an SQLite database.

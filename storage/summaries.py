@@ -119,7 +119,7 @@ _UNKNOWN = ("started_at_s", "duration_s", "input_tokens", "output_tokens")
 _AS_THEY_ARE = ("id", "imported_at_s", *_UNKNOWN, *_COUNTS)
 _TEXTS = ("name", "source", "file", "record", "model", "format")
 _BREAK = ("break_step", "break_turn", "break_tool", "break_outcome", "break_code", "break_message", "break_reaction")
-_CERTAINTIES = {one.value: one for one in VerdictCertainty}
+_CERTAINTIES = {certainty.value: certainty for certainty in VerdictCertainty}
 _NO_FACTS = to_blob(pack_facts(trace_facts(Trace(()))))
 _PLACE = ("id", "imported_at_s", "sort_at_s", "certainty")  # no checksum covers them: lists are sorted by them
 _NAMES = (*_PLACE, *CHECKED_COLUMNS)
@@ -145,7 +145,7 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
         for id_ in openings_of.keys() & nameless:  # a damaged row may have another id than its index
             found[id_] = structs.replace(found[id_], opening=openings_of[id_])
         for id_, codes in _codes(connection, [id_ for id_ in group if id_ in found]).items():
-            names = sorted({_LAYER_OF[one] for one in codes if one in _LAYER_OF}, key=_ORDER.index)
+            names = sorted({_LAYER_OF[code] for code in codes if code in _LAYER_OF}, key=_ORDER.index)
             found[id_] = structs.replace(found[id_], layers=tuple(names), codes=tuple(codes))
     return [found[id_] for id_ in ids if id_ in found]
 
@@ -227,7 +227,7 @@ def _whole(row: Mapping[str, Any], state: Liveness | None, *, open_turns: int, m
     trace = trace_from(unpack_facts(from_blob(row["facts"])), {}, ())
     return TraceSummary(
         **_plain(row),
-        external_ids={one.name: one.value for one in trace.external_ids},
+        external_ids={id_.name: id_.value for id_ in trace.external_ids},
         status=Status(row["status"]),
         certainty=_CERTAINTIES.get(row["certainty"]),
         abort_reason=_unescaped(row["abort_reason"]),

@@ -86,10 +86,10 @@ def load_toolsets(
                 bodies[tool_id] = from_blob(body)
             found[toolset_id].append(tool_id)
     for id_, tools in found.items():
-        if hashes[id_] != sha256(pack([bodies[one] for one in tools])).digest():
+        if hashes[id_] != sha256(pack([bodies[tool] for tool in tools])).digest():
             raise DamagedBlobError("hash mismatch in its tool definitions")
     tools_by_id = {tool_id: tool_from(unpack(body)) for tool_id, body in bodies.items()}
-    return {id_: tuple(tools_by_id[one] for one in tools) for id_, tools in found.items()}
+    return {id_: tuple(tools_by_id[tool] for tool in tools) for id_, tools in found.items()}
 
 
 def drop_unused_toolsets(connection: sa.Connection) -> None:

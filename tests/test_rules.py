@@ -1,6 +1,7 @@
 """One code, one rule, one name, one explanation, one case file, one owner: over the whole catalogue."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,16 @@ def found_in(row: CaseFields) -> tuple[str, list[Diagnostic]]:
     return row["text"], list(segmented.diagnostics)
 
 
+_SENTENCE = re.compile(r"[A-Z`].*[.?]", re.DOTALL)
+
+
+def no_sentences(diagnostics: Iterable[Diagnostic]) -> Iterable[str]:
+    """The messages, hints and notes that do not begin with a capital or a backtick, or do not end as sentences do."""
+    for one in diagnostics:
+        said = (one.fault.message, one.fault.hint, *(related.message for related in one.fault.related))
+        yield from (words for words in said if words is not None and not _SENTENCE.fullmatch(words))
+
+
 @EVERY_RULE
 def test_a_rule_is_explained(rule: Rule) -> None:
     assert rule.summary.endswith(".")
@@ -180,6 +191,7 @@ def test_codes_and_names_are_unique_and_in_their_family() -> None:
 def test_case(name: str, verdict: str, row: CaseFields) -> None:
     rule = find_rule(name.split("-", maxsplit=1)[0])
     text, found = found_in(row)
+    assert not list(no_sentences(found))
     places = [one.range.of(text) for one in found if one.rule is rule]
     if verdict == "fails":
         if rule.layer:  # such a case names the turn and part of the difference, and one that passes has none anywhere

@@ -68,11 +68,16 @@ class TraceTools:
     ) -> str:
         """The newest recorded conversations: number, status, model, title and, if one broke, the step and the rule."""
         with self._store() as store:
-            found = store.traces(filter, limit=limit)
+            summaries = store.traces(filter, limit=limit)
         lines = []
-        for one in found:
-            broke = f"; step {one.broken.step} {one.broken.code} {one.broken.tool}" if one.broken else ""
-            lines.append(f"{one.id} {one.status or 'running'} {one.model or '-'} {listed_title(one)[:200]}{broke}")
+        for summary in summaries:
+            broke = (
+                f"; step {summary.broken.step} {summary.broken.code} {summary.broken.tool}" if summary.broken else ""
+            )
+            lines.append(
+                f"{summary.id} {summary.status or 'running'} {summary.model or '-'} "
+                f"{listed_title(summary)[:200]}{broke}"
+            )
         return _answer("\n".join(lines) or "No trace matches.")
 
     def why_broken(self, trace: TraceId = "latest") -> str:
@@ -122,11 +127,13 @@ class TraceTools:
         format: Annotated[str, Field(description="The format, such as `hermes`; `auto` detects it.")] = AUTO,
     ) -> str:
         """Split raw model output into spans and calls, with each fault at its characters."""
-        found = segment(text, format)
-        faults = [one.fault for one in found.diagnostics]
-        lines = _text(marked_lines(text, found.spans, faults, width=_WIDTH, folding=Folding(head=24, tail=12)))
-        valid = sum(call.valid for call in found.calls)
-        return _answer(f"format {found.format}, {counted(len(found.calls), 'call')}, {valid} valid\n{lines}")
+        segmentation = segment(text, format)
+        faults = [diagnostic.fault for diagnostic in segmentation.diagnostics]
+        lines = _text(marked_lines(text, segmentation.spans, faults, width=_WIDTH, folding=Folding(head=24, tail=12)))
+        valid = sum(call.valid for call in segmentation.calls)
+        return _answer(
+            f"format {segmentation.format}, {counted(len(segmentation.calls), 'call')}, {valid} valid\n{lines}"
+        )
 
     def replay(self, run: TraceId = "latest") -> str:
         """Run the user's command again, offline, with a recorded run's answers, and report where it differs."""

@@ -26,9 +26,9 @@ def blocks_by_value(turn: Turn) -> list[str]:
         return [_without_cache_mark(part.text) for part in turn.parts if part.name.startswith("content:")]
     blocks: dict[str, dict[str, str]] = {}
     for part in turn.parts:
-        found = _PART.fullmatch(part.name)
-        if found is not None:
-            blocks.setdefault(found[1], {})[found[2] or ""] = part.text
+        match = _PART.fullmatch(part.name)
+        if match is not None:
+            blocks.setdefault(match[1], {})[match[2] or ""] = part.text
     return [_by_value(pieces) for pieces in blocks.values() if pieces.keys() & {"", "done"}]
 
 

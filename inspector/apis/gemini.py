@@ -107,7 +107,7 @@ def _turns(content: Json) -> Iterator[Turn]:
     content_members = content if isinstance(content, dict) else {}
     source_role = word_of(content_members.get("role"))
     parts_so_far: list[tuple[int, dict[str, Json]]] = []
-    for at, part in enumerate(_listed(content_members.get("parts", [] if content_members else content))):
+    for index, part in enumerate(_listed(content_members.get("parts", [] if content_members else content))):
         members: dict[str, Json] = {"": part}
         if isinstance(part, dict):
             members = {camel_case(key): value for key, value in part.items()}
@@ -116,7 +116,7 @@ def _turns(content: Json) -> Iterator[Turn]:
             parts_so_far = []
             yield _result(response, source_role)
         else:
-            parts_so_far.append((at, members))
+            parts_so_far.append((index, members))
     yield from _part_turns(parts_so_far, source_role)
 
 
@@ -446,13 +446,13 @@ class GeminiShapes:
         """See `ApiShapeReader`."""
         if value.kind is not JsonKind.ARRAY:
             return self._one(value)
-        found = value.items
-        if found and all(map(_is_response, found)):
-            return [piece for response in found for piece in self._response(response)]
-        if found and all(map(_is_content, found)):
-            return [piece for content in found for piece in _content(content)]
-        if found and all(map(_is_part, found)) and any(member(part, *_DISTINCTIVE) is not None for part in found):
-            return [piece for part in found for piece in _part(part, by_model=True)]
+        nodes = value.items
+        if nodes and all(map(_is_response, nodes)):
+            return [piece for response in nodes for piece in self._response(response)]
+        if nodes and all(map(_is_content, nodes)):
+            return [piece for content in nodes for piece in _content(content)]
+        if nodes and all(map(_is_part, nodes)) and any(member(part, *_DISTINCTIVE) is not None for part in nodes):
+            return [piece for part in nodes for piece in _part(part, by_model=True)]
         return None
 
     def end(self, place: Range) -> list[ApiPiece]:
@@ -500,7 +500,7 @@ def _is_response(node: JsonNode) -> bool:
     candidates = member(node, "candidates")
     if candidates is not None and candidates.kind is JsonKind.ARRAY:
         distinctive = ("content", "index", *_FINISH, *_FINISH_MESSAGE)
-        return all(member(one, *distinctive) is not None for one in candidates.items)
+        return all(member(item, *distinctive) is not None for item in candidates.items)
     return member(node, "usageMetadata", "usage_metadata", "promptFeedback", "prompt_feedback") is not None
 
 

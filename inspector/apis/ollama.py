@@ -83,8 +83,8 @@ def _generate_turns(request: dict[str, Json]) -> Iterator[Turn]:
 
 
 def _images(images: Json) -> Iterator[Part]:
-    for at, image in enumerate(images if isinstance(images, list) else ()):
-        yield Part(f"content:{at + 1}", compact_json(image))
+    for index, image in enumerate(images if isinstance(images, list) else ()):
+        yield Part(f"content:{index + 1}", compact_json(image))
 
 
 class OllamaFunction(msgspec.Struct, forbid_unknown_fields=True):

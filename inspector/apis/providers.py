@@ -99,7 +99,7 @@ def api_of_object(text: str) -> str:
 def _api_of_members(document: dict[str, Json]) -> str:
     kind, named = str(document.get("type", "")), document.get("object")
     choices = document.get("choices")
-    if named == "text_completion" or (isinstance(choices, list) and any(_is_text_choice(one) for one in choices)):
+    if named == "text_completion" or (isinstance(choices, list) and any(_is_text_choice(choice) for choice in choices)):
         return _COMPLETIONS
     if isinstance(choices, list):
         return _CHAT

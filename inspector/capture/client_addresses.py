@@ -195,7 +195,9 @@ def routes(variables: Mapping[str, str], upstream: str | None) -> ClientRoutes:
 
 def _addresses(provider: ClientProvider, variables: Mapping[str, str], upstream: str | None) -> dict[str, str]:
     """The address that each variable of a provider leads to."""
-    given = {one: _address(variables[one.name]) for one in provider.variables if variables.get(one.name)}
+    given = {
+        variable: _address(variables[variable.name]) for variable in provider.variables if variables.get(variable.name)
+    }
     chosen, address = next(iter(given.items()), (None, provider.default))
     found = {}
     for variable in provider.variables:

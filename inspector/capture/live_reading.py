@@ -49,9 +49,9 @@ class FormatChoice:
             return self._known
         while self._next_look <= len(text):
             self._next_look *= 2
-        found = detect_format(text[:_LAST_LOOK], self._model)
-        if found.confidence or len(text) >= _LAST_LOOK:
-            self._known = found.format
+        detection = detect_format(text[:_LAST_LOOK], self._model)
+        if detection.confidence or len(text) >= _LAST_LOOK:
+            self._known = detection.format
         return self._known
 
     def settle(self, text: str) -> Format:

@@ -509,15 +509,15 @@ class LoggedTurn:
 
 def tool_definitions(tools: Iterable[ToolDefinition | Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
     """Definitions of tools that are definitions already, or JSON objects of an API; TypeError for anything else."""
-    found: list[ToolDefinition] = []
+    definitions: list[ToolDefinition] = []
     for tool in tools:
         if isinstance(tool, ToolDefinition):
-            found.append(tool)
+            definitions.append(tool)
         elif isinstance(tool, Mapping):
-            found += read_tools([dict(tool)])
+            definitions += read_tools([dict(tool)])
         else:
             raise TypeError(f"expected a tool definition or a JSON object, not {type(tool).__name__}")
-    return tuple(found)
+    return tuple(definitions)
 
 
 def usage_of(counts: Mapping[str, int]) -> Usage:

@@ -129,9 +129,9 @@ class OpenTrace:
         segmenter = Segmenter(detect_format(text.text, self._model).format, role=Role.SYSTEM)
         segmenter.feed(text.text)
         segmenter.close()
-        found = segmenter.segmentation(text.text).definitions
-        if found:
-            self._defined = OfferedTools((*self._defined.definitions, *found), is_whole=False)
+        definitions = segmenter.segmentation(text.text).definitions
+        if definitions:
+            self._defined = OfferedTools((*self._defined.definitions, *definitions), is_whole=False)
 
 
 class OpenTraces:

@@ -464,8 +464,8 @@ class ExchangeRecording:
 
     def _read(self, answer: AnswerRecording) -> None:
         pieces = self._tape.take_answer()
-        for at in range(0, len(pieces), _AT_ONCE):
-            answer.arrive(pieces[at : at + _AT_ONCE])
+        for index in range(0, len(pieces), _AT_ONCE):
+            answer.arrive(pieces[index : index + _AT_ONCE])
 
 
 MAX_WAITING_BYTES = 256 << 20

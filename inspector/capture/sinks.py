@@ -48,19 +48,19 @@ def scheme_of(place: str) -> str:
 
 
 def _from_entry_point(name: str, place: str | Path | None) -> Sink:
-    found = next(iter(entry_points(group=SINKS_ENTRY_POINT_GROUP, name=name)), None)
-    if found is None and name == STORE:
+    point = next(iter(entry_points(group=SINKS_ENTRY_POINT_GROUP, name=name)), None)
+    if point is None and name == STORE:
         raise SinkError(
             f"{place or 'The default database'} is a database, and weaklink's store is not installed here; "
             "`pip install weaklink` installs it, and a path that ends in `.jsonl` needs no store."
         )
-    if found is None:
+    if point is None:
         raise SinkError(
             f"No installed package provides a sink for `{name}://`; a place is a database (a file, or "
             "`postgresql://HOST/NAME` for several machines), or a path that ends in `.jsonl`."
         )
     try:
-        make = found.load()
+        make = point.load()
     except ImportError as error:
         raise SinkError(f"The sink `{name}` cannot be loaded: {error}.") from error
     sink: Sink = make(place)

@@ -49,7 +49,7 @@ def spill(unsaved: Sequence[UnsavedTrace], beside: Path | None, *, database: str
         path = _new_path(folder, name)
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_trace_file(path, [one.trace for one in unsaved])
+            write_trace_file(path, [trace.trace for trace in unsaved])
         except OSError as error:
             why = why or f"{folder}: {error.strerror or error}"
             continue
@@ -74,14 +74,14 @@ def _total(unsaved: Sequence[UnsavedTrace]) -> str:
 
 
 def _requests(unsaved: Sequence[UnsavedTrace]) -> int:
-    return sum(one.requests for one in unsaved)
+    return sum(trace.requests for trace in unsaved)
 
 
 def _each(unsaved: Sequence[UnsavedTrace]) -> Iterator[str]:
-    for one in unsaved[:_MAX_NAMED]:
-        ids = " ".join(f"{id_.name}={id_.value}" for id_ in one.trace.external_ids[:2])
-        name = (one.trace.name or ids or "a session without a name")[:_MAX_NAME]
-        yield f"{counted(one.requests, 'request')} of `{name}`"
+    for trace in unsaved[:_MAX_NAMED]:
+        ids = " ".join(f"{id_.name}={id_.value}" for id_ in trace.trace.external_ids[:2])
+        name = (trace.trace.name or ids or "a session without a name")[:_MAX_NAME]
+        yield f"{counted(trace.requests, 'request')} of `{name}`"
     if len(unsaved) > _MAX_NAMED:
         more = unsaved[_MAX_NAMED:]
         yield f"{counted(_requests(more), 'request')} of {len(more):,} more"

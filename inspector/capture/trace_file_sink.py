@@ -268,7 +268,7 @@ class TracesInMemory:
 
     def traces(self) -> list[Trace]:
         """All traces, as far as they are known."""
-        return [one.trace() for one in self._open.values()]
+        return [assembler.trace() for assembler in self._open.values()]
 
 
 class TraceAssembler:

@@ -436,17 +436,17 @@ def _turn_ends(rendered: _Rendered) -> tuple[str, ...]:
 
 
 def _tools() -> tuple[ToolDefinition, ...]:
-    found = []
+    definitions = []
     for tool in probes.TOOLS:
         assert isinstance(tool, dict)
         function = tool["function"]
         assert isinstance(function, dict)
-        found.append(
+        definitions.append(
             ToolDefinition(
                 str(function["name"]), str(function["description"]), function["parameters"], json.dumps(tool)
             )
         )
-    return tuple(found)
+    return tuple(definitions)
 
 
 def _wrong_check(format: Format, rendered: _Rendered) -> str:

@@ -141,8 +141,8 @@ class _Trials:
     def before(self) -> tuple[Counter[str], list[ToolCall]]:
         """The unchanged text: the number of faults of each relevant rule, and the valid calls."""
         if self._before is None:
-            found = self.known or self.read(self.text)
-            self._before = _codes(found.faults), _valid(found.calls)
+            result = self.known or self.read(self.text)
+            self._before = _codes(result.faults), _valid(result.calls)
         return self._before
 
     def sound(self, safe: list[Fault]) -> list[Fault]:
@@ -172,24 +172,24 @@ class _Trials:
         kept = without_clashes(fixes)
         for _ in range(_MAX_ROUNDS):
             broken = self._in_broken_calls(kept)
-            kept = [one for one in kept if id(one) not in broken]
+            kept = [fault for fault in kept if id(fault) not in broken]
             if not broken:
                 break
         useful = set(map(id, kept))
-        for one in islice((one for one in fixes if id(one) not in useful), _MAX_ALTERNATIVES):
-            if self.left <= 0 or self._in_broken_calls([one]):
+        for fault in islice((fix for fix in fixes if id(fix) not in useful), _MAX_ALTERNATIVES):
+            if self.left <= 0 or self._in_broken_calls([fault]):
                 continue
-            together = without_clashes([*kept, one])
+            together = without_clashes([*kept, fault])
             if len(together) <= len(kept):
-                useful.add(id(one))  # instead of one of the others
+                useful.add(id(fault))  # instead of one of the others
             elif not kept or not self._in_broken_calls(together):
                 kept = together
-                useful.add(id(one))
+                useful.add(id(fault))
         return [fix for fix in fixes if id(fix) not in useful]
 
     def harmful(self, useless: list[Fault]) -> set[int]:
         """The ids of those of the useless fixes that leave their fault, or bring new ones."""
-        return {id(one) for one in useless if self.left > 0 and not self._is_sound([one])}
+        return {id(fault) for fault in useless if self.left > 0 and not self._is_sound([fault])}
 
     def _in_broken_calls(self, group: list[Fault]) -> set[int]:
         """The ids of the faults whose fixes leave a call, after the whole group's edits, that no model means."""
@@ -410,7 +410,7 @@ def _is_nearly(word: str, literal: str) -> bool:
     """Whether a word is a literal with one letter more or less."""
     longer, shorter = (word, literal) if len(word) > len(literal) else (literal, word)
     return len(longer) == len(shorter) + 1 and any(
-        longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer))
+        longer[:index] + longer[index + 1 :] == shorter for index in range(len(longer))
     )
 
 
@@ -461,8 +461,8 @@ def _in_order(before: Sequence[ToolCall], after: Sequence[ToolCall]) -> bool:
     return all(any(_is_same(call, other) for other in rest) for call in before)
 
 
-def _is_same(one: ToolCall, other: ToolCall) -> bool:
+def _is_same(call: ToolCall, other: ToolCall) -> bool:
     """Whether two calls mean the same, regardless of their spelling."""
-    if one.name != other.name:
+    if call.name != other.name:
         return False
-    return one.raw_arguments == other.raw_arguments or write_json(one.arguments) == write_json(other.arguments)
+    return call.raw_arguments == other.raw_arguments or write_json(call.arguments) == write_json(other.arguments)

@@ -46,7 +46,7 @@ def repeated_calls(text: str, spans: Sequence[Span], calls: Sequence[ToolCall]) 
     """One fault for each call that one turn of a text makes at least `FEWEST_IN_TURN` times with the same arguments."""
     if len(calls) < FEWEST_IN_TURN:
         return
-    ends = [at for at, span in enumerate(spans) if _ends_turn(text, span)]
+    ends = [index for index, span in enumerate(spans) if _ends_turn(text, span)]
     seen: dict[tuple[int, str], list[ToolCall]] = {}
     turn = 0
     for call in calls:

@@ -79,21 +79,21 @@ class WholeTexts:
 
     def _found(self, events: Sequence[SpanClosed], readings: Readings) -> WholeText | None:
         """The contents of the spans; None if a reader finds a fault."""
-        found = WholeText()
+        text = WholeText()
         for event in events:
             span, call = event.span, event.call
             if call is not None:
-                index = len(found.spans)
-                found.calls.append(msgspec.structs.replace(call, span=index) if index else call)
+                index = len(text.spans)
+                text.calls.append(msgspec.structs.replace(call, span=index) if index else call)
             elif (reader := self._readers.get(span.kind)) is not None:
                 reading = reader(event)
                 readings[span.range] = event, reading
-                if not _keep(reading, found):
+                if not _keep(reading, text):
                     return None
                 if reading.children:
                     span = msgspec.structs.replace(span, children=reading.children)
-            found.spans.append(span)
-        return found
+            text.spans.append(span)
+        return text
 
     def _has_misplaced_words(self, events: Sequence[SpanClosed]) -> bool:
         """Whether there is text after a turn's last call, or beside calls that servers parse only alone."""
@@ -135,7 +135,7 @@ class WholeTexts:
             if kind is SpanKind.TEXT:
                 found.faults += search.in_text(text, start, offered, at_end=index == len(events) - 1)
             elif kind is SpanKind.REASONING:
-                drafts = [one.range for one in found.spans[index].children if one.kind is SpanKind.TOOL_CALL]
+                drafts = [child.range for child in found.spans[index].children if child.kind is SpanKind.TOOL_CALL]
                 found.faults += search.in_reasoning(text, start, offered, drafts)
 
     def _checked(self, found: WholeText, offered: OfferedTools) -> bool:
@@ -177,18 +177,18 @@ def _is_utf8(event: SpanClosed) -> bool:
     return True
 
 
-def _keep(reading: ParseResult, found: WholeText) -> bool:
+def _keep(reading: ParseResult, text: WholeText) -> bool:
     """Store the content of a span; False if the machine must parse it."""
     if reading.faults or reading.decoded is not None:
         return False
     if any(True for tool in reading.definitions for _ in check_definition(tool)):
         return False
-    found.definitions += reading.definitions
-    index = len(found.spans)
+    text.definitions += reading.definitions
+    index = len(text.spans)
     for call in reading.calls:
         if not call.valid:
             return False
-        found.calls.append(msgspec.structs.replace(call, span=index) if index else call)
+        text.calls.append(msgspec.structs.replace(call, span=index) if index else call)
     if reading.results:
-        found.results += (replace(result, span=index) for result in reading.results)
+        text.results += (replace(result, span=index) for result in reading.results)
     return True

@@ -98,13 +98,13 @@ def answer_fault(
     `streamed` are the numbers of the turns whose answers are streams. Raises InjectionError if the word names no fault,
     or the answer cannot contain the fault.
     """
-    found = _WORD.fullmatch(word.strip())
-    if found is None:
+    match = _WORD.fullmatch(word.strip())
+    if match is None:
         raise InjectionError(f"`{word}` is not a fault; write `KIND@turnN`, such as `malformed-json@turn3`")
-    kind, turn = found["kind"], int(found["turn"]) if found["turn"] else None
+    kind, turn = match["kind"], int(match["turn"]) if match["turn"] else None
     delivery = _DELIVERY.fullmatch(kind)
     if delivery is not None:
-        name, value = (one for one in delivery.groups() if one is not None)
+        name, value = (group for group in delivery.groups() if group is not None)
         return AnswerFault(kind, _answer_turn(trace, turn), name, float(value), rules=_OF_DELIVERY.get(name, ()))
     if kind not in {*CALLS, *KINDS} and not re.fullmatch(r"[JFST]\d{3}", kind):
         known = ", ".join(("drop-after=N", "delay=Ns", "status=NNN", *CALLS))
@@ -160,7 +160,7 @@ def _sound_calls(trace: Trace, inspection: Inspection, turn: int | None) -> Iter
         offered = OfferedTools(_offered(trace, inspection, number))
         tool = offered.find(step.call.name or "")
         if turn in (None, number) and part is not None and tool is not None and step.call.valid:
-            names = tuple(one.name for one in offered.definitions)
+            names = tuple(definition.name for definition in offered.definitions)
             is_structured = step.location.part.startswith("call:")
             format = find_format(inspection.format or "hermes")
             span = span_of_call(step, inspection.parts)
@@ -181,8 +181,8 @@ def _offered(trace: Trace, inspection: Inspection, number: int) -> tuple[ToolDef
 def _is_found(trace: Trace, number: int, faulty: Turn, fault: FaultyCall) -> bool:
     """Whether the inspection finds the fault: a schema may allow what another forbids."""
     turns = (*trace.turns[: number - 1], faulty)
-    found = inspect_trace(structs.replace(trace, turns=turns)).diagnostics
-    return any(one.location.turn == number and one.rule.code in fault.rules for one in found)
+    diagnostics = inspect_trace(structs.replace(trace, turns=turns)).diagnostics
+    return any(diagnostic.location.turn == number and diagnostic.rule.code in fault.rules for diagnostic in diagnostics)
 
 
 def _with_fault(turn: Turn, name: str, fault: FaultyCall) -> Turn:

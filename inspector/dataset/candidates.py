@@ -85,7 +85,7 @@ class CandidateReading:
     def answer_turn(self) -> int:
         """The number of the candidate's last assistant turn, which is its answer; 0 if there is none."""
         turns, first = self.trace.turns, self.candidate.own_from
-        return next((at for at in range(len(turns), first - 1, -1) if turns[at - 1].role is Role.ASSISTANT), 0)
+        return next((index for index in range(len(turns), first - 1, -1) if turns[index - 1].role is Role.ASSISTANT), 0)
 
     @cached_property
     def is_single(self) -> bool:
@@ -109,7 +109,7 @@ class CandidateReading:
         turn = self.trace.turns[-1]
         offered = OfferedTools(self.tools)
         read = [read_part(turn, number, part, self.format, offered) for part in turn.parts]
-        return tuple(part for part, _ in read), tuple(one for _, found in read for one in found)
+        return tuple(part for part, _ in read), tuple(diagnostic for _, found in read for diagnostic in found)
 
     @property
     def parts(self) -> Sequence[PartInspection]:
@@ -157,12 +157,12 @@ class CandidateReading:
     def answer(self) -> str:
         """The text of the last answer, without its calls, reasoning and markers."""
         number = self.answer_turn
-        found = [part for part in self.parts if part.turn == number and part.part == "text"]
-        if not found:
+        inspections = [part for part in self.parts if part.turn == number and part.part == "text"]
+        if not inspections:
             return ""
         part = self.trace.turns[number - 1].part("text")
         text = part.text if part is not None else ""
-        return "".join(span.inner.of(text) for span in found[0].spans if span.kind is SpanKind.TEXT)
+        return "".join(span.inner.of(text) for span in inspections[0].spans if span.kind is SpanKind.TEXT)
 
     def context(self, before_turn: int, tool: ToolDefinition | None = None) -> ContextValues:
         """The values that a call of `tool` may use: those in messages before `before_turn` that are not the agent's.
@@ -193,7 +193,7 @@ class CandidateReading:
         if self.is_single:
             return defined_in(part.text, self.format.name, role)[1]
         spans = self._spans.get(number, ()) if part.name == "text" else ()
-        return _without(part.text, (one.range for one in spans if one.kind is SpanKind.TOOL_DEFINITIONS))
+        return _without(part.text, (span.range for span in spans if span.kind is SpanKind.TOOL_DEFINITIONS))
 
     @cached_property
     def _spans(self) -> dict[int, Sequence[Span]]:
@@ -257,7 +257,7 @@ def _values_of(key: _ToolKey) -> tuple[frozenset[str], FoldedText | None]:
             described.append(str(value))
         else:
             values = value if isinstance(value, list) else [value]
-            allowed.update(allowed_key(one) for one in values if not isinstance(one, dict | list))
+            allowed.update(allowed_key(value) for value in values if not isinstance(value, dict | list))
     text = " ".join(filter(None, described))
     return frozenset(allowed), fold_text(text) if text else None
 
@@ -320,7 +320,7 @@ def with_row_facts(trace: Trace, row: Mapping[str, Json], *, own_from: int | Non
     with the reason, for another member that cannot be read.
     """
     turns = trace.turns
-    last_user_turn = next((at for at in range(len(turns), 0, -1) if turns[at - 1].role is Role.USER), 0)
+    last_user_turn = next((index for index in range(len(turns), 0, -1) if turns[index - 1].role is Role.USER), 0)
     answer_format = row.get("answer_format")
     if answer_format is not None and not isinstance(answer_format, str):
         raise ValueError("`answer_format` must be a regular expression, as a string")
@@ -348,9 +348,9 @@ def _schema(trace: Trace, row: Mapping[str, Json]) -> Json:
         return _response_schema(_decoded(row["response_format"], "response_format"))
     for turn in trace.turns:
         part = turn.part("text") if turn.role is Role.SYSTEM else None
-        found = _SCHEMA_TAG.search(part.text) if part is not None else None
-        if found is not None:
-            return _decoded(found[1], "<schema>")
+        match = _SCHEMA_TAG.search(part.text) if part is not None else None
+        if match is not None:
+            return _decoded(match[1], "<schema>")
     return None
 
 

@@ -84,14 +84,14 @@ def unsupported_claim(answer: str, context: ContextValues, made: Iterable[str], 
 def announced_action(answer: str) -> str | None:
     """The words by which an answer announces something that it then does not do; None if it asks or offers first."""
     words = _CODE.sub(" ", answer)
-    found = _ANNOUNCEMENT.search(words) if "?" not in words else None
-    return found[0] if found is not None and not _CONDITION.search(words) else None
+    match = _ANNOUNCEMENT.search(words) if "?" not in words else None
+    return match[0] if match is not None and not _CONDITION.search(words) else None
 
 
 def claimed_action(answer: str) -> str | None:
     """The words by which an answer claims that the agent did something; None if it does not."""
-    found = _ACTION.search(_CODE.sub(" ", answer))
-    return found[0] if found is not None else None
+    match = _ACTION.search(_CODE.sub(" ", answer))
+    return match[0] if match is not None else None
 
 
 _SEPARATORS = str.maketrans("", "", ",_\u202f'")
@@ -99,10 +99,10 @@ _SEPARATORS = str.maketrans("", "", ",_\u202f'")
 
 def _numbers(words: str) -> Iterator[str]:
     items = {place.start() for place in _LIST_ITEM.finditer(words)}
-    for found in _NUMBER.finditer(words):
-        number = found[0]
-        line = words.rfind("\n", 0, found.start()) + 1
-        is_item = line in items and not words[line : found.start()].strip(" \t-*+")
+    for match in _NUMBER.finditer(words):
+        number = match[0]
+        line = words.rfind("\n", 0, match.start()) + 1
+        is_item = line in items and not words[line : match.start()].strip(" \t-*+")
         if not is_item and len(number.strip("-−")) > 1:
             yield number
 
@@ -170,9 +170,9 @@ def _of(
     if depth > _DEEPEST or any(_allows_everything(one) for one in applicable) or not applicable:
         return
     if isinstance(value, list):
-        for at, item in enumerate(value):
-            below = [found for one in applicable for found in _item_schemas(one, at)]
-            yield from _of(item, schemas.expanded(below), schemas, (*path, at), depth + 1)
+        for index, item in enumerate(value):
+            below = [found for one in applicable for found in _item_schemas(one, index)]
+            yield from _of(item, schemas.expanded(below), schemas, (*path, index), depth + 1)
     elif isinstance(value, dict) and any(_describes_object(one) for one in applicable):
         known = tuple(dict.fromkeys(name for one in applicable for name in _properties(one, "properties")))
         for key, member in value.items():
@@ -235,9 +235,9 @@ class _Schemas:
 
     def _anchored(self, name: str) -> Iterator[Json]:
         for holder in ("$defs", "definitions"):
-            for one in _properties(self._root, holder).values():
-                if isinstance(one, dict) and name in (one.get("$anchor"), one.get("$dynamicAnchor")):
-                    yield one
+            for property_ in _properties(self._root, holder).values():
+                if isinstance(property_, dict) and name in (property_.get("$anchor"), property_.get("$dynamicAnchor")):
+                    yield property_
 
 
 def _allows_everything(schema: Json) -> bool:

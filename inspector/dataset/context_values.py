@@ -229,7 +229,7 @@ class ContextValues(Struct, frozen=True):
         except OverflowError:
             return False
         candidates = (number, number * 100, -number)
-        return any(one in text.numbers for text in self.texts for one in candidates)
+        return any(candidate in text.numbers for text in self.texts for candidate in candidates)
 
     def _has_text(self, text: str) -> bool:
         if self._has_words(text) or is_iso_code(text) or _is_code(text):
@@ -272,7 +272,7 @@ class ContextValues(Struct, frozen=True):
         if len(words) > 1 and any(initials in one.words for one in self.texts):
             return True
         capitals = (found.casefold() for found in _CAPITALS.findall(self.user_words))
-        return len(words) > 1 and any(one[:-1] == initials for one in capitals)
+        return len(words) > 1 and any(capital[:-1] == initials for capital in capitals)
 
     def _is_near_a_word(self, word: str) -> bool:
         """Whether the context has this word in another form: a beginning, a plural, a misspelling."""
@@ -294,56 +294,56 @@ class ContextValues(Struct, frozen=True):
         return any(line in one.line for one in self.texts)
 
     def _has_date(self, text: str) -> bool:
-        found = _ISO_DATE.match(text)
-        if found is None or not any(
+        match = _ISO_DATE.match(text)
+        if match is None or not any(
             f" {' '.join(words)} " in one.line for words in spellings(text) for one in self.texts
         ):
-            return found is not None and self._is_near_a_date(found)
-        rest = text[found.end() :].lstrip("T ")
+            return match is not None and self._is_near_a_date(match)
+        rest = text[match.end() :].lstrip("T ")
         return not rest or self._has_time(rest)
 
     def _has_day_and_month(self, text: str) -> bool:
         """Whether the context has a date's day beside its month, and its year if it has any year."""
-        found = _OTHER_DATE.fullmatch(text)
-        if found is None:
+        match = _OTHER_DATE.fullmatch(text)
+        if match is None:
             return False
-        year = found[1] or found[4]
-        pair = {int(found[2]), int(found[3])}
+        year = match[1] or match[4]
+        pair = {int(match[2]), int(match[3])}
         for text_ in self.texts:
             words = text_.line.split()
             has_year = any(_YEAR.fullmatch(word) for word in words)
             if year is not None and has_year and year not in words:
                 continue
-            for at, word in enumerate(words):
+            for index, word in enumerate(words):
                 month = _MONTHS.get(word)
-                near = (words[at - 1] if at else "", *words[at + 1 : at + 3])
+                near = (words[index - 1] if index else "", *words[index + 1 : index + 3])
                 if month in pair and any((day := _DAY.fullmatch(one)) and {month, int(day[1])} == pair for one in near):
                     return True
         return False
 
     def _has_month(self, text: str) -> bool:
         """Whether a year with a month (`2026-02`) is one whose month and year the context names."""
-        found = _YEAR_AND_MONTH.fullmatch(text)
-        return found is not None and any(
-            found[1] in one.words and any(_MONTHS.get(word) == int(found[2]) for word in one.words)
+        match = _YEAR_AND_MONTH.fullmatch(text)
+        return match is not None and any(
+            match[1] in one.words and any(_MONTHS.get(word) == int(match[2]) for word in one.words)
             for one in self.texts
         )
 
     def _is_near_a_date(self, found: re.Match[str]) -> bool:
         """Whether the context names a day in words (`tomorrow`) and has a full date near this one to count from."""
-        if not any(not _RELATIVE.isdisjoint(one.words) for one in self.texts):
+        if not any(not _RELATIVE.isdisjoint(text.words) for text in self.texts):
             return False
         try:
             day = date(int(found[1]), int(found[2]), int(found[3]))
         except ValueError:
             return False
-        return any(abs(day - known) <= _REACH for one in self.texts for known in one.dates)
+        return any(abs(day - known) <= _REACH for text in self.texts for known in text.dates)
 
     def _has_time(self, text: str) -> bool:
-        found = _TIME.fullmatch(text)
-        if found is None or "T" in text or "-" in text:
+        match = _TIME.fullmatch(text)
+        if match is None or "T" in text or "-" in text:
             return False
-        hour, minute = int(found[1]), int(found[2])
+        hour, minute = int(match[1]), int(match[2])
         spoken = {f"{hour} {minute:02}", f"{hour:02} {minute:02}", f"{hour:02}{minute:02}"}
         short, half = (hour % 12 or 12), "pm" if hour >= 12 else "am"
         minutes = (f" {minute:02}", f"{minute:02}") if minute else ("", " 00")
@@ -369,7 +369,7 @@ class ContextValues(Struct, frozen=True):
     def _shares_words(self, words: Sequence[str]) -> bool:
         """Whether at least half of the words of four letters and more are in the context."""
         long_words = [word for word in words if len(word) >= 4] or list(words)
-        return 2 * sum(any(word in one.words for one in self.texts) for word in long_words) >= len(long_words)
+        return 2 * sum(any(word in text.words for text in self.texts) for word in long_words) >= len(long_words)
 
     def _is_number(self, word: str) -> bool:
         number = _as_number(word)
@@ -405,7 +405,7 @@ def allowed_key(value: Json) -> str:
 def scripts_of(text: str) -> frozenset[Script]:
     """The scripts of the letters of a text, of which each must have two: Latin ones, and all others."""
     letters = "".join(filter(str.isalpha, text[:_MAX_LETTERS]))
-    latin = len(letters) if letters.isascii() else sum(one < "\u0250" for one in letters)
+    latin = len(letters) if letters.isascii() else sum(letter < "\u0250" for letter in letters)
     counts = ((Script.LATIN, latin), (Script.OTHER, len(letters) - latin))
     return frozenset(script for script, count in counts if count > 1)
 
@@ -422,10 +422,10 @@ def _is_foreign(text: str) -> bool:
 
 
 def _as_number(text: str) -> float | None:
-    found = _NUMBER.match(text)
-    if found is None or found.end() != len(text.rstrip("%")):
+    match = _NUMBER.match(text)
+    if match is None or match.end() != len(text.rstrip("%")):
         return None
-    return _parsed(found[0])
+    return _parsed(match[0])
 
 
 def _parsed(digits: str) -> float | None:
@@ -436,23 +436,23 @@ def _parsed(digits: str) -> float | None:
 
 
 def _digit_numbers(text: str) -> Iterable[float]:
-    for found in _NUMBER.finditer(text):
-        value = _parsed(found[0])
+    for match in _NUMBER.finditer(text):
+        value = _parsed(match[0])
         if value is None:
             continue
         yield value
-        if scale := _SCALE.match(text, found.end()):
+        if scale := _SCALE.match(text, match.end()):
             yield value * _SCALES[scale[1].lower()]
 
 
 def _word_numbers(words: Sequence[str]) -> Iterable[float]:
     """The numbers written as words: `five`, `twenty five`, `two hundred`."""
-    for at, word in enumerate(words):
+    for index, word in enumerate(words):
         value = _WORD_VALUES.get(word)
         if value is None:
             continue
         yield value
-        after = words[at + 1] if at + 1 < len(words) else ""
+        after = words[index + 1] if index + 1 < len(words) else ""
         if word in _TENS and 0 < _WORD_VALUES.get(after, 0) < 10:
             yield value + _WORD_VALUES[after]
         if after in _MULTIPLIERS:
@@ -460,9 +460,9 @@ def _word_numbers(words: Sequence[str]) -> Iterable[float]:
 
 
 def _dates(text: str) -> Iterable[date]:
-    for found in _ISO_DATE.finditer(text):
+    for match in _ISO_DATE.finditer(text):
         try:
-            yield date(int(found[1]), int(found[2]), int(found[3]))
+            yield date(int(match[1]), int(match[2]), int(match[3]))
         except ValueError:
             continue
 

@@ -60,13 +60,17 @@ class ToolsBlock(Struct, frozen=True):
 
 def find_tools_block(text: str, source: Format) -> ToolsBlock | None:
     """The block in a system turn that presents the tools as `source` does, or None."""
-    found = segment(text, source.name, role=Role.SYSTEM)
+    segmentation = segment(text, source.name, role=Role.SYSTEM)
     template = find_template(source)
     block = template.tools_block.search(text) if template is not None and template.tools_block is not None else None
-    if block is not None and (found.definitions or block.end() > block.start()):
-        return ToolsBlock(found.definitions, Range(*block.span()), is_whole=True)
-    span = next((one for one in found.spans if one.kind is SpanKind.TOOL_DEFINITIONS), None)
-    return ToolsBlock(found.definitions, span.range, is_whole=False) if span is not None and found.definitions else None
+    if block is not None and (segmentation.definitions or block.end() > block.start()):
+        return ToolsBlock(segmentation.definitions, Range(*block.span()), is_whole=True)
+    span = next((span for span in segmentation.spans if span.kind is SpanKind.TOOL_DEFINITIONS), None)
+    return (
+        ToolsBlock(segmentation.definitions, span.range, is_whole=False)
+        if span is not None and segmentation.definitions
+        else None
+    )
 
 
 def with_tools_block(
@@ -166,7 +170,9 @@ def _conversation(
     messages = [with_structured_calls(message) for message in listed]
     if not any(isinstance(message, dict) for message in messages):
         raise ValueError(f"`{key}` contains no messages")
-    texts = (text_of(one) for one in messages if isinstance(one, dict) and role_of(one) is Role.ASSISTANT)
+    texts = (
+        text_of(message) for message in messages if isinstance(message, dict) and role_of(message) is Role.ASSISTANT
+    )
     known = source or _detected("\n".join(text for text in texts if text), row)
     tools_block = _tools_block(messages, known)
     offered = _offered(row) or (tools_block.tools if tools_block is not None else ()) or tools
@@ -187,7 +193,10 @@ def _conversation(
 
 
 def _tools_block(messages: list[Json], source: Format) -> ToolsBlock | None:
-    text = next((text_of(one) for one in messages if isinstance(one, dict) and role_of(one) is Role.SYSTEM), None)
+    text = next(
+        (text_of(message) for message in messages if isinstance(message, dict) and role_of(message) is Role.SYSTEM),
+        None,
+    )
     return find_tools_block(text, source) if text else None
 
 
@@ -210,7 +219,7 @@ def _present_tools(
     elif isinstance(row.get("system"), str):
         row["system"] = with_tools_block(str(row["system"]), None, tools, template)
     elif tools and template.offered is None:
-        shape = shape_of(next(one for one in messages if isinstance(one, dict)))
+        shape = shape_of(next(message for message in messages if isinstance(message, dict)))
         messages.insert(0, {shape.role_key: shape.system, shape.text_key: with_tools_block("", None, tools, template)})
 
 
@@ -291,11 +300,11 @@ class ConversationConverter:
         ids = [call.id for call, _ in self._unanswered]
         given = [(message, sorted_results(self._results(message), ids)) for message in messages]
         order = in_call_order([results for _, results in given], ids) or range(len(given))
-        rows = [(given[index][0], [self._paired(one) for one in given[index][1]]) for index in order]
+        rows = [(given[index][0], [self._paired(result) for result in given[index][1]]) for index in order]
         if template.returned is not None and template.shares_turn:
-            rows = [(rows[0][0], [one for _, results in rows for one in results])]
+            rows = [(rows[0][0], [result for _, results in rows for result in results])]
         elif not template.shares_turn:
-            rows = [(message, [one]) for message, results in rows for one in results]
+            rows = [(message, [result]) for message, results in rows for result in results]
         for message, results in rows:
             yield self._handed_back(message, results, template)
 

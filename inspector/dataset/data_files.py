@@ -249,14 +249,14 @@ def _split_patterns(folder: Path, name: str, files: Json) -> Iterator[tuple[str,
     """The splits of `data_files`, each with a pattern."""
     if isinstance(files, dict) and "path" not in files:
         for split, listed in files.items():
-            yield from ((str(split), one) for one in _texts(folder, name, listed))
+            yield from ((str(split), text) for text in _texts(folder, name, listed))
         return
-    for one in files if isinstance(files, list) else [files]:
-        if isinstance(one, dict):
-            named = str(one.get("split") or _TRAIN)
-            yield from ((named, path) for path in _texts(folder, name, one.get("path")))
+    for file in files if isinstance(files, list) else [files]:
+        if isinstance(file, dict):
+            named = str(file.get("split") or _TRAIN)
+            yield from ((named, path) for path in _texts(folder, name, file.get("path")))
         else:
-            yield from ((_TRAIN, path) for path in _texts(folder, name, one))
+            yield from ((_TRAIN, path) for path in _texts(folder, name, file))
 
 
 def _texts(folder: Path, name: str, value: Json) -> Iterator[str]:
@@ -278,7 +278,7 @@ def _of_card(chosen: _Chosen, configs: Sequence[_Config]) -> Iterator[str]:
         _require(chosen, "config", chosen.config, (config.name for config in configs))
     selected = [config for config in configs if chosen.config in ("", config.name)]
     if chosen.split:
-        _require(chosen, "split", chosen.split, (split for one in selected for split, _ in one.patterns if split))
+        _require(chosen, "split", chosen.split, (split for config in selected for split, _ in config.patterns if split))
     for config in selected:
         for split, pattern in config.patterns:
             if chosen.split in ("", split):

@@ -102,7 +102,7 @@ def _features(
     language = language_of("\n".join(sample.texts(Role.USER)), fewest_letters=12, certain=0.5)
     yield f"languages={language or 'unknown'}"
     yield from (f"parameter_types={one}" for one in types)
-    yield from (f"tool={one}" for one in tools)
+    yield from (f"tool={tool}" for tool in tools)
     yield f"formats={format_of(sample) or ('structured' if steps else 'no calls')}"
     yield f"shapes={sample.shape.value if sample.shape is not None else 'none'}"
     yield f"types={sample.type or 'none'}"
@@ -113,7 +113,7 @@ def _features(
             yield f"recoveries={step.recovery.value}"
         elif is_corrected(step, steps):
             yield "recoveries=corrected-call"
-    yield from (f"faults={one.rule.code}" for one in lint_sample(sample, options or LintOptions()))
+    yield from (f"faults={diagnostic.rule.code}" for diagnostic in lint_sample(sample, options or LintOptions()))
 
 
 def _bucket(number: int) -> str:
@@ -183,7 +183,7 @@ def _schema(root: Json) -> tuple[int, int]:
             pending.append((_resolved(root, target), depth, chain + 1))
         properties = node.get("properties")
         if isinstance(properties, dict):
-            pending += ((one, depth + 1, chain) for one in properties.values())
+            pending += ((property_, depth + 1, chain) for property_ in properties.values())
         for key in ("items", "additionalProperties", "if", "then", "else", "not"):
             pending.append((node.get(key), depth, chain))
         for key in ("anyOf", "oneOf", "allOf"):

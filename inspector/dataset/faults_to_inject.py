@@ -68,7 +68,7 @@ class SoundCall(Struct, frozen=True):
 def span_of_call(step: Step, parts: Iterable[PartInspection]) -> Range:
     """The range of a step's call with its markers, in the text of its part."""
     at = (step.location.turn, step.location.part)
-    spans = next((one.spans for one in parts if (one.turn, one.part) == at), ())
+    spans = next((part.spans for part in parts if (part.turn, part.part) == at), ())
     return spans[step.call.span].range if step.call.span < len(spans) else step.call.range
 
 
@@ -208,7 +208,7 @@ def malformed_tags(sound: SoundCall, draw: Random) -> FaultyCall | None:
     """A call with one tag missing or in another spelling."""
     before, after = _around_markers(sound)
     framed = sound.text[len(before) : len(sound.text) - len(after)]
-    opener = next((one for one in _OPENERS if framed.startswith(one)), None)
+    opener = next((opener for opener in _OPENERS if framed.startswith(opener)), None)
     if sound.structured or opener is None or not _is_alone(sound):
         return None
     closer = opener[0] + "/" + opener[1:]

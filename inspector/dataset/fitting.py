@@ -35,9 +35,9 @@ class CallFitter(Struct):
         lost: list[str] = []
         self.fitted.clear()
         fitted = tuple(
-            one
+            call
             for piece in pieces
-            for one in (self._calls(piece, text, notes, lost) if isinstance(piece, CompletionCalls) else (piece,))
+            for call in (self._calls(piece, text, notes, lost) if isinstance(piece, CompletionCalls) else (piece,))
         )
         if lost:
             ids = ", ".join(f"`{one}`" for one in lost[:4]) + (f" and {len(lost) - 4} more" if len(lost) > 4 else "")
@@ -118,7 +118,7 @@ def parse_output(found: Segmentation) -> ParsedOutput:
     The notes name each of them. Raises ValueError if the text contains turns of roles other than the model.
     """
     notes: list[str] = []
-    pieces = tuple(piece for at in range(len(found.spans)) for piece in _pieces(found, at, notes))
+    pieces = tuple(piece for index in range(len(found.spans)) for piece in _pieces(found, index, notes))
     return ParsedOutput(pieces, tuple(notes))
 
 
@@ -158,7 +158,11 @@ def _calls(found: Segmentation, at: int, notes: list[str]) -> Iterator[Completio
 
 
 def _codes(call: ToolCall, diagnostics: tuple[Diagnostic, ...]) -> str:
-    inside = {one.rule.code for one in diagnostics if call.range.covers(one.range) and one.rule.code[0] in "JF"}
+    inside = {
+        diagnostic.rule.code
+        for diagnostic in diagnostics
+        if call.range.covers(diagnostic.range) and diagnostic.rule.code[0] in "JF"
+    }
     return ", ".join(sorted(inside)) or "no call in it"
 
 

@@ -138,7 +138,7 @@ def _why_not(sample: Sample) -> str:
 
 def _has_blocks(sample: Sample) -> bool:
     """Whether a message has Anthropic's blocks of calls."""
-    contents = (one.get("content") for one in sample.messages if isinstance(one, dict))
+    contents = (message.get("content") for message in sample.messages if isinstance(message, dict))
     blocks = (block for content in contents if isinstance(content, list) for block in content)
     return any(isinstance(block, dict) and block.get("type") == "tool_use" for block in blocks)
 
@@ -178,7 +178,7 @@ def _sound_calls(sample: Sample) -> Iterator[tuple[Step, SoundCall]]:
         return
     calls_in = Counter(step.location.turn for step in chain.steps)
     offered = tuple(tool.name for tool in sample.offered.tools)
-    faulty = {one.location.turn for one in sample.inspection.diagnostics}
+    faulty = {diagnostic.location.turn for diagnostic in sample.inspection.diagnostics}
     for step in chain.steps:
         tool = sample.offered.find(step.call.name)
         turn = step.location.turn
@@ -216,18 +216,18 @@ def _injected(
     if kind == _WRONG_FORMAT:
         value.setdefault("format", sample.wire_format)  # the row now has two formats; declare the right one
     again = read_sample(structs.replace(sample.row, value=value, raw=b""))
-    found = _verified(sample, again, step, fault, kind)
-    if found is None:
+    diagnostic = _verified(sample, again, step, fault, kind)
+    if diagnostic is None:
         return _Failure.UNVERIFIED
-    rule = TWINS.get(found.rule, found.rule)  # as `lint` and `check` name it in training data
+    rule = TWINS.get(diagnostic.rule, diagnostic.rule)  # as `lint` and `check` name it in training data
     injected: JsonObject = {
         "rule": rule.name,
         "code": rule.code,
         "kind": kind,
-        "turn": found.location.turn,
-        "start": found.range.start,
-        "end": found.range.end,
-        "part": found.location.part,
+        "turn": diagnostic.location.turn,
+        "start": diagnostic.range.start,
+        "end": diagnostic.range.end,
+        "part": diagnostic.location.part,
         "parent": sample.id or sample.reference,
     }
     return InjectedRow({**value, "injected": injected}, kind)
@@ -321,7 +321,7 @@ def _corrected_message(sample: Sample, message: JsonObject, sound: SoundCall, fa
     if not isinstance(text, str):
         return None
     usual = "[inner_monologue]" if "[tool_call]" in text else "<think>"
-    wrapper = next((one for one in _WRAPPERS if any(one in text for text in _answer_texts(sample))), usual)
+    wrapper = next((wrapper for wrapper in _WRAPPERS if any(wrapper in text for text in _answer_texts(sample))), usual)
     closer = wrapper[0] + "/" + wrapper[1:]
     spans = [
         span
@@ -350,9 +350,9 @@ def _verified(before: Sample, after: Sample, step: Step, fault: FaultyCall, kind
     new = _new_diagnostics(before, after, turn)
     by_refusal = fault.rules[0] in ("T406", "T407")
     allowed = {*fault.rules, *(() if by_refusal else _BY_ITSELF)}
-    if any(one.rule.code not in allowed for one in new):
+    if any(diagnostic.rule.code not in allowed for diagnostic in new):
         return None
-    place = next((one for code in fault.rules for one in new if one.rule.code == code), None)
+    place = next((diagnostic for code in fault.rules for diagnostic in new if diagnostic.rule.code == code), None)
     if place is None or place.location.turn != (turn + 1 if by_refusal else turn):
         return None
     if by_refusal and kind not in SAME_CALL and _errors_in(new, turn):
@@ -364,23 +364,26 @@ def _verified(before: Sample, after: Sample, step: Step, fault: FaultyCall, kind
     return place
 
 
-def _errors_in(found: Sequence[Diagnostic], turn: int) -> bool:
-    return any(one.location.turn == turn for one in found)
+def _errors_in(diagnostics: Sequence[Diagnostic], turn: int) -> bool:
+    return any(diagnostic.location.turn == turn for diagnostic in diagnostics)
 
 
 def _new_diagnostics(before: Sample, after: Sample, turn: int) -> list[Diagnostic]:
     """The diagnostics that the original sample does not have; its turns from `turn` on are two earlier."""
     old = Counter(
-        (one.rule.code, one.location.turn if one.location.turn < turn else one.location.turn + 2)
-        for one in before.inspection.diagnostics
+        (
+            diagnostic.rule.code,
+            diagnostic.location.turn if diagnostic.location.turn < turn else diagnostic.location.turn + 2,
+        )
+        for diagnostic in before.inspection.diagnostics
     )
     new = []
-    for one in after.inspection.diagnostics:
-        key = (one.rule.code, one.location.turn)
+    for diagnostic in after.inspection.diagnostics:
+        key = (diagnostic.rule.code, diagnostic.location.turn)
         if old[key] > 0:
             old[key] -= 1
         else:
-            new.append(one)
+            new.append(diagnostic)
     return new
 
 

@@ -61,13 +61,13 @@ def _prose_after(payload: str, draw: Random) -> _MakerResult:
 
 
 def _arithmetic(payload: str, draw: Random) -> _MakerResult:
-    found = _some(_INTEGER, payload, draw)
-    if found is None:
+    match = _some(_INTEGER, payload, draw)
+    if match is None:
         return None, (), ""
-    value = int(found[0])
+    value = int(match[0])
     part = draw.randint(1, max(value - 1, 1))
     return (
-        spliced(payload, found.start(), found.end(), f"{part} + {value - part}"),
+        spliced(payload, match.start(), match.end(), f"{part} + {value - part}"),
         ("J115",),
         "a value was an expression",
     )
@@ -95,94 +95,94 @@ def _smart_quotes(payload: str, draw: Random) -> _MakerResult:
     strings = list(re.finditer(r'"([A-Za-z][^"\\]{0,60})"(?=\s*[,}\]])', payload))
     if not strings:
         return None, (), ""
-    found = draw.choice(strings)
-    return spliced(payload, found.start(), found.end(), f"“{found[1]}”"), ("J123",), "it had typographic quotes"
+    match = draw.choice(strings)
+    return spliced(payload, match.start(), match.end(), f"“{match[1]}”"), ("J123",), "it had typographic quotes"
 
 
 def _unquoted_word(payload: str, draw: Random) -> _MakerResult:
     strings = list(re.finditer(r'"([A-Za-z]\w{1,30})"(?=\s*[,}\]])', payload))
     if not strings:
         return None, (), ""
-    found = draw.choice(strings)
-    return spliced(payload, found.start(), found.end(), found[1]), ("J119",), "a string had no quotes"
+    match = draw.choice(strings)
+    return spliced(payload, match.start(), match.end(), match[1]), ("J119",), "a string had no quotes"
 
 
 def _missing_comma(payload: str, draw: Random) -> _MakerResult:
     commas = list(re.finditer(r'(?<=["\d}\]]),(?= ?")', payload))
     if not commas:
         return None, (), ""
-    found = draw.choice(commas)
-    return spliced(payload, found.start(), found.end(), " "), ("J118",), "a comma was missing"
+    match = draw.choice(commas)
+    return spliced(payload, match.start(), match.end(), " "), ("J118",), "a comma was missing"
 
 
 def _raw_line_feed(payload: str, draw: Random) -> _MakerResult:
     strings = list(re.finditer(r'"[^"\\\n]*?[a-z]( )[a-z][^"\\\n]*"(?=\s*[,}\]])', payload))
     if not strings:
         return None, (), ""
-    found = draw.choice(strings)
-    return spliced(payload, found.start(1), found.end(1), "\n"), ("J106",), "a string contained a raw line feed"
+    match = draw.choice(strings)
+    return spliced(payload, match.start(1), match.end(1), "\n"), ("J106",), "a string contained a raw line feed"
 
 
 def _missing_quote(payload: str, draw: Random) -> _MakerResult:
-    found = _some(_STRING, payload, draw)
-    if found is None:
+    match = _some(_STRING, payload, draw)
+    if match is None:
         return None, (), ""
     return (
-        spliced(payload, found.end() - 1, found.end(), ""),
+        spliced(payload, match.end() - 1, match.end(), ""),
         ("J121", "J102", "J101", "J118"),
         "a quote was missing",
     )
 
 
 def _invalid_escape(payload: str, draw: Random) -> _MakerResult:
-    found = _some(_STRING, payload, draw)
-    if found is None:
+    match = _some(_STRING, payload, draw)
+    if match is None:
         return None, (), ""
     return (
-        spliced(payload, found.start() + 2, found.start() + 2, "\\'"),
+        spliced(payload, match.start() + 2, match.start() + 2, "\\'"),
         ("J107",),
         "a string contained an invalid escape",
     )
 
 
 def _missing_value(payload: str, draw: Random) -> _MakerResult:
-    found = _some(_STRING, payload, draw)
-    return (None if found is None else spliced(payload, *found.span(), "")), ("J126",), "a key had no value"
+    match = _some(_STRING, payload, draw)
+    return (None if match is None else spliced(payload, *match.span(), "")), ("J126",), "a key had no value"
 
 
 def _invalid_number(payload: str, draw: Random) -> _MakerResult:
-    found = _some(_INTEGER, payload, draw)
+    match = _some(_INTEGER, payload, draw)
     return (
-        (None if found is None else spliced(payload, *found.span(), f"0{found[0]}")),
+        (None if match is None else spliced(payload, *match.span(), f"0{match[0]}")),
         ("J124",),
         "a number had a leading zero",
     )
 
 
 def _non_finite_number(payload: str, draw: Random) -> _MakerResult:
-    found = _some(_INTEGER, payload, draw)
+    match = _some(_INTEGER, payload, draw)
     return (
-        (None if found is None else spliced(payload, *found.span(), "NaN")),
+        (None if match is None else spliced(payload, *match.span(), "NaN")),
         ("J111", "S202"),
         "JSON has no NaN",
     )
 
 
 def _comment(payload: str, draw: Random) -> _MakerResult:
-    found = _some(_STRING, payload, draw)
+    match = _some(_STRING, payload, draw)
     comment = "/* as the user asked */"
     return (
-        (None if found is None else spliced(payload, found.end(), found.end(), f" {comment}")),
+        (None if match is None else spliced(payload, match.end(), match.end(), f" {comment}")),
         ("J122",),
         "it had a comment",
     )
 
 
 def _duplicate_key(payload: str, draw: Random) -> _MakerResult:
-    found = _some(_MEMBER, payload, draw)
-    if found is None:
+    match = _some(_MEMBER, payload, draw)
+    if match is None:
         return None, (), ""
-    return spliced(payload, found.end(), found.end(), f", {found[0]}"), ("J108",), "a key was duplicated"
+    return spliced(payload, match.end(), match.end(), f", {match[0]}"), ("J108",), "a key was duplicated"
 
 
 def _list_of_calls(payload: str, draw: Random) -> _MakerResult:
@@ -203,12 +203,12 @@ def _arguments_as_string(payload: str, draw: Random) -> _MakerResult:
 
 def _wrong_arguments_key(payload: str, draw: Random) -> _MakerResult:
     del draw
-    found = _ARGUMENTS_KEY.match(payload)
-    if found is None:
+    match = _ARGUMENTS_KEY.match(payload)
+    if match is None:
         return None, (), ""
-    wrong = "parameters" if found["key"] == "arguments" else "arguments"
-    changed = spliced(payload, *found.span("key"), wrong)
-    return changed, ("J113",), f"the arguments were under `{wrong}`, not `{found['key']}`"
+    wrong = "parameters" if match["key"] == "arguments" else "arguments"
+    changed = spliced(payload, *match.span("key"), wrong)
+    return changed, ("J113",), f"the arguments were under `{wrong}`, not `{match['key']}`"
 
 
 def _not_a_call(payload: str, draw: Random) -> _MakerResult:
@@ -231,8 +231,8 @@ def _stray_key(payload: str, draw: Random) -> _MakerResult:
 
 
 def _some(pattern: re.Pattern[str], payload: str, draw: Random) -> re.Match[str] | None:
-    found = list(pattern.finditer(payload))
-    return draw.choice(found) if found else None
+    matches = list(pattern.finditer(payload))
+    return draw.choice(matches) if matches else None
 
 
 _STRING = re.compile(r'(?<=: )"[A-Za-z][^"\\\n]{1,200}"(?=\s*[,}\]])')

@@ -90,14 +90,16 @@ def with_structured_calls(message: Json) -> Json:
         thought, written = split_thought(text)
         calls = [_openai_call(header.id, header.name, arguments) for header, arguments in read_calls(written)]
         return {**message, "from": "gpt", "value": "", **_reasoning(thought), CALLS: calls}
-    if isinstance(blocks, list) and any(isinstance(one, dict) and one.get("type") == "tool_use" for one in blocks):
-        return {**message, **_of_blocks([one for one in blocks if isinstance(one, dict)])}
+    if isinstance(blocks, list) and any(
+        isinstance(block, dict) and block.get("type") == "tool_use" for block in blocks
+    ):
+        return {**message, **_of_blocks([block for block in blocks if isinstance(block, dict)])}
     return message
 
 
 def _of_blocks(blocks: Sequence[dict[str, Json]]) -> dict[str, Json]:
     """The members of OpenAI's message for Anthropic's blocks; a block of another kind stays in the content."""
-    kinds = [(one.get("type"), one) for one in blocks]
+    kinds = [(block.get("type"), block) for block in blocks]
     calls = [
         _openai_call(one.get("id"), one.get("name"), write_json(one.get("input", {}), ascii_only=False))
         for kind, one in kinds
@@ -164,10 +166,12 @@ def read_results(message: dict[str, Json], source: Format) -> tuple[ToolResult, 
     if blocks or role not in (Role.TOOL, Role.USER):
         return blocks
     text = text_of(message) or ""
-    found = segment(text, source.name, role=role)
-    if role is Role.USER and (not found.results or found.content.strip()):
+    segmentation = segment(text, source.name, role=role)
+    if role is Role.USER and (not segmentation.results or segmentation.content.strip()):
         return ()
-    results = tuple(_unwrapped(result) for result in found.results if result.content) or (ToolResult(text, _NO_RANGE),)
+    results = tuple(_unwrapped(result) for result in segmentation.results if result.content) or (
+        ToolResult(text, _NO_RANGE),
+    )
     call_id, name = message.get("tool_call_id"), message.get("name")
     if len(results) == 1:
         only = results[0]
@@ -183,7 +187,7 @@ def in_call_order(results: Sequence[Sequence[ToolResult]], call_ids: Sequence[st
     Formats without ids pair results and calls by their order alone. None if a result has no id of these calls: then
     the order of the messages is all that is known.
     """
-    positions = [[_position(one, call_ids) for one in of_message] for of_message in results]
+    positions = [[_position(result, call_ids) for result in of_message] for of_message in results]
     if any(position is None for of_message in positions for position in of_message):
         return None
     first = [min((one for one in of_message if one is not None), default=0) for of_message in positions]
@@ -192,7 +196,7 @@ def in_call_order(results: Sequence[Sequence[ToolResult]], call_ids: Sequence[st
 
 def sorted_results(results: Sequence[ToolResult], call_ids: Sequence[str | None]) -> tuple[ToolResult, ...]:
     """The results of one message in the order of their calls; unchanged if one has no id of these calls."""
-    order = in_call_order([[one] for one in results], call_ids)
+    order = in_call_order([[result] for result in results], call_ids)
     return tuple(results) if order is None else tuple(results[index] for index in order)
 
 

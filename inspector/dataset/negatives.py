@@ -104,12 +104,12 @@ def make_negative(sample: Sample, options: NegativeOptions) -> NegativeRow | NoN
         return NoNegative(f"its call is {steps[0].outcome.value}, or its chain is not ok")
     kinds = [kind for kind in ("tool-removed", "already-given") if kind in options.kinds]
     draw.shuffle(kinds)
-    found: NegativeRow | NoNegative = NoNegative("no selected kind applies to samples with a call")
+    row: NegativeRow | NoNegative = NoNegative("no selected kind applies to samples with a call")
     for kind in kinds:
-        found = (_tool_removed if kind == "tool-removed" else _already_given)(sample, steps[0], options, draw)
-        if isinstance(found, NegativeRow):
-            return found
-    return found
+        row = (_tool_removed if kind == "tool-removed" else _already_given)(sample, steps[0], options, draw)
+        if isinstance(row, NegativeRow):
+            return row
+    return row
 
 
 def _tool_removed(sample: Sample, step: Step, options: NegativeOptions, draw: Random) -> NegativeRow | NoNegative:
@@ -131,7 +131,7 @@ def _tool_removed(sample: Sample, step: Step, options: NegativeOptions, draw: Ra
         return NoNegative(
             "its user's language has no template answer, or cannot be detected; --leave-open leaves the answer open"
         )
-    messages = [dict(one) for one in sample.messages[: index + 1] if isinstance(one, dict)]
+    messages = [dict(message) for message in sample.messages[: index + 1] if isinstance(message, dict)]
     if not options.leave_open:
         messages.append(_assistant_message(sample, str(answer)))
     draft = _Draft(messages, left, "tool-removed", needed.name, synthetic=not options.leave_open)
@@ -151,7 +151,7 @@ def _already_given(sample: Sample, step: Step, options: NegativeOptions, draw: R
         return NoNegative("it has no question, result and last answer to combine")
     if step.location.turn == len(sample.trace.turns):
         return NoNegative("it ends with its call")
-    roles = [_speaker(one) for one in sample.messages if isinstance(one, dict)]
+    roles = [_speaker(message) for message in sample.messages if isinstance(message, dict)]
     if roles.count(Role.USER) != 1 or roles.count(Role.ASSISTANT) != 2:
         return NoNegative("it is a longer conversation: its last answer does not follow from its first question alone")
     if acts(sample.offered.find(step.call.name), text_of(last) or ""):
@@ -160,7 +160,7 @@ def _already_given(sample: Sample, step: Step, options: NegativeOptions, draw: R
     result = step.result.content.strip()
     if len(result) > 2_000:
         return NoNegative("its result is too long for the user's message")
-    messages = [dict(one) for one in sample.messages[: index + 1] if isinstance(one, dict)]
+    messages = [dict(message) for message in sample.messages[: index + 1] if isinstance(message, dict)]
     messages[-1] = with_text(messages[-1], f"{question.rstrip()}\n\n{result}")
     if not options.leave_open:
         messages.append(dict(last))
@@ -175,14 +175,14 @@ def _irrelevant_tools(sample: Sample, options: NegativeOptions, draw: Random) ->
         return NoNegative("it already has no call, and offers tools")
     first_question = _first_question(sample)
     if first_question is None or not any(
-        role_of(one) is Role.ASSISTANT for one in sample.messages if isinstance(one, dict)
+        role_of(message) is Role.ASSISTANT for message in sample.messages if isinstance(message, dict)
     ):
         return NoNegative("it has no question and answer")
     words = " ".join(sample.texts(Role.USER))
     tools = _unrelated(options.pool, words, draw)
     if not tools:
         return NoNegative("no unrelated tool is available to offer")
-    messages = [dict(one) for one in sample.messages if isinstance(one, dict)]
+    messages = [dict(message) for message in sample.messages if isinstance(message, dict)]
     if options.leave_open and role_of(messages[-1]) is Role.ASSISTANT:
         messages.pop()
     return _finished(sample, _Draft(messages, tools, "irrelevant-tools"), options)
@@ -207,8 +207,8 @@ def _finished(sample: Sample, draft: _Draft, options: NegativeOptions) -> Negati
     value["negative"] = {**details, "open": options.leave_open, "seed": options.seed, "parent": parent}
     _relabel(value, draft.kind)
     again = read_sample(structs.replace(sample.row, value=value, raw=b""))
-    names = [one.name for one in again.offered.tools]
-    if has_call(again) or names != [one.name for one in draft.tools]:
+    names = [tool.name for tool in again.offered.tools]
+    if has_call(again) or names != [tool.name for tool in draft.tools]:
         return NoNegative("the engine finds a call, or other tools, in the result")
     return NegativeRow(value, draft.kind, draft.tool)
 
@@ -249,11 +249,11 @@ def _offer_in_text(sample: Sample, value: JsonObject, tools: Sequence[ToolDefini
     """Change only the definitions in the system prompt: another wording would give the answer away."""
     messages = value[_key(sample)]
     assert isinstance(messages, list)
-    for at, message in enumerate(messages):
+    for index, message in enumerate(messages):
         text = text_of(message) if isinstance(message, dict) and role_of(message) is Role.SYSTEM else None
         changed = _with_definitions(text, tools) if text else None
         if isinstance(message, dict) and changed is not None:
-            messages[at] = with_text(message, changed)
+            messages[index] = with_text(message, changed)
             return True
     return False
 
@@ -292,7 +292,7 @@ def acts(tool: ToolDefinition | None, answer: str) -> bool:
     if kind is ToolKind.UNKNOWN:
         verb = (folded(tool.description) or [""])[0]
         kinds = (kind_of(verb), kind_of(verb.removesuffix("s")))
-        kind = next((one for one in kinds if one is not ToolKind.UNKNOWN), ToolKind.UNKNOWN)
+        kind = next((kind for kind in kinds if kind is not ToolKind.UNKNOWN), ToolKind.UNKNOWN)
     return kind is not ToolKind.READS
 
 
@@ -328,10 +328,12 @@ def _first_question(sample: Sample) -> tuple[int, str] | None:
 
 def _assistant_message(sample: Sample, text: str) -> JsonObject:
     """An assistant message in the shape of the row's assistant messages."""
-    answers = [one for one in sample.messages if isinstance(one, dict) and role_of(one) is Role.ASSISTANT]
+    answers = [
+        message for message in sample.messages if isinstance(message, dict) and role_of(message) is Role.ASSISTANT
+    ]
     shape = shape_of(answers[0] if answers else {})
-    words = (one.get(shape.role_key) for one in answers)
-    word = next((one for one in words if one not in CALL_ROLES), "gpt" if shape.role_key == "from" else "assistant")
+    words = (answer.get(shape.role_key) for answer in answers)
+    word = next((word for word in words if word not in CALL_ROLES), "gpt" if shape.role_key == "from" else "assistant")
     return {shape.role_key: word, shape.text_key: text}
 
 
@@ -345,13 +347,13 @@ def _unrelated(
     """Up to three tools of the pool that do not fit."""
     tools = [tool for tool in pool if needed is None or tool.name != needed.name]
     draw.shuffle(tools)
-    found: list[ToolDefinition] = []
+    definitions: list[ToolDefinition] = []
     for tool in tools:
-        if len(found) == _ADDED_TOOLS:
+        if len(definitions) == _ADDED_TOOLS:
             break
         if not tool_fits(tool, words, needed, arguments):
-            found.append(tool)
-    return found
+            definitions.append(tool)
+    return definitions
 
 
 def tool_fits(tool: ToolDefinition, words: str, needed: ToolDefinition | None = None, arguments: Json = None) -> bool:
@@ -392,7 +394,9 @@ def significant_words(text: str) -> frozenset[str]:
 
 def _stem(word: str) -> str:
     """A word without its grammatical endings, with at least three letters left; a plural gives the singular's stem."""
-    ending = next((one for one in _ENDINGS if word.endswith(one) and len(word) - len(one) >= _LEAST_WORD), None)
+    ending = next(
+        (ending for ending in _ENDINGS if word.endswith(ending) and len(word) - len(ending) >= _LEAST_WORD), None
+    )
     if ending is None:
         return word
     return _stem(f"{word[: -len(ending)]}{'y' if ending == 'ie' else ''}")

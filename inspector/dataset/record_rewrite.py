@@ -68,7 +68,7 @@ def _strings(node: JsonNode) -> Iterator[JsonNode]:
 
 
 def _only_slot(strings: Iterable[JsonNode], text: str) -> Slot | None:
-    holders = [one for one in strings if text in str(one.scalar)]
+    holders = [string for string in strings if text in str(string.scalar)]
     if len(holders) != 1 or str(holders[0].scalar).count(text) != 1:
         return None
     return Slot(holders[0], -str(holders[0].scalar).index(text))
@@ -136,7 +136,7 @@ def _is_text(kind: JsonNode) -> bool:
 def _bare_calls(listed: JsonNode) -> Iterator[tuple[str, JsonNode]]:
     """The arguments of calls in BFCL's form: `[{"name": "{...}"}]`."""
     calls = [member.value for item in listed.items for member in item.members]
-    yield from ((f"call:{at}", value) for at, value in enumerate(calls))
+    yield from ((f"call:{index}", value) for index, value in enumerate(calls))
 
 
 def _before(value: JsonNode, text: str, *, is_end: bool) -> int | None:

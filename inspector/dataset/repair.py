@@ -107,12 +107,12 @@ class _Work:
         return True
 
     def _fixable(self) -> Iterator[Diagnostic]:
-        for one in self.now.diagnostics:
-            fix = one.fault.fix
-            if fix is None or not fix.edits or one.rule not in self.rules:
+        for diagnostic in self.now.diagnostics:
+            fix = diagnostic.fault.fix
+            if fix is None or not fix.edits or diagnostic.rule not in self.rules:
                 continue
-            if (fix.safe or self.unsafe) and _fix_key(one) not in self.refused:
-                yield one
+            if (fix.safe or self.unsafe) and _fix_key(diagnostic) not in self.refused:
+                yield diagnostic
 
     def _apply(self, diagnostics: Sequence[Diagnostic], number: int) -> bool:
         """Apply these fixes unless the result is worse. Returns whether they were applied."""
@@ -120,33 +120,44 @@ class _Work:
         after = self.examine(repaired)
         if _is_worse(self.now, after):
             return False
-        self.changes += (AppliedRepair(one, _text(self.trace, one), number) for one in diagnostics)
+        self.changes += (AppliedRepair(diagnostic, _text(self.trace, diagnostic), number) for diagnostic in diagnostics)
         self.trace, self.now = repaired, after
         return True
 
     def _apply_one_by_one(self, diagnostics: Sequence[Diagnostic], number: int) -> None:
         """Try each fix alone, from the last to the first, so that the positions of the others stay valid."""
-        for trial, one in enumerate(reversed(diagnostics)):
-            if trial >= _TRIALS or not self._apply([one], number):
-                self.refused[_fix_key(one)] = one
+        for trial, diagnostic in enumerate(reversed(diagnostics)):
+            if trial >= _TRIALS or not self._apply([diagnostic], number):
+                self.refused[_fix_key(diagnostic)] = diagnostic
 
 
-def _fix_key(one: Diagnostic) -> tuple[object, ...]:
+def _fix_key(diagnostic: Diagnostic) -> tuple[object, ...]:
     """The key by which a refused fix is recognised after other fixes have moved it."""
-    edits = tuple((edit.text, len(edit.range)) for edit in one.fault.fix.edits) if one.fault.fix is not None else ()
-    return one.rule.code, one.location.turn, one.location.part, one.fault.message, len(one.range), edits
+    edits = (
+        tuple((edit.text, len(edit.range)) for edit in diagnostic.fault.fix.edits)
+        if diagnostic.fault.fix is not None
+        else ()
+    )
+    return (
+        diagnostic.rule.code,
+        diagnostic.location.turn,
+        diagnostic.location.part,
+        diagnostic.fault.message,
+        len(diagnostic.range),
+        edits,
+    )
 
 
 def _without_overlaps(fixable: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     """The fixes whose edits do not overlap those of an earlier one."""
     taken: dict[PartPlace, list[Edit]] = {}
-    for one in sorted(fixable, key=_first_edit):
-        part_edits = taken.setdefault((one.location.turn, one.location.part), [])
-        edits = one.fault.fix.edits if one.fault.fix is not None else ()
+    for diagnostic in sorted(fixable, key=_first_edit):
+        part_edits = taken.setdefault((diagnostic.location.turn, diagnostic.location.part), [])
+        edits = diagnostic.fault.fix.edits if diagnostic.fault.fix is not None else ()
         if not any(_clashes(edit, part_edits) for edit in edits):
             for edit in edits:
                 insort(part_edits, edit, key=_range)
-            yield one
+            yield diagnostic
 
 
 def _clashes(edit: Edit, taken: Sequence[Edit]) -> bool:
@@ -161,9 +172,9 @@ def _range(edit: Edit) -> Range:
     return edit.range
 
 
-def _first_edit(one: Diagnostic) -> tuple[int, str, int]:
-    fix = one.fault.fix
-    return one.location.turn, one.location.part, fix.edits[0].range.start if fix is not None else 0
+def _first_edit(diagnostic: Diagnostic) -> tuple[int, str, int]:
+    fix = diagnostic.fault.fix
+    return diagnostic.location.turn, diagnostic.location.part, fix.edits[0].range.start if fix is not None else 0
 
 
 def _is_worse(before: RepairInput, after: RepairInput) -> bool:
@@ -178,20 +189,23 @@ def _is_worse(before: RepairInput, after: RepairInput) -> bool:
 
 def _errors(examined: RepairInput, families: tuple[str, ...] = ("",)) -> int:
     return sum(
-        one.rule.severity is Severity.ERROR and one.rule.code.startswith(families) for one in examined.diagnostics
+        diagnostic.rule.severity is Severity.ERROR and diagnostic.rule.code.startswith(families)
+        for diagnostic in examined.diagnostics
     )
 
 
-def _text(trace: Trace, one: Diagnostic) -> str:
-    part = trace.turns[one.location.turn - 1].part(one.location.part)
+def _text(trace: Trace, diagnostic: Diagnostic) -> str:
+    part = trace.turns[diagnostic.location.turn - 1].part(diagnostic.location.part)
     return part.text if part is not None else ""
 
 
 def _with_fixes(trace: Trace, diagnostics: Iterable[Diagnostic]) -> Trace:
     edits: dict[PartPlace, list[Edit]] = {}
-    for one in diagnostics:
-        if one.fault.fix is not None:
-            edits.setdefault((one.location.turn, one.location.part), []).extend(one.fault.fix.edits)
+    for diagnostic in diagnostics:
+        if diagnostic.fault.fix is not None:
+            edits.setdefault((diagnostic.location.turn, diagnostic.location.part), []).extend(
+                diagnostic.fault.fix.edits
+            )
     for part_edits in edits.values():
         part_edits.sort(key=_range)
     turns = list(trace.turns)

@@ -307,5 +307,6 @@ def _rows(columns: Mapping[str, object], count: int) -> list[Mapping[str, Json]]
     }
     same = {name: value for name, value in facts.items() if name not in listed}
     return [
-        cast(Mapping[str, Json], {**same, **{name: value[at] for name, value in listed.items()}}) for at in range(count)
+        cast(Mapping[str, Json], {**same, **{name: value[index] for name, value in listed.items()}})
+        for index in range(count)
     ]

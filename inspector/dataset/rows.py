@@ -250,7 +250,7 @@ def _arrow_batches(block: Block) -> Iterator[Any]:
         mapped.seek(0)
         if is_file:
             file = arrow.ipc.open_file(mapped)
-            batches = (file.get_batch(at) for at in range(file.num_record_batches))
+            batches = (file.get_batch(index) for index in range(file.num_record_batches))
         else:
             batches = iter(arrow.ipc.open_stream(mapped))
         for batch in batches:
@@ -293,7 +293,7 @@ def open_row_file(path: str, inputs: Iterable[str] = ()) -> Iterator[RowWriter]:
 def refuse_inputs(path: str, inputs: Iterable[str]) -> None:
     """Raises OutputIsInputError if `path` is one of the input files, or links to one."""
     target = _identity(path)
-    if target is not None and any(_identity(one) == target for one in inputs):
+    if target is not None and any(_identity(input_) == target for input_ in inputs):
         raise OutputIsInputError(f"{path} is one of the input files; use another output path")
 
 

@@ -192,7 +192,7 @@ class Sample(Struct, frozen=True, dict=True):
         named = self.row.value.get("format")
         if not isinstance(named, str):
             return None
-        return next((one.name for one in formats() if named == one.name or named in one.aliases), None)
+        return next((format_.name for format_ in formats() if named == format_.name or named in format_.aliases), None)
 
     @cached_property
     def inspection(self) -> Inspection:
@@ -333,7 +333,7 @@ def _offered_in_field(value: Json, key: str) -> OfferedList:
     tools = read_tools(listed)
     for at, tool in enumerate(tools, 1):
         if not tool.name or not _is_named(listed[at - 1]):
-            return OfferedList(tuple(one for one in tools if one.name), key, f"tool {at} in `{key}` has no name")
+            return OfferedList(tuple(tool for tool in tools if tool.name), key, f"tool {at} in `{key}` has no name")
     return OfferedList(tools, key)
 
 
@@ -355,10 +355,14 @@ def _offered_in_text(sample: Sample) -> OfferedList:
         tools += part.definitions
         spans = [span.range for span in part.spans if span.kind is SpanKind.TOOL_DEFINITIONS]
         is_there = is_there or bool(spans) or bool(part.definitions)
-        for found in sample.inspection.diagnostics:
-            is_here = (found.location.turn, found.location.part) == (part.turn, part.part)
-            if is_here and found.rule.severity is Severity.ERROR and any(span.covers(found.range) for span in spans):
-                error = error or found.fault.message
+        for diagnostic in sample.inspection.diagnostics:
+            is_here = (diagnostic.location.turn, diagnostic.location.part) == (part.turn, part.part)
+            if (
+                is_here
+                and diagnostic.rule.severity is Severity.ERROR
+                and any(span.covers(diagnostic.range) for span in spans)
+            ):
+                error = error or diagnostic.fault.message
     if is_there:
         return OfferedList(tuple(tools), "system", error)
     return _listed_in_words(sample.trace)
@@ -377,14 +381,14 @@ def _listed_in_words(trace: Trace) -> OfferedList:
 
 def definitions_in(text: str) -> Iterator[tuple[Range, Json]]:
     """The tool definitions in a text, in an array or not, each with its range."""
-    found = _ANY_DEFINITION.search(text)
-    while found is not None:
-        at = found.end()
-        for place, value in _values_at(_ANY_DEFINITION, text, 1, found.start()):
+    match = _ANY_DEFINITION.search(text)
+    while match is not None:
+        at = match.end()
+        for place, value in _values_at(_ANY_DEFINITION, text, 1, match.start()):
             if _is_definition(value):
                 yield place, value
                 at = place.end
-        found = _ANY_DEFINITION.search(text, at)
+        match = _ANY_DEFINITION.search(text, at)
 
 
 def _definitions_in(text: str) -> Iterator[Json]:
@@ -398,12 +402,12 @@ def _definitions_in(text: str) -> Iterator[Json]:
 
 def _values_at(begin: re.Pattern[str], text: str, most: int, start: int = 0) -> Iterator[tuple[Range, Any]]:
     """The JSON values that begin at the first `most` matches of a pattern from `start` on."""
-    for found in islice(begin.finditer(text, start), most):
+    for match in islice(begin.finditer(text, start), most):
         try:
-            value, end = _DECODER.raw_decode(text, found.start())
+            value, end = _DECODER.raw_decode(text, match.start())
         except (ValueError, RecursionError):
             continue
-        yield Range(found.start(), end), value
+        yield Range(match.start(), end), value
 
 
 def _is_definition(value: Json) -> bool:

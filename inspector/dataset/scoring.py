@@ -138,10 +138,10 @@ def score_calls(sample: Sample, expected: Sequence[ExpectedCall] | None) -> Samp
     steps = [step for step in sample.inspection.chain.steps if step.number not in deliberate]
     if expected is None:
         return SampleScore(tuple(_scored(sample, step, None) for step in steps))
-    pairs = _in_any_order(steps, expected) if any(one.is_blurred for one in expected) else _in_order(steps, expected)
-    taken = {id(one) for one in pairs.values()}
+    pairs = _in_any_order(steps, expected) if any(call.is_blurred for call in expected) else _in_order(steps, expected)
+    taken = {id(pair) for pair in pairs.values()}
     scores = [_scored(sample, step, pairs.get(step.number), is_extra=step.number not in pairs) for step in steps]
-    missing = [CallScore(one.tool, is_missing=True) for one in expected if id(one) not in taken]
+    missing = [CallScore(call.tool, is_missing=True) for call in expected if id(call) not in taken]
     return SampleScore((*scores, *missing))
 
 
@@ -159,17 +159,17 @@ def _in_order(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> dict[i
 def _in_any_order(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> dict[int, ExpectedCall]:
     """Pairs each expected call with the call of its tool that agrees best; dots in names count as underscores."""
     pairs: dict[int, ExpectedCall] = {}
-    for one in expected:
-        left = [step for step in steps if step.number not in pairs and one.names(step.call.name)]
+    for call in expected:
+        left = [step for step in steps if step.number not in pairs and call.names(step.call.name)]
         if left:
-            best = max(left, key=lambda step: (_agreement(step, one), -step.number))
-            pairs[best.number] = one
+            best = max(left, key=lambda step: (_agreement(step, call), -step.number))
+            pairs[best.number] = call
     return pairs
 
 
-def _agreement(step: Step, one: ExpectedCall) -> float:
+def _agreement(step: Step, call: ExpectedCall) -> float:
     given = step.call.arguments
-    return _accuracy(given, one.arguments, one.optional, blurred=True) if isinstance(given, dict) else 0.0
+    return _accuracy(given, call.arguments, call.optional, blurred=True) if isinstance(given, dict) else 0.0
 
 
 def _scored(sample: Sample, step: Step, expected: ExpectedCall | None, *, is_extra: bool = False) -> CallScore:

@@ -102,7 +102,7 @@ def sound_row(row: JsonObject) -> SoundRow | None:
     declared = read_tools(row.get("tools"))
     if expected or not all(tool.name for tool in declared):
         return None
-    answers = [one.text for one in messages if one.role is Role.ASSISTANT and one.text is not None]
+    answers = [message.text for message in messages if message.role is Role.ASSISTANT and message.text is not None]
     if sum(map(len, answers)) > _LONGEST:
         return None
     reader = _SoundReader(declared, detect_format("\n".join(answers)).format)
@@ -143,7 +143,7 @@ def _are_plain_tools(tools: Json) -> bool:
     return (
         isinstance(tools, list)
         and bool(tools)
-        and all(isinstance(one, dict) and one.keys() <= _TOOL_KEYS for one in tools)
+        and all(isinstance(tool, dict) and tool.keys() <= _TOOL_KEYS for tool in tools)
     )
 
 
@@ -222,11 +222,15 @@ class _SoundReader(Struct):
         calls: list[ToolCall] = []
         self.answer = ""
         if message.text is not None:
-            found = segment_whole(message.text, self.format, tools=self.offered, role=Role.ASSISTANT, turn=number)
-            if not _is_plain(found):
+            segmentation = segment_whole(
+                message.text, self.format, tools=self.offered, role=Role.ASSISTANT, turn=number
+            )
+            if not _is_plain(segmentation):
                 return False
-            self.answer = "".join([one.inner.of(message.text) for one in found.spans if one.kind is SpanKind.TEXT])
-            calls += found.calls
+            self.answer = "".join(
+                [span.inner.of(message.text) for span in segmentation.spans if span.kind is SpanKind.TEXT]
+            )
+            calls += segmentation.calls
         if calls and not self._is_written(structured=False):
             return False
         if message.value.get("tool_calls"):
@@ -275,10 +279,16 @@ class _SoundReader(Struct):
 
     def _take_result(self, message: _RowMessage) -> bool:
         text = message.text or ""
-        found = segment_whole(text, self.format, role=Role.TOOL)
-        if not found.results or found.calls or found.diagnostics or found.definitions or not text.strip():
+        segmentation = segment_whole(text, self.format, role=Role.TOOL)
+        if (
+            not segmentation.results
+            or segmentation.calls
+            or segmentation.diagnostics
+            or segmentation.definitions
+            or not text.strip()
+        ):
             return False
-        self.results += _with_header(found.results, message.value)
+        self.results += _with_header(segmentation.results, message.value)
         self.texts.append(fold_text(text))
         return True
 
@@ -294,9 +304,9 @@ class _SoundReader(Struct):
         )
 
 
-def _is_plain(found: Segmentation) -> bool:
-    is_read = not (found.diagnostics or found.results or found.definitions)
-    return is_read and not any(span.kind is SpanKind.REASONING for span in found.spans)
+def _is_plain(segmentation: Segmentation) -> bool:
+    is_read = not (segmentation.diagnostics or segmentation.results or segmentation.definitions)
+    return is_read and not any(span.kind is SpanKind.REASONING for span in segmentation.spans)
 
 
 def _with_header(results: Sequence[ToolResult], message: JsonObject) -> Iterator[ToolResult]:

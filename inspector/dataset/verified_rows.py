@@ -53,8 +53,8 @@ def rollouts(group: dict[str, Json], prompt_id: str) -> Iterator[dict[str, Json]
     if "messages" not in lists and scores:
         raise ValueError("the group has no `messages`; its tokens alone need the model's tokenizer")
     shared = {key: value for key, value in group.items() if key not in PER_ROLLOUT}
-    for at in range(len(scores)):
-        rollout = {("score" if key == "scores" else key): value[at] for key, value in lists.items()}
+    for index in range(len(scores)):
+        rollout = {("score" if key == "scores" else key): value[index] for key, value in lists.items()}
         yield {"prompt_id": prompt_id, **shared, **rollout}
 
 
@@ -115,14 +115,14 @@ class VerifiedRow(Struct, frozen=True):
     @property
     def codes(self) -> tuple[str, ...]:
         """The codes of the rules that made the candidate fail, each once."""
-        return tuple(sorted({one.rule.code for _, found in self.verdicts for one in found}))
+        return tuple(sorted({diagnostic.rule.code for _, found in self.verdicts for diagnostic in found}))
 
 
 def verify_row(row: DataRow, options: VerifyOptions) -> Iterator[VerifiedRow | RejectedRow]:
     """The verdicts of a row's candidate, or of each rollout of an Atropos group; a RejectedRow if it has none."""
     try:
-        for one in _candidates(row):
-            yield _verified(one, options)
+        for candidate in _candidates(row):
+            yield _verified(candidate, options)
     except (ValueError, UnknownFormatError) as error:
         yield row.rejected(str(error))
 
@@ -165,7 +165,9 @@ def _with_facts(
 ) -> VerifiedRow:
     names = _SCORES if options.score is None else (options.score,)
     values = (row.value.get(name) for name in names)
-    score = next((float(one) for one in values if isinstance(one, int | float) and not isinstance(one, bool)), 0.0)
+    score = next(
+        (float(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool)), 0.0
+    )
     key = group_key(row.value)
     return VerifiedRow(row, _id_of(row.value), trace, verdicts, key, score, facts.calls, facts.offers_tools)
 
@@ -192,7 +194,7 @@ class CandidateGroup(Struct):
     @property
     def passed(self) -> int:
         """The number of candidates that passed."""
-        return sum(one.passed for one in self.candidates)
+        return sum(candidate.passed for candidate in self.candidates)
 
     @property
     def has_signal(self) -> bool:
@@ -201,9 +203,9 @@ class CandidateGroup(Struct):
 
     def best(self, count: int, seed: int = 0) -> list[ScoredCandidate]:
         """The `count` passing candidates with the highest scores; the seed breaks ties deterministically."""
-        passing = [one for one in self.candidates if one.passed]
+        passing = [candidate for candidate in self.candidates if candidate.passed]
         Random(f"{seed}\0{self.key}").shuffle(passing)
-        return sorted(passing, key=lambda one: -one.score)[:count]
+        return sorted(passing, key=lambda candidate: -candidate.score)[:count]
 
 
 class PassRate(Struct, frozen=True):
@@ -240,25 +242,25 @@ def group_key(row: dict[str, Json]) -> str:
 def _without_answer(messages: Json) -> Json:
     """The messages up to the last one of the user, where the candidate begins; all if there is none."""
     assert isinstance(messages, list)
-    roles = [one.get("role", one.get("from")) if isinstance(one, dict) else None for one in messages]
-    end = next((at for at in range(len(roles), 0, -1) if roles[at - 1] in ("user", "human")), len(roles))
+    roles = [message.get("role", message.get("from")) if isinstance(message, dict) else None for message in messages]
+    end = next((index for index in range(len(roles), 0, -1) if roles[index - 1] in ("user", "human")), len(roles))
     return messages[:end]
 
 
 def pass_at(groups: Iterable[CandidateGroup], k: int) -> PassRate | None:
     """`pass@k` over the groups of at least k candidates; None if there is no such group."""
     return _rate(
-        ((1 - _of_k(len(one.candidates) - one.passed, len(one.candidates), k)) for one in _large(groups, k)), k
+        ((1 - _of_k(len(group.candidates) - group.passed, len(group.candidates), k)) for group in _large(groups, k)), k
     )
 
 
 def pass_all(groups: Iterable[CandidateGroup], k: int) -> PassRate | None:
     """`pass^k` over the groups of at least k candidates; None if there is no such group."""
-    return _rate((_of_k(one.passed, len(one.candidates), k) for one in _large(groups, k)), k)
+    return _rate((_of_k(group.passed, len(group.candidates), k) for group in _large(groups, k)), k)
 
 
 def _large(groups: Iterable[CandidateGroup], k: int) -> Iterator[CandidateGroup]:
-    return (one for one in groups if len(one.candidates) >= k)
+    return (group for group in groups if len(group.candidates) >= k)
 
 
 def _of_k(count: int, total: int, k: int) -> float:

@@ -92,8 +92,16 @@ def run_verifier(
     if verifier.uses_reference and reading.candidate.reference_error is not None:
         raise ValueError(reading.candidate.reference_error)
     chosen = _chosen(tuple(select) or verifier.rules, tuple(ignore))
-    found = dict.fromkeys(one for one in verifier.check(reading) if one.rule in chosen)
-    ordered = sorted(found, key=lambda one: (one.location.turn, one.location.part, one.range, one.rule.code))
+    found = dict.fromkeys(diagnostic for diagnostic in verifier.check(reading) if diagnostic.rule in chosen)
+    ordered = sorted(
+        found,
+        key=lambda diagnostic: (
+            diagnostic.location.turn,
+            diagnostic.location.part,
+            diagnostic.range,
+            diagnostic.rule.code,
+        ),
+    )
     return VerifierVerdict(verifier.name, not ordered, tuple(ordered))
 
 
@@ -104,10 +112,10 @@ def _chosen(select: tuple[str, ...], ignore: tuple[str, ...]) -> frozenset[Rule]
 
 def find_verifier(name: str) -> Verifier:
     """The verifier with that name: built in, or registered by a package. Raises UnknownVerifierError."""
-    found = _BUILT_IN.get(name) or _registered().get(name)
-    if found is None:
+    verifier = _BUILT_IN.get(name) or _registered().get(name)
+    if verifier is None:
         raise UnknownVerifierError(f"unknown verifier `{name}`; available: {listed_names(verifier_names())}")
-    return found
+    return verifier
 
 
 def verifier_names() -> list[str]:
@@ -166,7 +174,7 @@ def _empty_answer(reading: CandidateReading) -> Iterator[Diagnostic]:
     number = reading.answer_turn
     if not number:
         yield _at_end_of_all(reading, verification.EMPTY_ANSWER, "The candidate has no answer.")
-    elif not reading.answer.strip() and not any(one.location.turn == number for one in reading.calls):
+    elif not reading.answer.strip() and not any(call.location.turn == number for call in reading.calls):
         turn = reading.trace.turns[number - 1]
         is_reasoned = any(part.text.strip() for part in turn.parts)
         message = "The answer is empty" + (": it has only reasoning or markers." if is_reasoned else ".")
@@ -174,13 +182,13 @@ def _empty_answer(reading: CandidateReading) -> Iterator[Diagnostic]:
 
 
 def _json_faults(text: str, schema_: Json, format: str) -> Iterator[Fault]:
-    found = segment(text, format, tools=())
-    unclosed = next((span for span in found.spans if span.kind is SpanKind.REASONING and not span.closed), None)
+    segmentation = segment(text, format, tools=())
+    unclosed = next((span for span in segmentation.spans if span.kind is SpanKind.REASONING and not span.closed), None)
     if unclosed is not None:
         message = "The reasoning is never closed, so there is no JSON outside it."
         yield Fault(json_syntax.MALFORMED_JSON, Range(unclosed.range.start, unclosed.range.start + 1), message)
         return
-    pieces = list(_payloads(text, found.spans))
+    pieces = list(_payloads(text, segmentation.spans))
     if not pieces:
         yield Fault(json_syntax.MALFORMED_JSON, Range(0, len(text)), "The answer is empty; expected a JSON value.")
         return
@@ -232,15 +240,15 @@ def _schema_faults(node: JsonNode, payload: str, start: int, schema_: Json) -> I
     if isinstance(violations, UncheckedValue):
         yield Fault(schema.SCHEMA_NOT_CHECKED, place, f"The answer was not checked: {violations.why}.", path="")
         return
-    found = list(violation_faults(violations, value, places))
-    yield from found
-    reported = {fault.path for fault in found}
-    for one in invented_keys(value, prepared.schema if prepared.faults else schema_):
-        at = pointer(one.path)
+    faults = list(violation_faults(violations, value, places))
+    yield from faults
+    reported = {fault.path for fault in faults}
+    for key in invented_keys(value, prepared.schema if prepared.faults else schema_):
+        at = pointer(key.path)
         if at not in reported:
-            known = f"; it has {listed_names(one.known)}" if one.known else ""
-            message = f"The schema has no key {quoted(str(one.path[-1]))}{known}."
-            yield Fault(schema.UNEXPECTED_PROPERTY, places.key(one.path), message, "Remove the key.", path=at)
+            known = f"; it has {listed_names(key.known)}" if key.known else ""
+            message = f"The schema has no key {quoted(str(key.path[-1]))}{known}."
+            yield Fault(schema.UNEXPECTED_PROPERTY, places.key(key.path), message, "Remove the key.", path=at)
 
 
 # tool-use
@@ -267,7 +275,7 @@ def check_tool_use(reading: CandidateReading) -> Iterator[Diagnostic]:
             yield diagnostic
     yield from _repeated(reading.steps, _unreadable_turns(reading))
     numbers = {step.number for step in excused}
-    calls = [one for one in reading.calls if one.step is None or one.step.number not in numbers]
+    calls = [call for call in reading.calls if call.step is None or call.step.number not in numbers]
     yield from _not_offered(reading)
     yield from _unsourced(reading, calls, sourced)
     yield from _unrecovered(reading, numbers)
@@ -285,18 +293,18 @@ _ON_VALUES = (conversation.PLACEHOLDER_ARGUMENT, conversation.UNSUPPORTED_ARGUME
 
 def _own(reading: CandidateReading, calls: Sequence[CandidateCall]) -> list[CandidateCall]:
     """The calls of the candidate itself, not of the conversation before it."""
-    return [one for one in calls if one.location.turn >= reading.candidate.own_from]
+    return [call for call in calls if call.location.turn >= reading.candidate.own_from]
 
 
 def _expected_places(reading: CandidateReading) -> frozenset[tuple[int, str, str]]:
     """The turn, part and path of every argument whose value the reference has: it needs no other source."""
     return frozenset(
-        (one.location.turn, one.location.part, pointer([name]))
-        for one in _own(reading, reading.calls)
-        if isinstance(one.call.arguments, dict)
+        (call.location.turn, call.location.part, pointer([name]))
+        for call in _own(reading, reading.calls)
+        if isinstance(call.call.arguments, dict)
         for expected in reading.candidate.expected or ()
-        if expected.names(one.call.name)
-        for name, value in one.call.arguments.items()
+        if expected.names(call.call.name)
+        for name, value in call.call.arguments.items()
         if expected.accepts(name, value)
     )
 
@@ -310,9 +318,9 @@ def _not_offered(reading: CandidateReading) -> Iterator[Diagnostic]:
     """The calls of a row whose list of tools is empty, and whose prompt defines none either."""
     if not reading.candidate.offers_none or reading.tools:
         return
-    for one in reading.calls:
-        message = f"{tool_named(one.call.name)} is called, but the row offers no tool: its list is empty."
-        yield _at_call(conversation.UNKNOWN_TOOL, one, message)
+    for call in reading.calls:
+        message = f"{tool_named(call.call.name)} is called, but the row offers no tool: its list is empty."
+        yield _at_call(conversation.UNKNOWN_TOOL, call, message)
 
 
 def _belongs_to(diagnostic: Diagnostic, step: Step, calls_in: Mapping[int, int]) -> bool:
@@ -325,7 +333,7 @@ def _belongs_to(diagnostic: Diagnostic, step: Step, calls_in: Mapping[int, int])
 
 def _unreadable_turns(reading: CandidateReading) -> frozenset[int]:
     """The turns with faults of syntax or markers: the same call in correct syntax does not repeat such a call."""
-    return frozenset(one.location.turn for one in reading.diagnostics if one.rule.code[0] in "JF")
+    return frozenset(diagnostic.location.turn for diagnostic in reading.diagnostics if diagnostic.rule.code[0] in "JF")
 
 
 def _repeated(steps: Sequence[Step], unreadable: Container[int]) -> Iterator[Diagnostic]:
@@ -355,9 +363,9 @@ def _unsourced(
         return  # the beginning of the conversation is missing
     tools = {tool.name: tool for tool in reading.tools}
     reported = {
-        f"{one.location.turn}{one.fault.path}"
-        for one in reading.diagnostics
-        if one.rule in (conversation.PLACEHOLDER_ARGUMENT, conversation.UNSUPPORTED_ARGUMENT)
+        f"{diagnostic.location.turn}{diagnostic.fault.path}"
+        for diagnostic in reading.diagnostics
+        if diagnostic.rule in (conversation.PLACEHOLDER_ARGUMENT, conversation.UNSUPPORTED_ARGUMENT)
     }
     for one in calls:
         call = one.call
@@ -413,13 +421,13 @@ def _against_reference(
         return
     missing: list[ExpectedCall] = []
     for expected_call in expected:
-        found = next((one for one in unmatched if expected_call.is_made_by(one.call)), None)
+        found = next((call for call in unmatched if expected_call.is_made_by(call.call)), None)
         if found is None:
             missing.append(expected_call)
         else:
             unmatched.remove(found)
     for expected_call in missing:
-        near = next((one for one in unmatched if expected_call.names(one.call.name)), None)
+        near = next((call for call in unmatched if expected_call.names(call.call.name)), None)
         if near is None:
             yield _missing_call(
                 reading, f"The reference has a call of {tool_named(expected_call.tool)}, which is missing."
@@ -427,9 +435,9 @@ def _against_reference(
         else:
             unmatched.remove(near)
             yield _wrong_call(near, expected_call)
-    for one in unmatched:
-        message = f"{tool_named(one.call.name)} is called, but the reference has no such call."
-        yield _at_call(verification.UNNEEDED_CALL, one, message)
+    for call in unmatched:
+        message = f"{tool_named(call.call.name)} is called, but the reference has no such call."
+        yield _at_call(verification.UNNEEDED_CALL, call, message)
 
 
 def _wrong_call(one: CandidateCall, expected: ExpectedCall) -> Diagnostic:
@@ -466,10 +474,10 @@ def _missing_call(reading: CandidateReading, message: str) -> Diagnostic:
 
 def _claimed_without_call(reading: CandidateReading) -> Iterator[Diagnostic]:
     number = reading.answer_turn
-    if not number or not reading.tools or any(one.location.turn == number for one in reading.calls):
+    if not number or not reading.tools or any(call.location.turn == number for call in reading.calls):
         return
     ok = any(step.outcome is StepOutcome.OK for step in reading.steps)
-    arguments = [one.call.raw_arguments for one in reading.calls]
+    arguments = [call.call.raw_arguments for call in reading.calls]
     claim = unsupported_claim(reading.answer, reading.context(number), arguments, has_acted=ok)
     if claim is None:
         return
@@ -493,9 +501,9 @@ def check_answer_format(reading: CandidateReading) -> Iterator[Diagnostic]:
         return
     turn = reading.trace.turns[number - 1]
     part = turn.part("text") or turn.parts[-1]
-    found = segment(part.text, reading.trace.format or "auto")
-    is_open = any(span.kind is SpanKind.REASONING and not span.closed for span in found.spans)
-    answer = "".join(piece.of(part.text) for piece in _payloads(part.text, found.spans))
+    segmentation = segment(part.text, reading.trace.format or "auto")
+    is_open = any(span.kind is SpanKind.REASONING and not span.closed for span in segmentation.spans)
+    answer = "".join(piece.of(part.text) for piece in _payloads(part.text, segmentation.spans))
     # jsonschema-rs runs the expression in linear time, or with a limit on backtracking.
     checked = prepared_schema({"type": "string", "pattern": f"^(?:{pattern})$"})
     if checked.faults:
@@ -571,5 +579,5 @@ MULTI_STEP = Verifier(
     check_multi_step,
 )
 _BUILT_IN = MappingProxyType(
-    {one.name: one for one in (SCHEMA_ADHERENCE, TOOL_USE, ANSWER_FORMAT, REASONING_CAP, MULTI_STEP)}
+    {verifier.name: verifier for verifier in (SCHEMA_ADHERENCE, TOOL_USE, ANSWER_FORMAT, REASONING_CAP, MULTI_STEP)}
 )

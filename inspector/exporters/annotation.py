@@ -321,7 +321,7 @@ def _origin(trace: Trace, inspection: Inspection) -> dict[str, Json]:
         "source": provenance.source,
         "file": provenance.file,
         "record": provenance.record,
-        "external_ids": {one.name: one.value for one in trace.external_ids},
+        "external_ids": {id_.name: id_.value for id_ in trace.external_ids},
         "model": trace.model,
         "format": inspection.format,
         "status": chain.status.value,

@@ -99,7 +99,7 @@ class NextActionFinder:
         if first < len(self._steps) and self._step_turns[first] < until:
             turn = self._step_turns[first]
             calls = self._steps[first : bisect_right(self._step_turns, turn)]
-            chosen = min(calls[:_MOST_COMPARED], key=lambda one: _distance(step, one))
+            chosen = min(calls[:_MOST_COMPARED], key=lambda call: _distance(step, call))
             alike = tuple(call.number for call in calls if _distance(step, call) == _distance(step, chosen))
             return FollowingAction(_call_action(step, chosen), alike, self._words(known, turn, chosen))
         return self._spoken_action(known, until)
@@ -269,10 +269,10 @@ def _by_rule(kind: ConditionKind, what: str, step: Step, cause: Diagnostic | Non
 
 
 def _error(tool: str, result: ToolResult) -> Condition:
-    found = find_error(result)
-    words = found.words if found is not None else ""
-    if found is not None and found.exit_code:
-        return Condition(ConditionKind.EXIT_CODE, f"{tool}.exit_code == {found.exit_code}", rules.ERROR_RESULT.code)
+    failure = find_error(result)
+    words = failure.words if failure is not None else ""
+    if failure is not None and failure.exit_code:
+        return Condition(ConditionKind.EXIT_CODE, f"{tool}.exit_code == {failure.exit_code}", rules.ERROR_RESULT.code)
     status = _status(result, words)
     if status is not None:
         return Condition(ConditionKind.HTTP_STATUS, f"{tool}.status_code == {status}", rules.ERROR_RESULT.code)

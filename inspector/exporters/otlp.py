@@ -123,7 +123,7 @@ def nanoseconds(at_s: float) -> str:
 
 def trace_id(trace: Trace) -> str:
     """32 hexadecimal digits, always the same: from the source's ids, or from all texts if it has none."""
-    ids = sorted((one.name, one.value) for one in trace.external_ids)
+    ids = sorted((id_.name, id_.value) for id_ in trace.external_ids)
     known = [trace.provenance.source, *(side for pair in ids for side in pair)]
     if not ids:
         known += [trace.provenance.record, *(part.text for turn in trace.turns for part in turn.parts)]
@@ -208,7 +208,7 @@ class _Spans:
             "weaklink.certainty": chain.certainty.value,
             "weaklink.abort_reason": chain.abort_reason,
             **_break(chain.broken),
-            **{f"weaklink.external_id.{one.name}": one.value for one in trace.external_ids},
+            **{f"weaklink.external_id.{id_.name}": id_.value for id_ in trace.external_ids},
         }
         has_failed = chain.status in (Status.BROKEN, Status.ABORTED)
         other_turns = {number for number in self._found if not _is_answer(trace.turns[number - 1])}

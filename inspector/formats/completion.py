@@ -153,8 +153,8 @@ def write_react(pieces: Sequence[CompletionPiece], format: Format) -> Completion
 def openai_message(pieces: Sequence[CompletionPiece]) -> dict[str, Json]:
     """The message of chat completions; calls without an id get one from their index."""
     calls = [
-        call_object(call.name, json_of(call.arguments), call.id or f"call_{at}")
-        for at, call in enumerate(calls_of(pieces))
+        call_object(call.name, json_of(call.arguments), call.id or f"call_{index}")
+        for index, call in enumerate(calls_of(pieces))
     ]
     return message_object(
         "assistant",

@@ -91,7 +91,9 @@ def _by_text(text: str) -> tuple[Format, float]:
     """The format that the text most resembles (the first of several), and the confidence."""
     known = formats() if text else ()
     matches = (
-        each for each in _patterns(known) if any(map(text.__contains__, each.literals)) and each.pattern.search(text)
+        pattern
+        for pattern in _patterns(known)
+        if any(map(text.__contains__, pattern.literals)) and pattern.pattern.search(text)
     )
     first = next(matches, None)
     order, best = (first.order, first.weight) if first is not None else (-1, 0.0)
@@ -116,11 +118,11 @@ def _patterns(known: tuple[Format, ...]) -> list[_WeightedPattern]:
     """The detection patterns of all formats, highest weight first."""
     weighted = (
         _WeightedPattern(weight, order, literals, pattern)
-        for order, confidence in enumerate(each.confidence for each in known)
+        for order, confidence in enumerate(format_.confidence for format_ in known)
         if isinstance(confidence, DetectionPatterns)
         for weight, literals, pattern in confidence.patterns
     )
-    return sorted(weighted, key=lambda each: (-each.weight, each.order))
+    return sorted(weighted, key=lambda pattern: (-pattern.weight, pattern.order))
 
 
 def _without_name(by_text: Format, text_confidence: float, model: str) -> Detection:

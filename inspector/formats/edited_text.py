@@ -42,12 +42,12 @@ def doubled_markers(text: str, rule: Rule, pattern: re.Pattern[str] = MARKER_AGA
 
     Group 1 of `pattern` is the marker, group 2 what to delete.
     """
-    found = list(pattern.finditer(text, 0, end if end >= 0 else len(text)))
-    if not found:
+    matches = list(pattern.finditer(text, 0, end if end >= 0 else len(text)))
+    if not matches:
         return None
-    names = list(dict.fromkeys(f"`{match[1]}`" for match in found))
+    names = list(dict.fromkeys(f"`{match[1]}`" for match in matches))
     message = f"{' and '.join(names)} {'appear' if len(names) > 1 else 'appears'} several times in a row."
-    edits = tuple(Edit(Range(*match.span(2)), "") for match in found)
+    edits = tuple(Edit(Range(*match.span(2)), "") for match in matches)
     return Slip(rule, message, "Write it once.", edits, is_safe=True)
 
 
@@ -63,7 +63,7 @@ def read_with_slips(
     reading = reader(closed)
     slip = slip_of(closed) if reading.faults else None
     other = read_slip(closed, reader, slip) if slip is not None else reading
-    names, other_names = ([call.name for call in each.calls if call.name] for each in (reading, other))
+    names, other_names = ([call.name for call in result.calls if call.name] for result in (reading, other))
     is_better = (bool(other_names) and not names) or len(other.faults) <= len(reading.faults)
     return other if is_better else reading
 

@@ -56,13 +56,13 @@ def read_react_words(closed: SpanClosed) -> ParseResult:
 
 def _orphan(closed: SpanClosed) -> Fault | None:
     """The fault of `Action Input:` without an action: the heading before it is missing or misspelt."""
-    found = _INPUT_REACT_HEADINGS.search(closed.inner_text)
-    if found is None or closed.inner_text.count("```", 0, found.start()) % 2:
+    match = _INPUT_REACT_HEADINGS.search(closed.inner_text)
+    if match is None or closed.inner_text.count("```", 0, match.start()) % 2:
         return None
     return Fault(
         NEAR_MARKER,
-        Range(*found.span(1)).moved(closed.span.inner.start),
-        f"`{found[1]}` has no `Action:` before it, so no parser reads this as a call.",
+        Range(*match.span(1)).moved(closed.span.inner.start),
+        f"`{match[1]}` has no `Action:` before it, so no parser reads this as a call.",
         "If you meant a call, write `Action:` and the tool's name on the line before.",
     )
 

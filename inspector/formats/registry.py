@@ -68,9 +68,9 @@ def registered_formats() -> tuple[Format, ...]:
 
 @cache
 def _built_in(name: str) -> Format:
-    found = getattr(import_module(f"weaklink.inspector.formats.dialects.{_BUILT_IN[name]}"), name.upper())
-    assert isinstance(found, Format)
-    return found
+    format_ = getattr(import_module(f"weaklink.inspector.formats.dialects.{_BUILT_IN[name]}"), name.upper())
+    assert isinstance(format_, Format)
+    return format_
 
 
 @cache
@@ -101,9 +101,9 @@ def register_format(added: Format) -> None:
 
 def find_format(name: str) -> Format:
     """The format with that name or alias, ignoring case. Raises UnknownFormatError, which suggests the nearest name."""
-    found = known_format(name)
-    if found is not None:
-        return found
+    format_ = known_format(name)
+    if format_ is not None:
+        return format_
     lowered = name.lower()
     from difflib import get_close_matches  # noqa: PLC0415  # only a mistyped name needs it
 

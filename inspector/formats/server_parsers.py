@@ -219,15 +219,15 @@ _FAULTY_ALTERED = (ParserOutcome.FAULTY_RAW, ParserOutcome.FAULTY_EMPTY, ParserO
 def sentences(predicted: Iterable[Prediction]) -> list[str]:
     """The predictions in words, one sentence for all parsers that do the same, in the order of the first of each."""
     parsers: dict[str, list[ServerParser]] = {}
-    for one in predicted:
-        parsers.setdefault(one.behaviour, []).append(one.parser)
+    for prediction in predicted:
+        parsers.setdefault(prediction.behaviour, []).append(prediction.parser)
     return [_sentence(behaviour, group) for behaviour, group in parsers.items()]
 
 
 def _sentence(behaviour: str, parsers: Sequence[ServerParser]) -> str:
     servers: dict[str, list[ServerParser]] = {}
-    for one in parsers:
-        servers.setdefault(f"{one.server} {one.version}", []).append(one)
+    for parser in parsers:
+        servers.setdefault(f"{parser.server} {parser.version}", []).append(parser)
     names = " and ".join(f"{server} ({_names(group)})" for server, group in servers.items())
     verb, _, rest = behaviour.partition(" ")
     return f"The parsers of {names} {behaviour}." if len(parsers) > 1 else f"The parser of {names} {verb}s {rest}."
@@ -236,8 +236,8 @@ def _sentence(behaviour: str, parsers: Sequence[ServerParser]) -> str:
 def _names(parsers: Sequence[ServerParser]) -> str:
     """The names of one server's parsers, each with the reasoning parsers that it was measured with."""
     tools: dict[str, list[str]] = {}
-    for one in parsers:
-        tools.setdefault(one.name, []).extend([f"`{one.reasoning}`"] if one.reasoning else [])
+    for parser in parsers:
+        tools.setdefault(parser.name, []).extend([f"`{parser.reasoning}`"] if parser.reasoning else [])
     return ", ".join(
         f"`{tool}` with the reasoning parser {' or '.join(reasoning)}" if reasoning else f"`{tool}`"
         for tool, reasoning in tools.items()
@@ -252,7 +252,7 @@ def predictions(
     kind = text_kind(text, format, spans, calls, faults) if parsers else None
     if kind is None:
         return ()
-    predicted = (_predicted(one, kind) for one in parsers if (one.reasoning is not None) is kind.has_reasoning)
+    predicted = (_predicted(parser, kind) for parser in parsers if (parser.reasoning is not None) is kind.has_reasoning)
     return tuple(prediction for prediction in predicted if prediction is not None)
 
 
@@ -262,7 +262,7 @@ def wrong_predictions(
     """The predictions of parsers that do not return as many calls as the model wrote, attempts included."""
     written = len(calls) + sum(fault.call is not None for fault in faults)
     found = predictions(text, format, spans, calls, faults) if written else ()
-    return tuple(one for one in found if len(one.calls) != written)
+    return tuple(prediction for prediction in found if len(prediction.calls) != written)
 
 
 def is_parser_named(parser: ServerParser, word: str) -> bool:
@@ -273,11 +273,11 @@ def is_parser_named(parser: ServerParser, word: str) -> bool:
 
 def formats_of_parser(word: str) -> tuple[str, ...]:
     """The formats of the parser with this name, `hermes` or `vllm:hermes`; UnknownFormatError if it is not known."""
-    named = [one for one in known_parsers() if is_parser_named(one, word)]
+    named = [parser for parser in known_parsers() if is_parser_named(parser, word)]
     if not named:
-        known = ", ".join(dict.fromkeys(f"{one.server.lower()}:{one.name}" for one in known_parsers()))
+        known = ", ".join(dict.fromkeys(f"{parser.server.lower()}:{parser.name}" for parser in known_parsers()))
         raise UnknownFormatError(f"unknown server parser `{word}`; known are {known}")
-    return tuple(dict.fromkeys(one.format for one in named))
+    return tuple(dict.fromkeys(parser.format for parser in named))
 
 
 @cache
@@ -294,12 +294,17 @@ def _predicted(parser: ServerParser, kind: TextKind) -> Prediction | None:
     made = [_prediction(parser, row, kind) for row in exact or rows]
     if not made or None in made:
         return None
-    agreed = [one for one in made if one is not None]
-    telling = [one for one in agreed if one.outcome is not ParserOutcome.NAMES] or agreed
-    if len({tuple(name for name, _ in one.calls) for one in agreed}) > 1 or len({one.calls for one in telling}) > 1:
+    agreed = [prediction for prediction in made if prediction is not None]
+    telling = [prediction for prediction in agreed if prediction.outcome is not ParserOutcome.NAMES] or agreed
+    if (
+        len({tuple(name for name, _ in prediction.calls) for prediction in agreed}) > 1
+        or len({prediction.calls for prediction in telling}) > 1
+    ):
         return None
-    streamed = [one for one in telling if one.row.streamed]
-    return next((one for one in streamed if all(each.streams_alike for each in streamed)), telling[0])
+    streamed = [prediction for prediction in telling if prediction.row.streamed]
+    return next(
+        (prediction for prediction in streamed if all(prediction.streams_alike for prediction in streamed)), telling[0]
+    )
 
 
 def _prediction(parser: ServerParser, row: BehaviourRow, kind: TextKind) -> Prediction | None:
@@ -314,8 +319,8 @@ def _prediction(parser: ServerParser, row: BehaviourRow, kind: TextKind) -> Pred
 
 def _meant(outcomes: str, calls: Sequence[ReadCall]) -> ParserOutcome | None:
     """The first of the outcomes, if all mean the same for these calls."""
-    found = [ParserOutcome(one) for one in outcomes.split("/")]
-    return found[0] if len({_selected(one, calls) for one in found}) == 1 else None
+    found = [ParserOutcome(part) for part in outcomes.split("/")]
+    return found[0] if len({_selected(outcome, calls) for outcome in found}) == 1 else None
 
 
 def _selected(outcome: ParserOutcome, calls: Sequence[ReadCall]) -> tuple[int, ...]:
@@ -326,11 +331,11 @@ def _selected(outcome: ParserOutcome, calls: Sequence[ReadCall]) -> tuple[int, .
         case ParserOutcome.FIRST:
             return tuple(range(len(calls)))[:1]
         case ParserOutcome.SOUND:
-            return tuple(at for at, call in enumerate(calls) if not call.faulty)
+            return tuple(index for index, call in enumerate(calls) if not call.faulty)
         case ParserOutcome.KNOWN:
-            return tuple(at for at, call in enumerate(calls) if not call.unknown)
+            return tuple(index for index, call in enumerate(calls) if not call.unknown)
         case ParserOutcome.SOUND_AND_KNOWN:
-            return tuple(at for at, call in enumerate(calls) if not (call.faulty or call.unknown))
+            return tuple(index for index, call in enumerate(calls) if not (call.faulty or call.unknown))
         case _:
             return tuple(range(len(calls)))
 
@@ -383,11 +388,11 @@ def text_kind(
     members = (call.arguments.values() if isinstance(call.arguments, dict) else (call.arguments,) for call in calls)
     places = ((call.name_range, call.arguments_range) for call in calls)
     parameters = (parameter for call in calls for parameter in call.parameters)
-    gaps = (Range(each.name_range.end, each.range.start) for each in parameters if each.name_range)
+    gaps = (Range(parameter.name_range.end, parameter.range.start) for parameter in parameters if parameter.name_range)
     facts = {
         "none": not calls,
         "one": len(calls) == 1,
-        "last": [at for at, call in enumerate(read) if call.faulty] == [len(read) - 1],
+        "last": [index for index, call in enumerate(read) if call.faulty] == [len(read) - 1],
         "unknown": any(call.unknown for call in read),
         "odd": any(not _PLAIN_TEXT.match(leaf) for leaf in leaves),
         "padded": any(leaf != leaf.strip() for leaf in leaves),
@@ -482,10 +487,12 @@ def _has_unread_calls(text: str, format: str, spans: Sequence[Span], calls: Sequ
 def _call_of(fault: Fault, spans: Sequence[Span], calls: Sequence[ToolCall]) -> int | None:
     """The index of the call that a fault belongs to: the one it lies in, or the only one of its span."""
     start = fault.range.start
-    for at, call in enumerate(calls):
+    for index, call in enumerate(calls):
         if call.range.start <= start < call.range.end:
-            return at
-    same = [at for at, call in enumerate(calls) if spans[call.span].range.start <= start < spans[call.span].range.end]
+            return index
+    same = [
+        index for index, call in enumerate(calls) if spans[call.span].range.start <= start < spans[call.span].range.end
+    ]
     return same[0] if len(same) == 1 else None
 
 

@@ -107,24 +107,24 @@ class ReasoningReader:
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
         text, start = closed.inner_text, closed.span.inner.start
-        found = self._drafts(text)
+        calls = self._drafts(text)
         drafts = [
             Span(SpanKind.TOOL_CALL, draft.range.moved(start), draft.inner.moved(start), draft.is_closed, "tool_call")
-            for draft in found
+            for draft in calls
         ]
         parts = _scratch_pad_parts(closed) if closed.span.label == "scratch_pad" else []
         return ParseResult(
             children=tuple(sorted((*parts, *drafts), key=lambda span: span.range)),
-            faults=tuple(_inside_reasoning(text, draft, start) for draft in found),
+            faults=tuple(_inside_reasoning(text, draft, start) for draft in calls),
         )
 
     def _drafts(self, text: str) -> list[DraftedCall]:
         """All drafts in `text`, in order; they do not overlap."""
-        found = list(self._marked(text)) if any(opener in text for opener in self._openers) else []
+        calls = list(self._marked(text)) if any(opener in text for opener in self._openers) else []
         for bare in self._bare:
-            found += _outside(found, _bare(bare, text))
-            found.sort(key=lambda draft: draft.range.start)
-        return found
+            calls += _outside(calls, _bare(bare, text))
+            calls.sort(key=lambda draft: draft.range.start)
+        return calls
 
     def _marked(self, text: str) -> Iterator[DraftedCall]:
         """Drafts between markers, each up to its closing marker, the next opening one, or the end."""

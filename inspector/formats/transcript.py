@@ -63,7 +63,9 @@ def split_turns(text: str) -> tuple[TranscriptTurn, ...]:
     headers = list(_headers(text, template))
     if template.messages:
         headers = [
-            header for at, header in enumerate(headers) if not at or _role(headers[at - 1][1]) is not _role(header[1])
+            header
+            for index, header in enumerate(headers)
+            if not index or _role(headers[index - 1][1]) is not _role(header[1])
         ]
     if template.unheaded and headers and _BEGINNING.sub("", text[: headers[0][0]], count=1).strip():
         headers.insert(0, (0, "system"))

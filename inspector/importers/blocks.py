@@ -79,7 +79,7 @@ def expand_urls(paths: Iterable[str]) -> Iterator[PlannedFile]:
         plain = local_path(path)
         if is_url(plain):
             yield from (
-                PlannedFile(one.url, is_walked=one.url != plain, remote=one) for one in find_remote_files(plain)
+                PlannedFile(file.url, is_walked=file.url != plain, remote=file) for file in find_remote_files(plain)
             )
         else:
             yield PlannedFile(plain)
@@ -90,8 +90,8 @@ def plan_blocks(files: Iterable[PlannedFile], is_cut: Callable[[SourceFile], boo
 
     A file that cannot be read is a block too: the reader of the block reports the reason.
     """
-    found = [block for file in files for block in _blocks_of(file, is_cut, block_bytes)]
-    return [structs.replace(block, number=number) for number, block in enumerate(found)]
+    blocks = [block for file in files for block in _blocks_of(file, is_cut, block_bytes)]
+    return [structs.replace(block, number=number) for number, block in enumerate(blocks)]
 
 
 def _blocks_of(file: PlannedFile, is_cut: Callable[[SourceFile], bool], block_bytes: int) -> list[Block]:

@@ -140,5 +140,5 @@ def _project(path: Path) -> str:
     """The last part of the first folder that the beginning of a log names."""
     with path.open("rb") as stream:
         head = decode(stream.read(_HEAD_BYTES))
-    found = None if head.startswith("SQLite") else _FOLDER.search(head)
-    return found[1].replace("\\\\", "/").rstrip("/").rpartition("/")[2] if found else ""
+    match = None if head.startswith("SQLite") else _FOLDER.search(head)
+    return match[1].replace("\\\\", "/").rstrip("/").rpartition("/")[2] if match else ""

@@ -139,7 +139,9 @@ def _digest(file: SourceFile) -> bytes:
 
 
 def _by_name(source: str) -> ReadsSeveralFiles:
-    found = next(one for one in _importers() if one.name == source and hasattr(one, "read_together"))
+    found = next(
+        importer for importer in _importers() if importer.name == source and hasattr(importer, "read_together")
+    )
     return cast("ReadsSeveralFiles", found)
 
 
@@ -310,10 +312,10 @@ def _importer_named(file: SourceFile, source: str) -> Importer:
 
 def _recognised(file: SourceFile) -> RecognisedSource:
     sample = FileSample(file, first_rows(file))
-    found = most_confident([(_confidence(importer, sample, file), importer) for importer in _importers()])
-    if found is None:
+    source = most_confident([(_confidence(importer, sample, file), importer) for importer in _importers()])
+    if source is None:
         raise _unreadable(file, _why_unknown(sample))
-    return found
+    return source
 
 
 def _confidence(importer: Importer, sample: FileSample, file: SourceFile) -> float:

@@ -92,10 +92,10 @@ class _ElementSplitter:
     def skip_blank(self) -> bytes:
         """Advance to the next byte that is not blank, and return it; `b""` at the end of the stream."""
         while True:
-            found = _NOT_BLANK.search(self._buffer, self._at)
-            self._start = self._at = found.start() if found else len(self._buffer)
-            if found or not self._read_more():
-                return found[0] if found else b""
+            match = _NOT_BLANK.search(self._buffer, self._at)
+            self._start = self._at = match.start() if match else len(self._buffer)
+            if match or not self._read_more():
+                return match[0] if match else b""
 
     def entries(self) -> Iterator[Element | Skipped]:
         """The entries of the array whose opening bracket is the next byte."""
@@ -150,17 +150,17 @@ class _ElementSplitter:
     def _next(self, pattern: re.Pattern[bytes]) -> bytes | None:
         """The next bracket or comma outside of strings, with `_at` after it; None at the end of the stream."""
         while True:
-            found = pattern.search(self._buffer, self._at)
-            if found is None:
+            match = pattern.search(self._buffer, self._at)
+            if match is None:
                 self._at = len(self._buffer)
-            elif found[0] != b'"':
-                self._at = found.end()
-                return found[0]
-            elif (last := closing_quote(self._buffer, b'"', found.end(), len(self._buffer))) >= 0:
+            elif match[0] != b'"':
+                self._at = match.end()
+                return match[0]
+            elif (last := closing_quote(self._buffer, b'"', match.end(), len(self._buffer))) >= 0:
                 self._at = last + 1
                 continue
             else:  # the string continues after the buffered bytes
-                self._at = found.start()
+                self._at = match.start()
             if not self._read_more():
                 self._at = len(self._buffer)
                 return None

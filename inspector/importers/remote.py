@@ -99,7 +99,7 @@ def _found(filesystem: Any, path: str, scheme: str, url: str) -> Iterator[Remote
         listed = filesystem.get_file_info(fs.FileSelector(base, recursive=True))
         pattern = path.lstrip("/")
         files = [one for one in listed if one.type == fs.FileType.File]
-        kept = [one for one in files if fnmatchcase(one.path.lstrip("/"), pattern)]
+        kept = [file for file in files if fnmatchcase(file.path.lstrip("/"), pattern)]
     else:
         info = filesystem.get_file_info(path)
         if info.type == fs.FileType.File:

@@ -75,8 +75,8 @@ class LogTables:
         self._left = RECORD_MEMORY
         self.damage: list[Skipped] = []
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE_BYTES)
-        found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        self.names = frozenset(str(name) for (name,) in found)
+        cursor = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        self.names = frozenset(str(name) for (name,) in cursor)
 
     def begin_trace(self) -> None:
         """Begin another trace: the following rows may again take `RECORD_MEMORY`."""
@@ -101,9 +101,9 @@ class LogTables:
         return self._rows(query, (), _NUMBERS_BYTES)
 
     def _rows(self, query: str, parameters: tuple[Json, ...], row_bytes: int) -> Iterator[JsonObject]:
-        found = self._connection.execute(query, tuple(map(_bound, parameters)))
-        names = [column[0] for column in found.description]
-        for row in found:
+        cursor = self._connection.execute(query, tuple(map(_bound, parameters)))
+        names = [column[0] for column in cursor.description]
+        for row in cursor:
             self._left -= row_bytes + sum(text_memory(value) for value in row if isinstance(value, str))
             if self._left < 0:
                 raise sqlite3.DataError(TOO_MANY_ROWS)

@@ -90,8 +90,8 @@ class JsonMachine(Struct):
         In that case the closers go before the comma or bracket at `following`, which the other repair does not touch;
         if the other repair inserts a comma, they go before that comma.
         """
-        text, found = self.cursor.text, self.cursor.found
-        if not found.inserts_at(at):
+        text, faults = self.cursor.text, self.cursor.found
+        if not faults.inserts_at(at):
             return Edit(Range(at, at), closers)
         if text[following] in ",]})":
             return Edit(Range(following, following + 1), closers + text[following])
@@ -221,7 +221,7 @@ def _ended_before_key(machine: JsonMachine) -> None:
     count = 1
     if _is_call_name(machine, str(key.scalar)):
         count = len(cursor.frames) - 1
-    closers = "".join(each.closes_with for each in reversed(cursor.frames[-count:]))
+    closers = "".join(frame.closes_with for frame in reversed(cursor.frames[-count:]))
     opener = Range(frame.start, frame.start + 1)
     comma = cursor.text.find(",", insert_at, key.range.start)
     edit = machine.closing_edit(insert_at, comma if comma >= 0 else key.range.start, closers)
@@ -250,7 +250,7 @@ def lacks_opening_bracket(machine: JsonMachine) -> bool:
     frame, cursor = machine.frame, machine.cursor
     if not frame.members or frame.comma < 0 or cursor.found.full:
         return False
-    open_arrays = sum(each.closer == "]" for each in cursor.frames)
+    open_arrays = sum(frame.closer == "]" for frame in cursor.frames)
     return balance(machine, cursor.at, "[", "]") > open_arrays
 
 

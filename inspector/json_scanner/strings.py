@@ -209,10 +209,10 @@ def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) 
     return content
 
 
-def _doubled_in_paths(text: str, start: int, end: int, found: StringContent) -> dict[int, str]:
+def _doubled_in_paths(text: str, start: int, end: int, content: StringContent) -> dict[int, str]:
     r"""The backslashes to insert in Windows paths whose backslashes are not escaped, by the position of each escape.
 
-    `D:\temp\data` is such a path: JSON has no `\d`, so `\t` is no tab either. The fault of each path goes to `found`;
+    `D:\temp\data` is such a path: JSON has no `\d`, so `\t` is no tab either. The fault of each path goes to `content`;
     its repair is a guess.
     """
     doubled: dict[int, str] = {}
@@ -237,7 +237,7 @@ def _doubled_in_paths(text: str, start: int, end: int, found: StringContent) -> 
         if is_share:
             before[path.start()] = "\\\\"
         doubled |= before
-        found.faults.append(_path_fault(text, wrong[0], guessed, before))
+        content.faults.append(_path_fault(text, wrong[0], guessed, before))
     return doubled
 
 
@@ -261,35 +261,35 @@ def _escaped(characters: str) -> str:
     return "".join(_SHORT.get(character) or f"\\u{ord(character):04x}" for character in characters)
 
 
-def _mended(text: str, match: re.Match[str], found: StringContent, stop: int, *, apostrophes: bool) -> str:
-    """The replacement of a backslash that begins no JSON escape; the repair goes to `found`."""
+def _mended(text: str, match: re.Match[str], content: StringContent, stop: int, *, apostrophes: bool) -> str:
+    """The replacement of a backslash that begins no JSON escape; the repair goes to `content`."""
     start, end = match.span()
     backslash = Range(start, start + 1)
     if match[0] == "\\'" and apostrophes:
-        found.edits.append(Edit(backslash, ""))
+        content.edits.append(Edit(backslash, ""))
         return "'"
     what = f"{shown(text, start, end)} is not a JSON escape"
     if match[0] == "\\'":
         message = f"{what}; an apostrophe needs no backslash in a double-quoted string."
-        found.faults.append(
+        content.faults.append(
             Fault(INVALID_ESCAPE, match_range(match), message, "Delete the backslash.", _edit(backslash, ""))
         )
         return "'"
     if match[0] == "\\" and end == stop:
         message = "The backslash before the closing quote escapes it, so the string seems to continue."
         fix = _edit(Range(start, start), "\\")
-        found.faults.append(Fault(INVALID_ESCAPE, backslash, message, "Double the backslash.", fix))
+        content.faults.append(Fault(INVALID_ESCAPE, backslash, message, "Double the backslash.", fix))
         return "\\\\"
     if match[0] == "\\":
         message = f"A backslash appears before {shown(text, end, end + 1)}, where it escapes nothing in JSON."
-        found.faults.append(Fault(INVALID_ESCAPE, backslash, message, "Delete the backslash.", _edit(backslash, "")))
+        content.faults.append(Fault(INVALID_ESCAPE, backslash, message, "Delete the backslash.", _edit(backslash, "")))
         return ""
     if match[0] == "\\u":
         message = f"{shown(text, start, min(end + 4, stop))} is not a JSON escape; `\\u` expects four hex digits."
     else:
         message = f"{what}; a literal backslash must be doubled."
     fix = _edit(Range(start, start), "\\")
-    found.faults.append(Fault(INVALID_ESCAPE, match_range(match), message, "Double the backslash.", fix))
+    content.faults.append(Fault(INVALID_ESCAPE, match_range(match), message, "Double the backslash.", fix))
     return "\\" + match[0]
 
 

@@ -24,8 +24,8 @@ def close_all(machine: JsonMachine) -> None:
     frame = machine.frame
     last = _last_character(machine)
     what = _what_was_open(machine)
-    openers = tuple(Range(each.start, each.start + 1) for each in reversed(cursor.frames))
-    closers = "".join(each.closes_with for each in reversed(cursor.frames))
+    openers = tuple(Range(frame.start, frame.start + 1) for frame in reversed(cursor.frames))
+    closers = "".join(frame.closes_with for frame in reversed(cursor.frames))
     lost = _what_was_lost(machine)
     tail = (cursor.cut.tail if cursor.cut else "") + closers
     edits = [*_edits_for_unfinished(machine, frame)]

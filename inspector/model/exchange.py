@@ -113,7 +113,7 @@ class ReadRequest(Struct, frozen=True, eq=False):
         while at is not None and needed:
             pieces.append(at.own[: max(needed - at.kept, 0)])
             needed, at = min(needed, at.kept), at.before
-        return [one for piece in reversed(pieces) for one in piece]
+        return [message for piece in reversed(pieces) for message in piece]
 
 
 def requests_of(turns: Sequence[Turn]) -> Iterator[ReadRequest | int]:
@@ -228,7 +228,7 @@ def renumbered(request: SentRequest, numbers: Mapping[int, int]) -> SentRequest:
 
 def with_changed(request: SentRequest, change: Change) -> SentRequest:
     """The request with its own versions changed; the same object if it has none."""
-    if not any(isinstance(one, SentMessage) for one in request.messages):
+    if not any(isinstance(message, SentMessage) for message in request.messages):
         return request
     messages = tuple(change(message) if isinstance(message, SentMessage) else message for message in request.messages)
     return structs.replace(request, messages=messages)

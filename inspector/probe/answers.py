@@ -156,8 +156,8 @@ def _joined_tokens(tokens: Sequence[Mapping[str, Json]]) -> str:
     raw = bytearray()
     for token in tokens:
         values = token.get("bytes")
-        if isinstance(values, list) and values and all(isinstance(one, int) and 0 <= one < 256 for one in values):
-            raw += bytes(one for one in values if isinstance(one, int))
+        if isinstance(values, list) and values and all(isinstance(value, int) and 0 <= value < 256 for value in values):
+            raw += bytes(value for value in values if isinstance(value, int))
         else:
             raw += word_of(token.get("token")).encode("utf-8", "surrogatepass")
     return raw.decode("utf-8", "replace")

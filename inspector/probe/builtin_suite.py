@@ -126,14 +126,14 @@ def builtin_suite() -> tuple[ProbeRequest, ...]:
     )
     rows = [(family, body, expected) for family, make in families for body, expected in make()]
     counts: dict[str, int] = {}
-    found = []
+    requests = []
     for number, (family, body, expected) in enumerate(rows, 1):
         counts[family] = counts.get(family, 0) + 1
         id_ = f"{family.replace(' ', '-').lower()}-{counts[family]}"
         settings: Object = {"temperature": 0, "max_tokens": _MAX_TOKENS}
         extends = "chat_template_kwargs" in body
-        found.append(ProbeRequest(number, id_, family, {**settings, **body}, expected, is_extension=extends))
-    return tuple(found)
+        requests.append(ProbeRequest(number, id_, family, {**settings, **body}, expected, is_extension=extends))
+    return tuple(requests)
 
 
 _Row = tuple[Object, ExpectedAnswer]

@@ -155,9 +155,9 @@ class JudgedAnswer:
         """The errors of the answer's calls and markers."""
         number = len(self.trace.turns)
         return tuple(
-            one
-            for one in self.inspection.diagnostics
-            if _is_of_answer(one, number) and one.rule is not SPECIAL_TOKEN_LEAK
+            diagnostic
+            for diagnostic in self.inspection.diagnostics
+            if _is_of_answer(diagnostic, number) and diagnostic.rule is not SPECIAL_TOKEN_LEAK
         )
 
     @cached_property
@@ -171,7 +171,9 @@ class JudgedAnswer:
     @cached_property
     def errors(self) -> CallErrors:
         """OpenRouter's kinds of errors."""
-        codes = {one.rule.code for one in self.diagnostics if one.location.part.startswith("call:")}
+        codes = {
+            diagnostic.rule.code for diagnostic in self.diagnostics if diagnostic.location.part.startswith("call:")
+        }
         return CallErrors(
             any(not is_json(call.raw_arguments) for call in self.calls),
             "T401" in codes,
@@ -221,11 +223,11 @@ def _findings(judged: JudgedAnswer) -> Iterator[ProbeFinding]:
     yield from promises
     if not answer.choice:
         return
-    found = [_of_diagnostic(one) for one in judged.diagnostics]
-    found += _leaks(judged)
+    findings = [_of_diagnostic(diagnostic) for diagnostic in judged.diagnostics]
+    findings += _leaks(judged)
     enforced = list(_enforced(judged))
     strict = {tool for tool, is_strict in _tools(answer.body).items() if is_strict}
-    for finding in found:
+    for finding in findings:
         name = _called_name(judged, finding.part)
         if finding.code.startswith("S2") and name in strict:
             message, evidence = f"`{name}` is strict: {finding.message}", _ENFORCED["strict-schema-violated"]
@@ -235,7 +237,7 @@ def _findings(judged: JudgedAnswer) -> Iterator[ProbeFinding]:
             yield finding
     yield from enforced
     if not judged.is_cut:
-        is_explained = any(one.kind not in _LEAKS for one in found) or bool(enforced)
+        is_explained = any(finding.kind not in _LEAKS for finding in findings) or bool(enforced)
         yield from _expected(judged, is_explained=is_explained)
 
 
@@ -318,11 +320,11 @@ def _content_problem(content: str, schema: Json) -> str:
         return f"the content is not JSON: {quoted_line(content)}."
     if not isinstance(schema, dict) or unsafe_part(value) is not None:
         return ""
-    found = prepared_schema(schema).violations(value)
-    if isinstance(found, UncheckedValue) or not found:
+    violations = prepared_schema(schema).violations(value)
+    if isinstance(violations, UncheckedValue) or not violations:
         return ""
-    path = "".join(f"/{step}" for step in found[0].path)
-    return f"the content violates the schema at `{path or '/'}` (`{found[0].keyword}`): {quoted_line(content)}."
+    path = "".join(f"/{step}" for step in violations[0].path)
+    return f"the content violates the schema at `{path or '/'}` (`{violations[0].keyword}`): {quoted_line(content)}."
 
 
 def _expected(judged: JudgedAnswer, *, is_explained: bool) -> Iterator[ProbeFinding]:

@@ -120,8 +120,8 @@ def measure(records: Sequence[ProbeRecord], baseline: Sequence[ProbeRecord] = ()
     errors = {kind: sum(getattr(record, kind) is True for record in records) for kind in ERROR_KINDS}
     counts: dict[str, Counter[str]] = {}
     for record in records:
-        for one in record.findings:
-            counts.setdefault(one.kind, Counter())[one.owner.value] += 1
+        for finding in record.findings:
+            counts.setdefault(finding.kind, Counter())[finding.owner.value] += 1
     medians = (
         _median("first-token", "milliseconds to the first token", [one.first_token_ms for one in records]),
         _median("speed", "tokens per second after it", [one.tokens_per_s for one in records]),
@@ -222,11 +222,11 @@ def paired_difference(both: int, only_first: int, only_second: int, neither: int
     if not n:
         return None
     first, second = Share(both + only_first, n), Share(both + only_second, n)
-    one, other = wilson(first), wilson(second)
+    interval, other = wilson(first), wilson(second)
     phi = _correlation(both, only_first, only_second, neither)
     p, q = first.value, second.value
-    low = _root(p - one.low, other.high - q, phi)
-    high = _root(one.high - p, q - other.low, phi)
+    low = _root(p - interval.low, other.high - q, phi)
+    high = _root(interval.high - p, q - other.low, phi)
     return Difference(p - q, Interval(p - q - low, p - q + high), _mcnemar(only_first, only_second))
 
 
@@ -297,20 +297,20 @@ def paired_json(compared: Iterable[PairedShare]) -> list[Json]:
     """The comparison of two endpoints as JSON."""
     return [
         {
-            "measure": one.name,
-            "title": one.title,
-            "of": one.trials,
-            "both": one.both,
-            "only_first": one.only_first,
-            "only_second": one.only_second,
-            "neither": one.neither,
-            "difference": _rounded(one.difference.value) if one.difference else None,
-            "interval": [_rounded(one.difference.interval.low), _rounded(one.difference.interval.high)]
-            if one.difference
+            "measure": share.name,
+            "title": share.title,
+            "of": share.trials,
+            "both": share.both,
+            "only_first": share.only_first,
+            "only_second": share.only_second,
+            "neither": share.neither,
+            "difference": _rounded(share.difference.value) if share.difference else None,
+            "interval": [_rounded(share.difference.interval.low), _rounded(share.difference.interval.high)]
+            if share.difference
             else None,
-            "p": _rounded(one.difference.p) if one.difference else None,
+            "p": _rounded(share.difference.p) if share.difference else None,
         }
-        for one in compared
+        for share in compared
     ]
 
 

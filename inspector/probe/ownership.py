@@ -90,12 +90,12 @@ class ComparedDelivery:
     def faults(self) -> tuple[Diagnostic, ...]:
         """What is wrong with the text itself."""
         return tuple(
-            one
-            for one in self._inspection.diagnostics
-            if self._is_raw(one.location.turn)
-            and one.rule.severity is Severity.ERROR
-            and one.rule.code[0] in "JF"
-            and one.rule not in (CALL_LEFT_IN_CONTENT, TEXT_AFTER_CALL, SPECIAL_TOKEN_LEAK)
+            diagnostic
+            for diagnostic in self._inspection.diagnostics
+            if self._is_raw(diagnostic.location.turn)
+            and diagnostic.rule.severity is Severity.ERROR
+            and diagnostic.rule.code[0] in "JF"
+            and diagnostic.rule not in (CALL_LEFT_IN_CONTENT, TEXT_AFTER_CALL, SPECIAL_TOKEN_LEAK)
         )
 
     @property
@@ -167,8 +167,10 @@ class ComparedDelivery:
 
     def _differences(self) -> Iterator[str]:
         delivered = list(self.judged.calls)
-        broken = [one.location.range for one in self.faults]
-        sound = [call for call in self.written if call.valid and not any(call.range.overlaps(one) for one in broken)]
+        broken = [fault.location.range for fault in self.faults]
+        sound = [
+            call for call in self.written if call.valid and not any(call.range.overlaps(range_) for range_ in broken)
+        ]
         reply = compare_reply(sound, delivered)
         for written, changed in reply.changed:
             yield (

@@ -107,7 +107,7 @@ def record_of(judged: JudgedAnswer, findings: Sequence[ProbeFinding], *, equal: 
         invalid_json=errors.invalid_json if errors is not None else None,
         unknown_name=errors.unknown_name if errors is not None else None,
         schema_mismatch=errors.schema_mismatch if errors is not None else None,
-        promises_kept=not any(one.kind in PROMISES for one in findings) if is_answered else None,
+        promises_kept=not any(finding.kind in PROMISES for finding in findings) if is_answered else None,
         streamed_equals_whole=equal,
         first_token_ms=None if answer.first_token_s is None or not is_answered else answer.first_token_s * 1000,
         tokens_per_s=_tokens_per_s(answer) if is_answered else None,
@@ -171,7 +171,7 @@ def result_line(record: ProbeRecord, answer: ProbeAnswer, at: datetime) -> str:
         "streamed_equals_whole": record.streamed_equals_whole,
         "first_token_ms": _rounded(record.first_token_ms),
         "tokens_per_s": _rounded(record.tokens_per_s),
-        "findings": [finding_json(one) for one in record.findings],
+        "findings": [finding_json(finding) for finding in record.findings],
         "session": record.session or None,
     }
     return write_json(
@@ -257,7 +257,7 @@ def _record(value: Mapping[str, Json]) -> ProbeRecord | None:
         finish_reason=word_of(value.get("finish_reason")),
         tool_calls_valid=valid if isinstance(valid, bool) else None,
         has_tools=bool(list_of(request.get("tools"))),
-        findings=tuple(_finding(one) for one in objects_of(own.get("findings"))),
+        findings=tuple(_finding(finding) for finding in objects_of(own.get("findings"))),
         session=word_of(own.get("session")),
     )
     flags = {name: own.get(key) for name, key in _FLAGS.items()}

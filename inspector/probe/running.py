@@ -87,9 +87,9 @@ def estimated_tokens(body: Mapping[str, Json]) -> int:
 def endpoint_target(url: str, variables: Mapping[str, str], key_variable: str | None = None) -> ResendTarget:
     """The target for chat completions at a server's address, with the key of the environment."""
     base = re.sub(r"/chat/completions/*\Z", "", url.rstrip("/"))
-    found = target_of(base, chat.API, CHAT_PATH, variables, key_variable=key_variable)
-    headers = (*found.headers, ("accept-encoding", "identity"))
-    return ResendTarget(found.upstream, found.path, headers, found.key)
+    target = target_of(base, chat.API, CHAT_PATH, variables, key_variable=key_variable)
+    headers = (*target.headers, ("accept-encoding", "identity"))
+    return ResendTarget(target.upstream, target.path, headers, target.key)
 
 
 class ProbedAnswer(Struct, frozen=True):
@@ -160,20 +160,20 @@ class Asker:
         except RequestRefusedError as refused:
             self._has_answered = True
             return ProbeAnswer(body, refused.status, failure=str(refused), began_s=began_s, ended_s=now_s())
-        found = self._collector.answers.pop(id_, None)
-        if found is None or found.status is None:
+        collected = self._collector.answers.pop(id_, None)
+        if collected is None or collected.status is None:
             if not self._has_answered and failure.startswith("no answer"):
                 raise ResendStoppedError(f"the server at {base} cannot be reached; {failure}")
             return ProbeAnswer(body, None, failure=failure, began_s=began_s, ended_s=now_s())
         self._has_answered = True
         answer = ProbeAnswer(
             body,
-            found.status,
+            collected.status,
             failure=failure,
-            content_type=found.content_type,
-            pieces=[(at_s, self._hide(raw)) for at_s, raw in found.pieces],
-            began_s=found.began_s,
-            ended_s=found.ended_s,
+            content_type=collected.content_type,
+            pieces=[(at_s, self._hide(raw)) for at_s, raw in collected.pieces],
+            began_s=collected.began_s,
+            ended_s=collected.ended_s,
         )
         generation = answer.turn.generation
         usage = generation.usage if generation is not None else None
@@ -221,7 +221,7 @@ class _RawTexts:
             (RawMethod.TOKENIZE, self._by_tokens),
             (RawMethod.UNPARSED, self._unparsed),
         ):
-            if not any(one.owner is Owner.UNKNOWN for one in findings):
+            if not any(finding.owner is Owner.UNKNOWN for finding in findings):
                 return findings
             if method in self._unsupported:
                 continue
@@ -231,7 +231,7 @@ class _RawTexts:
                 findings = _owned(findings, ComparedDelivery(judged, RawText(text, method)))
             elif text is None:
                 self._unsupported.add(method)
-        return [_explained(one, has_text=has_text) for one in findings]
+        return [_explained(finding, has_text=has_text) for finding in findings]
 
     async def equal_texts(self, whole: JudgedAnswer, streamed: JudgedAnswer, finding: ProbeFinding) -> ProbeFinding:
         """The finding that two answers differ, with its owner: the server, if it changed the text of one of them."""
@@ -271,8 +271,15 @@ class _RawTexts:
         if again is None:
             return findings
         compared = self._compared(again, _repeated_text(again))
-        same = {one.kind: owned(one, compared) for one in reversed(again.findings) if one.owner is Owner.UNKNOWN}
-        return [one if one.owner is not Owner.UNKNOWN else _as(one, same.get(one.kind)) for one in findings]
+        same = {
+            finding.kind: owned(finding, compared)
+            for finding in reversed(again.findings)
+            if finding.owner is Owner.UNKNOWN
+        }
+        return [
+            finding if finding.owner is not Owner.UNKNOWN else _as(finding, same.get(finding.kind))
+            for finding in findings
+        ]
 
     async def _by_template(self, judged: JudgedAnswer) -> str | None:
         body = judged.answer.body
@@ -310,11 +317,13 @@ class _RawTexts:
         return text if compared.written else ""
 
 
-def _as(one: ProbeFinding, twin: ProbeFinding | None) -> ProbeFinding:
+def _as(finding: ProbeFinding, twin: ProbeFinding | None) -> ProbeFinding:
     """A finding of the first answer, with the owner of the same finding of the repeated one, if that has it."""
     if twin is None:
-        return structs.replace(one, evidence="The request was repeated with `logprobs`, and did not fail in this way.")
-    return structs.replace(one, owner=twin.owner, evidence=twin.evidence, as_predicted=twin.as_predicted)
+        return structs.replace(
+            finding, evidence="The request was repeated with `logprobs`, and did not fail in this way."
+        )
+    return structs.replace(finding, owner=twin.owner, evidence=twin.evidence, as_predicted=twin.as_predicted)
 
 
 def _own_text(answer: ProbeAnswer) -> RawText | None:
@@ -325,25 +334,25 @@ def _own_text(answer: ProbeAnswer) -> RawText | None:
 
 
 def _repeated_text(judged: JudgedAnswer) -> RawText:
-    found = _own_text(judged.answer)
-    assert found is not None, "only answers with a text are repeated"
-    return structs.replace(found, is_repeated=judged.answer.body.get("logprobs") is True)
+    text = _own_text(judged.answer)
+    assert text is not None, "only answers with a text are repeated"
+    return structs.replace(text, is_repeated=judged.answer.body.get("logprobs") is True)
 
 
 def _owned(findings: Sequence[ProbeFinding], compared: ComparedDelivery) -> list[ProbeFinding]:
-    return [owned(one, compared) if one.owner is Owner.UNKNOWN else one for one in findings]
+    return [owned(finding, compared) if finding.owner is Owner.UNKNOWN else finding for finding in findings]
 
 
-def _explained(one: ProbeFinding, *, has_text: bool = False) -> ProbeFinding:
+def _explained(finding: ProbeFinding, *, has_text: bool = False) -> ProbeFinding:
     """A finding whose owner stays unknown, with the reason."""
-    if one.owner is not Owner.UNKNOWN or one.evidence:
-        return one
+    if finding.owner is not Owner.UNKNOWN or finding.evidence:
+        return finding
     why = (
         "The model's own text could be had of another answer only, which does not show whose fault this is."
         if has_text
         else "The server gave no access to the model's own text of this answer, so the owner is unknown."
     )
-    return structs.replace(one, evidence=why)
+    return structs.replace(finding, evidence=why)
 
 
 def _members(body: Mapping[str, Json], *names: str) -> dict[str, Json]:
@@ -382,7 +391,7 @@ class ProbeRun:
         """`done` are the hashes of requests that have their results already, from an earlier run."""
         self._plan, self._target, self._finished = plan, target, finished
         self.state = ProbeState(bounds=bounds or SpendingBounds())
-        self._jobs = iter([one for one in plan.requests if not _is_done(plan, one, done)])
+        self._jobs = iter([request for request in plan.requests if not _is_done(plan, request, done)])
         self._tasks: list[asyncio.Task[None]] = []
 
     def interrupt(self) -> None:
@@ -428,9 +437,9 @@ class ProbeRun:
 
     async def _probe(self, request: ProbeRequest, asker: Asker, raw: _RawTexts) -> list[ProbedAnswer]:
         judged = [JudgedAnswer(request, await asker.ask(body)) for body in self._plan.bodies(request)]
-        findings = [await self._owned(one, raw) for one in judged]
+        findings = [await self._owned(answer, raw) for answer in judged]
         equal = _equal(judged)
-        if equal is False and not any(_about_content(one) for found in findings for one in found):
+        if equal is False and not any(_about_content(finding) for found in findings for finding in found):
             finding = _differing(*judged)
             if self._plan.is_owner_sought:
                 finding = await raw.equal_texts(judged[0], judged[1], finding)
@@ -441,7 +450,7 @@ class ProbeRun:
         ]
 
     async def _owned(self, judged: JudgedAnswer, raw: _RawTexts) -> list[ProbeFinding]:
-        is_unknown = any(one.owner is Owner.UNKNOWN for one in judged.findings)
+        is_unknown = any(finding.owner is Owner.UNKNOWN for finding in judged.findings)
         if not is_unknown or not self._plan.is_owner_sought:
             return list(judged.findings)
         return await raw.owned(judged)
@@ -451,9 +460,9 @@ def _is_done(plan: ProbePlan, request: ProbeRequest, done: frozenset[str]) -> bo
     return bool(done) and all(request_hash(body) in done for body in plan.bodies(request))
 
 
-def _about_content(one: ProbeFinding) -> bool:
+def _about_content(finding: ProbeFinding) -> bool:
     """Whether a finding is about calls or text, and so explains that two answers differ."""
-    return one.kind not in _FORM_KINDS
+    return finding.kind not in _FORM_KINDS
 
 
 _FORM_KINDS = frozenset(
@@ -467,7 +476,7 @@ _FORM_KINDS = frozenset(
 
 def _equal(judged: Sequence[JudgedAnswer]) -> bool | None:
     """Whether the two answers to one request are equal; None unless there are two."""
-    if len(judged) != 2 or not all(one.answer.is_answered for one in judged):
+    if len(judged) != 2 or not all(answer.answer.is_answered for answer in judged):
         return None
     return not any(_differences(*judged))
 
@@ -476,9 +485,10 @@ def _differences(whole: JudgedAnswer, streamed: JudgedAnswer) -> Iterator[str]:
     """How a streamed answer differs from the whole one, in words."""
     if len(whole.calls) != len(streamed.calls):
         yield f"{len(streamed.calls)} calls streamed, {len(whole.calls)} whole"
-    for one, other in zip(whole.calls, streamed.calls, strict=False):
-        if one.name != other.name or not same_arguments(one.raw_arguments, other.raw_arguments):
-            yield f"`{other.name}` with `{other.raw_arguments}` streamed, `{one.name}` with `{one.raw_arguments}` whole"
+    for call, other in zip(whole.calls, streamed.calls, strict=False):
+        if call.name != other.name or not same_arguments(call.raw_arguments, other.raw_arguments):
+            in_stream, in_body = (f"`{sent.name}` with `{sent.raw_arguments}`" for sent in (other, call))
+            yield f"{in_stream} streamed, {in_body} whole"
     if whole.content.strip() != streamed.content.strip():
         yield f"the content `{streamed.content[:80]}` streamed, `{whole.content[:80]}` whole"
     if whole.answer.finish_reason != streamed.answer.finish_reason:

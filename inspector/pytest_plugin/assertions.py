@@ -211,8 +211,8 @@ def _breaks(one: Inspected, rules: frozenset[Rule], statuses: frozenset[Status])
         return _joined(head, step_words(step, chain), _at_step(step, one), one)
     if chain.status is Status.ABORTED and Status.ABORTED in statuses:
         reason = f" by {chain.abort_reason}" if chain.abort_reason else ""
-        found = (fault for fault in one.inspection.diagnostics if fault.rule.code.startswith("C"))
-        return _joined(f"{_named(one)} was aborted{reason}", "", found, one)
+        diagnostics = (fault for fault in one.inspection.diagnostics if fault.rule.code.startswith("C"))
+        return _joined(f"{_named(one)} was aborted{reason}", "", diagnostics, one)
     return ""
 
 
@@ -247,11 +247,13 @@ def _in_call(diagnostic: Diagnostic, step: Step) -> bool:
 
 
 def _faults(one: Inspected, rules: frozenset[Rule], counted: frozenset[str]) -> str:
-    found = [fault for fault in one.inspection.diagnostics if fault.rule in rules and fault.rule.severity in counted]
-    if not found:
+    diagnostics = [
+        fault for fault in one.inspection.diagnostics if fault.rule in rules and fault.rule.severity in counted
+    ]
+    if not diagnostics:
         return ""
-    faults = "1 fault" if len(found) == 1 else f"{len(found)} faults"
-    return _joined(f"{faults} in {_named(one)}", "", found, one)
+    faults = "1 fault" if len(diagnostics) == 1 else f"{len(diagnostics)} faults"
+    return _joined(f"{faults} in {_named(one)}", "", diagnostics, one)
 
 
 def _joined(head: str, verdict: str, diagnostics: Iterable[Diagnostic], one: Inspected) -> str:

@@ -64,17 +64,17 @@ class ExactValues:
         start = 0
         pieces: list[str] = []
         open_at = self._open_from(text, 0)
-        while (found := self._pattern.search(text, start)) is not None and found.start() < open_at:
-            pieces += (text[start : found.start()], FILLER * len(found[0]))
-            start = found.end()
+        while (match := self._pattern.search(text, start)) is not None and match.start() < open_at:
+            pieces += (text[start : match.start()], FILLER * len(match[0]))
+            start = match.end()
             open_at = open_at if open_at >= start else self._open_from(text, start)
         return "".join((*pieces, text[start:open_at])), open_at
 
     def _open_from(self, text: str, start: int) -> int:
         """The first position from which on the text may be the beginning of a value."""
-        for found in self._first.finditer(text, max(start, len(text) - self._longest)):
-            if text[found.start() :] in self._beginnings:
-                return found.start()
+        for match in self._first.finditer(text, max(start, len(text) - self._longest)):
+            if text[match.start() :] in self._beginnings:
+                return match.start()
         return len(text)
 
 

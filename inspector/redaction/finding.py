@@ -80,7 +80,7 @@ def without_secrets_of(source: str, text: str) -> str:
 def pattern_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
     """The matches of a user's patterns: their first group, or all if they have none."""
     groups = ((pattern, 1 if pattern.groups else 0) for pattern in patterns)
-    return [Secret(*found.span(group)) for pattern, group in groups for found in pattern.finditer(text) if found[group]]
+    return [Secret(*match.span(group)) for pattern, group in groups for match in pattern.finditer(text) if match[group]]
 
 
 def replaced(text: str, secrets: Iterable[Secret]) -> str:
@@ -150,10 +150,10 @@ def secrets_but_of(text: str, known: Set[bytes], key: Callable[[str], bytes]) ->
 def _edges(text: str) -> Iterator[int]:
     start = 0
     yield start
-    for found in _MESSAGE.finditer(text):
-        if found.start() - start >= _SHORTEST_BLOCK:
-            yield from range(start + _BLOCK, found.start(), _BLOCK)
-            yield (start := found.start())
+    for match in _MESSAGE.finditer(text):
+        if match.start() - start >= _SHORTEST_BLOCK:
+            yield from range(start + _BLOCK, match.start(), _BLOCK)
+            yield (start := match.start())
     yield from range(start + _BLOCK, len(text), _BLOCK)
     yield len(text)
 
@@ -211,7 +211,9 @@ class _Signs:
         return found.values()
 
 
-_OF_VIEW, _OF_TEXT = (_Signs(one for one in DETECTORS if one.is_exact is is_exact) for is_exact in (False, True))
+_OF_VIEW, _OF_TEXT = (
+    _Signs(detector for detector in DETECTORS if detector.is_exact is is_exact) for is_exact in (False, True)
+)
 
 
 @lru_cache(maxsize=4_096)
@@ -384,10 +386,10 @@ class _Places:
     def go_to(self, at: int) -> bool:
         """Go to the first place at or after `at` and after the last one; False if there is none."""
         start = self._next if self._detector.can_hold_secrets else max(at, self._next)
-        while (found := self._search(start)) is not None:
-            self.begin, self._next, self._found = found.start(), found.start() + 1, found
-            self.at = found.end() if self._detector.can_hold_secrets else found.start()
-            self.decided_at = found.end() + self._detector.window
+        while (match := self._search(start)) is not None:
+            self.begin, self._next, self._found = match.start(), match.start() + 1, match
+            self.at = match.end() if self._detector.can_hold_secrets else match.start()
+            self.decided_at = match.end() + self._detector.window
             if self.at >= at:
                 return True
             start = self._next
@@ -397,13 +399,13 @@ class _Places:
         """The first match from `start` on: around each sign, because nothing is between them."""
         is_idle = self._detector.is_idle
         while (number := bisect_left(self._signs, start)) < len(self._signs):
-            found = self._match(self._signs[number], start)
-            if found is None:
+            match = self._match(self._signs[number], start)
+            if match is None:
                 start = self._signs[number] + 1
-            elif is_idle is None or found.end() > self._decided or not is_idle(self._view, found):
-                return found
+            elif is_idle is None or match.end() > self._decided or not is_idle(self._view, match):
+                return match
             else:
-                start = found.start() + 1
+                start = match.start() + 1
         return None
 
     def _match(self, sign_at: int, after: int) -> re.Match[str] | None:
@@ -489,7 +491,7 @@ class _Scan(Struct, frozen=True):
             at,
             tuple(found),
             frozenset(place for place in judged if place[0] >= at - LONGEST_INTRODUCTION),
-            min((one.at for one in places), default=None),
+            min((place.at for place in places), default=None),
             undecided.decided_at if undecided else 0,
         )
 
@@ -501,7 +503,7 @@ def _holds(secret: Secret, at: int) -> bool:
 def _disjoint(secrets: Iterable[Secret]) -> list[Secret]:
     """The secrets in order, those that overlap as one."""
     joined: list[Secret] = []
-    for secret in sorted(secrets, key=lambda one: (one.start, -one.end)):
+    for secret in sorted(secrets, key=lambda secret: (secret.start, -secret.end)):
         if not joined or secret.start >= joined[-1].end:
             joined.append(secret)
         elif secret.end > joined[-1].end:

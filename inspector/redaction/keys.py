@@ -90,10 +90,10 @@ def judge_key(place: secret_values.FoundIntroduction) -> secret_values.Secret | 
         if secret is not None:
             return secret
     for name, pattern in _TOKENS.items() if begins else ():
-        found = pattern.match(text, at)
-        if found is not None and secret_values.is_mixed(found["body"]):
+        match = pattern.match(text, at)
+        if match is not None and secret_values.is_mixed(match["body"]):
             return replace(
-                secret_values.Secret.of(text, found.start("body"), _TOKEN_REST, is_final=is_final), rule=name
+                secret_values.Secret.of(text, match.start("body"), _TOKEN_REST, is_final=is_final), rule=name
             )
     return None
 

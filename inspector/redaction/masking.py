@@ -163,7 +163,7 @@ class _Raw:
         self._clean += clean
         end = len(self._raw) if is_final else max(len(self._raw) - PATTERN_TAIL, self._released)
         matches = pattern_secrets(self._raw, patterns)
-        count = sum(self._released <= one.start < end for one in matches)
+        count = sum(self._released <= match.start < end for match in matches)
         released = replaced(self._clean, matches)[self._released : end]
         keep = max(end - _PATTERN_CONTEXT, 0)
         self._raw, self._clean, self._released = self._raw[keep:], self._clean[keep:], end - keep

@@ -74,8 +74,8 @@ class _Named:
 
     def _quote_before(self) -> str | None:
         """The quote that opens the text which contains the name, for example a prompt, and which it may close."""
-        found = PATTERNS.quoted_words.search(self.text, max(self.start - 64, 0), self.start)
-        return found[1] if found else None
+        match = PATTERNS.quoted_words.search(self.text, max(self.start - 64, 0), self.start)
+        return match[1] if match else None
 
     @property
     def _is_strong(self) -> bool:
@@ -278,19 +278,19 @@ class _Named:
         begin = remark.end() if remark else name_end.end()
         limit = self._again(begin, limit)
         stop = PATTERNS.record_end.search(self.lowered, begin, limit)
-        for found in PATTERNS.word.finditer(self.lowered, name_end.end(), limit):
-            if stop and found.start() >= stop.end():
+        for match in PATTERNS.word.finditer(self.lowered, name_end.end(), limit):
+            if stop and match.start() >= stop.end():
                 return
-            if known.start <= found.start() < known.end:
+            if known.start <= match.start() < known.end:
                 continue
-            gap = self.lowered[begin if begin <= found.start() else name_end.end() : found.start()]
+            gap = self.lowered[begin if begin <= match.start() else name_end.end() : match.start()]
             if remark and remark["alone"] and not gap:
                 gap = ": "
-            if not self._may_be_near(found.start(), gap):
+            if not self._may_be_near(match.start(), gap):
                 continue
-            ending = self._quoted_beside(found.start(), gap)
+            ending = self._quoted_beside(match.start(), gap)
             if ending is not None:
-                secret = Secret.of(self.text, found.start(), ending, is_final=self.place.is_final)
+                secret = Secret.of(self.text, match.start(), ending, is_final=self.place.is_final)
                 yield replace(secret, rule="word beside a name")
 
     def _may_be_near(self, at: int, gap: str) -> bool:
@@ -433,7 +433,7 @@ def introduces_nothing(view: str, found: re.Match[str]) -> bool:
         begin = follows.end()
     if PATTERNS.digit.search(view, begin, limit) is None:
         return True
-    words = (one.start() for one in PATTERNS.word.finditer(view, begin, limit))
+    words = (match.start() for match in PATTERNS.word.finditer(view, begin, limit))
     word = next((at for at in words if not (is_count and PATTERNS.count.match(view, at))), limit)
     remark = PATTERNS.remark.match(view, end)
     stop = PATTERNS.record_end.search(view, remark.end() if remark else end, limit)
@@ -450,8 +450,8 @@ def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
     named = _Named(place, start, confidence)
     first = None
     for relation, gap in named.relations():
-        found = gap.match(place.lowered, named.end)
-        secret = named.judge(relation, found) if found is not None else None
+        match = gap.match(place.lowered, named.end)
+        secret = named.judge(relation, match) if match is not None else None
         if secret is not None and (first is None or secret.start < first.start):
             first = replace(secret, rule=f"name, {relation}")
     if first is None:

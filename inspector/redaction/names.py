@@ -164,8 +164,8 @@ def name_confidence(text: str, found: re.Match[str], start: int, *, begins: bool
 
 def label_before(text: str, at: int) -> str:
     """The word before a name, if it says which key or token it is: `API key`."""
-    found = PATTERNS.label.search(text, max(at - 16, 0), at)
-    word = found[0].lower() if found is not None else ""
+    match = PATTERNS.label.search(text, max(at - 16, 0), at)
+    word = match[0].lower() if match is not None else ""
     return word if word.endswith((*_KEY_KINDS, *_TOKEN_KINDS)) else ""
 
 
@@ -176,12 +176,12 @@ def counts_tokens(view: str, at: int) -> bool:
 
 def confidence_of(name: str) -> SecretConfidence | None:
     """How strongly a whole name, such as one of an environment variable, indicates that its value is a secret."""
-    found = PATTERNS.name_at_end.search(view(name))
-    if found is None:
+    match = PATTERNS.name_at_end.search(view(name))
+    if match is None:
         return None
-    at = found.start("sign")
+    at = match.start("sign")
     begins = at == 0 or not name[at - 1].isalnum()
-    return name_confidence(name, found, name_start(name, at, -1), begins=begins)
+    return name_confidence(name, match, name_start(name, at, -1), begins=begins)
 
 
 def _may_begin(text: str, at: int, sign: str) -> bool:

@@ -52,8 +52,8 @@ class PatternRun(Struct, frozen=True):
 
         With `is_final` nothing follows the text.
         """
-        found = self.pattern.match(text, at, limit) if limit < len(text) else self.pattern.match(text, at)
-        end = found.end() if found is not None else at
+        match = self.pattern.match(text, at, limit) if limit < len(text) else self.pattern.match(text, at)
+        end = match.end() if match is not None else at
         if limit < len(text) and end >= limit - LOOKAHEAD:
             return None
         if is_final or (
@@ -78,20 +78,20 @@ class Quoted(Struct, frozen=True):
     def end(self, text: str, at: int, limit: int, *, is_final: bool) -> int | None:
         """See `PatternRun`."""
         unit = self.backslashes + 1
-        for found in _stops(self.quote).finditer(text, at, min(limit, len(text))):
-            stop, before = found[2], len(found[1])
+        for match in _stops(self.quote).finditer(text, at, min(limit, len(text))):
+            stop, before = match[2], len(match[1])
             if stop in "\r\n":
-                return found.end() - 1
+                return match.end() - 1
             if stop in "nr":
                 if 0 < before < unit:
-                    return found.start()
+                    return match.start()
             elif before < self.backslashes:
-                return found.start()
+                return match.start()
             elif (before + 1) // unit % 2:
-                if found.end() + 2 > len(text) and not is_final:
+                if match.end() + 2 > len(text) and not is_final:
                     return None  # the same quote may follow
                 if len(stop) == 1:
-                    return found.end() - 1 - self.backslashes
+                    return match.end() - 1 - self.backslashes
         return len(text) if is_final and limit >= len(text) else None
 
 

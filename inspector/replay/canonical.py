@@ -176,8 +176,8 @@ class BodyDifference(Struct, frozen=True):
 
 def differences(recorded: Json, live: Json) -> Iterator[BodyDifference]:
     """All places where two values differ, in the order of the recorded one."""
-    for found in _walk(recorded, live, (), None):
-        yield _in_tool(found, recorded, live) if found.pointer.startswith(_TOOLS) else found
+    for difference in _walk(recorded, live, (), None):
+        yield _in_tool(difference, recorded, live) if difference.pointer.startswith(_TOOLS) else difference
 
 
 def _in_tool(difference: BodyDifference, recorded: Json, live: Json) -> BodyDifference:
@@ -274,8 +274,8 @@ def _items(
 
 def _texts(recorded: str, live: str, path: tuple[str | int, ...], message: int | None) -> BodyDifference:
     most = min(len(recorded), len(live))
-    start = next((at for at in range(most) if recorded[at] != live[at]), most)
-    end = next((at for at in range(most - start) if recorded[-1 - at] != live[-1 - at]), most - start)
+    start = next((index for index in range(most) if recorded[index] != live[index]), most)
+    end = next((index for index in range(most - start) if recorded[-1 - index] != live[-1 - index]), most - start)
     old, new = Range(start, len(recorded) - end), Range(start, len(live) - end)
     return BodyDifference(
         DifferenceKind.CHANGED, pointer_of(path), message, _around(recorded, old), _around(live, new), old, new

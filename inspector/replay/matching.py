@@ -89,10 +89,10 @@ def _recorded(trace: Trace, exchanges: Sequence[RecordedExchange]) -> Iterator[t
 
 def _imported(trace: Trace) -> Iterator[tuple[RecordedExchange, Turn | None]]:
     began_s = trace.started.at_s if trace.started is not None else None
-    for at, turn in enumerate(trace.turns):
+    for index, turn in enumerate(trace.turns):
         if turn.role is Role.ASSISTANT:
-            request = json.dumps(conversation_of(trace.turns[:at])).encode()
-            yield RecordedExchange(CONVERSATION, "", began_s, 200, request=request, answer=None, turn=at + 1), turn
+            request = json.dumps(conversation_of(trace.turns[:index])).encode()
+            yield RecordedExchange(CONVERSATION, "", began_s, 200, request=request, answer=None, turn=index + 1), turn
 
 
 def conversation_of(turns: Iterable[Turn]) -> Json:
@@ -177,7 +177,7 @@ class Replayer:
         self._bodies: list[Json] = [body_value(mask(exchange.request or b"")) for exchange in self.exchanges]
         self._waiting: dict[tuple[MatchLevel, str, str, bytes], deque[int]] = defaultdict(deque)
         self._unused = set(range(len(self.exchanges)))
-        self._has_conversations = any(one.method == CONVERSATION for one in self.exchanges)
+        self._has_conversations = any(exchange.method == CONVERSATION for exchange in self.exchanges)
         self.requests = 0
         self.ignored: list[tuple[int, BodyDifference]] = []
         for number, one in enumerate(self.exchanges):
@@ -218,10 +218,10 @@ class Replayer:
     def put_back(self, match: Match) -> None:
         """Make a match available again, as the first of its kind."""
         number = match.number - 1
-        one = self.exchanges[number]
+        exchange = self.exchanges[number]
         self._unused.add(number)
         for level in self._levels:
-            self._waiting[self._key(level, one.method, one.path, self._bodies[number])].appendleft(number)
+            self._waiting[self._key(level, exchange.method, exchange.path, self._bodies[number])].appendleft(number)
 
     def never_made(self) -> tuple[ReplayDivergence, ...]:
         """The recorded requests that were not made."""
@@ -234,7 +234,7 @@ class Replayer:
     def _use(self, number: int, value: Json) -> Match:
         self._unused.remove(number)
         ignored = tuple(islice(differences(self._bodies[number], value), _MAX_DIFFERENCES))
-        self.ignored += [(self.requests, one) for one in ignored]
+        self.ignored += [(self.requests, difference) for difference in ignored]
         return Match(self.exchanges[number], number + 1, ignored, self._turns[number])
 
     def _diverged(self, method: str, path: str, value: Json) -> ReplayDivergence:
@@ -244,8 +244,8 @@ class Replayer:
         if number is None:
             return ReplayDivergence(DivergenceKind.EXTRA, self.requests, method, path)
         found = tuple(islice(differences(canonical(self._bodies[number], level), live), _MAX_DIFFERENCES))
-        one = self.exchanges[number]
-        return ReplayDivergence(DivergenceKind.CHANGED, self.requests, method, path, number + 1, one.turn, found)
+        exchange = self.exchanges[number]
+        return ReplayDivergence(DivergenceKind.CHANGED, self.requests, method, path, number + 1, exchange.turn, found)
 
     def _most_alike(self, method: str, path: str, live: Json, level: MatchLevel) -> int | None:
         """The unused exchange with the most equal messages at its beginning; of several, the one that differs least.
@@ -256,8 +256,8 @@ class Replayer:
         best: list[int] = []
         most = 0
         for number in sorted(self._unused):
-            one = self.exchanges[number]
-            if one.method != method or endpoint(one.path) != endpoint(path):
+            exchange = self.exchanges[number]
+            if exchange.method != method or endpoint(exchange.path) != endpoint(path):
                 continue
             shared = _equal_start(messages_of(canonical(self._bodies[number], level)), messages_of(live))
             if shared > most:
@@ -320,7 +320,7 @@ class RunDivergence(Struct, frozen=True):
 
 def parting(first: Sequence[RunExchange], second: Sequence[RunExchange]) -> RunDivergence | None:
     """Where two runs diverge, None if they are equal; both in the order in which their requests began."""
-    recording = Recording(tuple(one.exchange for one in first), (None,) * len(first))
+    recording = Recording(tuple(exchange.exchange for exchange in first), (None,) * len(first))
     replayer = Replayer(recording, levels=_LEVELS)
     for number, one in enumerate(second, 1):
         exchange = one.exchange
@@ -352,7 +352,9 @@ def _answer(one: RunExchange) -> Json:
 def _request_parting(number: int, first: RunExchange | None, second: RunExchange) -> RunDivergence:
     if first is None:
         return RunDivergence(DifferenceSource.PROMPT, number, None, second)
-    old, new = (canonical(body_value(one.exchange.request or b""), MatchLevel.CANONICAL) for one in (first, second))
+    old, new = (
+        canonical(body_value(exchange.exchange.request or b""), MatchLevel.CANONICAL) for exchange in (first, second)
+    )
     found = tuple(islice(differences(old, new), _MAX_DIFFERENCES))
     source = _source(old, new, found[0]) if found else DifferenceSource.PROMPT
     return RunDivergence(source, number, first, second, found)

@@ -109,10 +109,13 @@ def _rebuilt(trace: Trace, number: int, requested_api: str | None) -> TurnReques
 
 def _request_turns(trace: Trace, number: int) -> tuple[list[Turn], bool]:
     """The messages of a turn's request, and whether these are the messages that were sent."""
-    for found in requests_of(trace.turns):
-        if not isinstance(found, int) and found.turn == number:
-            read = found.messages()
-            return [one.version if one.version is not None else trace.turns[(one.turn or 1) - 1] for one in read], True
+    for request in requests_of(trace.turns):
+        if not isinstance(request, int) and request.turn == number:
+            read = request.messages()
+            return [
+                message.version if message.version is not None else trace.turns[(message.turn or 1) - 1]
+                for message in read
+            ], True
     return list(trace.turns[: number - 1]), False
 
 

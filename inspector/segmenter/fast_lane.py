@@ -55,10 +55,10 @@ class FastLane:
 
     def enclosed_in(self, home: State) -> "_EnclosedSpans":
         """The reader of the spans that begin and end in `home`, the home state of a turn."""
-        found = self._enclosed.get(home.name)
-        if found is None:
-            found = self._enclosed[home.name] = _EnclosedSpans(home, self.table)
-        return found
+        spans = self._enclosed.get(home.name)
+        if spans is None:
+            spans = self._enclosed[home.name] = _EnclosedSpans(home, self.table)
+        return spans
 
 
 class _EnclosedSpans:

@@ -431,12 +431,12 @@ class Table:
 
     def home(self, role: str) -> State:
         """The state that a turn of this role starts in."""
-        found = self._home_of.get(role)
-        if found is None:
-            found = self._find_home(role)
+        state = self._home_of.get(role)
+        if state is None:
+            state = self._find_home(role)
             if len(role) <= _LONGEST_ROLE and len(self._home_of) < _MOST_ROLES:
-                self._home_of[role] = found
-        return found
+                self._home_of[role] = state
+        return state
 
     def _find_home(self, role: str) -> State:
         word = _WORD.match(role)
@@ -451,7 +451,9 @@ def _likeness(marker: str, closer: str) -> int:
 
 
 def _common(one: str, other: str) -> int:
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return next(
+        (index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
 
 
 def _shorter(transition: Transition, transitions: Iterable[Transition]) -> tuple[Transition, ...]:

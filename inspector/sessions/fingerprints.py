@@ -65,7 +65,7 @@ class Fingerprint(Struct, frozen=True):
     @property
     def last_answer(self) -> int:
         """How many messages there are up to the last one that a model wrote; 0 if there is none."""
-        return next((at for at in range(len(self.roles), 0, -1) if self.roles[at - 1] is Role.ASSISTANT), 0)
+        return next((index for index in range(len(self.roles), 0, -1) if self.roles[index - 1] is Role.ASSISTANT), 0)
 
 
 def fingerprint_of(turns: Sequence[Turn], *, body: bytes = b"", begins: bytes = b"", raw: bool = False) -> Fingerprint:
@@ -88,7 +88,7 @@ def fingerprint_of(turns: Sequence[Turn], *, body: bytes = b"", begins: bytes = 
 
 def count_system(turns: Sequence[Turn]) -> int:
     """How many system prompts there are before the conversation; 0 if there is nothing after them."""
-    return next((at for at, turn in enumerate(turns) if turn.role is not Role.SYSTEM), 0)
+    return next((index for index, turn in enumerate(turns) if turn.role is not Role.SYSTEM), 0)
 
 
 def chain_of(messages: Iterable[bytes], begins: bytes = b"") -> tuple[bytes, ...]:
@@ -110,7 +110,7 @@ def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
     Left out are reasoning, parts that are not the model's answer (`wire:`), further choices, outer white space, and
     reminders that a client adds to the user's text in some requests. Arguments count by value.
     """
-    texts = [text_without_template(turn, one) if raw else one for one in _compared_texts(turn)]
+    texts = [text_without_template(turn, text) if raw else text for text in _compared_texts(turn)]
     if turn.role is Role.ASSISTANT and texts:
         texts[0] = _without_reasoning(texts[0])
     elif texts and _REMINDER_END in texts[0]:
@@ -235,7 +235,7 @@ def split_prompt(request: DecodedRequest) -> tuple[Turn, ...]:
     if prompt is None or not any(turn.source_role for turn in found):
         return request.turns
     prompt_turn = next(turn for turn in request.turns if turn.role is Role.USER)
-    turns = [Turn(one.role, (Part("text", one.range.of(prompt)),), one.source_role) for one in found]
+    turns = [Turn(turn.role, (Part("text", turn.range.of(prompt)),), turn.source_role) for turn in found]
     if turns[-1].role is Role.ASSISTANT and len(turns) > 1:
         tail = Part(PROMPT_TAIL_PART, turns.pop().parts[0].text)
         turns[-1] = structs.replace(turns[-1], parts=(*turns[-1].parts, tail))

@@ -385,9 +385,9 @@ def _in_order(waiting: Sequence[_SpooledExchange]) -> Iterator[tuple[int, bool]]
     """
     moments: list[tuple[float, bool, int, bool]] = []
     now_s = 0.0
-    for at, one in enumerate(waiting):
-        now_s = now_s if one.at_s is None else one.at_s
-        end_s = now_s if one.ended_s is None else max(one.ended_s, now_s)
+    for at, exchange in enumerate(waiting):
+        now_s = now_s if exchange.at_s is None else exchange.at_s
+        end_s = now_s if exchange.ended_s is None else max(exchange.ended_s, now_s)
         moments.append((now_s, True, at, False))
         moments.append((end_s, end_s == now_s, at, True))
     moments.sort()

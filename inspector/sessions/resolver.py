@@ -221,10 +221,10 @@ class SessionResolver:
         name = self._assign_request_id(features, trace, len(turns))
         if place.known_length:
             sent: model.SentRequest | None = trace.history.add_continued(
-                trace.turns, turns, {at: at + 1 for at in range(len(turns))}
+                trace.turns, turns, {index: index + 1 for index in range(len(turns))}
             )
         else:
-            sent = _sent(features, trace, {at: at + 1 for at in range(len(turns))})
+            sent = _sent(features, trace, {index: index + 1 for index in range(len(turns))})
         return Placement(trace.key, facts, turns, request_id=name, request=sent)
 
     def _set_request(
@@ -244,8 +244,8 @@ class SessionResolver:
         trace.last_answer = b""
         trace.text_answers.clear()
         trace.known.update(prints.messages)
-        for at in range(max(known, 1), len(prints.chain)):
-            self._cache.mark(trace, prints.chain[at], observed=observed, newest=at > known)
+        for index in range(max(known, 1), len(prints.chain)):
+            self._cache.mark(trace, prints.chain[index], observed=observed, newest=index > known)
         self._cache.mark_end(trace, trace.request)
 
     def _assign_request_id(self, features: trace_matching.RequestFeatures, trace: CachedTrace, turns: int) -> str:
@@ -329,7 +329,7 @@ def facts_of(
 
 def marked_history(turns: Sequence[model.Turn]) -> tuple[model.Turn, ...]:
     """The turns that begin a trace: those up to the last answer are marked as copied, except the system prompt."""
-    answers = [at for at, turn in enumerate(turns[:-1]) if turn.role is model.Role.ASSISTANT]
+    answers = [index for index, turn in enumerate(turns[:-1]) if turn.role is model.Role.ASSISTANT]
     end = answers[-1] + 1 if answers else 0
     copied = [_flagged(turn, _COPIED) if turn.role is not model.Role.SYSTEM else turn for turn in turns[:end]]
     return (*copied, *marked_answers(turns[end:]))

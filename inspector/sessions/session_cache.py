@@ -237,7 +237,7 @@ class SessionCache:
         return (
             held
             + sum(map(len, self._text_ends.values()))
-            + sum(len(one.known) + one.history.size for one in self._by_key.values())
+            + sum(len(trace.known) + trace.history.size for trace in self._by_key.values())
         )
 
     def add(self, trace: CachedTrace) -> None:
@@ -328,9 +328,9 @@ class SessionCache:
 
     def longest(self, scope: str, chain: tuple[bytes, ...]) -> tuple[int, TracePosition] | None:
         """The longest beginning of a conversation that a trace of this scope has: its length and its position."""
-        for at in range(len(chain) - 1, -1, -1):
-            if chain[at] and (point := self._point(scope, chain[at])) is not None:
-                return at, point
+        for index in range(len(chain) - 1, -1, -1):
+            if chain[index] and (point := self._point(scope, chain[index])) is not None:
+                return index, point
         return None
 
     def ends(self, scope: str, chain: bytes) -> tuple[CachedTrace, ...]:
@@ -343,8 +343,8 @@ class SessionCache:
 
     def answered(self, client: str, chain: tuple[bytes, ...]) -> CachedTrace | None:
         """The trace of this client, in any scope, that recorded the longest beginning of a conversation."""
-        found = (self._answers.get((client, one)) for one in reversed(chain))
-        return next((trace for trace in found if trace is not None), None)
+        traces = (self._answers.get((client, one)) for one in reversed(chain))
+        return next((trace for trace in traces if trace is not None), None)
 
     def response(self, response_id: str) -> tuple[CachedTrace, bytes] | None:
         """The trace that contains a response, and the chain that ends with it."""

@@ -269,16 +269,16 @@ def _of_last_messages(cache: SessionCache, query: SessionQuery) -> SessionPlace 
     Two messages may be alike in any two conversations; without an id the first message must be known as well.
     """
     messages, roles = query.prints.messages, query.prints.roles
-    for at in range(len(messages) - 1, 0, -1):
-        if roles[at] is not Role.ASSISTANT:
+    for index in range(len(messages) - 1, 0, -1):
+        if roles[index] is not Role.ASSISTANT:
             continue
-        ending = cache.windows(query.scope, messages[at - 1], messages[at])
-        ending = ending or cache.windows(query.scope, b"", messages[at])
+        ending = cache.windows(query.scope, messages[index - 1], messages[index])
+        ending = ending or cache.windows(query.scope, b"", messages[index])
         if not ending:
             continue
         trace = _likeliest_last(query, ending)[-1]
         if messages[0] in trace.known or (query.by_id and len(messages) > trace.size):
-            return SessionPlace(Relation.CONTINUES, trace, at + 1, edited=True)
+            return SessionPlace(Relation.CONTINUES, trace, index + 1, edited=True)
         if query.by_id:
             return SessionPlace(Relation.BEGINS, trace, why=ParentWhy.RESUME)  # a summary precedes what was kept
     return None

@@ -113,7 +113,7 @@ class _FileReader:
         version = self._version()
         while (record := self._record(version)) is not None:
             line, trace = self._trace(record)
-            yield line, trace, tuple(self._turn(version, line.turns - at) for at in range(line.turns))
+            yield line, trace, tuple(self._turn(version, line.turns - index) for index in range(line.turns))
 
     def _version(self) -> int:
         try:

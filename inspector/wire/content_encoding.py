@@ -114,8 +114,8 @@ class _EncodingLayer:
             self._held += raw
         pieces: list[bytes] = []
         try:
-            for at in range(0, len(raw) if self._error is None else 0, _SLICE):
-                self._unpack(raw[at : at + _SLICE], pieces)
+            for index in range(0, len(raw) if self._error is None else 0, _SLICE):
+                self._unpack(raw[index : index + _SLICE], pieces)
         except _DAMAGE as error:
             self._error = error
         if self._output_bytes:
@@ -166,8 +166,8 @@ class _EncodingLayer:
         good = bytearray()
         with suppress(*_DAMAGE):  # the damage is known
             unpacker.unpack(bytes(self._stream), self._output_bytes)
-            for at in range(len(raw)):
-                good += unpacker.unpack(raw[at : at + 1], at_most - len(good))
+            for index in range(len(raw)):
+                good += unpacker.unpack(raw[index : index + 1], at_most - len(good))
         return bytes(good[:at_most])
 
     def _failed(self, *, at_end: bool) -> bytes:

@@ -82,12 +82,12 @@ class SseDecoder:
         """End the stream; returns what had not ended as an incomplete event."""
         text = self._held + self._decoder.decode(b"", True)  # noqa: FBT003 - codecs takes `final` by place
         self._held, self._split = "", False
-        found = self._cut(text)
+        events = self._cut(text)
         if self._pieces:
             left = "".join(self._pieces)
             self._pieces, self._length, self._tail = [], 0, ""
-            found.append(self._event(left, complete=not left.strip("\r\n")))
-        return found
+            events.append(self._event(left, complete=not left.strip("\r\n")))
+        return events
 
     def _take(self, text: str) -> list[ServerSentEvent]:
         if not text:
@@ -229,10 +229,10 @@ class NdjsonDecoder:
 
     def close(self) -> list[JsonText]:
         """End the stream; returns the line that had not ended."""
-        found = self._cut(self._decoder.decode(b"", True))  # noqa: FBT003 - codecs takes `final` by place
+        texts = self._cut(self._decoder.decode(b"", True))  # noqa: FBT003 - codecs takes `final` by place
         if self._pieces:
-            found.append(self._line(""))
-        return found
+            texts.append(self._line(""))
+        return texts
 
     def _cut(self, text: str) -> list[JsonText]:
         pieces: list[JsonText] = []
@@ -289,13 +289,13 @@ class JsonArrayDecoder:
 
     def close(self) -> list[JsonText]:
         """End the stream; returns an element that had not ended, or what follows the last one."""
-        found = self._cut(self._decoder.decode(b"", True))  # noqa: FBT003 - codecs takes `final` by place
+        texts = self._cut(self._decoder.decode(b"", True))  # noqa: FBT003 - codecs takes `final` by place
         if self._pieces:
             is_cut = self._depth > 0
             left = self._take_element("", complete=not is_cut)
             between = left.raw.strip(_BETWEEN + "\ufeff[]")
-            found.append(left if is_cut else JsonText(left.raw, between, complete=True))
-        return found
+            texts.append(left if is_cut else JsonText(left.raw, between, complete=True))
+        return texts
 
     def _cut(self, text: str) -> list[JsonText]:
         pieces: list[JsonText] = []

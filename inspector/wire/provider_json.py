@@ -83,8 +83,8 @@ class _MemberReader:
             return
         elif item is not None and node.kind is JsonKind.ARRAY:
             known[name] = [
-                self._raw(one) if item is msgspec.Raw else self.struct(item, one, f"{path}[{at}]")
-                for at, one in enumerate(node.items)
+                self._raw(one) if item is msgspec.Raw else self.struct(item, one, f"{path}[{index}]")
+                for index, one in enumerate(node.items)
             ]
         elif inner is not None:
             known[name] = self.struct(inner, node, path)

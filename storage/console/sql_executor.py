@@ -224,8 +224,8 @@ def check_words(text: str) -> None:
         raise StoreError(f"the statement has {len(text):,} characters; the maximum is {_LONGEST:,}")
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise StoreError("the statement contains NUL or a lone surrogate, which no database accepts")
-    found = _FIRST_WORD.match(text)
-    if found is None or found[1].lower() not in _BEGINS:
+    match = _FIRST_WORD.match(text)
+    if match is None or match[1].lower() not in _BEGINS:
         raise StoreError("write a single read-only statement that starts with SELECT, WITH or VALUES")
 
 
@@ -272,8 +272,8 @@ def _reply(connection: sa.Connection, request: SqlRequest) -> QueryReply:
     at_once = max(1, request["total_bytes"] // (len(columns) * request["value_bytes"]))
     streamed = connection.execution_options(stream_results=True, max_row_buffer=at_once)
     select = ", ".join(_bounded(f"c{number}", type_, request) for number, (_, type_) in enumerate(columns))
-    with streamed.exec_driver_sql(f"SELECT {select} FROM {_NAME}") as found:
-        return collect([name for name, _ in columns], _until(found, until, request), request)
+    with streamed.exec_driver_sql(f"SELECT {select} FROM {_NAME}") as result:
+        return collect([name for name, _ in columns], _until(result, until, request), request)
 
 
 def _limit_memory(connection: sa.Connection) -> None:
@@ -353,17 +353,17 @@ def _refuse_growth(connection: sa.Connection, tree: str, size_bytes: int) -> Non
 
 def _nodes(begin: re.Pattern[str], tree: str) -> Iterator[str]:
     """The nodes of a stored tree that begin like this, each up to its closing brace; names escape braces."""
-    for found in begin.finditer(tree):
+    for match in begin.finditer(tree):
         depth = 0
-        for brace in _BRACE.finditer(tree, found.start()):
+        for brace in _BRACE.finditer(tree, match.start()):
             depth += {"{": 1, "}": -1}.get(brace[0], 0)
             if not depth:
-                yield tree[found.start() : brace.end()]
+                yield tree[match.start() : brace.end()]
                 break
 
 
 def _numbers(pattern: re.Pattern[str], tree: str) -> set[int]:
-    found = (" ".join(filter(None, one.groups())) for one in pattern.finditer(tree))
+    found = (" ".join(filter(None, match.groups())) for match in pattern.finditer(tree))
     return {int(number) for numbers in found for number in numbers.split()}
 
 

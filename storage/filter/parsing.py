@@ -100,8 +100,8 @@ class FilterCompletion(Struct, frozen=True):
 
 def complete_filter(connection: sa.Connection, text: str, cursor: int) -> list[FilterCompletion]:
     """Completions at the cursor, at most `MOST`; values that are frequent in the newest traces come first."""
-    found = _TERM.search(text, 0, cursor)
-    start = found.start() if found else cursor
+    match = _TERM.search(text, 0, cursor)
+    start = match.start() if match else cursor
     start += text[start:cursor].startswith("-")
     term = text[start:cursor]
     key, colon, value = term.partition(":")
@@ -150,11 +150,11 @@ def _offered(connection: sa.Connection, key: FilterKey) -> Iterator[tuple[str, s
     elif key in COLUMNS:
         column = COLUMNS[key]
         yield from _counted(connection, tables.trace, column, tables.trace.c.id, what)
-        yield from ((unescaped(one), what) for one in stored_values(connection, column, most=_MOST_STORED) if one)
+        yield from ((unescaped(value), what) for value in stored_values(connection, column, most=_MOST_STORED) if value)
     elif key in TABLES:
         table, column = TABLES[key]
         yield from _counted(connection, table, column, table.c.trace_id, what)
-        yield from ((unescaped(one), what) for one in stored_values(connection, column, most=_MOST_STORED) if one)
+        yield from ((unescaped(value), what) for value in stored_values(connection, column, most=_MOST_STORED) if value)
     elif key is FilterKey.SESSION:
         external = tables.external_id
         names = _counted(connection, external, external.c.name, external.c.trace_id, "")

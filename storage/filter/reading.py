@@ -61,23 +61,23 @@ _SIGN = lazy_pattern(r"!=|[<>]=?|[=~]")
 
 def comparison_in(text: str) -> tuple[ComparisonOperator, str]:
     """The comparison operator at the beginning of a value, `=` if there is none, and the rest."""
-    found = _COMPARISON.match(text)
-    sign = found[0] if found else ""
+    match = _COMPARISON.match(text)
+    sign = match[0] if match else ""
     return ComparisonOperator(sign or "="), text[len(sign) :]
 
 
 def number_in(text: str, position: int, units: dict[str, float]) -> float:
     """The number in a text, in the base unit; FilterError if there is none."""
-    found = _NUMBER.match(text)
-    if found is None or len(found[0]) > _LONGEST_NUMBER:
+    match = _NUMBER.match(text)
+    if match is None or len(match[0]) > _LONGEST_NUMBER:
         example = "2s" if units is SECONDS else "4k" if units is COUNTS else "3"
         other = f", not `{text[:40]}`" if text else ", but there is none"
         raise FilterError(f"expected a number, such as `{example}` or `>{example}`{other}", position)
-    unit = text[found.end() :].strip()
+    unit = text[match.end() :].strip()
     if unit and unit.lower() not in units:
         expected = f"use one of {', '.join(units)}" if units else "this key has no units"
-        raise FilterError(f"unknown unit `{unit[:40]}`; {expected}", position + found.end())
-    return float(found[0]) * (units[unit.lower()] if unit else 1.0)
+        raise FilterError(f"unknown unit `{unit[:40]}`; {expected}", position + match.end())
+    return float(match[0]) * (units[unit.lower()] if unit else 1.0)
 
 
 def moment_in(key: FilterKey, text: str, position: int) -> TimeTerm:
@@ -123,11 +123,11 @@ _CODES_OF = {FilterKey.LAYER: _LAYER_CODES, FilterKey.CONTEXT: _CONTEXT_CODES}
 
 WORDS_OF: Mapping[FilterKey, tuple[str, ...]] = {
     FilterKey.STATUS: tuple(one.value for one in (*Status, *Liveness)),
-    FilterKey.CERTAINTY: tuple(one.value for one in VerdictCertainty),
-    FilterKey.KIND: tuple(one.value for one in SpanKind),
-    FilterKey.SEVERITY: tuple(one.value for one in Severity),
+    FilterKey.CERTAINTY: tuple(certainty.value for certainty in VerdictCertainty),
+    FilterKey.KIND: tuple(kind.value for kind in SpanKind),
+    FilterKey.SEVERITY: tuple(severity.value for severity in Severity),
     FilterKey.REASONING: ("on", "off", "mixed"),
-    FilterKey.OUTCOME: tuple(one.value for one in TaskOutcome),
+    FilterKey.OUTCOME: tuple(outcome.value for outcome in TaskOutcome),
     FilterKey.FORKS: ("yes", "no"),
     FilterKey.MARKED: ("yes", "no"),
     FilterKey.LAYER: tuple(_LAYER_CODES),
@@ -170,10 +170,10 @@ def read_phrase(text: str) -> PhraseTerm:
 
 def read_field(text: str, position: int) -> Term:
     """A key with its value; FilterError at the wrong character. `position` is the position of the key."""
-    found = _KEY.match(text)
-    assert found is not None  # the lexer's FIELD begins like this
-    key = _key(found["key"], position)
-    rest, at = text[found.end() :], position + found.end()
+    match = _KEY.match(text)
+    assert match is not None  # the lexer's FIELD begins like this
+    key = _key(match["key"], position)
+    rest, at = text[match.end() :], position + match.end()
     if not rest:
         raise FilterError(f"`{key.value}:` requires a value{_example(key)}", at)
     if key is FilterKey.ARG:
@@ -205,14 +205,14 @@ def _pieces(key: FilterKey, text: str, position: int) -> Iterator[FilterValue]:
     """The comma-separated values in a text."""
     at = 0
     while True:
-        found = _PIECE.match(text, at)
-        assert found is not None  # a bare piece may be empty
-        quoted = found["quoted"]
-        value = found["bare"] if quoted is None else _ESCAPE.sub(r"\1", quoted)
+        match = _PIECE.match(text, at)
+        assert match is not None  # a bare piece may be empty
+        quoted = match["quoted"]
+        value = match["bare"] if quoted is None else _ESCAPE.sub(r"\1", quoted)
         if not value and (quoted is None or key not in _MAY_BE_EMPTY):
             raise FilterError(f"`{key.value}:` requires a value", position + at)
         yield FilterValue(value, position + at, quoted is not None)
-        at = found.end()
+        at = match.end()
         if at >= len(text):
             return
         if text[at] != ",":
@@ -246,10 +246,10 @@ def _value(key: FilterKey, piece: FilterValue) -> Term:
 
 def _share(piece: FilterValue) -> Term:
     """A term for the largest share of its context window that a turn used."""
-    found = _SHARE.fullmatch(piece.text)
-    if found is None:
+    match = _SHARE.fullmatch(piece.text)
+    if match is None:
         raise FilterError(f"expected a share, such as `>50%` or `<10%`, not `{piece.text[:40]}`", piece.position)
-    return NumberTerm(FilterKey.CONTEXT, ComparisonOperator(found["sign"]), float(found["number"]) / 100)
+    return NumberTerm(FilterKey.CONTEXT, ComparisonOperator(match["sign"]), float(match["number"]) / 100)
 
 
 def _known(key: FilterKey, piece: FilterValue) -> str:
@@ -278,10 +278,10 @@ def _code(piece: FilterValue) -> str:
 
 
 def _argument(text: str, position: int) -> Term:
-    found = _PATH.match(text)
-    if found is None:
+    match = _PATH.match(text)
+    if match is None:
         raise FilterError("`arg:` requires a path or a name, such as `$.city=Oslo` or `city=Oslo`", position)
-    path, at = _plain(found[0], position), found.end()
+    path, at = _plain(match[0], position), match.end()
     if at == len(text):
         return ArgumentTerm(path)
     sign = _SIGN.match(text, at)

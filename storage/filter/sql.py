@@ -96,8 +96,8 @@ def conditions_of(connection: sa.Connection, terms: Iterable[Term], now_s: float
     """
     terms = list(_joined(terms))
     words = [Phrase(term.phrase, term.prefix) for term in terms if isinstance(term, PhraseTerm)]
-    found = [_condition(connection, term, now_s) for term in terms if not isinstance(term, PhraseTerm)]
-    return [_trace.id.in_(ids_holding(connection, words)), *found] if words else found
+    elements = [_condition(connection, term, now_s) for term in terms if not isinstance(term, PhraseTerm)]
+    return [_trace.id.in_(ids_holding(connection, words)), *elements] if words else elements
 
 
 def _joined(terms: Iterable[Term]) -> Iterator[Term]:
@@ -153,7 +153,7 @@ def _field(connection: sa.Connection, term: Field, now_s: float) -> _Condition:
         return _column(connection, term)
     if term.key in TABLES:
         table, column = TABLES[term.key]
-        patterns = [one if "*" in one or term.key is FilterKey.TOOL else f"{one}*" for one in term.values]
+        patterns = [value if "*" in value or term.key is FilterKey.TOOL else f"{value}*" for value in term.values]
         values = matching_values(stored_values(connection, column), patterns)
         return _trace.id.in_(sa.select(table.c.trace_id).where(column.in_(values)))
     return _FIELDS[term.key](connection, term)
@@ -175,7 +175,7 @@ def _status(connection: sa.Connection, term: Field, now_s: float) -> _Condition:
 
 
 def _severity(_connection: sa.Connection, term: Field) -> _Condition:
-    chosen = matching_values([one.value for one in Severity], term.values)
+    chosen = matching_values([severity.value for severity in Severity], term.values)
     return sa.or_(sa.false(), *(_BY_SEVERITY[Severity(one)] > 0 for one in chosen))
 
 
@@ -315,8 +315,8 @@ def _last_name(path: str) -> str | None:
         return None
     if not path.startswith("$"):
         return key(path, longest=LONGEST_VALUE)
-    found = _ENDS_IN_NAME.fullmatch(path)
-    return key(found["name"], longest=LONGEST_VALUE) if found else None
+    match = _ENDS_IN_NAME.fullmatch(path)
+    return key(match["name"], longest=LONGEST_VALUE) if match else None
 
 
 def _has_value(term: ArgumentTerm) -> _Condition:
@@ -335,7 +335,9 @@ def _has_value(term: ArgumentTerm) -> _Condition:
 
 
 def _is_any_value(column: sa.ColumnElement[str], values: Iterable[str]) -> _Condition:
-    return sa.or_(*(_is_like(column, escaped(one.casefold()) if "*" in one else value_key(one)) for one in values))
+    return sa.or_(
+        *(_is_like(column, escaped(value.casefold()) if "*" in value else value_key(value)) for value in values)
+    )
 
 
 def _means_any(

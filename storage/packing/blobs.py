@@ -99,8 +99,8 @@ def salvaged(blob: bytes) -> bytes:
     decompressor = zstd.ZstdDecompressor()
     size = 0
     with suppress(zstd.ZstdError, EOFError):  # the damage; the caller reports it
-        for at in range(0, len(packed), _SALVAGED_AT_ONCE):
-            pieces.append(decompressor.decompress(packed[at : at + _SALVAGED_AT_ONCE], _AT_ONCE))
+        for index in range(0, len(packed), _SALVAGED_AT_ONCE):
+            pieces.append(decompressor.decompress(packed[index : index + _SALVAGED_AT_ONCE], _AT_ONCE))
             while not decompressor.eof and not decompressor.needs_input and size < _MAX_SALVAGED:
                 pieces.append(decompressor.decompress(b"", _AT_ONCE))
                 size += len(pieces[-1])

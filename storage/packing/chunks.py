@@ -53,10 +53,10 @@ def read_windows(read: Read) -> Chunks:
 def _in_windows(chunks: Chunks) -> bytes:
     kept = [name for name in _COLUMNS if getattr(chunks, name) is not None]
     windows = [
-        to_blob(pack_chunks(_slice(chunks, kept, slice(at, at + WINDOW)), apart=True))
-        for at in range(0, len(chunks), WINDOW)
+        to_blob(pack_chunks(_slice(chunks, kept, slice(index, index + WINDOW)), apart=True))
+        for index in range(0, len(chunks), WINDOW)
     ]
-    lasts = [chunks.ends[min(at + WINDOW, len(chunks)) - 1] for at in range(0, len(chunks), WINDOW)]
+    lasts = [chunks.ends[min(index + WINDOW, len(chunks)) - 1] for index in range(0, len(chunks), WINDOW)]
     return paged_blob([len(chunks), WINDOW, kept, values.pack_steps(lasts)], windows)
 
 

@@ -193,7 +193,8 @@ def call_facts(call: ToolCall, text: str) -> ToolCall:
         arguments=_arguments(call),
         raw_arguments=_raw(call, text),
         parameters=[
-            structs.replace(one, text=None) if one.range.of(text) == one.text else one for one in call.parameters
+            structs.replace(parameter, text=None) if parameter.range.of(text) == parameter.text else parameter
+            for parameter in call.parameters
         ],
         decoded=None,
     )

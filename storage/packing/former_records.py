@@ -32,8 +32,8 @@ def with_request_of(raw: bytes, turn: model.Turn) -> bytes:
     for message, stored in zip(request.messages if request else (), facts["generation"]["request"][2:], strict=True):
         if isinstance(message, model.SentMessage):
             stored[2] = [
-                [one.name, one.text, *((one.prefix, one.suffix) if one.prefix or one.suffix else ())]
-                for one in message.parts
+                [part.name, part.text, *((part.prefix, part.suffix) if part.prefix or part.suffix else ())]
+                for part in message.parts
             ]
     return pack(facts)
 

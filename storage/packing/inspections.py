@@ -63,7 +63,7 @@ def _in_one_piece(inspection: Inspection, texts: derived_values.Texts) -> bytes:
     parts = [derived_values.part_facts(part, texts.get((part.turn, part.part), "")) for part in inspection.parts]
     steps = [derived_values.step_facts(step, position, texts) for step in inspection.chain.steps]
     diagnostics = [derived_values.diagnostic_facts(diagnostic) for diagnostic in inspection.diagnostics]
-    rules = {one.rule.code: derived_values.rule_facts(one.rule) for one in inspection.diagnostics}
+    rules = {diagnostic.rule.code: derived_values.rule_facts(diagnostic.rule) for diagnostic in inspection.diagnostics}
     chain = structs.replace(inspection.chain, steps=steps)
     stored = structs.replace(inspection, parts=parts, chain=chain, diagnostics=diagnostics)
     return pack([derived_values.LAYOUT, rules, stored])
@@ -203,8 +203,8 @@ def read_wide(read: paged_blobs.Read, texts: derived_values.Texts, *, in_columns
         )
 
     def row(number: int, make: Callable[[Any, paged_blobs.StringPool], _Item]) -> Uneven[_Item] | tuple[_Item, ...]:
-        found = rows.next(lengths[number], make)
-        return found if in_columns else tuple(found)
+        uneven = rows.next(lengths[number], make)
+        return uneven if in_columns else tuple(uneven)
 
     spans: _Row[Span] = row(0, lambda facts, _: msgspec.convert(facts, Span))
     calls: _Row[ToolCall] = row(1, call)

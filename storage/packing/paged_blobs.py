@@ -95,8 +95,8 @@ class Spool:
                 return
             self._file.seek(0)
             try:
-                for at in range(0, self._size, _PIECE):
-                    _write(file, self._file.read(min(_PIECE, self._size - at)))
+                for index in range(0, self._size, _PIECE):
+                    _write(file, self._file.read(min(_PIECE, self._size - index)))
             except OSError:
                 file.close()
                 return

@@ -164,8 +164,8 @@ class Following:
             query = sa.select(_piece.trace_id, _piece.turn, _piece.number, _piece.body).where(
                 sa.or_(*(sa.and_(_piece.trace_id == id_, _unseen(self._followed[id_].open)) for id_ in group))
             )
-            found = connection.execute(query.order_by(_piece.trace_id, _piece.turn, _piece.number)).all()
-            for id_, turn, number, body in found:
+            rows = connection.execute(query.order_by(_piece.trace_id, _piece.turn, _piece.number)).all()
+            for id_, turn, number, body in rows:
                 opened = self._followed[id_].open
                 if number == 0:
                     opened[turn] = _FollowedTurn()

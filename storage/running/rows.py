@@ -117,9 +117,9 @@ def _put_pieces(connection: sa.Connection, written: Sequence[tuple[int, SessionW
         for group in in_groups(step.closed):
             connection.execute(sa.delete(tables.live_piece).where(_piece.trace_id == id_, _piece.turn.in_(group)))
     rows = [
-        {"trace_id": id_, "turn": one.turn, "number": one.number, "body": one.body}
+        {"trace_id": id_, "turn": piece.turn, "number": piece.number, "body": piece.body}
         for id_, step in written
-        for one in step.pieces
+        for piece in step.pieces
     ]
     if rows:
         connection.execute(sa.insert(tables.live_piece), rows)
@@ -147,7 +147,7 @@ def _interrupted_trace(connection: sa.Connection, record: RecordRows, step: Sess
     if not any(row["name"] == RECORDING_ID for row in record.external_ids):
         return None
     trace = tables.trace.c
-    turns = len(record.turns) + sum(one.number == 0 for one in step.pieces)
+    turns = len(record.turns) + sum(piece.number == 0 for piece in step.pieces)
     ended = trace.id.not_in(sa.select(_live.trace_id))
     return connection.scalar(sa.select(trace.id).where(trace.identity == record.identity, trace.turns <= turns, ended))
 
@@ -206,11 +206,11 @@ def end_orphaned_trace(
     Its turns are written anew: another version of weaklink, which may encode them otherwise, can have recorded them. Of
     a damaged trace they stay as they are.
     """
-    found = read_stored(connection, id_)
-    stored = found.trace
+    trace = read_stored(connection, id_)
+    stored = trace.trace
     still_open = read_open_turns(connection, id_)
     whole = replace(stored, turns=_in_order(stored.turns, still_open))
-    kept = 0 if found.is_complete else min([len(stored.turns), *(number - 1 for number in still_open)])
+    kept = 0 if trace.is_complete else min([len(stored.turns), *(number - 1 for number in still_open)])
     return finish_trace(connection, id_, writing.trace_rows(whole, inspect(whole)), kept, now_s)
 
 

@@ -317,7 +317,7 @@ class RecordedSession:
                 if (opened := self._open_turn(number)) is not None:
                     opened.chunks += chunks
             case TurnEnded(_, number, turn, exchanges):
-                self._exchanges += [pack_exchange(self._packer.line(one)) for one in exchanges]
+                self._exchanges += [pack_exchange(self._packer.line(exchange)) for exchange in exchanges]
                 self._lossy.discard(number)
                 self._end_turn(number, turn)
             case ShortenedEvent(short):

@@ -67,7 +67,7 @@ _APIS = {"openai": chat.API, "anthropic": anthropic.API}
 @click.option("--max-requests", type=click.IntRange(min=1), metavar="N", help="Send at most N requests.")
 @click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Spend at most N tokens.")
 @click.option("--yes", is_flag=True, help="Do not ask before sending.")
-@click.option("--api", type=click.Choice(("openai", "anthropic")), help="Rebuild the request for this API.")
+@click.option("--api", type=click.Choice(tuple(_APIS)), help="Rebuild the request for this API.")
 @click.option("--key-env", metavar="NAME", help="The environment variable with the key, instead of the provider's.")
 @declaring.json_option
 @declaring.database_option
@@ -86,7 +86,7 @@ def ask(
     weaklink ask 12 --upstream https://api.openai.com
     weaklink ask 12 --turn 4 --upstream http://localhost:8000 --set temperature=0 -n 50
     weaklink ask latest --with-fix --upstream https://api.anthropic.com --max-requests 40 --max-tokens 100000
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     change = _change(options["model"], options["settings"], options["system"], options["tools"])
     with open_store(where, create=False) as store:
         plans = [
@@ -95,7 +95,10 @@ def ask(
         ]
         if upstream is None:
             for plan in plans:
-                _preview(plan, color=options["color"])
+                print_lines(
+                    plan_lines(plan, "the server that --upstream names"), color=options["color"], stream=sys.stderr
+                )
+                sys.stdout.write(json.dumps(plan.settings[0].body, indent=2, ensure_ascii=False) + "\n")
             print_notice("nothing was sent: name a server with `--upstream URL`.")
             return
         bounds = SpendingBounds(options["max_requests"], options["max_tokens"])
@@ -108,12 +111,6 @@ def _plan(question: ask_again.AskQuestion, change: RequestChange, options: dict[
     request = ask_again.changed_request(question, change, is_advised=options["with_fix"])
     request = _edited(request) if options["edit"] else request
     return ask_again.plan_of(question, request, options["count"], options["parallel"])
-
-
-def _preview(plan: ask_again.AskPlan, *, color: str) -> None:
-    """Show what would be sent."""
-    print_lines(plan_lines(plan, "the server that --upstream names"), color=color, stream=sys.stderr)
-    sys.stdout.write(json.dumps(plan.settings[0].body, indent=2, ensure_ascii=False) + "\n")
 
 
 def _send(store: Store, plan: ask_again.AskPlan, upstream: str, bounds: SpendingBounds, options: dict[str, Any]) -> int:

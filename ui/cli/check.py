@@ -1,24 +1,26 @@
 """`weaklink check`: inspect files without a database, for people and for CI."""
 
-import shutil
 import sys
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TextIO, cast
+from pathlib import Path
+from typing import TextIO
 
 import click
 
 from weaklink.inspector.atomic_write import whole_file
+from weaklink.inspector.rules.catalogue import words_of
 from weaklink.inspector.rules.rule import Severity
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.check_baseline import write_baseline
 from weaklink.ui.cli.check_files import check_file
-from weaklink.ui.cli.check_settings import CheckArguments, CheckSettings, check_settings
+from weaklink.ui.cli.check_settings import NEVER, CheckConfig, CheckSettings, check_settings
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
+from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
+from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.cli.paths import is_own_database, separate_files
-from weaklink.ui.importing.engine import EngineOptions, needs_blocks, takes_engine
-from weaklink.ui.reports.check_output import CheckJson, CheckLines
+from weaklink.ui.importing.engine import EngineOptions, needs_blocks
+from weaklink.ui.reports.check_output import CheckJson, CheckLines, copy_spool, text_spool
 from weaklink.ui.reports.check_report import (
     BROKEN,
     CheckedFile,
@@ -28,16 +30,63 @@ from weaklink.ui.reports.check_report import (
     UnreadRecord,
 )
 
-_FOUND, _COULD_NOT_RUN = 1, 2
-_IN_MEMORY_BYTES = 8 << 20
+
+class ReportFileType(click.ParamType[tuple[str, str]]):
+    """`FORMAT=FILE`: a report and the file that it is written to, whose folder must exist."""
+
+    name = "report"
+
+    def convert(
+        self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """The format and the path; fails for another format and a folder that does not exist."""
+        if isinstance(value, tuple):
+            return value
+        format, equals, path = value.partition("=")
+        if not equals or not path or format not in REPORT_FILE_FORMATS:
+            self.fail(f"{value!r} is not FORMAT=FILE; the formats are {', '.join(REPORT_FILE_FORMATS)}.", param, ctx)
+        if not Path(path).parent.is_dir():
+            self.fail(f"The folder of {path} does not exist.", param, ctx)
+        return format, path
+
+
+REPORT_FILE_FORMATS = ("json", "sarif", "junit", "gitlab", "markdown")
+"""The reports that `--write-report` writes; the others are lines for a terminal or the log of a job."""
+
+judging_options = declaring.all_of(
+    click.option(
+        "--output",
+        type=click.Choice(("text", "json", "sarif", "junit", "github", "gitlab", "markdown")),
+        default="text",
+        show_default=True,
+        help="Format of the report.",
+    ),
+    click.option(
+        "--write-report",
+        "report_files",
+        type=ReportFileType(),
+        multiple=True,
+        metavar="FORMAT=FILE",
+        help="Also write this report to a file: json, sarif, junit, gitlab or markdown. Can be repeated.",
+    ),
+    click.option(
+        "--select", multiple=True, metavar="RULES", help="Only these rules: codes, names, prefixes (J1,F301)."
+    ),
+    click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules."),
+    click.option("--baseline", metavar="FILE", help="Fail only for faults that are not in FILE."),
+    click.option("--write-baseline", "new_baseline", metavar="FILE", help="Write all faults of this run to FILE."),
+    click.option("--config", "config_file", metavar="FILE", help="Read the configuration from FILE."),
+    click.option("--no-config", is_flag=True, help="Ignore configuration files."),
+)
+"""Options of every command that fails on faults: rules, severity, report, baseline and configuration."""
 
 
 @declaring.command("check")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@declaring.judging_options
+@judging_options
 @click.option(
     "--fail-on",
-    type=click.Choice([*(severity.value for severity in Severity), "broken", "never"]),
+    type=click.Choice([*(severity.value for severity in Severity), BROKEN, NEVER]),
     help="Exit with 1 from this severity up, and for broken chains; `broken`: for these only.  [default: error]",
 )
 @click.option(
@@ -48,10 +97,9 @@ _IN_MEMORY_BYTES = 8 << 20
 )
 @click.option("--strict", is_flag=True, default=None, help="Also fail for files of unknown sources found in a folder.")
 @click.option("--format", metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
-@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
-@declaring.jobs_options
+@declaring.source_option
+@jobs_options
 @declaring.color_option
-@takes_engine
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -88,22 +136,36 @@ def check(
       weaklink check logs/ --write-baseline baseline.json
       weaklink check logs/ --baseline baseline.json --output sarif > weaklink.sarif
       weaklink check logs/ --write-report gitlab=gl-code-quality-report.json
-    """  # noqa: D301  # Click needs the backspace itself
-    arguments = CheckArguments(
-        source, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped, strict=strict
+    """
+    given = CheckConfig(
+        select=words_of(select),
+        ignore=words_of(ignore),
+        fail_on=fail_on,
+        format=format,
+        source=source,
+        baseline=baseline,
+        allow_skipped=allow_skipped,
+        strict=strict,
     )
-    settings = check_settings(arguments, config_file, no_config=no_config)
+    settings = check_settings(given, config_file, no_config=no_config)
     report = check_report(output, settings, color, report_files)
-    totals, is_whole = _checked(paths, settings, report, jobs)
+    totals, checked_paths, is_whole = CheckTotals(), list[str](), True
+    for file in _checked(paths, settings, report, jobs):
+        report.file(file)
+        totals.add(file)
+        checked_paths.append(file.path)
+        is_whole = is_whole and not file.is_failure
+    totals.gone = settings.baseline.gone(checked_paths, settings.rules)
     report.close(totals)
     if not totals.traces:
         print_notice("no trace could be read")
         for path in filter(is_own_database, paths):
             print_notice(f"{path} is a database of weaklink, and `check` reads files: see `weaklink list --db {path}`")
-    if new_baseline is not None and not is_whole:
+    if new_baseline is not None and not (is_whole and totals.traces):
         print_notice(f"{new_baseline} was not written: not everything could be read")
-    if not totals.traces or (new_baseline is not None and not is_whole):
-        ctx.exit(_COULD_NOT_RUN)
+        ctx.exit(COULD_NOT_RUN)
+    if not totals.traces:
+        ctx.exit(COULD_NOT_RUN)
     if new_baseline is not None:
         write_baseline(new_baseline, settings.baseline.met())
         ctx.exit(0)
@@ -113,7 +175,7 @@ def check(
 def exit_code(settings: CheckSettings, totals: CheckTotals) -> int:
     """1 if a new fault is at least as severe as `--fail-on`, or a new broken chain counts for it, else 0."""
     counts = {BROKEN: totals.broken, **{severity.value: totals.of(severity) for severity in Severity}}
-    return _FOUND if any(count and settings.fails(kind) for kind, count in counts.items()) else 0
+    return FAILED if any(count and settings.fails(kind) for kind, count in counts.items()) else 0
 
 
 def check_report(
@@ -148,15 +210,14 @@ class _FileReport:
 
     def __init__(self, output: str, path: str, settings: CheckSettings) -> None:
         self._path = path
-        self._spool = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="utf-8", newline="\n")  # noqa: SIM115  # lives on
-        self.report = _machine_report(output, cast("TextIO", self._spool), settings)
+        self._spool = text_spool()
+        self.report = _machine_report(output, self._spool, settings)
 
     def close(self, totals: CheckTotals) -> None:
         """Write the file; raises UnwritableFileError."""
         self.report.close(totals)
-        self._spool.seek(0)
-        with whole_file(self._path) as out, self._spool:
-            shutil.copyfileobj(self._spool, out)
+        with whole_file(self._path) as out:
+            copy_spool(self._spool, out)
 
 
 class _CheckReports:
@@ -189,27 +250,14 @@ class _CheckReports:
 
 
 def _checked(
-    paths: tuple[str, ...], settings: CheckSettings, report: CheckReporter, jobs: EngineOptions
-) -> tuple[CheckTotals, bool]:
-    """The totals, and whether every file was read to its end and any trace was found."""
-    totals, is_whole = CheckTotals(), True
-    checked_paths: list[str] = []
+    paths: Sequence[str], settings: CheckSettings, report: CheckReporter, jobs: EngineOptions
+) -> Iterator[CheckedFile]:
+    """The summary of each file, in order, after its traces were reported."""
     if needs_blocks(paths) or not jobs.is_plain:
         from weaklink.ui.cli.check_blocks import check_blocks  # noqa: PLC0415  # plans and workers, which few runs need
 
-        for file in check_blocks(paths, settings.options, settings.baseline, report, jobs):
-            report.file(file)
-            totals.add(file)
-            checked_paths.append(file.path)
-            is_whole = is_whole and not file.is_failure
-        totals.gone = settings.baseline.gone(checked_paths, settings.rules)
-        return totals, is_whole and totals.traces > 0
+        yield from check_blocks(paths, settings.options, settings.baseline, report, jobs)
+        return
     with separate_files(paths) as files:
-        for placed in files:
-            file = check_file(placed, settings.options, settings.baseline, report)
-            report.file(file)
-            totals.add(file)
-            checked_paths.append(file.path)
-            is_whole = is_whole and not file.is_failure
-    totals.gone = settings.baseline.gone(checked_paths, settings.rules)
-    return totals, is_whole and totals.traces > 0
+        for file in files:
+            yield check_file(file, settings.options, settings.baseline, report)

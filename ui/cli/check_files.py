@@ -186,7 +186,9 @@ class FileTally:
         reason = None
         if record.broken is not None and record.broken_chain is not None:
             reason = check_report.break_reason(record.broken, record.broken_chain, record.diagnostics)
-        new = tuple(one for one in record.diagnostics if not self._baseline.knows(one, breaks=one is reason))
+        new = tuple(
+            checked for checked in record.diagnostics if not self._baseline.knows(checked, breaks=checked is reason)
+        )
         self._known += len(record.diagnostics) - len(new)
         self._diagnostics.update(checked.diagnostic.rule.code for checked in new)
         self._severities.update(checked.diagnostic.rule.severity for checked in new)
@@ -245,15 +247,6 @@ class FileTally:
         self._report.unread(unread)
 
 
-class _Reported(Struct, frozen=True):
-    """The trace that diagnostics refer to, without secrets, and where it was read from: see `checked_diagnostics`."""
-
-    source: str
-    trace: Trace
-    written: Trace
-    line: str | None
-
-
 class _RecordReader:
     """Inspects the records of a file and finds their lines."""
 
@@ -278,7 +271,8 @@ class _RecordReader:
         except UnknownFormatError as error:
             return self._skip(Skipped(record.provenance.record, str(error)))
         line = self._lines.of(record) if found.diagnostics or found.chain.broken is not None else None
-        return self._inspected_record(record, found, _Reported(source, trace, record, line))
+        in_file = check_report.TraceInFile(self._file.name, source, trace, line, record)
+        return self._inspected_record(record, found, in_file)
 
     def _inspected(self, trace: Trace, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Inspection:
         options = self._options
@@ -298,26 +292,21 @@ class _RecordReader:
         clean = inspected_sample(clean, self._inspected(clean.trace))
         options = LintOptions(select=self._options.select, ignore=self._options.ignore, needs_tools=False)
         text = sample.raw_text if sample.row.raw and not self._file.source_file.packing else None
-        reported = _Reported(SAMPLE_SOURCE, clean.reported_trace, sample.reported_trace, text)
         found = structs.replace(clean.inspection, diagnostics=tuple(checked_sample(clean, options)))
-        return self._inspected_record(record, found, reported)
-
-    def _inspected_record(self, record: Trace, found: Inspection, reported: "_Reported") -> InspectedRecord:
-        path, source, trace, line = self._file.name, reported.source, reported.trace, reported.line
-        diagnostics = tuple(
-            check_report.checked_diagnostics(path, source, trace, found, line, written=reported.written)
+        in_file = check_report.TraceInFile(
+            self._file.name, SAMPLE_SOURCE, clean.reported_trace, text, sample.reported_trace
         )
-        broken = found.chain.broken
-        is_checked = broken is not None and broken.code in self._codes
+        return self._inspected_record(record, found, in_file)
+
+    def _inspected_record(self, record: Trace, found: Inspection, in_file: check_report.TraceInFile) -> InspectedRecord:
+        diagnostics, broken = tuple(in_file.diagnostics(found)), found.chain.broken
         return InspectedRecord(
             record.provenance.record,
-            title_of(trace),
+            title_of(in_file.trace),
             diagnostics,
             found.chain if diagnostics else None,
             broken,
-            check_report.broken_chain(path, source, trace, found.chain, line, written=reported.written)
-            if is_checked
-            else None,
+            in_file.broken_chain(found.chain) if broken is not None and broken.code in self._codes else None,
         )
 
     def refused(self, why: str, *, is_failure: bool) -> check_report.UnreadRecord | None:

@@ -17,12 +17,12 @@ from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.importers.registry import source_names
 from weaklink.inspector.inspection import REASONING_BUDGET
 from weaklink.inspector.model import Json
-from weaklink.inspector.rules.catalogue import select_rules, words_of
+from weaklink.inspector.rules.catalogue import select_rules
 from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.segmentation import AUTO
 from weaklink.ui.cli.check_baseline import Baseline, read_baseline
 from weaklink.ui.cli.check_files import CheckOptions
-from weaklink.ui.cli.configured_formats import WEAKLINK_TOML
+from weaklink.ui.cli.declaring import WEAKLINK_TOML
 from weaklink.ui.reports.check_report import BROKEN
 
 NEVER = "never"
@@ -37,7 +37,7 @@ class ConfigError(WeaklinkError):
 
 
 class CheckConfig(Struct, frozen=True, rename="kebab"):
-    """The values of a configuration file; None for keys that it does not set.
+    """The values of a configuration file, or of a command line; None for keys that it does not set.
 
     `baseline` is a path joined to the folder of the configuration file. `error_patterns` are regular expressions: a
     tool result in which one of them is found is an error. `reasoning_budget` and `context_window` are in tokens.
@@ -80,18 +80,15 @@ def read_config(path: Path) -> CheckConfig:
 def settings_schema() -> dict[str, Any]:
     """The JSON Schema of the keys of a configuration, derived from CheckConfig and the words that its readers know."""
     properties: dict[str, Any] = msgspec.json.schema(CheckConfig)["$defs"]["CheckConfig"]["properties"]
-    schema = {key: _without_null(properties[key]) for key in _KEYS}
+    # TOML has no null: what a key may have if it is set.
+    schema: dict[str, Any] = {
+        key: next(dict(kind) for kind in properties[key]["anyOf"] if kind["type"] != "null") for key in _KEYS
+    }
     schema["fail-on"]["enum"] = [str(word) for word in _FAIL_ON]
     schema["source"]["enum"] = list(source_names())
     for key in ("reasoning-budget", "context-window"):
         schema[key]["minimum"] = 1
     return {"type": "object", "properties": schema, "additionalProperties": False}
-
-
-def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """What a key may have if it is set; TOML has no null."""
-    (kind,) = (option for option in schema["anyOf"] if option["type"] != "null")
-    return dict(kind)
 
 
 def _table(path: Path) -> dict[str, Json] | None:
@@ -157,17 +154,9 @@ def _strings(value: Json) -> tuple[str, ...]:
     return tuple(str(one) for one in value)
 
 
-def _failing(value: Json) -> str:
-    return _one_of(value, [str(word) for word in _FAIL_ON])
-
-
 def _format(value: Json) -> str:
     name = _string(value)
     return name if name == AUTO else find_format(name).name
-
-
-def _source(value: Json) -> str:
-    return _one_of(value, source_names())
 
 
 def _one_of(value: Json, known: Sequence[str]) -> str:
@@ -205,9 +194,9 @@ _KEYS: Mapping[str, Callable[[Json], object]] = MappingProxyType(
     {
         "select": _rules,
         "ignore": _rules,
-        "fail-on": _failing,
+        "fail-on": lambda value: _one_of(value, [str(word) for word in _FAIL_ON]),
         "format": _format,
-        "source": _source,
+        "source": lambda value: _one_of(value, source_names()),
         "baseline": _string,
         "error-patterns": _patterns,
         "reasoning-budget": _tokens,
@@ -216,19 +205,6 @@ _KEYS: Mapping[str, Callable[[Json], object]] = MappingProxyType(
         "strict": _boolean,
     }
 )
-
-
-class CheckArguments(Struct, frozen=True):
-    """The options given on the command line; None or empty if not given."""
-
-    source: str | None = None
-    format: str | None = None
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    fail_on: str | None = None
-    baseline: str | None = None
-    allow_skipped: bool | None = None
-    strict: bool | None = None
 
 
 class CheckSettings(Struct, frozen=True):
@@ -251,44 +227,36 @@ class CheckSettings(Struct, frozen=True):
         return self.options.rules
 
 
-def check_settings(arguments: CheckArguments, config_file: str | None, *, no_config: bool) -> CheckSettings:
+def check_settings(given: CheckConfig, config_file: str | None, *, no_config: bool) -> CheckSettings:
     """The settings of a run.
 
-    An option on the command line overrides the same key of the configuration. Raises ConfigError, UnreadableFileError,
-    UnknownRuleError and UnknownFormatError, and UsageError for options that exclude each other.
+    What is `given` on the command line overrides the same key of the configuration. Raises ConfigError,
+    UnreadableFileError, UnknownRuleError and UnknownFormatError, and UsageError for options that exclude each other.
     """
     if config_file is not None and no_config:
         raise click.UsageError("`--config` and `--no-config` exclude each other.")
-    config = CheckConfig() if no_config else _config(config_file)
-    select, ignore = (
-        words_of(arguments.select) or config.select or (),
-        words_of(arguments.ignore) or config.ignore or (),
-    )
+    config = CheckConfig()
+    if not no_config:
+        config = find_config(Path.cwd()) if config_file is None else read_config(Path(config_file))
+    config = structs.replace(config, **{name: value for name, value in structs.asdict(given).items() if value})
+    select, ignore, format = config.select or (), config.ignore or (), config.format or AUTO
     select_rules((*select, *ignore))
-    format = arguments.format or config.format or AUTO
     if format != AUTO:
         find_format(format)
-    baseline = arguments.baseline or config.baseline
-    allow_skipped = bool(config.allow_skipped if arguments.allow_skipped is None else arguments.allow_skipped)
-    strict = bool(config.strict if arguments.strict is None else arguments.strict)
-    if allow_skipped and strict:
+    if config.allow_skipped and config.strict:
         raise click.UsageError("`--allow-skipped` and `--strict` exclude each other.")
     return CheckSettings(
         CheckOptions(
-            arguments.source or config.source,
+            config.source,
             format,
             select,
             ignore,
             config.error_patterns or (),
-            REASONING_BUDGET if config.reasoning_budget is None else config.reasoning_budget,
+            config.reasoning_budget or REASONING_BUDGET,
             config.context_window,
-            allow_skipped=allow_skipped,
-            strict=strict,
+            allow_skipped=bool(config.allow_skipped),
+            strict=bool(config.strict),
         ),
-        arguments.fail_on or config.fail_on or Severity.ERROR.value,
-        read_baseline(baseline) if baseline else Baseline(),
+        config.fail_on or Severity.ERROR.value,
+        read_baseline(config.baseline) if config.baseline else Baseline(),
     )
-
-
-def _config(file: str | None) -> CheckConfig:
-    return find_config(Path.cwd()) if file is None else read_config(Path(file))

@@ -13,9 +13,8 @@ from msgspec import structs
 
 from weaklink.inspector.errors import FormatTableError
 from weaklink.inspector.formats.format_table import read_format_table, register_table
+from weaklink.ui.cli.declaring import WEAKLINK_TOML
 from weaklink.ui.cli.files import read_text
-
-WEAKLINK_TOML = "weaklink.toml"
 
 
 def register_configured_formats(folder: Path) -> None:

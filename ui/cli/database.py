@@ -1,9 +1,10 @@
 """`weaklink db`, `weaklink db reinspect` and `weaklink db join`: maintenance of the database and its traces."""
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
@@ -27,12 +28,57 @@ from weaklink.storage.exchanges import packed_exchanges
 from weaklink.storage.maintenance import Retention
 from weaklink.storage.writing import TraceRows, trace_rows
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.console import print_lines, progress_bar
+from weaklink.ui.cli.console import print_lines, print_notice, progress_bar
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id, trace_ids
 from weaklink.ui.views.redactions import scan_lines
 from weaklink.ui.views.stats import size_text, stats_lines, stats_object
 from weaklink.ui.views.styled_text import Line, counted, visible_line
+
+_AGE = re.compile(r"(\d{1,9})\s*(h|d|w|y)", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*([KMGT]?B)", re.IGNORECASE)
+_BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_HOURS = {"h": 1, "d": 24, "w": 168, "y": 8766}
+
+
+class Moment(click.ParamType[datetime]):
+    """`2026-01-31`, `2026-01-31T18:00` (UTC unless it has an offset) or an age: `12h`, `30d`, `8w`, `1y`.
+
+    With `ahead`, an age counts from now into the future.
+    """
+
+    name = "date or age"
+
+    def __init__(self, *, ahead: bool = False) -> None:
+        self._sign = 1 if ahead else -1
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """The moment, with its time zone. Raises BadParameter."""
+        if isinstance(value, datetime):
+            return value
+        text = str(value).strip()
+        try:
+            if age := _AGE.fullmatch(text):
+                return datetime.now(UTC) + self._sign * timedelta(hours=int(age[1]) * _HOURS[age[2].lower()])
+            moment = datetime.fromisoformat(text)
+        except (ValueError, OverflowError):
+            self.fail(f"`{text}` is neither a date (2026-01-31, in UTC) nor an age (12h, 30d, 8w, 1y).", param, ctx)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+class Size(click.ParamType[int]):
+    """`500MB`, `10GB`, `2TB`: a number of bytes, in powers of 1000."""
+
+    name = "size"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of bytes. Raises BadParameter."""
+        if isinstance(value, int):
+            return value
+        match = _SIZE.fullmatch(str(value).strip())
+        if match is None:
+            self.fail(f"`{value}` is not a size such as 500MB, 10GB or 2TB.", param, ctx)
+        return round(float(match[1]) * _BYTES[match[2].upper()])
 
 
 @click.group("db", cls=declaring.CommandGroup)
@@ -61,14 +107,14 @@ def upgrade(where: str | None) -> None:
 @click.argument("name")
 @click.option(
     "--role",
-    type=click.Choice(("read", "write")),
+    type=click.Choice([role.value for role in TokenRole]),
     default="read",
     show_default=True,
     help="`read` sees every trace; `write` also sets marks and imports.",
 )
 @click.option(
     "--expires",
-    type=declaring.Moment(ahead=True),
+    type=Moment(ahead=True),
     metavar="DATE_OR_AGE",
     help="When the token expires: a date in UTC, or 90d from now.",
 )
@@ -91,12 +137,12 @@ def list_tokens(where: str | None, *, as_json: bool) -> None:
     with open_store(where, create=False, read_only=True) as store:
         found = store.tokens.all()
     if as_json:
-        sys.stdout.write(write_json({"tokens": [asdict(one) for one in found]}) + "\n")
+        sys.stdout.write(write_json({"tokens": [asdict(token) for token in found]}) + "\n")
         return
-    for one in found:
-        sys.stdout.write(f"{visible_line(one.name)}: {one.role}, created {_day(one.made_at_s)}{_end(one)}\n")
+    for token in found:
+        sys.stdout.write(f"{visible_line(token.name)}: {token.role}, created {_day(token.made_at_s)}{_end(token)}\n")
     if not found:
-        sys.stderr.write("weaklink: no tokens yet; `weaklink db token create NAME` creates one\n")
+        print_notice("no tokens yet; `weaklink db token create NAME` creates one")
 
 
 @token.command("revoke")
@@ -191,7 +237,7 @@ def repair(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> None:
         numbers = list(dict.fromkeys(trace_ids(store, ids))) if ids else None
         with progress_bar("repairing", _traces_in(store) if numbers is None else len(numbers)) as advance:
             found = store.maintenance.repair(inspect_trace, numbers, advance)
-    for sentence in (*found.repaired, *(f"not repaired: {one}" for one in found.left)):
+    for sentence in (*found.repaired, *(f"not repaired: {sentence}" for sentence in found.left)):
         sys.stdout.write(f"{visible_line(sentence)}\n")
     if not found.repaired and not found.left:
         sys.stdout.write("nothing to repair\n")
@@ -224,7 +270,7 @@ def scan(
     \b
     weaklink db scan --dry-run
     weaklink db scan --yes
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     redactor = redactor_of(patterns, no_redact=False, no_content=False)
     if not (dry_run or yes or sys.stdin.isatty()):
         raise click.UsageError("there is no terminal for the confirmation; give --yes or --dry-run.")
@@ -237,7 +283,11 @@ def scan(
                 found += [id_] if lines else []
                 print_lines(lines, color=color)
                 advance(1)
-        if found and not dry_run and (yes or _may_replace(len(found))):
+        if (
+            found
+            and not dry_run
+            and (yes or click.confirm(f"Replace the secrets of {counted(len(found), 'trace')} for good?", err=True))
+        ):
             for start in range(0, len(found), _REPLACED_AT_ONCE):
                 store.rewrite({id_: _redacted(store, id_, redactor) for id_ in found[start:][:_REPLACED_AT_ONCE]})
             store.search.index_pending()
@@ -250,10 +300,6 @@ def scan(
 
 _REPLACED_AT_ONCE = 100
 """Traces that are rewritten in one transaction."""
-
-
-def _may_replace(traces: int) -> bool:
-    return click.confirm(f"Replace the secrets of {counted(traces, 'trace')} for good?", err=True)
 
 
 def _scanned(store: Store, id_: int, redactor: Redacts) -> Sequence[Line]:
@@ -343,13 +389,11 @@ def _copied_line(report: CopyReport) -> str:
     "--before",
     "--older-than",
     "before",
-    type=declaring.Moment(),
+    type=Moment(),
     metavar="DATE_OR_AGE",
     help="A date in UTC, or an age: 30d.",
 )
-@click.option(
-    "--max-size", type=declaring.Size(), metavar="SIZE", help="Delete the oldest until the rest fits this size: 10GB."
-)
+@click.option("--max-size", type=Size(), metavar="SIZE", help="Delete the oldest until the rest fits this size: 10GB.")
 @click.option("--keep-broken", is_flag=True, help="Keep the traces that broke.")
 @click.option(
     "--keep-ok",
@@ -381,7 +425,7 @@ def prune(
     weaklink db prune --older-than 30d
     weaklink db prune --before 7d --keep-ok 0.05 --yes
     weaklink db prune --max-size 10GB --yes
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     if before is None and max_size is None:
         raise click.UsageError("name what to delete: --before DATE_OR_AGE, --max-size SIZE, or both.")
     if not yes and not sys.stdin.isatty():
@@ -430,7 +474,7 @@ def vacuum(where: str | None) -> None:
 def _agreed(store: Store, doomed: int) -> bool:
     """Whether there is anything to delete, and the user confirms it."""
     if not doomed:
-        sys.stderr.write("weaklink: there is no trace to delete\n")
+        print_notice("there is no trace to delete")
         return False
     return click.confirm(f"Delete {counted(doomed, 'trace')} in {visible_line(str(store.place))}?", err=True)
 
@@ -449,17 +493,13 @@ def reinspect(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> No
         numbers = list(dict.fromkeys(trace_ids(store, ids))) if ids else None
         total = store.maintenance.stats().traces if numbers is None else len(numbers)
         damaged: list[StoreError] = []
-        done = _reinspected(store, numbers, total, damaged.append)
+        with progress_bar("inspecting", total) as advance:
+            done = store.maintenance.reinspect(_counting(advance), numbers, on_damaged=damaged.append)
     for error in damaged:
-        sys.stderr.write(f"weaklink: {visible_line(str(error))}\n")
+        print_notice(str(error))
     sys.stdout.write(f"{counted(done, 'trace')} inspected again by weaklink {__version__}\n")
     if damaged:
         ctx.exit(1)
-
-
-def _reinspected(store: Store, numbers: list[int] | None, total: int, on_damaged: Callable[[StoreError], None]) -> int:
-    with progress_bar("inspecting", total) as advance:
-        return store.maintenance.reinspect(_counting(advance), numbers, on_damaged=on_damaged)
 
 
 def _counting(advance: Callable[[int], None]) -> Callable[[Trace], Inspection]:
@@ -490,7 +530,7 @@ def join(first: str, second: str | None, where: str | None, *, undo: bool) -> No
     \b
     weaklink db join 12 15
     weaklink db join 12 --undo
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     if undo == (second is not None):
         raise click.UsageError("name two traces to join them, or one trace and --undo.")
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:

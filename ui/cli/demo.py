@@ -16,9 +16,9 @@ from weaklink.inspector.errors import StoreError
 from weaklink.inspector.json_text import object_of, word_of
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.wire.provider_json import parse_json
-from weaklink.storage import Store, TraceSummary, open_store
+from weaklink.storage import TraceSummary, open_store
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.console import print_lines, screen_width
+from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.list_traces import minimaps
 from weaklink.ui.importing.file_places import sample_files
 from weaklink.ui.importing.files import import_file
@@ -40,7 +40,11 @@ def demo(where: str | None, color: str) -> None:
     """
     place = where or str(_fresh(user_cache_path("weaklink") / "demo.db"))
     with open_store(place) as store:
-        _import_samples(store)
+        with sample_files() as paths:
+            for path in paths:
+                report = import_file(store, path, None, Redactor())
+                if report.refused is not None:
+                    print_notice(report.refused)
         store.search.index_pending()
         summaries = sorted(store.traces(limit=_MAX_TRACES), key=lambda summary: summary.id)
         width = screen_width()
@@ -58,14 +62,6 @@ def _fresh(path: Path) -> Path:
     except OSError as error:
         raise StoreError(f"cannot replace {path}: {error.strerror or error}") from error
     return path
-
-
-def _import_samples(store: Store) -> None:
-    with sample_files() as paths:
-        for path in paths:
-            report = import_file(store, path, None, Redactor())
-            if report.refused is not None:
-                sys.stderr.write(f"weaklink: {report.refused}\n")
 
 
 def _next_steps(summaries: Sequence[TraceSummary], place: str) -> list[Line]:
@@ -128,6 +124,6 @@ def _short(place: str) -> str:
 
 def _latest_break(broken: Sequence[TraceSummary]) -> tuple[int, int, str]:
     """The trace to look at first: the one that broke after the most steps; with that step's number, and its code."""
-    breaks = [(one.broken.step, one.id, one.broken.code) for one in broken if one.broken]
+    breaks = [(summary.broken.step, summary.id, summary.broken.code) for summary in broken if summary.broken]
     step, id_, code = max(breaks, default=(1, 1, "J104"))
     return id_, step, code

@@ -31,6 +31,16 @@ _TASK_IDS = ("task_id", "task", "sample", "sample_id", "prompt_index", "instance
 _TASK_NAMES = ("{}", "task {}", "task {}, *", "* task {}", "* task {}, *")
 
 
+def read_turns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """The two turns of `4,6`, or the turn of `4` twice; None if the option is not given. Raises BadParameter."""
+    if value is None:
+        return None
+    numbers = value.split(",")
+    if len(numbers) > 2 or not all(number.isdecimal() and 0 < len(number) < 10 for number in numbers):
+        raise click.BadParameter(f"`{value}` is neither a turn, such as 4, nor two, such as 4,6.")
+    return int(numbers[0]), int(numbers[-1])
+
+
 @declaring.command("diff")
 @click.argument("words", metavar="[RUN]...", nargs=-1)
 @click.option("--task", metavar="ID", help="Compare all runs of this task: the good with the bad ones.")
@@ -40,15 +50,15 @@ _TASK_NAMES = ("{}", "task {}", "task {}, *", "* task {}", "* task {}, *")
     "--requests",
     "turns",
     metavar="TURN[,TURN]",
-    callback=declaring.read_turns,
+    callback=read_turns,
     help="Print the requests of the first two runs for this turn, side by side.",
 )
 @click.option(
     "--layer",
-    type=click.Choice(("emitted", "parsed", "executed", "returned", "read")),
+    type=click.Choice([layer.value for layer in Layer]),
     help="Compare calls and results as this layer recorded them; steps without it are left out.",
 )
-@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@declaring.source_option
 @declaring.json_option
 @declaring.database_option
 @declaring.color_option
@@ -80,7 +90,7 @@ def diff(
     weaklink diff before.jsonl#3 after.jsonl#3
     weaklink diff --task 46
     weaklink diff --filter 'session:task_id=46 model:qwen*'
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     if task is not None or expression:
         if words or turns is not None or layer is not None:
             raise click.UsageError(
@@ -142,7 +152,7 @@ def _runs_of_task(task: str | None, expression: str, where: str | None) -> list[
             raise click.UsageError(f"the database has {what}{named}; a comparison requires two runs.")
         if len(found) > _MOST_OF_A_TASK:
             print_notice(f"the newest {_MOST_OF_A_TASK} runs are compared")
-        ids = [one.summary.id for one in found[:_MOST_OF_A_TASK]]
+        ids = [listed.summary.id for listed in found[:_MOST_OF_A_TASK]]
         return [ComparedRun(str(id_), *store.inspected(id_)) for id_ in ids]
 
 

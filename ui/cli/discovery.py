@@ -7,11 +7,11 @@ from difflib import get_close_matches
 from pathlib import Path
 
 import click
+from msgspec import structs
 
 from weaklink.inspector.importers.places import FoundLog, found_logs, sources_with_places
 from weaklink.inspector.json_text import write_json
 from weaklink.ui.cli.console import line_width, print_lines, print_notice
-from weaklink.ui.json_types.imports import FoundLogJson
 from weaklink.ui.views.styled_text import Line, counted, table_lines, visible_line
 
 
@@ -42,7 +42,7 @@ def discovered_paths(
     if project is not None:
         logs = [log for log in logs if log.project in (project, "")]
     if lists_only and as_json:
-        sys.stdout.write(write_json([_object(log) for log in logs]) + "\n")
+        sys.stdout.write(write_json([structs.asdict(log) for log in logs]) + "\n")
     elif not logs:
         names = ", ".join(agents or sources_with_places())
         print_notice(f"no logs of agents were found in their usual places ({names}); name a PATH")
@@ -82,16 +82,6 @@ def _moment(since: str) -> float:
     except FilterError as error:
         raise click.BadParameter(str(error), param_hint="--since") from error
     return time.time() - term.at_s if term.is_ago else term.at_s
-
-
-def _object(log: FoundLog) -> FoundLogJson:
-    return {
-        "source": log.source,
-        "path": log.path,
-        "project": log.project,
-        "size_bytes": log.size_bytes,
-        "modified_s": log.modified_s,
-    }
 
 
 def _lines(logs: Sequence[FoundLog], where: str | None) -> Iterator[Line]:

@@ -11,6 +11,7 @@ from weaklink.inspector.json_text import write_json
 from weaklink.storage import open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, progress_bar
+from weaklink.ui.cli.recording import no_default_upstreams_option
 from weaklink.ui.cli.run import DEFAULT_HINT, FAILED
 from weaklink.ui.experiments.doctor import CommandRun, compare_runs, comparison_json, comparison_lines, recorded_run
 from weaklink.ui.views.styled_text import visible_line
@@ -23,7 +24,7 @@ _COULD_NOT_RUN = frozenset({FAILED, 126, 127})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 @click.option("-n", "count", type=click.IntRange(2, 100), default=5, show_default=True, help="Number of runs.")
 @click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
-@declaring.no_default_upstreams_option
+@no_default_upstreams_option
 @click.option("--fail-on-findings", is_flag=True, help="Exit with 1 if runs diverge or a chain is broken.")
 @click.option("--show-output", is_flag=True, help="Print what the command prints, to stderr.")
 @declaring.json_option
@@ -52,7 +53,7 @@ def doctor(
     weaklink doctor -n 20 --fail-on-findings -- ./evaluate.sh
 
     The exit code is 0; 1 with --fail-on-findings if something was found; 125, 126 and 127 as for `weaklink run`.
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     options = [*(("--upstream", upstream) if upstream else ()), *(("--db", where) if where else ())]
     options += ["--no-default-upstreams"] if no_default_upstreams else []
     runs = []
@@ -73,20 +74,8 @@ def _recorded(
 ) -> CommandRun:
     """Record one run in a separate process, since a Supervisor must be made before the program has threads."""
     run = secrets.token_hex(8)
-    words = [
-        sys.executable,
-        "-m",
-        "weaklink",
-        "run",
-        "--quiet",
-        "--run-id",
-        run,
-        "--experiment",
-        "doctor",
-        *options,
-        "--",
-        *command,
-    ]
+    own = ("-m", "weaklink", "run", "--quiet", "--run-id", run, "--experiment", "doctor")
+    words = [sys.executable, *own, *options, "--", *command]
     stdout = sys.stderr if show_output else subprocess.DEVNULL
     message = ""
     with subprocess.Popen(words, stdout=stdout, stderr=None if show_output else subprocess.PIPE) as process:

@@ -13,6 +13,7 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 from weaklink.storage import TraceSummary, open_store
 from weaklink.ui.cli import declaring
+from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.files import open_output
 from weaklink.ui.cli.store_options import trace_ids
 from weaklink.ui.reports.trace_files import TRACE_WRITERS, NumberedTrace, TraceWriter, form_of, write_traces
@@ -50,7 +51,7 @@ def export(ids: tuple[str, ...], form: str | None, tool: str | None, output: str
 
     ID is the number that `weaklink list` prints, or an id from its source; `@marked` means all marked traces,
     `@shown` those of the last list. FILE is written completely or not at all.
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     if form and tool:
         raise click.UsageError(
             "--as and --to exclude each other: --as is for weaklink and people, --to for other tools."
@@ -82,7 +83,7 @@ def _messages(out: TextIO, _: Sequence[TraceSummary], traces: Iterable[NumberedT
         row = messages_row(trace)
         out.write(write_json(row.value) + "\n")
         for sentence in row.dropped:
-            sys.stderr.write(f"weaklink: trace {id_}: {sentence}\n")
+            print_notice(f"trace {id_}: {sentence}")
 
 
 _WRITERS: MappingProxyType[str, TraceWriter] = MappingProxyType(

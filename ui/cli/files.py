@@ -10,7 +10,9 @@ from io import TextIOWrapper
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
+
+import click
 
 from weaklink.inspector.apis.openai.messages import read_tools
 from weaklink.inspector.atomic_write import whole_file
@@ -80,6 +82,23 @@ def _open_pipe(path: str) -> BinaryIO:
 def is_address(file: str) -> bool:
     """Whether a file is named by the address of a server."""
     return file.startswith(("http://", "https://"))
+
+
+class FileOrAddress(click.Path):
+    """A file that exists, or the http address of a server."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path or the address as it was written."""
+        return value if is_address(str(value)) else super().convert(value, param, ctx)
+
+
+chat_template_option = click.option(
+    "--chat-template",
+    metavar="FILE_OR_URL",
+    type=FileOrAddress(exists=True, dir_okay=False),
+    help="The model's chat template (Jinja, tokenizer_config.json, GGUF, or the URL of a llama.cpp server, which "
+    "publishes it), or a table of `weaklink formats --derive`.",
+)
 
 
 def read_text(path: str) -> str:

@@ -16,7 +16,7 @@ from weaklink.inspector.model import SpanKind
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.chat_templates import put_derived
 from weaklink.ui.cli.console import print_lines, screen_width
-from weaklink.ui.cli.files import STDIN, read_text
+from weaklink.ui.cli.files import STDIN, FileOrAddress, read_text
 from weaklink.ui.json_types.rules import DetectionJson, FormatJson
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 
@@ -31,7 +31,7 @@ _INDENT = 17
 @click.option(
     "--derive",
     metavar="TEMPLATE",
-    type=declaring.FileOrAddress(exists=True, dir_okay=False),
+    type=FileOrAddress(exists=True, dir_okay=False),
     help="Print the format in which this chat template shows calls, as TOML for --chat-template.",
 )
 @declaring.json_option
@@ -56,9 +56,9 @@ def formats(file: str | None, model: str, *, derive: str | None, detect: bool, a
     elif file or model:
         raise click.UsageError("FILE and --model require --detect.")
     elif as_json:
-        sys.stdout.write(write_json([_format_object(one) for one in all_formats()]) + "\n")
+        sys.stdout.write(write_json([_format_object(format_) for format_ in all_formats()]) + "\n")
     else:
-        print_lines([line for one in all_formats() for line in _entry(one, screen_width())], color=color)
+        print_lines([line for format_ in all_formats() for line in _entry(format_, screen_width())], color=color)
     for trouble in broken_plugins():
         click.echo(trouble, err=True)
 
@@ -95,18 +95,14 @@ def _entry(format: Format, width: int) -> Iterator[Line]:
 
 
 def _reads(format: Format) -> list[str]:
-    return ["calls", *_besides_calls(format)]
+    kinds = {SpanKind.TOOL_RESULT: "results", SpanKind.REASONING: "reasoning", SpanKind.TOOL_DEFINITIONS: "tools"}
+    others = [word for kind, word in kinds.items() if kind in format.readers]
+    return ["calls", *others, *(["ids"] if format.ids else [])]
 
 
 def _writes(format: Format) -> list[str]:
     """Calls; for a format with a chat template also results and tools."""
     return ["calls", "results", "tools"] if format.name in TEMPLATES else ["calls"]
-
-
-def _besides_calls(format: Format) -> list[str]:
-    """What a format reads besides calls."""
-    kinds = {SpanKind.TOOL_RESULT: "results", SpanKind.REASONING: "reasoning", SpanKind.TOOL_DEFINITIONS: "tools"}
-    return [word for kind, word in kinds.items() if kind in format.readers] + ["ids"] * format.ids
 
 
 def _format_object(format: Format) -> FormatJson:

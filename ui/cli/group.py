@@ -15,7 +15,7 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.version import __version__
-from weaklink.ui.cli.declaring import COULD_NOT_RUN, INTERRUPTED
+from weaklink.ui.cli.declaring import COULD_NOT_RUN, INTERRUPTED, WEAKLINK_TOML
 from weaklink.ui.views.styled_text import visible_line
 
 _BREAK = lazy_pattern(r"[\s\"'@><=;|&(:]")
@@ -88,12 +88,38 @@ COMMANDS = MappingProxyType(
         "report": CommandEntry("report:report", "Write HTML pages about what breaks.", _JUDGE),
         "rules": CommandEntry("rules:rules", "List the rules, or explain one.", _JUDGE),
         "formats": CommandEntry("formats:formats", "List the formats, or detect the format of a text.", _JUDGE),
-        "data": CommandEntry("data.commands:data", "Lint, score, verify and make training data.", _DATA),
+        "data": CommandEntry("group:data", "Lint, score, verify and make training data.", _DATA),
         "export": CommandEntry("export:export", "Write traces as files for other tools.", _KEEP),
         "db": CommandEntry("database:database", "Upgrade, check, back up, measure or prune it.", _KEEP),
         "schema": CommandEntry("reference:schema", "Print the schema of a command's JSON.", _KEEP),
         "completion": CommandEntry("reference:completion", "Complete commands in your shell.", _KEEP),
         "help": CommandEntry("reference:help_pages", "Print help on a command or on exit codes.", _KEEP),
+    }
+)
+DATA_COMMANDS = MappingProxyType(
+    {
+        "lint": CommandEntry("data.lint:lint", "Find faults in training data; for CI."),
+        "score": CommandEntry("data.score:score", "Score each call of a set in four dimensions."),
+        "report": CommandEntry("data.report:report", "Show how diverse a set is, and what it lacks."),
+        "convert": CommandEntry("data.convert:convert", "Rewrite raw outputs and conversations into another format."),
+        "verify": CommandEntry(
+            "data.verify:verify",
+            "Judge candidates by binary verifiers, and keep those that pass.",
+        ),
+        "inject": CommandEntry(
+            "data.inject:inject",
+            "Make error-recovery samples: a fault, its refusal, and the corrected call.",
+        ),
+        "negatives": CommandEntry("data.negatives:negatives", "Add samples without a call, up to a share of the set."),
+        "render": CommandEntry(
+            "data.render:render",
+            "Write each scenario in all formats, or in the shape of a trainer.",
+        ),
+        "fix": CommandEntry("data.fix:fix", "Write a copy with safe repairs, and a diff."),
+        "annotate": CommandEntry(
+            "data.annotate:annotate",
+            "Write data flow and decision points, one JSON object per trace.",
+        ),
     }
 )
 EVERYDAY = frozenset(
@@ -163,12 +189,12 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Completions for a subcommand that is being typed, from the table."""
-        found = [
+        items = [
             CompletionItem(name, help=entry.summary)
             for name, entry in self.table.items()
             if name.startswith(incomplete)
         ]
-        return found + (click.Command.shell_complete(self, ctx, incomplete) if incomplete.startswith("-") else [])
+        return items + (click.Command.shell_complete(self, ctx, incomplete) if incomplete.startswith("-") else [])
 
     def invoke(self, ctx: click.Context) -> object:
         """Like Click's, but a closed pipe or Ctrl-C ends the command quietly."""
@@ -199,13 +225,23 @@ def weaklink(where: str | None, color: str | None) -> None:  # `WeaklinkCommand`
     _register_formats()
 
 
+@click.group(
+    cls=LazyGroup, table=DATA_COMMANDS, epilog="`weaklink data COMMAND --help` has details. See docs/training-data.md."
+)
+def data() -> None:
+    """Work on training data: JSON lines, Parquet, and folders of Hugging Face `datasets`.
+
+    No command changes the files that it reads.
+    """
+
+
 def _register_formats() -> None:
     """Register the formats of the nearest weaklink.toml."""
     try:
         folder = Path.cwd()
     except OSError:  # the folder was deleted
         return
-    if any((place / "weaklink.toml").is_file() for place in (folder, *folder.parents)):
+    if any((place / WEAKLINK_TOML).is_file() for place in (folder, *folder.parents)):
         from weaklink.ui.cli.configured_formats import register_configured_formats  # noqa: PLC0415  # few folders need it
 
         register_configured_formats(folder)

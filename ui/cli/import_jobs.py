@@ -17,7 +17,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TypeAlias
 
-from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.formats.format_table import register_table
 from weaklink.storage import open_store
 from weaklink.ui.cli.configured_formats import register_configured_formats
@@ -44,6 +43,9 @@ _MIN_BYTES_PER_PROCESS = 4 << 20
 _SHARED_BYTES = 1 << 20  # size from which several processes read a file
 _FILE_BYTES = 4_096  # cost of opening and recognising a file, as bytes read
 
+
+_redactor = lru_cache(1)(redactor_of)
+"""A redactor knows the texts without secrets: of a session that grew only the new ones are searched."""
 
 ReadTask: TypeAlias = tuple[PlacedFile, RecordShare]
 """A file, and the share of its records to inspect."""
@@ -72,7 +74,12 @@ def read_in_order(
     with ExitStack() as running:
         workers = []
         for number in range(count):
-            workers.append(_Worker(list(_tasks(files, readers, number)), options, database))
+            tasks = [
+                (file, RecordShare(numbers.index(number), len(numbers)))
+                for file, numbers in zip(files, readers, strict=True)
+                if number in numbers
+            ]
+            workers.append(_Worker(tasks, options, database))
             running.callback(workers[-1].stop)
         yield (
             with_reports(file, _in_turn([workers[number] for number in numbers]))
@@ -92,11 +99,6 @@ def _read(tasks: Iterable[ReadTask], options: ImportOptions, database: str | Non
             yield read_records(file, options.source, redacts, kept, share, project=options.project, format=format)
 
 
-@lru_cache(1)  # a redactor knows the texts without secrets: of a session that grew only the new ones are searched
-def _redactor(patterns: tuple[str, ...], *, no_redact: bool, no_content: bool) -> Redacts:
-    return redactor_of(patterns, no_redact=no_redact, no_content=no_content)
-
-
 def _readers(files: Sequence[PlacedFile], jobs: int) -> list[range]:
     """The workers that read each file: all of them a large file, the least loaded one a small file."""
     found: list[range] = []
@@ -110,13 +112,6 @@ def _readers(files: Sequence[PlacedFile], jobs: int) -> list[range]:
             loads[least] += size + _FILE_BYTES
             found.append(range(least, least + 1))
     return found
-
-
-def _tasks(files: Sequence[PlacedFile], readers: Sequence[range], number: int) -> Iterator[ReadTask]:
-    """The tasks of one worker."""
-    for file, numbers in zip(files, readers, strict=True):
-        if number in numbers:
-            yield file, RecordShare(numbers.index(number), len(numbers))
 
 
 def _in_turn(workers: Sequence["_Worker"]) -> Iterator[FileRecord]:

@@ -12,15 +12,15 @@ from weaklink.inspector.json_text import write_json
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import line_width, print_lines, print_notice
 from weaklink.ui.cli.discovery import discovered_paths
-from weaklink.ui.cli.files import STDIN
+from weaklink.ui.cli.engine_options import block_size_option, engine_of, engine_option, ray_address_option
+from weaklink.ui.cli.files import STDIN, chat_template_option
 from weaklink.ui.cli.paths import separate_files
-from weaklink.ui.cli.redaction_options import redactor_of
+from weaklink.ui.cli.redaction_options import redaction_options, redactor_of
 from weaklink.ui.cli.suggestions import suggested
-from weaklink.ui.importing.engine import engine_of
 from weaklink.ui.importing.unchanged_files import ImportOptions, unchanged_reports
 from weaklink.ui.importing.worker_process import collect_rarely
 from weaklink.ui.reports.import_report import FileReport, import_lines, report_object
-from weaklink.ui.views.styled_text import counted, visible_line
+from weaklink.ui.views.styled_text import counted
 
 _MOST_NOTES = 6
 
@@ -32,8 +32,8 @@ _COULD_NOT_RUN = 2
 @click.option("--discover", is_flag=True, help="Only list the logs of agents on this machine.")
 @click.option("--since", metavar="TIME", help="Without PATH: only logs written since then, such as 7d or 12h.")
 @click.option("--project", metavar="NAME", help="Only sessions of this project, the name of the agent's folder.")
-@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
-@declaring.chat_template_option
+@declaring.source_option
+@chat_template_option
 @click.option("--watch", is_flag=True, help="Keep importing files that appear or grow, until Ctrl-C.")
 @click.option("--dry-run", is_flag=True, help="Read and report only; write nothing and open no database.")
 @click.option(
@@ -49,10 +49,10 @@ _COULD_NOT_RUN = 2
     help="Inspect into Parquet files in DIR (a folder or URL) instead of the database; an interrupted run continues. "
     "See docs/scaling.md.",
 )
-@declaring.engine_option
-@declaring.block_size_option
-@declaring.ray_address_option
-@declaring.redaction_options
+@engine_option
+@block_size_option
+@ray_address_option
+@redaction_options
 @declaring.json_option
 @declaring.database_option
 @declaring.color_option
@@ -123,7 +123,7 @@ def import_paths(
     collect_rarely()
     options = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content, project=project)
     if chat_template:
-        from weaklink.ui.cli.server_parser_options import kept_table  # noqa: PLC0415  # loads every format
+        from weaklink.ui.cli.format_options import kept_table  # noqa: PLC0415  # loads every format
 
         options = structs.replace(options, format_table=kept_table(chat_template))
     put = partial(_put, as_json=as_json, every_file=verbose, color=color)
@@ -166,14 +166,14 @@ def _import_once(
                     import_new(store, files, options, jobs, reports)
             reports.sort(key=lambda report: order.get(report.path, 0))
         except KeyboardInterrupt:
-            sys.stderr.write(f"weaklink: {_interrupted(len(reports), len(files), dry_run=dry_run)}\n")
+            print_notice(_interrupted(len(reports), len(files), dry_run=dry_run))
             raise
         finally:
             put(reports)
     if dry_run:
-        sys.stderr.write("weaklink: dry run: nothing was written\n")
+        print_notice("dry run: nothing was written")
     if not files:
-        sys.stderr.write(f"weaklink: there are no files in {visible_line(', '.join(paths))}\n")
+        print_notice(f"there are no files in {', '.join(paths)}")
     if all(report.refused is not None for report in reports):
         click.get_current_context().exit(_COULD_NOT_RUN)
 

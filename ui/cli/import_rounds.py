@@ -1,10 +1,10 @@
 """Imports files into the database once: those of which it has another version or none."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from weaklink.storage import Store
 from weaklink.ui.cli.import_jobs import job_count, read_in_order
@@ -14,6 +14,9 @@ from weaklink.ui.importing.files import FileReports, FileSaver, report_only
 from weaklink.ui.importing.unchanged_files import ImportOptions, UnchangedFiles
 from weaklink.ui.reports.import_report import FileReport
 from weaklink.ui.views.styled_text import visible_line
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 
 def import_new(
@@ -66,7 +69,7 @@ def import_round(
     database = None if store is None else store.place.address
     with (
         read_in_order(files, options, jobs or job_count(files), database) as read,
-        import_progress(len(files)) as progress,
+        closing(ImportProgress(len(files))) as progress,
     ):
         if store is None:
             for file, items in zip(files, read, strict=True):
@@ -90,54 +93,40 @@ def _report(done: FileCallback, file: PlacedFile, reports: FileReports) -> None:
         done(one, report)
 
 
-class ImportProgress(Protocol):
-    """Receives the progress of an import."""
+class ImportProgress:
+    """Shows the progress of an import of this many files on stderr, if that is a terminal, until it is closed."""
+
+    def __init__(self, files: int) -> None:
+        self._files, self._traces = -1, 0
+        self._bar: Progress | None = None
+        if not sys.stderr.isatty():
+            return
+        from rich import progress  # noqa: PLC0415  # Rich takes 50 ms, and only a terminal needs it
+        from rich.console import Console  # noqa: PLC0415  # the same
+
+        columns = (
+            progress.TextColumn("{task.description}", markup=False),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TextColumn("{task.fields[traces]} traces"),
+        )
+        self._bar = progress.Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task("", total=files, traces=0)
+        self._bar.start()
 
     def begin(self, path: str) -> None:
         """Begin the next file, or another step."""
-        ...
+        self._files += 1
+        if self._bar is not None:
+            self._bar.update(self._task, description=visible_line(path)[-40:], completed=self._files)
 
     def advance(self) -> None:
         """Count a trace."""
-        ...
+        self._traces += 1
+        if self._bar is not None:
+            self._bar.update(self._task, traces=self._traces)
 
-
-@contextmanager
-def import_progress(files: int) -> Iterator[ImportProgress]:
-    """Show the progress of an import of this many files on stderr, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield _NoProgress()
-        return
-    from rich.console import Console  # noqa: PLC0415  # Rich takes 50 ms, and only a terminal needs it
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415  # the same
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[traces]} traces"),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=files, traces=0)
-
-        class ProgressBarReport:
-            traces = 0
-            done = -1
-
-            def begin(self, path: str) -> None:
-                self.done += 1
-                bar.update(task, description=visible_line(path)[-40:], completed=self.done)
-
-            def advance(self) -> None:
-                self.traces += 1
-                bar.update(task, traces=self.traces)
-
-        yield ProgressBarReport()
-
-
-class _NoProgress:
-    def begin(self, path: str) -> None:
-        """Nothing to show."""
-
-    def advance(self) -> None:
-        """Nothing to show."""
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.stop()

@@ -22,12 +22,13 @@ from weaklink.ui.cli.store_options import (
 from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.views.minimap import minimap
 from weaklink.ui.views.search_hits import hit_lines, hit_object
-from weaklink.ui.views.styled_text import Line, counted
+from weaklink.ui.views.styled_text import Line, counted, visible_line
 from weaklink.ui.views.trace_columns import (
     ORDER_WORDS,
     ORDERS_BY_WORD,
     TRACE_COLUMNS,
     ListedTrace,
+    find_column,
     fitted,
     forks_grouped,
     summary_object,
@@ -37,6 +38,26 @@ from weaklink.ui.views.trace_columns import (
 _WIDE = 130
 _NOT_COMPLETE = "interrupted; the list is not complete"
 _IN_A_PIPE = tuple(key for key in TRACE_COLUMNS if key not in ("age", "map"))
+
+_COLUMN_NAMES = ", ".join(column.heading for column in TRACE_COLUMNS.values())
+
+
+class ColumnsType(click.ParamType[tuple[str, ...]]):
+    """Names of columns, separated by commas."""
+
+    name = "columns"
+
+    def convert(
+        self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """The keys of the columns. Raises BadParameter."""
+        if isinstance(value, tuple):
+            return value
+        found = [(name.strip(), find_column(name.strip())) for name in value.split(",")]
+        unknown = next((name for name, column in found if column is None), None)
+        if unknown is not None:
+            self.fail(f"there is no column `{visible_line(unknown)}`; the columns are {_COLUMN_NAMES}", param, ctx)
+        return tuple(column.key for _, column in found if column is not None)
 
 
 @declaring.command("list")
@@ -49,10 +70,10 @@ _IN_A_PIPE = tuple(key for key in TRACE_COLUMNS if key not in ("age", "map"))
     "--sort",
     default="newest",
     show_default=True,
-    type=click.Choice(("newest", "broken", "certainty", "longest", "errors", "tokens")),
+    type=click.Choice(tuple(ORDERS_BY_WORD)),
     help="Order; `broken` puts broken traces first, the newest of them on top.",
 )
-@click.option("--columns", type=declaring.ColumnsType(), help=f"Columns, separated by commas, of {declaring.COLUMNS}.")
+@click.option("--columns", type=ColumnsType(), help=f"Columns, separated by commas, of {_COLUMN_NAMES}.")
 @click.option("--header", is_flag=True, help="Print the column names in a pipe too.")
 @declaring.json_option
 @declaring.database_option
@@ -90,7 +111,7 @@ def list_traces(
     A comma is `or` between values, `*` matches anything, numbers take > >= < <= and units. docs/commands.md
     lists all keys. In a pipe, values are complete and separated by tabs. Later commands accept `@3` for the third
     trace of the last list, and `latest` for the newest trace that is not a fork.
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     expression = filter_of(words, expression)
     order = ORDERS_BY_WORD[sort]
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
@@ -101,21 +122,21 @@ def list_traces(
         shown: list[int] = []
         try:
             if as_json:
-                _write(store, pages, shown, lambda one: write_json(summary_object(one.summary)))
+                _write(store, pages, shown, lambda trace: write_json(summary_object(trace.summary)))
             elif sys.stdout.isatty() or color == "always":
                 print_lines(_table(store, pages, shown, columns, order), color=color)
             else:
                 keys = columns or _IN_A_PIPE
                 if header:
                     sys.stdout.write("\t".join(keys) + "\n")
-                _write(store, pages, shown, lambda one: tab_separated(one, keys))
+                _write(store, pages, shown, lambda trace: tab_separated(trace, keys))
         except KeyboardInterrupt:
             print_notice(_NOT_COMPLETE)
             raise
         finally:
             remember_list(store, shown)
         if not shown and not as_json:
-            sys.stderr.write(_nothing(expression))
+            print_notice(_nothing(expression))
         elif len(shown) == limit and (total := store.paging().count(expression)) > limit:
             print_notice(f"{limit:,} of {total:,}, {ORDER_WORDS[order]}; --limit shows more")
 
@@ -125,9 +146,9 @@ def _write(
 ) -> None:
     """Print a line for each trace as it arrives, and append its id to `shown`."""
     for page in pages:
-        for one in _listed(store, page):
-            sys.stdout.write(line(one) + "\n")
-            shown.append(one.summary.id)
+        for trace in _listed(store, page):
+            sys.stdout.write(line(trace) + "\n")
+            shown.append(trace.summary.id)
         sys.stdout.flush()
 
 
@@ -140,7 +161,10 @@ def _table(
     rows: list[ListedTrace] = []
 
     def lines() -> Iterator[Line]:
-        grouped = _with_maps(store, forks_grouped(rows), width // 5) if "map" in keys else forks_grouped(rows)
+        grouped = forks_grouped(rows)
+        if "map" in keys:
+            maps = minimaps(store, [row.summary for row in grouped], width // 5)
+            grouped = [replace(row, minimap=maps[row.summary.id]) for row in grouped]
         if grouped:
             layout = fitted(width, grouped, keys, are_chosen=bool(columns))
             yield layout.head(order)
@@ -163,21 +187,16 @@ def minimaps(store: Store, summaries: Iterable[TraceSummary], width: int) -> dic
 
 def _listed(store: Store, entries: Sequence[Listed]) -> list[ListedTrace]:
     """The rows that the columns are drawn from: traces with their counts of good calls."""
-    now_s, counts = time.time(), store.paging().call_counts([one.summary.id for one in entries])
+    now_s, counts = time.time(), store.paging().call_counts([entry.summary.id for entry in entries])
     return [ListedTrace(entry.summary, now_s, counts.get(entry.summary.id, (None, 0))[0]) for entry in entries]
-
-
-def _with_maps(store: Store, rows: Sequence[ListedTrace], width: int) -> list[ListedTrace]:
-    maps = minimaps(store, [row.summary for row in rows], width)
-    return [replace(row, minimap=maps[row.summary.id]) for row in rows]
 
 
 def _nothing(expression: str) -> str:
     if expression:
-        return "weaklink: no trace matches this filter\n"
+        return "no trace matches this filter"
     return (
-        "weaklink: the database contains no traces yet; `weaklink run -- COMMAND` or "
-        "`weaklink import` (`--discover` lists what that would read) adds some\n"
+        "the database contains no traces yet; `weaklink run -- COMMAND` or "
+        "`weaklink import` (`--discover` lists what that would read) adds some"
     )
 
 
@@ -203,16 +222,18 @@ def search(
     weaklink search '"could not parse"' tool:get_weather
 
     With --json, prints one JSON line per hit.
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     combined = filter_of(words, expression)
     found = 0
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         fill_text_index(store)
         if waiting := store.search.waiting():
-            print_notice(f"{_so_far(store, waiting)}; the others are not searched")
+            traces = store.maintenance.stats().traces
+            indexed = f"{traces - waiting:,} of {counted(traces, 'trace')}"
+            print_notice(f"the text index contains {indexed}; the others are not searched")
         try:
             for page in store.paging().scan(combined, limit=limit):
-                hits = store.search.hits(combined, [one.summary for one in page])
+                hits = store.search.hits(combined, [listed.summary for listed in page])
                 if as_json:
                     sys.stdout.writelines(write_json(hit_object(hit)) + "\n" for hit in hits)
                 else:
@@ -229,8 +250,3 @@ def search(
         print_notice(f"{rule} is a rule: `{command}` lists the traces that break it")
     if found == limit:
         print_notice(f"the newest {limit:,} are shown; --limit shows more")
-
-
-def _so_far(store: Store, waiting: int) -> str:
-    traces = store.maintenance.stats().traces
-    return f"the text index contains {traces - waiting:,} of {counted(traces, 'trace')}"

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum, StrEnum, auto
 from pathlib import Path, PurePath
@@ -33,8 +34,8 @@ from weaklink.inspector.wire.provider_json import parse_json
 from weaklink.storage import StoreSink
 from weaklink.ui.cli.console import interrupt_on_signals, print_lines, screen_width
 from weaklink.ui.cli.files import STDIN, read_tool_file
+from weaklink.ui.cli.format_options import expected_format_name
 from weaklink.ui.cli.redaction_options import redactor_of
-from weaklink.ui.cli.server_parser_options import expected_format_name
 from weaklink.ui.views.diagnostic import diagnostic_lines
 from weaklink.ui.views.styled_text import Line, Run, counted
 
@@ -61,7 +62,7 @@ class Form(StrEnum):
     NDJSON = "ndjson"
 
 
-FORM_CHOICES = ("auto", *(form.value for form in Form))
+FORM_CHOICES = (AUTO, *(form.value for form in Form))
 
 
 def detect_form(start: bytes, *, at_end: bool = False) -> Form | None:
@@ -72,7 +73,7 @@ def detect_form(start: bytes, *, at_end: bool = False) -> Form | None:
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
     if text.startswith(_EVENTS):
         return Form.SSE
-    if any(one.startswith(text[:_MAX_EVENT_CHARS]) for one in _EVENTS):
+    if any(prefix.startswith(text[:_MAX_EVENT_CHARS]) for prefix in _EVENTS):
         return Form.TEXT if at_end else None
     if not text.startswith(b"{"):
         return Form.TEXT
@@ -125,21 +126,12 @@ class LoggedSession:
         self,
         logger: TraceLogger,
         sink: LastTurn,
-        *,
+        faults: "LiveFaults",
         form: Form | None,
-        format: str,
-        model: str,
-        prompt: str,
-        tools: tuple[ToolDefinition, ...],
-        name: str,
         color: str,
     ) -> None:
-        self._logger, self._sink = logger, sink
-        self._form, self._prompt, self._color = form, prompt, color
-        self._tools = tools
-        self._faults = LiveFaults(
-            format=format, model=model, prompt=prompt, tools=tools, name=name, width=screen_width()
-        )
+        self._logger, self._sink, self._faults = logger, sink, faults
+        self._form, self._color = form, color
         self._turn: LoggedTurn | None = None
         self._start = b""
         self._text = incremental_decoder()
@@ -148,7 +140,7 @@ class LoggedSession:
     def feed(self, raw: bytes) -> None:
         """Record a piece of the input."""
         if self._turn is None:
-            self._turn = self._logger.assistant(prompt=self._prompt, tools=self._tools)
+            self._turn = self._logger.assistant(prompt=self._faults.prompt, tools=self._faults.tools)
         if self._form is None:
             self._start += raw
             self._form = detect_form(self._start)
@@ -198,13 +190,14 @@ class LoggedSession:
         if turn is None:
             return []
         found = inspect_trace(Trace((turn,), format=self._faults.format)).diagnostics
-        of_turn = [one for one in found if one.rule.code[0] in _TURN_FAMILIES]
+        of_turn = [diagnostic for diagnostic in found if diagnostic.rule.code[0] in _TURN_FAMILIES]
         return self._faults.also(of_turn, {part.name: part.text for part in turn.parts})
 
     def _summary(self) -> Line:
         faults = self._faults
-        errors, warnings = _count(faults.found, Severity.ERROR), _count(faults.found, Severity.WARNING)
-        facts = [counted(faults.calls, "call"), counted(errors, "error"), counted(warnings, "warning")]
+        severities = Counter(diagnostic.rule.severity for diagnostic in faults.found)
+        facts = [counted(faults.calls, "call")]
+        facts += [counted(severities[severity], severity.value) for severity in (Severity.ERROR, Severity.WARNING)]
         lost = self._logger.mistakes.count
         text = f"weaklink: recorded one turn as {faults.format}: {', '.join(facts)}"
         text += f"; {counted(self._sink.dropped, 'event')} dropped" if self._sink.dropped else ""
@@ -215,10 +208,6 @@ class LoggedSession:
         if lines:
             print_lines(lines, color=self._color, stream=sys.stderr)
             sys.stderr.flush()
-
-
-def _count(diagnostics: list[Diagnostic], severity: Severity) -> int:
-    return sum(diagnostic.rule.severity is severity for diagnostic in diagnostics)
 
 
 class LiveFaults:
@@ -233,11 +222,11 @@ class LiveFaults:
         format: str = AUTO,
         model: str = "",
         prompt: str = "",
-        tools: Sequence[ToolDefinition] = (),
+        tools: tuple[ToolDefinition, ...] = (),
         name: str = "",
         width: int = 80,
     ) -> None:
-        self._model, self._prompt, self._tools = model, prompt, tools
+        self.prompt, self.tools, self._model = prompt, tools, model
         self._name, self._width = name, width
         self._pieces: list[str] = []
         self._length, self._detect_at = 0, _FIRST_DETECTION
@@ -267,9 +256,13 @@ class LiveFaults:
 
     def also(self, found: Sequence[Diagnostic], texts: dict[str, str]) -> list[Line]:
         """The report lines of other faults that were not reported yet; `texts` are those of their parts."""
-        reported = {(one.rule.code, one.location) for one in self.found}
-        new = [one for one in found if (one.rule.code, one.location) not in reported]
-        return [line for one in new for line in self._lines(one, LineIndex(texts.get(one.location.part, "")))]
+        reported = {(diagnostic.rule.code, diagnostic.location) for diagnostic in self.found}
+        new = [diagnostic for diagnostic in found if (diagnostic.rule.code, diagnostic.location) not in reported]
+        return [
+            line
+            for diagnostic in new
+            for line in self._lines(diagnostic, LineIndex(texts.get(diagnostic.location.part, "")))
+        ]
 
     def _decide(self, *, at_end: bool) -> list[Line]:
         text = "".join(self._pieces)
@@ -277,7 +270,7 @@ class LiveFaults:
         self._detect_at *= 2
         if detection.confidence < _CERTAIN and self._length < _LAST_DETECTION and not at_end:
             return []
-        self._segmenter = Segmenter(detection.format, prompt=self._prompt, tools=self._tools)
+        self._segmenter = Segmenter(detection.format, prompt=self.prompt, tools=self.tools)
         return self._fed(self._segmenter, text)
 
     def _fed(self, segmenter: Segmenter, text: str) -> list[Line]:
@@ -290,12 +283,12 @@ class LiveFaults:
         if not found:
             return []
         index = LineIndex("".join(self._pieces)) if len(self.found) < _MAX_REPORTED else None
-        return [line for one in found for line in self._lines(one, index)]
+        return [line for diagnostic in found for line in self._lines(diagnostic, index)]
 
-    def _lines(self, one: Diagnostic, index: LineIndex | None) -> Iterator[Line]:
-        self.found.append(one)
+    def _lines(self, diagnostic: Diagnostic, index: LineIndex | None) -> Iterator[Line]:
+        self.found.append(diagnostic)
         if index is not None and len(self.found) <= _MAX_REPORTED:
-            yield from diagnostic_lines(one, index.text, width=self._width, file=self._name, lines=index)
+            yield from diagnostic_lines(diagnostic, index.text, width=self._width, file=self._name, lines=index)
             yield ()
         elif len(self.found) == _MAX_REPORTED + 1:
             yield (Run(f"There are more than {_MAX_REPORTED} faults; `weaklink show` shows the others."),)
@@ -458,16 +451,15 @@ def log(
         by_model.name if by_model is not None else AUTO
     )
     tools = read_tool_file(tool_file) if tool_file else ()
-    sink = _sink(where if to is None else to)
+    place = where if to is None else to
+    sink = LastTurn(StoreSink(place) if place is None or is_database(place) else open_sink(place))
     shown = name or ("" if file == STDIN else PurePath(file).name)
 
     def begin() -> LoggedSession:
         logger = TraceLogger(sink, name=shown, model=model, format="" if format == AUTO else format, redactor=redacts)
-        chosen = None if form == AUTO else Form(form)
         label = "<stdin>" if file == STDIN else file
-        return LoggedSession(
-            logger, sink, form=chosen, format=format, model=model, prompt=prompt, tools=tools, name=label, color=color
-        )
+        faults = LiveFaults(format=format, model=model, prompt=prompt, tools=tools, name=label, width=screen_width())
+        return LoggedSession(logger, sink, faults, None if form == AUTO else Form(form), color)
 
     try:
         ended = _record(begin, _pieces(file, follow=follow, quiet=quiet), goes_on=follow)
@@ -525,8 +517,3 @@ def _write(raw: bytes) -> None:
     rest = memoryview(raw)
     while rest:
         rest = rest[os.write(sys.stdout.fileno(), rest) :]
-
-
-def _sink(place: str | None) -> LastTurn:
-    """The sink for a place; raises the errors of opening it."""
-    return LastTurn(StoreSink(place) if place is None or is_database(place) else open_sink(place))

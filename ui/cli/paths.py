@@ -51,7 +51,8 @@ def _readable(file: PlacedFile, kept: ExitStack) -> PlacedFile:
     if file.is_walked or not (file.path == STDIN or _is_pipe(file.path)):
         return file
     try:
-        return kept.enter_context(_kept(file.path))
+        stream = kept.enter_context(open_binary(file.path))
+        return kept.enter_context(held_file(stream, file.path, "stdin"))
     except UnreadableFileError:
         return file
 
@@ -61,12 +62,6 @@ def _is_pipe(path: str) -> bool:
         return Path(path).is_fifo()
     except ValueError:  # a path that no file can have
         return False
-
-
-@contextmanager
-def _kept(path: str) -> Iterator[PlacedFile]:
-    with open_binary(path) as stream, held_file(stream, path, "stdin") as file:
-        yield file
 
 
 def is_path(word: str) -> bool:
@@ -81,20 +76,13 @@ def is_path(word: str) -> bool:
 def records_of(file: PlacedFile, source: str | None) -> Iterator[Trace | Skipped]:
     """Every trace of a file, redacted, and the skipped records, as they are read. Raises UnreadableFileError."""
     redactor = Redactor()
-    for record in _read(file, source):
-        yield redactor.trace(record) if isinstance(record, Trace) else _clean(record, redactor)
-
-
-def _clean(record: Skipped, redactor: Redactor) -> Skipped:
-    return replace(record, reason=redactor.text(record.reason))
-
-
-def _read(file: PlacedFile, source: str | None) -> Iterator[Trace | Skipped]:
     reading = read_placed(file, source)
-    if file.with_it:
-        yield from read_group((file.path, *file.with_it), reading.source)
-    else:
-        yield from reading.records
+    records = read_group((file.path, *file.with_it), reading.source) if file.with_it else reading.records
+    for record in records:
+        if isinstance(record, Trace):
+            yield redactor.trace(record)
+        else:
+            yield replace(record, reason=redactor.text(record.reason))
 
 
 def is_own_database(path: str) -> bool:

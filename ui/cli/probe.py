@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from weaklink.storage.probe_runs import ProbeRunRecord
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import line_width, print_lines, print_notice, progress_bar
 from weaklink.ui.cli.declaring import INTERRUPTED
-from weaklink.ui.cli.server_parser_options import expected_format_name
+from weaklink.ui.cli.format_options import expected_format_name
 from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.experiments.probing import (
     ProbeFiles,
@@ -139,7 +139,7 @@ def probe(
     weaklink probe https://a.example/v1 https://b.example/v1 --model kimi-k2 --suite samples.jsonl --mode written
 
     The exit code is 1 below --fail-under, 2 if nothing was answered.
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     if len(urls) > 2:
         raise click.UsageError("at most two endpoints can be compared.")
     if len(models) > len(urls):
@@ -148,14 +148,16 @@ def probe(
     expected_format_name("", options["server_parser"])  # fails at once for an unknown parser
     baseline = read_results(options["baseline"]) if options["baseline"] else []
     requests = _requests(suites, expression, where)
-    plans = [_plan(url, (models[at:] or models[-1:] or ("",))[0], requests, options) for at, url in enumerate(urls)]
+    plans = [
+        _plan(url, (models[index:] or models[-1:] or ("",))[0], requests, options) for index, url in enumerate(urls)
+    ]
     targets = [_target(url, options["key_env"]) for url in urls]
     files = _files(options["output"], len(urls), resume=options["resume"])
     _confirm(plans, targets, options)
     bounds = SpendingBounds(options["max_requests"], options["max_tokens"])
     suite = suites or (("own traces",) if expression else ("built-in",))
     states, reports = [], []
-    with _store(where, is_wanted=options["traces"]) as store:
+    with open_store(where) if options["traces"] else nullcontext() as store:
         for plan, target, found in zip(plans, targets, files, strict=True):
             state, session = _run(plan, target, found, store, bounds)
             report = ProbeReport(plan.url, plan.model, tuple(found.records), measure(found.records, baseline))
@@ -213,12 +215,6 @@ def _files(output: str | None, count: int, *, resume: bool) -> list[ProbeFiles]:
     return [open_results(path, resume=resume) for path in paths]
 
 
-@contextmanager
-def _store(where: str | None, *, is_wanted: bool) -> Iterator[Store | None]:
-    with open_store(where) if is_wanted else nullcontext() as store:
-        yield store
-
-
 def _confirm(plans: Sequence[ProbePlan], targets: Sequence[ResendTarget], options: dict[str, Any]) -> None:
     """Announce requests and tokens. Ask for consent on a terminal; without one, require --yes or both bounds."""
     for plan, target in zip(plans, targets, strict=True):
@@ -267,7 +263,7 @@ async def _interruptible(run: ProbeRun) -> ProbeState:
 def _write(reports: Sequence[ProbeReport], options: dict[str, Any], suite: Sequence[str]) -> None:
     """The summary, the page, the XML and what is printed."""
     compared = compare_endpoints(reports[0].records, reports[1].records) if len(reports) == 2 else []
-    summaries = [_summary(one, suite) for one in reports]
+    summaries = [_summary(report, suite) for report in reports]
     if options["summary"]:
         first = Path(options["summary"])
         for path, summary in zip((first, results_for_second(first)), summaries, strict=False):

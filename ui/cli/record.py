@@ -13,13 +13,25 @@ from weaklink.inspector.capture.proxy import BoundAddress, ProxyConfig, parse_up
 from weaklink.inspector.capture.proxy.config import TOKEN_PREFIX
 from weaklink.inspector.capture.recorder_process import RecorderProcess
 from weaklink.inspector.errors import StoreError, WeaklinkError
+from weaklink.inspector.segmentation import AUTO
+from weaklink.storage import IDLE_AFTER_S
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
-from weaklink.ui.cli.files import STDIN
-from weaklink.ui.cli.log import log
-from weaklink.ui.cli.recording import RequestLines, recording_summary, start_recording
-from weaklink.ui.cli.redaction_options import redactor_of
-from weaklink.ui.cli.server_parser_options import expected_format_name
+from weaklink.ui.cli.files import STDIN, chat_template_option
+from weaklink.ui.cli.format_options import (
+    expected_format_name,
+    expected_format_option,
+    server_parser_option,
+)
+from weaklink.ui.cli.log import FORM_CHOICES, log
+from weaklink.ui.cli.recording import (
+    RequestLines,
+    no_default_upstreams_option,
+    port_option,
+    recording_summary,
+    start_recording,
+)
+from weaklink.ui.cli.redaction_options import redaction_options, redactor_of
 from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line, wrapped
 
@@ -74,7 +86,7 @@ class RecordingError(WeaklinkError):
     metavar="URL",
     help="The server to forward to; `PREFIX=URL` for requests below a path. Can be repeated.",
 )
-@declaring.port_option
+@port_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--token",
@@ -90,14 +102,14 @@ class RecordingError(WeaklinkError):
     metavar="S",
     help="Seconds to wait for a connection to an upstream.",
 )
-@declaring.no_default_upstreams_option
-@declaring.expected_format_option
-@declaring.server_parser_option
-@declaring.chat_template_option
+@no_default_upstreams_option
+@expected_format_option
+@server_parser_option
+@chat_template_option
 @click.option("--read-timeout", default=None, type=float, metavar="S", help="Seconds to wait for more data.  [none]")
 @click.option(
     "--idle-after",
-    default=declaring.IDLE_AFTER_S,
+    default=IDLE_AFTER_S,
     show_default=True,
     type=click.FloatRange(min=0),
     metavar="S",
@@ -122,32 +134,18 @@ class RecordingError(WeaklinkError):
 @click.option(
     "--as",
     "form",
-    type=click.Choice((declaring.AUTO, "text", "sse", "ndjson")),
-    default=declaring.AUTO,
+    type=click.Choice(FORM_CHOICES),
+    default=AUTO,
     show_default=True,
     help="The content of FILE: text, or events as a provider streams them.",
 )
 @click.option("--to", metavar="PLACE", help="Record FILE into a database, or a trace file (*.jsonl).")
 @click.option("--log", "reads_text", is_flag=True, hidden=True, help="What `weaklink log` was: FILE may be missing.")
-@declaring.redaction_options
+@redaction_options
 @declaring.database_option
 @declaring.color_option
 @click.pass_context
-def record(
-    ctx: click.Context,
-    /,
-    file: str | None,
-    *,
-    reads_text: bool,
-    follow: bool,
-    model: str,
-    name: str,
-    prompt: str,
-    tool_file: str | None,
-    form: str,
-    to: str | None,
-    **options: Any,
-) -> None:
+def record(ctx: click.Context, /, file: str | None, *, reads_text: bool, **options: Any) -> None:
     """Record requests to models while they pass through a proxy, or a model's raw output from a pipe or a file.
 
     Without FILE: point clients at this proxy instead of the server; they receive byte for byte what the server sends.
@@ -160,24 +158,14 @@ def record(
     weaklink record --upstream http://127.0.0.1:8000
     ./server | weaklink record -
     weaklink record --follow out.txt
-    """  # noqa: D301  # Click needs the backspace itself
-    _refuse_mixed_options(ctx, _PROXY_OPTIONS if file or reads_text else _TEXT_OPTIONS, file or reads_text)
-    if not file and not reads_text:
+    """
+    foreign = _PROXY_OPTIONS if file or reads_text else _TEXT_OPTIONS
+    _refuse_mixed_options(ctx, foreign, file or reads_text)
+    options = {name: value for name, value in options.items() if name not in foreign}
+    if file or reads_text:
+        log(ctx, file or STDIN, **options)
+    else:
         _record_requests(**options)
-        return
-    text_options = {key: value for key, value in options.items() if key not in _PROXY_OPTIONS}
-    log(
-        ctx,
-        file or STDIN,
-        follow=follow,
-        model=model,
-        name=name,
-        prompt=prompt,
-        tool_file=tool_file,
-        form=form,
-        to=to,
-        **text_options,
-    )
 
 
 _PROXY_OPTIONS = frozenset(

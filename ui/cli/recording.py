@@ -1,13 +1,14 @@
 """The recording behind a proxy: a recorder of the database in a process of its own, and what it prints."""
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from threading import Lock
 
+import click
 from msgspec.structs import replace
 
 from weaklink.inspector.capture.events import ExchangeFacts, RecordEvent, Sink, TraceStarted
+from weaklink.inspector.capture.proxy.config import DEFAULT_PORT
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.capture.recorder_process import ForwarderConnection, RecorderProcess, RecorderReport
 from weaklink.inspector.capture.redacting import Redacts
@@ -20,6 +21,7 @@ from weaklink.inspector.sessions.exchange import ExchangeEnd
 from weaklink.storage import StoreSink, open_store
 from weaklink.storage.exchanges import RUN_ID
 from weaklink.storage.liveness import IDLE_AFTER_S
+from weaklink.ui.cli.console import print_notice
 from weaklink.ui.views.status import GLYPHS
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line
 
@@ -30,6 +32,20 @@ _ENDS = {
     ExchangeEnd.TIMED_OUT: "timed out",
     ExchangeEnd.NOT_STORED: "the recording stopped",
 }
+
+port_option = click.option(
+    "--port",
+    default=DEFAULT_PORT,
+    show_default=True,
+    metavar="N",
+    help="The port to listen on; 0 for any free port.",
+)
+
+no_default_upstreams_option = click.option(
+    "--no-default-upstreams",
+    is_flag=True,
+    help="Refuse requests to servers that neither --upstream nor an environment variable names.",
+)
 
 
 def start_recording(
@@ -71,7 +87,7 @@ def start_recording(
                     problem = str(error)
             return replace(_report(place, lines, redactor, recorder, sink), problem=problem, is_last=True)
 
-    return RecorderProcess(record, on_trouble=print_trouble)
+    return RecorderProcess(record, on_trouble=print_notice)
 
 
 def _report(
@@ -88,12 +104,6 @@ def _report(
         refused_events=recorder.refused_events,
         trouble="" if sink.trouble is None else str(sink.trouble),
     )
-
-
-def print_trouble(message: str) -> None:
-    """Print a problem of the recording."""
-    sys.stderr.write(f"weaklink: {visible_line(message)}\n")
-    sys.stderr.flush()
 
 
 class RunSink:
@@ -170,7 +180,7 @@ class RequestLines:
 
     def _print(self, message: str) -> None:
         with self._lock:
-            print_trouble(message)
+            print_notice(message)
 
 
 def request_line(facts: ExchangeFacts, time: str) -> Line:
@@ -182,7 +192,9 @@ def request_line(facts: ExchangeFacts, time: str) -> Line:
         _status(facts),
     ]
     runs += [Run(f", {fact}") for fact in _times(facts)]
-    if facts.end in _ENDS and not _is_done(facts):
+    # openai's SDK closes first: then the answer is complete, unless it was cut off.
+    is_done = facts.end is ExchangeEnd.CLIENT_LEFT and "C504" not in facts.faults
+    if facts.end in _ENDS and not is_done:
         runs += (Run(", "), Run(_ENDS[facts.end], Style.ERROR))
     runs += _faults(facts.faults)
     return tuple(runs)
@@ -234,11 +246,6 @@ def _times(facts: ExchangeFacts) -> Iterator[str]:
 
 def _seconds(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
-
-
-def _is_done(facts: ExchangeFacts) -> bool:
-    """Whether the answer was complete although the client closed first, as openai's SDK does."""
-    return facts.end is ExchangeEnd.CLIENT_LEFT and "C504" not in facts.faults
 
 
 def _faults(faults: Mapping[str, int]) -> Iterator[Run]:

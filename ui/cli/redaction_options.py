@@ -7,6 +7,20 @@ import click
 from weaklink.inspector.capture.redacting import NoRedaction, Redacts
 from weaklink.inspector.redaction.exact_values import secret_variables
 from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.ui.cli import declaring
+
+redaction_options = declaring.all_of(
+    click.option(
+        "--redact",
+        "patterns",
+        multiple=True,
+        metavar="REGEX",
+        help="Also redact what this matches (its first group, if it has one). Can be repeated.",
+    ),
+    click.option("--no-redact", is_flag=True, help="Keep keys, tokens and passwords as they are."),
+    click.option("--no-content", is_flag=True, help="Mask every word; keep structure, sizes and times."),
+)
+"""Options that redact what a command records or imports; `redactor_of` reads them."""
 
 
 def redactor_of(

@@ -5,10 +5,10 @@ import sys
 from typing import Any
 
 import click
+import msgspec
 from click.shell_completion import get_completion_class
 
-from weaklink.ui.cli.configured_formats import WEAKLINK_TOML
-from weaklink.ui.cli.declaring import command
+from weaklink.ui.cli.declaring import WEAKLINK_TOML, command
 from weaklink.ui.cli.group import LISTS_ALL
 from weaklink.ui.json_types.outputs import OUTPUTS, output_schema
 from weaklink.ui.views.styled_text import visible_line
@@ -72,7 +72,7 @@ def schema(words: tuple[str, ...]) -> None:
     \b
     weaklink schema list
     weaklink schema db stats
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     if not words:
         sys.stdout.writelines(f"{name}\n" for name in SCHEMAS)
         return
@@ -86,9 +86,30 @@ def schema_of(name: str) -> dict[str, Any]:
     """The schema of what a command prints, or of the configuration file. Raises KeyError for another name."""
     if name != WEAKLINK_TOML:
         return output_schema(name)
-    from weaklink.ui.cli.configuration_schema import configuration_schema  # noqa: PLC0415  # reads every format
+    return _configuration_schema()
 
-    return configuration_schema()
+
+def _configuration_schema() -> dict[str, Any]:
+    """The schema of weaklink.toml: the settings of `check`, formats and prices.
+
+    The same holds for the table `tool.weaklink` of pyproject.toml, but for formats and prices.
+    """
+    from weaklink.ui.cli.check_settings import settings_schema  # noqa: PLC0415  # reads every format
+    from weaklink.ui.web.prices import ModelPrice  # noqa: PLC0415  # what only this schema needs
+
+    settings = settings_schema()
+    price = msgspec.json.schema(ModelPrice)["$defs"]["ModelPrice"]
+    tables = {
+        "check": settings,
+        "formats": {"type": "object", "additionalProperties": {"type": "string", "pattern": r"\.toml$"}},
+        "prices": {"type": "object", "additionalProperties": price},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "weaklink.toml",
+        **settings,
+        "properties": {**settings["properties"], **tables},
+    }
 
 
 @command("completion")
@@ -101,7 +122,7 @@ def completion(ctx: click.Context, shell: str) -> None:
     bash   weaklink completion bash >> ~/.bashrc
     zsh    weaklink completion zsh >> ~/.zshrc
     fish   weaklink completion fish > ~/.config/fish/completions/weaklink.fish
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     script_class = get_completion_class(shell)
     assert script_class is not None
     click.echo(script_class(ctx.find_root().command, {}, "weaklink", "_WEAKLINK_COMPLETE").source())

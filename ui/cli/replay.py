@@ -6,7 +6,7 @@ import secrets
 import signal
 import sys
 from contextlib import suppress
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import click
 from msgspec.structs import replace
@@ -24,7 +24,7 @@ from weaklink.storage import open_store
 from weaklink.storage.exchanges import RUN_ID
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice
-from weaklink.ui.cli.recording import RequestLines, RunSink, loss_lines, start_recording
+from weaklink.ui.cli.recording import RequestLines, RunSink, loss_lines, port_option, start_recording
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.replaying import (
     KeptDivergence,
@@ -37,7 +37,7 @@ from weaklink.ui.cli.replaying import (
 from weaklink.ui.cli.run import FAILED, session_lines
 from weaklink.ui.cli.supervisor import Supervisor
 from weaklink.ui.experiments.serving import serving
-from weaklink.ui.views.styled_text import counted, visible_line
+from weaklink.ui.views.styled_text import counted
 
 REPLAY = "replay"
 """The source of traces that a replay recorded."""
@@ -53,7 +53,7 @@ DIVERGED = 3
 @click.option("--allow-unused", is_flag=True, help="Accept recorded requests that are never made.")
 @click.option(
     "--on-divergence",
-    type=click.Choice(("stop", "nearest", "live")),
+    type=click.Choice([choice.value for choice in OnDivergence]),
     default="stop",
     show_default=True,
     help="The answer to a request that matches nothing: an error, the most similar answer, or the upstream's.",
@@ -81,7 +81,7 @@ DIVERGED = 3
     is_flag=True,
     help="Print addresses for clients as variables, and answer them until Ctrl-C.",
 )
-@declaring.port_option
+@port_option
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
 @declaring.database_option
 @declaring.color_option
@@ -117,22 +117,15 @@ def replay(
     weaklink replay latest --serve
 
     The exit code is the command's own, or 3 if a request is not in the recording; see `weaklink help exit-codes`.
-    """  # noqa: D301  # Click needs the backspace itself
+    """
+    ending = _Ending(allow_unused, as_json, quiet, color)
     if serve:
         if command or upstream or fork_after is not None or inject is not None or on_divergence != OnDivergence.STOP:
             raise click.UsageError("--serve excludes COMMAND, --on-divergence, --upstream, --fork and --inject.")
-        _serve(
-            word,
-            port,
-            patterns,
-            where,
-            pace=pace,
-            strict=strict,
-            allow_unused=allow_unused,
-            as_json=as_json,
-            quiet=quiet,
-            color=color,
-        )
+        redactor = redactor_of(patterns, no_redact=False, no_content=False)
+        server = _server(load_recording(word, where).recording, redactor, strict=strict, pace=pace)
+        asyncio.run(_served(server, port))
+        ending.report(server, 0, None)
     if not command:
         raise click.UsageError("Missing argument '-- COMMAND...', or `--serve` to answer any client.")
     if not upstream and (on_divergence == OnDivergence.LIVE or fork_after is not None):
@@ -145,9 +138,7 @@ def replay(
         supervisor = Supervisor()
         redactor = redactor_of(patterns, no_redact=False, no_content=False)
         loaded = load_recording(word, where)
-        replayer = _replayer(loaded.recording, redactor, strict=strict)
-        server = ReplayServer(replayer, redactor, pace, OnDivergence(on_divergence))
-        _announce(loaded.recording)
+        server = _server(loaded.recording, redactor, on_divergence, strict=strict, pace=pace)
         run = ReplayRun(server, supervisor, command, upstream)
         if inject is not None:
             from weaklink.ui.cli.replay_injection import inject_one  # noqa: PLC0415  # as above
@@ -155,46 +146,21 @@ def replay(
             inject_one(run, loaded, inject, as_json=as_json, color=color)
         if fork_after is not None:
             server.fork_after = fork_after
-            raise SystemExit(_fork(run, _parent(loaded), where, quiet=quiet, color=color))
+            raise SystemExit(_fork(run, loaded, where, quiet=quiet, color=color))
         ended = run.wait(IgnoringObserver())
     except (WeaklinkError, OSError) as error:
-        sys.stderr.write(f"weaklink: {visible_line(str(error))}\n")
+        print_notice(str(error))
         raise SystemExit(FAILED) from error
     if ended.problem:
-        sys.stderr.write(f"weaklink: cannot run `{visible_line(command[0])}`: {ended.problem}\n")
+        print_notice(f"cannot run `{command[0]}`: {ended.problem}")
         raise SystemExit(ended.code)
-    kept = _kept_divergence(server, loaded, where)
-    _end(server, ended.code, kept, allow_unused=allow_unused, as_json=as_json, quiet=quiet, color=color)
+    ending.report(server, ended.code, _kept_divergence(server, loaded, where))
 
 
-def _serve(
-    word: str,
-    port: int,
-    patterns: tuple[str, ...],
-    where: str | None,
-    *,
-    pace: bool,
-    strict: bool,
-    allow_unused: bool,
-    as_json: bool,
-    quiet: bool,
-    color: str,
-) -> NoReturn:
-    """Answer requests until the user ends it, and exit."""
-    redactor = redactor_of(patterns, no_redact=False, no_content=False)
-    recording = load_recording(word, where).recording
-    server = ReplayServer(_replayer(recording, redactor, strict=strict), redactor, pace)
-    _announce(recording)
-    asyncio.run(_served(server, port))
-    _end(server, 0, None, allow_unused=allow_unused, as_json=as_json, quiet=quiet, color=color)
-
-
-def _replayer(recording: Recording, redactor: Redacts, *, strict: bool) -> Replayer:
-    return Replayer(recording, is_strict=strict, mask=lambda body: masked_text(body, redactor))
-
-
-def _announce(recording: Recording) -> None:
-    """Print before the start which answers differ from those that the server sent."""
+def _server(
+    recording: Recording, redactor: Redacts, on_divergence: str = OnDivergence.STOP, *, strict: bool, pace: bool
+) -> ReplayServer:
+    """The server that answers from a recording; prints which answers differ from those that were recorded."""
     if recording.redacted:
         print_notice(
             f"{counted(recording.redacted, 'recorded answer')} contained secrets; the replay sends them redacted."
@@ -202,17 +168,15 @@ def _announce(recording: Recording) -> None:
     if recording.rebuilt:
         answers = f"{counted(recording.rebuilt, 'answer')} of {len(recording.exchanges)}"
         print_notice(f"the bytes of {answers} were not recorded; the replay sends them whole, rebuilt from the trace.")
+    replayer = Replayer(recording, is_strict=strict, mask=lambda body: masked_text(body, redactor))
+    return ReplayServer(replayer, redactor, pace, OnDivergence(on_divergence))
 
 
-def _parent(loaded: LoadedRecording) -> ExternalId | None:
-    """An id of the recorded trace, or of its run."""
-    ids = [one for trace, _ in loaded.traces for one in trace.external_ids]
-    return next((one for one in ids if one.name != RUN_ID), ids[0] if ids else None)
-
-
-def _fork(run: ReplayRun, parent: ExternalId | None, where: str | None, *, quiet: bool, color: str) -> int:
+def _fork(run: ReplayRun, loaded: LoadedRecording, where: str | None, *, quiet: bool, color: str) -> int:
     """Record the run, whose first turns the recording answers, as a child. Returns the command's exit code."""
     run_id = secrets.token_hex(6)
+    ids = [external_id for trace, _ in loaded.traces for external_id in trace.external_ids]
+    parent = next((external_id for external_id in ids if external_id.name != RUN_ID), ids[0] if ids else None)
     source = ParentTrace(parent, ParentWhy.FORK) if parent is not None else None
     recording = start_recording(
         where,
@@ -255,8 +219,10 @@ def _kept_divergence(server: ReplayServer, loaded: LoadedRecording, where: str |
     exchange = loaded.recording.exchanges[first.exchange - 1]
     turn = loaded.recording.turns[first.exchange - 1]
     for id_, (trace, own) in zip(loaded.ids, loaded.traces, strict=True):
-        if any(one is exchange for one in own) or (not own and turn in trace.turns):
-            ids = [one for one in trace.external_ids if one.name != RUN_ID] or [*trace.external_ids]
+        if any(recorded is exchange for recorded in own) or (not own and turn in trace.turns):
+            ids = [external_id for external_id in trace.external_ids if external_id.name != RUN_ID] or [
+                *trace.external_ids
+            ]
             parent = ParentTrace(ids[0], ParentWhy.FORK) if ids else None
             request = canonical(body_value(first.live), MatchLevel.CANONICAL)
             same = ExternalId("divergence", digest(request).hex()[:16])  # so that the same request is saved only once
@@ -268,21 +234,20 @@ def _kept_divergence(server: ReplayServer, loaded: LoadedRecording, where: str |
     return None
 
 
-def _end(
-    server: ReplayServer,
-    code: int,
-    kept: KeptDivergence | None,
-    *,
-    allow_unused: bool,
-    as_json: bool,
-    quiet: bool,
-    color: str,
-) -> NoReturn:
-    """Print the report, and exit."""
-    never_made = () if allow_unused or server.divergences else server.replayer.never_made()
-    exit_code = DIVERGED if server.divergences or never_made else code
-    if as_json:
-        sys.stderr.write(json.dumps(report_json(server, never_made, exit_code, kept)) + "\n")
-    elif not quiet:
-        print_lines(list(report_lines(server, never_made, kept)), color=color, stream=sys.stderr)
-    raise SystemExit(exit_code)
+class _Ending(NamedTuple):
+    """How the report at the end is printed."""
+
+    allow_unused: bool
+    as_json: bool
+    quiet: bool
+    color: str
+
+    def report(self, server: ReplayServer, code: int, kept: KeptDivergence | None) -> NoReturn:
+        """Print the report, and exit."""
+        never_made = () if self.allow_unused or server.divergences else server.replayer.never_made()
+        exit_code = DIVERGED if server.divergences or never_made else code
+        if self.as_json:
+            sys.stderr.write(json.dumps(report_json(server, never_made, exit_code, kept)) + "\n")
+        elif not self.quiet:
+            print_lines(list(report_lines(server, never_made, kept)), color=self.color, stream=sys.stderr)
+        raise SystemExit(exit_code)

@@ -8,8 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NoReturn
 
-from msgspec import Struct
-
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.capture.recorder_process import ForwarderConnection, RecorderProcess, RecorderReport
 from weaklink.inspector.capture.redacting import Redacts
@@ -23,36 +21,10 @@ from weaklink.inspector.model import Trace
 from weaklink.inspector.model.exchange import RecordedExchange
 from weaklink.inspector.replay.matching import Match
 from weaklink.inspector.trace_file.reading import read_recordings
-from weaklink.ui.cli.console import print_lines
-from weaklink.ui.cli.recording import print_trouble
+from weaklink.ui.cli.console import print_lines, print_notice
 from weaklink.ui.cli.replaying import LoadedRecording, ReplayRun
 from weaklink.ui.json_types.replays import InjectionJson, InjectionRowJson
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
-
-
-class InjectionResult(Struct, frozen=True):
-    """The result of an injected fault: the codes that were found of its rules, and the status of the agent's chain."""
-
-    kind: str
-    turn: int
-    rules: tuple[str, ...]
-    found: tuple[str, ...]
-    status: str
-    exit_code: int
-    was_sent: bool
-
-    @property
-    def as_json(self) -> InjectionJson:
-        """The result as JSON."""
-        return {
-            "kind": self.kind,
-            "turn": self.turn,
-            "rules": list(self.rules),
-            "found": list(self.found),
-            "status": self.status,
-            "exit_code": self.exit_code,
-            "was_sent": self.was_sent,
-        }
 
 
 class _Injection:
@@ -78,7 +50,7 @@ def inject_one(run: ReplayRun, loaded: LoadedRecording, word: str, *, as_json: b
     run.server.on_divergence = OnDivergence.LIVE if run.upstream else OnDivergence.NEAREST
     with TemporaryDirectory(prefix="weaklink-") as folder:
         file = Path(folder) / "run.trace.jsonl"
-        recording = RecorderProcess(_record_into(file, run.server.redactor), on_trouble=print_trouble)
+        recording = RecorderProcess(_record_into(file, run.server.redactor), on_trouble=print_notice)
         run.server.observes = recording
         try:
             ended = run.wait(recording, lambda: recording.pid)
@@ -88,17 +60,17 @@ def inject_one(run: ReplayRun, loaded: LoadedRecording, word: str, *, as_json: b
             raise SinkError(report.problem)
         inspections = [(trace, inspect_trace(trace)) for trace, _ in read_recordings(file)]
     found = {diagnostic.rule.code for _, each in inspections for diagnostic in each.diagnostics}
-    result = InjectionResult(
-        word,
-        fault.turn,
-        fault.rules,
-        tuple(sorted(found & set(fault.rules))),
-        _worst(inspections),
-        ended.code,
-        injection.was_sent,
-    )
+    result: InjectionJson = {
+        "kind": word,
+        "turn": fault.turn,
+        "rules": list(fault.rules),
+        "found": sorted(found & set(fault.rules)),
+        "status": _worst(inspections),
+        "exit_code": ended.code,
+        "was_sent": injection.was_sent,
+    }
     if as_json:
-        sys.stderr.write(json.dumps(result.as_json) + "\n")
+        sys.stderr.write(json.dumps(result) + "\n")
     else:
         print_lines([_line(result)], color=color, stream=sys.stderr)
     raise SystemExit(ended.code)
@@ -130,7 +102,7 @@ def inject_all(word: str, command: Sequence[str], where: str | None, *, as_json:
         try:
             results.append(json.loads(last))
         except ValueError:
-            results.append(not_possible(kind, last.removeprefix("weaklink: ")))
+            results.append({"kind": kind, "status": "not possible", "reason": last.removeprefix("weaklink: ")})
     if as_json:
         sys.stdout.write(json.dumps(results) + "\n")
     else:
@@ -138,17 +110,14 @@ def inject_all(word: str, command: Sequence[str], where: str | None, *, as_json:
     raise SystemExit(0)
 
 
-def not_possible(kind: str, reason: str) -> InjectionRowJson:
-    """The JSON result of a fault that has no place in the recording."""
-    return {"kind": kind, "status": "not possible", "reason": reason}
-
-
 def _placed(word: str, loaded: LoadedRecording) -> tuple[AnswerFault, RecordedExchange]:
     """The fault, and the exchange whose answer it alters, in the first trace with a place for it."""
     problem: InjectionError | None = None
     for trace, own in loaded.traces:
         try:
-            fault = answer_fault(word, trace, inspect_trace(trace), frozenset(one.turn for one in own if one.is_stream))
+            fault = answer_fault(
+                word, trace, inspect_trace(trace), frozenset(exchange.turn for exchange in own if exchange.is_stream)
+            )
         except InjectionError as error:
             problem = problem or error
             continue
@@ -166,17 +135,19 @@ def _worst(inspections: Sequence[tuple[Trace, Inspection]]) -> str:
     return next((status for status in order if status in statuses), next(iter(statuses), "none"))
 
 
-def _line(result: InjectionResult) -> Line:
-    if not result.was_sent:
+def _line(result: InjectionJson) -> Line:
+    if not result["was_sent"]:
         return (
-            Run(f"weaklink: the request of turn {result.turn} was never made, so nothing was injected.", Style.ERROR),
+            Run(
+                f"weaklink: the request of turn {result['turn']} was never made, so nothing was injected.", Style.ERROR
+            ),
         )
-    rules = f" ({', '.join(result.found or result.rules)})" if result.rules else ""
-    found = "" if result.found or not result.rules else ", not found by the inspection"
+    rules = f" ({', '.join(result['found'] or result['rules'])})" if result["rules"] else ""
+    found = "" if result["found"] or not result["rules"] else ", not found by the inspection"
     return (
-        Run(f"weaklink: injected {visible_line(result.kind)} into turn {result.turn}{rules}{found}; the run is "),
-        Run(result.status, Style.OK if result.status in ("ok", "recovered") else Style.ERROR),
-        Run(f", exit code {result.exit_code}."),
+        Run(f"weaklink: injected {visible_line(result['kind'])} into turn {result['turn']}{rules}{found}; the run is "),
+        Run(result["status"], Style.OK if result["status"] in ("ok", "recovered") else Style.ERROR),
+        Run(f", exit code {result['exit_code']}."),
     )
 
 

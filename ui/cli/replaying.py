@@ -122,14 +122,14 @@ def report_lines(
     ignored = replayer.ignored
     if ignored:
         yield (Run(f"weaklink: ignored {counted(len(ignored), 'difference')}:"),)
-        for number, one in ignored[:_MAX_DIFFERENCES]:
-            yield (Run(f"  request {number}, {visible_line(place(one))}", Style.DIM),)
+        for number, difference in ignored[:_MAX_DIFFERENCES]:
+            yield (Run(f"  request {number}, {visible_line(place(difference))}", Style.DIM),)
         if len(ignored) > _MAX_DIFFERENCES:
             yield (Run(f"  and {len(ignored) - _MAX_DIFFERENCES} more", Style.DIM),)
     for divergence in (*server.divergences, *never_made)[:_MAX_DIFFERENCES]:
         yield (Run(f"{GLYPHS[Severity.ERROR]} {visible_line(sentence(divergence))}", Style.ERROR),)
-        for one in divergence.differences[1:_MAX_DIFFERENCES]:
-            yield (Run(f"  also {visible_line(place(one))}", Style.DIM),)
+        for difference in divergence.differences[1:_MAX_DIFFERENCES]:
+            yield (Run(f"  also {visible_line(place(difference))}", Style.DIM),)
     if kept is not None:
         yield (Run("weaklink: both requests side by side:"),)
         for command in kept.commands():
@@ -150,7 +150,7 @@ def report_json(
         "requests": replayer.requests + max(0, server.live_requests - len(server.divergences)),
         "live": server.live_requests,
         "ignored": [{"request": number, **_difference(one)} for number, one in replayer.ignored],
-        "divergences": [_divergence(one) for one in (*server.divergences, *never_made)],
+        "divergences": [_divergence(divergence) for divergence in (*server.divergences, *never_made)],
         "traces": None if kept is None else {"recorded": kept.trace, "live": kept.live_trace},
         "exit_code": exit_code,
     }
@@ -164,7 +164,7 @@ def _divergence(divergence: ReplayDivergence) -> ReplayDivergenceJson:
         "path": divergence.path,
         "recorded_request": divergence.exchange or None,
         "turn": divergence.turn or None,
-        "differences": [_difference(each) for each in divergence.differences],
+        "differences": [_difference(difference) for difference in divergence.differences],
     }
 
 

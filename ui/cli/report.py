@@ -3,6 +3,7 @@
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,13 +26,27 @@ from weaklink.storage.statistics import keys_of
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.declaring import COULD_NOT_RUN
+from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.cli.paths import records_of
-from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
+from weaklink.ui.cli.store_options import (
+    LOCK_TIMEOUT_S,
+    NO_TRACES_YET,
+    fill_text_index,
+    paths_and_filter,
+    recover_traces,
+)
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import placed_block, plan_traces
-from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.reports.html_page import html_page
-from weaklink.ui.reports.static_report import GENERATOR, StaticReport, report_html, trace_file_name, worst_chains
+from weaklink.ui.reports.static_report import (
+    GENERATOR,
+    StaticReport,
+    in_rounds,
+    report_html,
+    trace_file_name,
+    worst_chains,
+)
 from weaklink.ui.views.styled_text import counted, visible_line
 from weaklink.ui.views.trace_summary import trace_title
 from weaklink.ui.views.triage import Triage, read_triage
@@ -52,9 +67,8 @@ _GROUPS = ((), (GroupKey.DAY,), (GroupKey.MODEL,), (GroupKey.MODEL, GroupKey.COD
 )
 @click.option("--force", is_flag=True, help="Write even into a folder that contains other files; they are kept.")
 @click.option("--source", metavar="NAME", help="Treat every PATH as this source instead of detecting it.")
-@declaring.jobs_options
+@jobs_options
 @declaring.database_option
-@takes_engine
 @click.pass_context
 def report(
     ctx: click.Context,
@@ -125,7 +139,7 @@ def _is_ours(entry: Path) -> bool:
 def _nothing(expression: str) -> str:
     if expression:
         return "no trace matches this filter, so there is nothing to report; `weaklink list` shows the traces"
-    return "the database contains no traces yet; `weaklink import PATH` or `weaklink run -- COMMAND` adds some"
+    return NO_TRACES_YET
 
 
 class BrokenPlace(Struct, frozen=True):
@@ -175,13 +189,12 @@ class TriageSums(Struct):
 
     def limit(self) -> None:
         """Drop all but the worst chains of each kind of break."""
-        kept: dict[str, int] = {}
-        found = []
-        for one in sorted(self.worst, key=lambda place: place.rank):
-            kept[one.code] = kept.get(one.code, 0) + 1
-            if kept[one.code] <= self.most:
-                found.append(one)
-        self.worst = found
+        kept: Counter[str] = Counter()
+        ranked, self.worst = sorted(self.worst, key=lambda place: place.rank), []
+        for place in ranked:
+            kept[place.code] += 1
+            if kept[place.code] <= self.most:
+                self.worst.append(place)
 
     def triage(self) -> Triage | None:
         """The figures; None if there is no trace."""
@@ -194,12 +207,7 @@ class TriageSums(Struct):
 
     def chosen(self) -> list[BrokenPlace]:
         """The worst chains: first one of each kind of break, then the second of each, and so on."""
-        counts: dict[str, int] = {}
-        ranked = []
-        for one in self.worst:
-            counts[one.code] = counts.get(one.code, 0) + 1
-            ranked.append((counts[one.code], one.rank, one))
-        return [place for _, _, place in sorted(ranked, key=lambda rank: rank[:2])[: self.most]]
+        return in_rounds(self.worst, lambda place: place.code)[: self.most]
 
 
 class BlockTriage(Struct, frozen=True):
@@ -240,7 +248,7 @@ def triage_of_files(
 
 def _read_again(places: Sequence[BrokenPlace], source: str | None) -> Iterator[tuple[Trace, Inspection]]:
     """The traces at these places, in the order of files; each block is read once, only as far as needed."""
-    for block in sorted({place.block for place in places}, key=lambda one: one.number):
+    for block in sorted({place.block for place in places}, key=lambda block: block.number):
         positions = {place.position for place in places if place.block == block}
         for position, found in enumerate(_inspected(block, source)):
             if position in positions:

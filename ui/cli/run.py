@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from signal import SIGHUP, SIGINT, SIGQUIT, SIGTERM
-from typing import NoReturn
 from urllib.parse import urlsplit
 
 import click
@@ -21,17 +20,27 @@ from weaklink.inspector.capture.client_addresses import ClientRoutes, client_var
 from weaklink.inspector.capture.proxy import ProxyConfig, Upstream, running_proxy
 from weaklink.inspector.capture.proxy.config import DEFAULT_PORT
 from weaklink.inspector.capture.recorder_process import RecorderProcess, RecorderReport
-from weaklink.inspector.capture.redacting import Redacts
-from weaklink.inspector.chain.steps import Status, Step
+from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.inspector.model import Outcome, Role, Trace
+from weaklink.inspector.model import Outcome, Role
 from weaklink.storage import Store, open_store
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.console import print_lines, screen_width
-from weaklink.ui.cli.recording import RequestLines, RunSink, print_trouble, recording_summary, start_recording
-from weaklink.ui.cli.redaction_options import redactor_of
-from weaklink.ui.cli.server_parser_options import expected_format_name
+from weaklink.ui.cli.console import print_lines, print_notice, screen_width
+from weaklink.ui.cli.files import chat_template_option
+from weaklink.ui.cli.format_options import (
+    expected_format_name,
+    expected_format_option,
+    server_parser_option,
+)
+from weaklink.ui.cli.recording import (
+    RequestLines,
+    RunSink,
+    no_default_upstreams_option,
+    recording_summary,
+    start_recording,
+)
+from weaklink.ui.cli.redaction_options import redaction_options, redactor_of
 from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.cli.supervisor import CommandEnd, Supervisor
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
@@ -63,13 +72,13 @@ _SIGNALLED = 128
 @click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
 @click.option("--check", is_flag=True, help="Exit with 1 if the command succeeded but a trace is broken or aborted.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
-@declaring.no_default_upstreams_option
-@declaring.expected_format_option
-@declaring.server_parser_option
-@declaring.chat_template_option
+@no_default_upstreams_option
+@expected_format_option
+@server_parser_option
+@chat_template_option
 @click.option("--run-id", hidden=True, help="The id of the run, for `weaklink doctor`.")
 @click.option("--experiment", default="", hidden=True, help="The source of the traces, for `weaklink doctor`.")
-@declaring.redaction_options
+@redaction_options
 @declaring.database_option
 @declaring.color_option
 def run(
@@ -103,37 +112,9 @@ def run(
 
     The exit code is the command's own; 128 plus the number of the signal that ended it, 125 if weaklink failed, 126
     and 127 if the command could not be started, 1 with --check.
-    """  # noqa: D301  # Click needs the backspace itself
-    run_command(
-        command,
-        upstream,
-        where,
-        redactor_of(patterns, no_redact=no_redact, no_content=no_content, environment=os.environ),
-        run_id=run_id,
-        experiment=experiment,
-        check=check,
-        quiet=quiet,
-        no_default_upstreams=no_default_upstreams,
-        format=expected_format_name(format, server_parser, chat_template),
-        color=color,
-    )
-
-
-def run_command(
-    command: Sequence[str],
-    upstream: str | None,
-    where: str | None,
-    redactor: Redacts,
-    *,
-    run_id: str | None = None,
-    experiment: str = "",
-    check: bool,
-    quiet: bool,
-    no_default_upstreams: bool,
-    format: str = "",
-    color: str,
-) -> NoReturn:
-    """Run a command, record it, print the result, and exit with its code."""
+    """
+    redactor = redactor_of(patterns, no_redact=no_redact, no_content=no_content, environment=os.environ)
+    expected = expected_format_name(format, server_parser, chat_template)
     try:
         clients = routes(os.environ, upstream)
         supervisor = Supervisor()
@@ -143,12 +124,12 @@ def run_command(
             redactor,
             lines=RequestLines(lambda line: None, is_quiet=True),
             wrap=lambda sink: RunSink(sink, run_id, source=experiment),
-            format=format,
+            format=expected,
         )
         try:
             config = ProxyConfig(clients.upstreams, refuses_defaults=no_default_upstreams, port=0)
             for conflict in clients.conflicts:
-                print_trouble(conflict)
+                print_notice(conflict)
             ended = asyncio.run(_supervised(config, recording, supervisor, command=command, paths=clients.paths))
         finally:
             report = recording.close()
@@ -158,12 +139,12 @@ def run_command(
             mark_interrupted(store, run_id, ended.code)
             sessions = list(session_lines(store, run_id, where))
             failed = store.traces(f"session:{run_id} status:broken,aborted", limit=_FAILED_LIMIT)
-            is_broken = any(one.abort_reason != "client" for one in failed)
+            is_broken = any(summary.abort_reason != "client" for summary in failed)
     except (WeaklinkError, OSError) as error:
-        sys.stderr.write(f"weaklink: {visible_line(str(error))}\n")
+        print_notice(str(error))
         raise SystemExit(FAILED) from error
     if ended.problem:
-        sys.stderr.write(f"weaklink: cannot run `{visible_line(command[0])}`: {ended.problem}\n")
+        print_notice(f"cannot run `{command[0]}`: {ended.problem}")
     elif not quiet:
         summary = [*recording_summary(report), *sessions]
         print_lines(
@@ -186,14 +167,12 @@ def mark_interrupted(store: Store, run_id: str, code: int) -> None:
     outcome = Outcome(completed=False, exit_status=f"interrupted by {name}")
     for summary in store.traces(f"session:{run_id} status:broken,unknown", limit=_FAILED_LIMIT):
         trace, inspection = store.inspected(summary.id)
-        if trace.outcome is None and _was_at_work(trace, inspection.chain.steps):
+        steps = inspection.chain.steps
+        if not steps or trace.outcome is not None:
+            continue
+        if trace.turns[-1].role is Role.TOOL or steps[-1].location.turn == len(trace.turns):  # it waited for a tool
             stopped = structs.replace(trace, outcome=outcome)
             store.save([(stopped, inspect_trace(stopped))])
-
-
-def _was_at_work(trace: Trace, steps: Sequence[Step]) -> bool:
-    """Whether the last turn calls tools, or is the result of one."""
-    return bool(steps) and (trace.turns[-1].role is Role.TOOL or steps[-1].location.turn == len(trace.turns))
 
 
 async def _supervised(
@@ -206,7 +185,7 @@ async def _supervised(
 ) -> CommandEnd:
     """Run the command while the proxy serves it."""
     async with running_proxy(
-        config, recording, on_default=lambda upstream: print_trouble(default_sentence(upstream))
+        config, recording, on_default=lambda upstream: print_notice(default_sentence(upstream))
     ) as address:
         supervisor.launch(command, client_variables(address, paths, os.environ))
         return await asyncio.to_thread(supervisor.wait, lambda: recording.pid)

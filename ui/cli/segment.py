@@ -22,7 +22,7 @@ from weaklink.inspector.segmentation import AUTO, Segmentation, Segmenter, segme
 from weaklink.inspector.text import decode
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
-from weaklink.ui.cli.files import STDIN, open_binary, read_text, read_tool_file, tool_definitions
+from weaklink.ui.cli.files import STDIN, chat_template_option, open_binary, read_text, read_tool_file, tool_definitions
 from weaklink.ui.views.marked_text import Folding, marked_lines
 from weaklink.ui.views.segment_json import segmentation_object
 from weaklink.ui.views.status import call_lines
@@ -156,9 +156,9 @@ _JSON = json.JSONDecoder(parse_int=_integer, parse_constant=_no_json_number)
 
 
 @declaring.command("segment")
-@click.argument("file", default=declaring.STDIN)
-@click.option("--format", "-f", default=declaring.AUTO, show_default=True, metavar="NAME", help="The text's format.")
-@declaring.chat_template_option
+@click.argument("file", default=STDIN)
+@click.option("--format", "-f", default=AUTO, show_default=True, metavar="NAME", help="The text's format.")
+@chat_template_option
 @click.option("--model", default="", metavar="NAME", help="The model's name, which helps to detect the format.")
 @click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools that were offered.")
 @click.option(
@@ -210,12 +210,12 @@ def segment_text(
         click.echo(f"weaklink: {'standard input' if file == STDIN else file} is empty", err=True)
     if format == AUTO and model and not (detection := detect_format(text[:_DETECTED_BY], model)).fits_model:
         click.echo(f"weaklink: {visible_line(detection.reason)}", err=True)
-    found = segment(text, format, prompt=prompt, tools=tools, model=model)
+    segmentation = segment(text, format, prompt=prompt, tools=tools, model=model)
     if as_text or (sys.stdout.isatty() and not as_json):
         name = "<stdin>" if file == STDIN else file
-        print_lines(segmented_lines(found, name=name, width=screen_width(), full=full), color=color)
+        print_lines(segmented_lines(segmentation, name=name, width=screen_width(), full=full), color=color)
     else:
-        sys.stdout.write(write_json(segmentation_object(found)) + "\n")
+        sys.stdout.write(write_json(segmentation_object(segmentation)) + "\n")
 
 
 def _answer_lines(file: str, defaults: Defaults) -> None:
@@ -257,5 +257,5 @@ def verdict(diagnostics: tuple[Diagnostic, ...]) -> Line:
         if number:
             many = "infos" if severity is Severity.INFO else ""
             counts += (Run(", " if counts else ""), Run(counted(number, severity.value, many), style_of(severity)))
-    worst = min(diagnostics, key=lambda one: list(Severity).index(one.rule.severity))
+    worst = min(diagnostics, key=lambda diagnostic: list(Severity).index(diagnostic.rule.severity))
     return (*counts, Run(f"; `weaklink rules {worst.rule.code}` explains {worst.rule.code}.", Style.DIM))

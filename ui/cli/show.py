@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Set
 
 import click
 
@@ -10,13 +11,13 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model.exchange import expanded
 from weaklink.storage import Store, TraceSummary, open_store
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.console import print_lines, screen_width
+from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id
 from weaklink.ui.views.brief import brief
 from weaklink.ui.views.context import context_diff_lines, context_lines
 from weaklink.ui.views.links import read_link
 from weaklink.ui.views.redactions import redaction_lines
-from weaklink.ui.views.styled_text import counted, visible_line
+from weaklink.ui.views.styled_text import counted
 from weaklink.ui.views.trace import trace_lines
 from weaklink.ui.views.trace_json import trace_object
 from weaklink.ui.views.trace_summary import trace_title
@@ -76,19 +77,17 @@ def show(
     (`weaklink://trace/12?step=4`, or the address of a trace in the web page) shows only the turns that it points to.
     Long texts are shortened in the middle, faults never.
     """
-    if in_brief and (
-        redactions or why or as_json or ranges is not None or context is not None or context_diff is not None
-    ):
-        raise click.UsageError("--brief prints the verdict alone; leave out the other options.")
-    _refuse_together(
-        named,
-        last_broken=last_broken,
-        ranges=ranges,
-        redactions=redactions,
-        why=why,
-        as_json=as_json,
-        has_context=context is not None or context_diff is not None,
-    )
+    has_context = context is not None or context_diff is not None
+    others = {
+        "--json": as_json,
+        "--turns": ranges is not None,
+        "--context": has_context,
+        "--redactions": redactions,
+        "--why": why,
+    }
+    _refuse_together({name for name, is_given in others.items() if is_given}, in_brief=in_brief)
+    if last_broken and named != _NEWEST:
+        raise click.UsageError("--last-broken names a trace; leave out ID.")
     link = read_link(named)
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
@@ -98,7 +97,7 @@ def show(
         open_turns = unfinished_turns(store.open_turns(number), trace, inspection) if summary.open_turns else ()
     if redactions:
         print_lines(redaction_lines(expanded(trace)), color=color)
-    elif context is not None or context_diff is not None:
+    elif has_context:
         render = context_diff_lines if context is None else context_lines
         turn = context_diff if context is None else context
         print_lines(render(trace, turn or 0, width=screen_width()), color=color)
@@ -114,9 +113,7 @@ def show(
         linked = link.turns(inspection.chain.steps, count)
         only = linked if ranges is None else _turns_in(ranges, count)
         if ranges is None and link.leads and not only:
-            sys.stderr.write(
-                f"weaklink: the link points to {visible_line(link.leads)}, which this trace does not have\n"
-            )
+            print_notice(f"the link points to {link.leads}, which this trace does not have")
         lines = trace_lines(
             trace,
             inspection,
@@ -152,32 +149,23 @@ def _turns_in(ranges: str, count: int) -> set[int]:
     return found
 
 
-def _refuse_together(
-    named: str,
-    *,
-    last_broken: bool,
-    ranges: str | None,
-    has_context: bool,
-    redactions: bool,
-    why: bool,
-    as_json: bool,
-) -> None:
+def _refuse_together(given: Set[str], *, in_brief: bool) -> None:
     """Raise UsageError for options of which one would be ignored."""
-    if ranges is not None and as_json:
+    if in_brief and given:
+        raise click.UsageError("--brief prints the verdict alone; leave out the other options.")
+    if given >= {"--turns", "--json"}:
         raise click.UsageError("--turns selects what is printed as text; --json always contains the whole trace.")
-    if redactions and (as_json or ranges is not None or has_context):
+    if "--redactions" in given and given & {"--json", "--turns", "--context"}:
         raise click.UsageError("--redactions lists places of the whole trace as text; give it alone.")
-    if as_json and has_context:
+    if given >= {"--json", "--context"}:
         raise click.UsageError("--context and --context-diff print text; --json always contains the whole trace.")
-    if why and (as_json or ranges is not None or has_context):
+    if "--why" in given and given & {"--json", "--turns", "--context"}:
         raise click.UsageError("--why prints the reasons of the verdict alone; leave out the other options.")
-    if last_broken and named != _NEWEST:
-        raise click.UsageError("--last-broken names a trace; leave out ID.")
 
 
 def _last_broken(store: Store) -> TraceSummary:
     """The newest broken trace. Raises StoreError if no trace is broken."""
-    found = store.newest("status:broken")
-    if found is None:
+    summary = store.newest("status:broken")
+    if summary is None:
         raise StoreError("no trace in this database is broken")
-    return found
+    return summary

@@ -33,14 +33,14 @@ def sql(statement: str, *, where: str, limit: int, as_csv: bool, as_json: bool) 
     Examples:
       weaklink sql 'SELECT status, count(*) FROM traces GROUP BY 1' --on results/
       weaklink sql 'SELECT code, count(*) AS n FROM diagnostics GROUP BY 1 ORDER BY n DESC' --on s3://bucket/results
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     folder = ResultsFolder(where)
     try:
-        found = ask_tables({name: folder.dataset(name) for name in TABLES}, statement, limit=limit)
+        result = ask_tables({name: folder.dataset(name) for name in TABLES}, statement, limit=limit)
     except ImportError as error:
         raise StoreError("`weaklink sql` needs `duckdb` and `pyarrow`: pip install 'weaklink[duckdb]'") from error
-    _print(found, as_csv=as_csv, as_json=as_json)
-    for note in found.notes:
+    _print(result, as_csv=as_csv, as_json=as_json)
+    for note in result.notes:
         print_notice(note)
 
 

@@ -4,31 +4,40 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import groupby
 
 import click
 from msgspec import Struct, structs
 
 from weaklink.inspector.chain import metrics_groups
-from weaklink.inspector.chain.metrics import MEASURES, MeasureKind, estimate
+from weaklink.inspector.chain.metrics import FEWEST, MEASURES, Measure, MeasureKind, estimate
+from weaklink.inspector.chain.metrics_figures import TraceFigures
 from weaklink.inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError
 from weaklink.inspector.importers.blocks import Block
-from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import ToolDefinition, Trace
 from weaklink.inspector.redaction.redactor import Redactor
-from weaklink.storage import CallVerdicts, ListCursor, Prompt, Store, TraceSummary, Violations, open_store
+from weaklink.storage import ListCursor, Prompt, Store, TraceSummary, Violations, open_store
 from weaklink.storage.derived_rows import figures_in
 from weaklink.storage.statistics import keys_of, prompt_of
 from weaklink.ui.cli import declaring, stats_options
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.declaring import COULD_NOT_RUN
+from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.cli.paths import placed_files, records_of
-from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
+from weaklink.ui.cli.store_options import (
+    LOCK_TIMEOUT_S,
+    NO_TRACES_YET,
+    fill_text_index,
+    paths_and_filter,
+    recover_traces,
+)
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import placed_block, plan_traces
-from weaklink.ui.importing.engine import EngineOptions, needs_blocks, takes_engine
+from weaklink.ui.importing.engine import EngineOptions, needs_blocks
 from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.json_types.statistics import (
     ComparisonJson,
@@ -43,6 +52,7 @@ _MOST_PRINTED = 5
 _PAGE = 500
 _MOST_VIOLATIONS = 1_000
 _MOST_PROMPTS = 100
+_expected = cache(stats_options.read_expected)
 
 
 @declaring.command("stats")
@@ -58,7 +68,7 @@ _MOST_PROMPTS = 100
 @click.option(
     "--min",
     "fewest",
-    default=declaring.FEWEST_TRACES,
+    default=FEWEST,
     show_default=True,
     type=click.IntRange(min=2),
     metavar="N",
@@ -67,11 +77,10 @@ _MOST_PROMPTS = 100
 @click.option("--expected", "expected_path", metavar="FILE", help="JSON lines with the expected calls of each task.")
 @click.option("--source", metavar="NAME", help="Treat every PATH as this source instead of detecting it.")
 @click.option("--full", is_flag=True, help="Show every group with every measure.")
-@declaring.jobs_options
+@jobs_options
 @declaring.json_option
 @declaring.database_option
 @declaring.color_option
-@takes_engine
 @click.pass_context
 def stats(
     ctx: click.Context,
@@ -101,24 +110,24 @@ def stats(
     Every value has a 95 % interval, which does not assume that calls of one trace are independent. With --compare,
     p-values are corrected for multiple comparisons. Tool selection and parameter accuracy require --expected: lines of
     {"id", "expected": [{"name", "arguments"}]}, or of the Berkeley leaderboard's possible answers.
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     named = [word for word in words if compares and stats_options.is_compared_group(word)]
     paths, expression = paths_and_filter([word for word in words if word not in named], expression)
     sides = stats_options.parse_compared_groups(named)
     keys = stats_options.parse_group_keys(by) if sides is None else sides.by
     _check(paths, expression, by, source, sides, compares=compares)
     expected = stats_options.read_expected(expected_path)
-    complete = True
-    if paths and (needs_blocks(paths) or not jobs.is_plain):
-        sums = count_blocks(paths, BlockCounter(keys, expected_path, source), jobs)
-        found, complete = sums.statistics(sides, compares=compares, fewest=fewest), not sums.failed
-    elif paths:
-        sums = FileStatistics(keys, expected)
-        with placed_files(paths, source) as files:
-            for file in files:
-                sums.read(file, source)
-                sums.report_rest(file.name)
-        found, complete = sums.statistics(sides, compares=compares, fewest=fewest), not sums.failed
+    is_failed = False
+    if paths:
+        if needs_blocks(paths) or not jobs.is_plain:
+            sums = count_blocks(paths, BlockCounter(keys, expected_path, source), jobs)
+        else:
+            reader = FileStatistics(keys, expected)
+            with placed_files(paths, source) as files:
+                for file in files:
+                    _notice_rest(file.name, reader.read(file, source))
+            sums = reader.sums
+        found, is_failed = sums.statistics(sides, compares=compares, fewest=fewest), sums.is_failed
     else:
         with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
             recover_traces(store)
@@ -128,7 +137,7 @@ def stats(
                 store, expression, keys, sides=sides, compares=compares, expected=expected, fewest=fewest
             )
     _report(found, _nothing(expression, paths), as_json=as_json, full=full, color=color)
-    if not complete or (paths and found.whole is None):
+    if is_failed or (paths and found.whole is None):
         ctx.exit(COULD_NOT_RUN)
 
 
@@ -167,7 +176,7 @@ def _nothing(expression: str, paths: list[str]) -> str:
         return "no trace could be read, so there is nothing to measure"
     if expression:
         return "no trace matches this filter, so there is nothing to measure; `weaklink list` shows the traces"
-    return "the database contains no traces yet; `weaklink import PATH` or `weaklink run -- COMMAND` adds some"
+    return NO_TRACES_YET
 
 
 def statistics_object(found: Statistics) -> StatisticsJson:
@@ -231,26 +240,25 @@ def _keys(by: Sequence[metrics_groups.GroupKey], values: Sequence[str]) -> dict[
 
 
 def _measures(group: metrics_groups.GroupFigures, fewest: int) -> dict[str, StatisticJson]:
-    return {measure.name: _measure(group, measure.name, fewest) for measure in MEASURES}
+    return {measure.name: _statistic(measure, group, fewest) for measure in MEASURES}
 
 
-def _measure(group: metrics_groups.GroupFigures, name: str, fewest: int) -> StatisticJson:
-    measure = next(one for one in MEASURES if one.name == name)
-    one = estimate(measure, group.tally(name), fewest)
+def _statistic(measure: Measure, group: metrics_groups.GroupFigures, fewest: int) -> StatisticJson:
+    estimated = estimate(measure, group.tally(measure.name), fewest)
     return {
-        "value": one.value,
-        "low": one.interval.low if one.interval else None,
-        "high": one.interval.high if one.interval else None,
-        "hits": one.tally.hits,
-        "trials": one.tally.trials,
-        "traces": one.tally.traces,
+        "value": estimated.value,
+        "low": estimated.interval.low if estimated.interval else None,
+        "high": estimated.interval.high if estimated.interval else None,
+        "hits": estimated.tally.hits,
+        "trials": estimated.tally.trials,
+        "traces": estimated.tally.traces,
         "kind": "mean" if measure.kind is MeasureKind.MEAN else "share",
-        "absent": measure.absent if one.value is None else None,
+        "absent": measure.absent if estimated.value is None else None,
     }
 
 
 def _slices(slices: Sequence[metrics_groups.Slice]) -> list[CountedNameJson]:
-    return [{"value": one.value, "traces": one.traces} for one in slices]
+    return [{"value": counted.value, "traces": counted.traces} for counted in slices]
 
 
 def _comparison(statistics: Statistics, comparison: metrics_groups.MeasureComparison) -> ComparisonJson:
@@ -267,8 +275,88 @@ def _comparison(statistics: Statistics, comparison: metrics_groups.MeasureCompar
     }
 
 
+class StatisticsSums:
+    """The sums over some traces; they can be sent to another process, and merged in any order.
+
+    `is_failed`: a file could not be read to its end. Of a prompt's hash the first prompt is kept, of a tool the last
+    schema.
+    """
+
+    def __init__(self, by: Sequence[metrics_groups.GroupKey] = ()) -> None:
+        self.by = tuple(by)
+        self.is_failed = False
+        self.whole, self.groups = metrics_groups.FigureGroups(), metrics_groups.FigureGroups(by)
+        aspects = (metrics_groups.Aspect.STEP, metrics_groups.Aspect.CODE, metrics_groups.Aspect.ABORT)
+        self.slices = tuple(map(metrics_groups.FigureSlices, aspects))
+        self.violations: dict[tuple[str, str, str], Violations] = {}
+        self.verdicts: Counter[tuple[str, str]] = Counter()
+        self.prompts: dict[str, Prompt] = {}
+        self.schemas: dict[str, SchemaComplexity] = {}
+        self._measured: tuple[ToolDefinition, ...] = ()
+
+    def add(self, trace: Trace, inspection: Inspection, figures: TraceFigures) -> None:
+        """Count a trace."""
+        keys = keys_of(trace, inspection)
+        self.whole.add(keys, figures)
+        self.groups.add(keys, figures)
+        for slices in self.slices:
+            slices.add(keys, figures)
+        for step in inspection.chain.steps:
+            if step.result_kind is not None:
+                self.verdicts[step.result_kind.value, step.said.value if step.said is not None else ""] += 1
+        for violation in figures.violations:
+            self._count_violation(Violations(violation.tool, violation.path, violation.code, violation.times, 1))
+        for turn in trace.turns if metrics_groups.GroupKey.TOOL in self.by else ():
+            tools = turn.generation.tools if turn.generation is not None else ()
+            if tools is not self._measured:  # most turns offer the same tuple of tools
+                self._measured = tools
+                self.schemas |= {tool.name: schema_complexity(tool) for tool in tools}
+        if keys.prompt and metrics_groups.GroupKey.PROMPT in self.by and keys.prompt not in self.prompts:
+            self.prompts[keys.prompt] = prompt_of(trace)
+
+    def merge(self, other: "StatisticsSums") -> None:
+        """Add the sums of other traces."""
+        self.whole.merge(other.whole)
+        self.groups.merge(other.groups)
+        for mine, theirs in zip(self.slices, other.slices, strict=True):
+            mine.merge(theirs)
+        for violation in other.violations.values():
+            self._count_violation(violation)
+        self.verdicts.update(other.verdicts)
+        self.prompts = {**other.prompts, **self.prompts}
+        self.schemas |= other.schemas
+        self.is_failed = self.is_failed or other.is_failed
+
+    def statistics(self, sides: stats_options.ComparedGroups | None, *, compares: bool, fewest: int) -> Statistics:
+        """The figures of all counted traces. Raises UsageError for a group without traces."""
+        whole = self.whole.all()
+        steps, codes, aborts = (slices.all() for slices in self.slices)
+        groups = self.groups.all() if self.by else []
+        return Statistics(
+            whole[0] if whole else None,
+            self.by,
+            steps=steps,
+            codes=codes,
+            aborts=aborts,
+            verdicts=dict(self.verdicts),
+            violations=sorted(
+                self.violations.values(),
+                key=lambda violation: (-violation.times, violation.tool, violation.path, violation.code),
+            ),
+            prompts=self.prompts,
+            schemas=self.schemas,
+            fewest=fewest,
+            **stats_options.select_groups(groups, sides, compares=compares, fewest=fewest),
+        )
+
+    def _count_violation(self, violation: Violations) -> None:
+        place = (violation.tool, violation.path, violation.code)
+        known = self.violations.get(place, Violations(*place, 0, 0))
+        self.violations[place] = Violations(*place, known.times + violation.times, known.traces + violation.traces)
+
+
 class FileStatistics:
-    """Adds up the figures of files. Calls `notify` with a sentence on input that is unreadable or left out."""
+    """Adds up the figures of files in `sums`; calls `notify` with a sentence on what is unreadable or left out."""
 
     def __init__(
         self,
@@ -276,98 +364,30 @@ class FileStatistics:
         expected: stats_options.Expected,
         notify: Callable[[str], None] = print_notice,
     ) -> None:
-        self._notify = notify
-        self._by, self._expected = tuple(by), expected
-        self._whole, self._groups = metrics_groups.FigureGroups(), metrics_groups.FigureGroups(by)
-        self._steps, self._codes, self._aborts = (
-            metrics_groups.FigureSlices(one)
-            for one in (metrics_groups.Aspect.STEP, metrics_groups.Aspect.CODE, metrics_groups.Aspect.ABORT)
-        )
-        self._violations: dict[tuple[str, str, str], Violations] = {}
-        self._verdicts: Counter[tuple[str, str]] = Counter()
-        self._prompts: dict[str, Prompt] = {}
-        self._schemas: dict[str, SchemaComplexity] = {}
-        self._measured: tuple[ToolDefinition, ...] = ()
-        self.failed = False
-        self.left_out = 0
+        self.sums = StatisticsSums(by)
+        self._expected, self._notify = expected, notify
         self._redactor = Redactor()
 
-    def read(self, file: PlacedFile, source: str | None) -> None:
-        """Count the traces of a file. A file of an unknown source is reported, but is not a failure."""
-        skipped: Counter[str] = Counter()
+    def read(self, file: PlacedFile, source: str | None) -> int:
+        """Count the traces of a file. Returns how many records were skipped without a notice.
+
+        A file of an unknown source is reported, but is not a failure.
+        """
+        skipped = 0
         is_ours = False
         try:
             for record in records_of(file, source):
                 is_ours = True
                 if isinstance(record, Trace):
                     self._add(self._redactor.trace(record))
-                else:
-                    self._skip(file, record, skipped)
+                    continue
+                skipped += 1
+                if skipped <= _MOST_PRINTED:
+                    self._notify(f"{record.file or file.name}, {record.record}: {self._redactor.text(record.reason)}")
         except UnreadableFileError as error:
-            self.failed = self.failed or is_ours or not file.is_readable
+            self.sums.is_failed = self.sums.is_failed or is_ours or not file.is_readable
             self._notify(str(error))
-        self.left_out += max(skipped.total() - _MOST_PRINTED, 0)
-
-    def report_rest(self, name: str) -> None:
-        """Report how many records of the last files were skipped without a notice."""
-        if self.left_out:
-            self._notify(f"{name}: {self.left_out:,} more records were skipped")
-        self.left_out = 0
-
-    def sums(self) -> "StatisticsSums":
-        """The sums so far, to be merged with those of other files."""
-        return StatisticsSums(
-            self._groups_of_traces,
-            tuple(self._violations.values()),
-            self._prompts,
-            self._schemas,
-            dict(self._verdicts),
-            is_failed=self.failed,
-        )
-
-    def merge(self, other: "StatisticsSums") -> None:
-        """Add the sums of other files; keeps the first prompt of a hash, and the last schema of a tool."""
-        for mine, theirs in zip(self._groups_of_traces, other.groups, strict=True):
-            mine.merge(theirs)  # type: ignore[arg-type]  # both tuples have the same kinds
-        for violation in other.violations:
-            self._count_violation(violation)
-        self._verdicts.update(other.verdicts)
-        self._prompts = {**other.prompts, **self._prompts}
-        self._schemas |= other.schemas
-        self.failed = self.failed or other.is_failed
-
-    @property
-    def _groups_of_traces(self) -> tuple[metrics_groups.FigureGroups | metrics_groups.FigureSlices, ...]:
-        return self._whole, self._groups, self._steps, self._codes, self._aborts
-
-    def _count_violation(self, one: Violations) -> None:
-        place = (one.tool, one.path, one.code)
-        known = self._violations.get(place, Violations(*place, 0, 0))
-        self._violations[place] = Violations(*place, known.times + one.times, known.traces + one.traces)
-
-    def statistics(self, sides: stats_options.ComparedGroups | None, *, compares: bool, fewest: int) -> Statistics:
-        """The figures of all counted traces. Raises UsageError for a group without traces."""
-        whole = self._whole.all()
-        return Statistics(
-            whole[0] if whole else None,
-            self._by,
-            steps=self._steps.all(),
-            codes=self._codes.all(),
-            aborts=self._aborts.all(),
-            verdicts=dict(self._verdicts),
-            violations=sorted(self._violations.values(), key=lambda one: (-one.times, one.tool, one.path, one.code)),
-            prompts=self._prompts,
-            schemas=self._schemas,
-            fewest=fewest,
-            **stats_options.select_groups(
-                self._groups.all() if self._by else [], sides, compares=compares, fewest=fewest
-            ),
-        )
-
-    def _skip(self, file: PlacedFile, record: Skipped, skipped: Counter[str]) -> None:
-        skipped[file.name] += 1
-        if skipped[file.name] <= _MOST_PRINTED:
-            self._notify(f"{record.file or file.name}, {record.record}: {self._redactor.text(record.reason)}")
+        return max(skipped - _MOST_PRINTED, 0)
 
     def _add(self, trace: Trace) -> None:
         try:
@@ -375,38 +395,13 @@ class FileStatistics:
         except UnknownFormatError as error:
             self._notify(f"{trace.provenance.file}, {trace.provenance.record}: {error}")
             return
-        keys, figures = keys_of(trace, inspection), figures_in(trace, inspection)
-        expected_id = stats_options.id_among(((one.name, one.value) for one in trace.external_ids), self._expected)
+        figures = figures_in(trace, inspection)
+        expected_id = stats_options.id_among(
+            ((external_id.name, external_id.value) for external_id in trace.external_ids), self._expected
+        )
         if expected_id is not None:
             figures = stats_options.with_expected(figures, inspection, self._expected[expected_id])
-        for sums in self._groups_of_traces:
-            sums.add(keys, figures)
-        for step in inspection.chain.steps:
-            if step.result_kind is not None:
-                self._verdicts[step.result_kind.value, step.said.value if step.said is not None else ""] += 1
-        for one in figures.violations:
-            self._count_violation(Violations(one.tool, one.path, one.code, one.times, 1))
-        for turn in trace.turns if metrics_groups.GroupKey.TOOL in self._by else ():
-            self._measure(turn.generation.tools if turn.generation is not None else ())
-        if keys.prompt and metrics_groups.GroupKey.PROMPT in self._by and keys.prompt not in self._prompts:
-            self._prompts[keys.prompt] = prompt_of(trace)
-
-    def _measure(self, tools: tuple[ToolDefinition, ...]) -> None:
-        """Store the complexity of these tools' schemas; most turns offer the same tuple of tools."""
-        if tools is not self._measured:
-            self._measured = tools
-            self._schemas |= {tool.name: schema_complexity(tool) for tool in tools}
-
-
-class StatisticsSums(Struct, frozen=True):
-    """The sums of some files; they can be sent to another process and merged in any order."""
-
-    groups: tuple[metrics_groups.FigureGroups | metrics_groups.FigureSlices, ...]
-    violations: tuple[Violations, ...]
-    prompts: dict[str, Prompt]
-    schemas: dict[str, SchemaComplexity]
-    verdicts: CallVerdicts
-    is_failed: bool
+        self.sums.add(trace, inspection, figures)
 
 
 class BlockStatistics(Struct, frozen=True):
@@ -429,34 +424,33 @@ class BlockCounter(Struct, frozen=True):
         notices: list[str] = []
         counted = FileStatistics(self.by, _expected(self.expected_path), notices.append)
         with placed_block(block) as file:
-            counted.read(file, self.source)
-        yield BlockStatistics(counted.sums(), tuple(notices), counted.left_out)
+            left_out = counted.read(file, self.source)
+        yield BlockStatistics(counted.sums, tuple(notices), left_out)
 
 
-@cache
-def _expected(path: str | None) -> stats_options.Expected:
-    return stats_options.read_expected(path)
-
-
-def count_blocks(paths: Sequence[str], counter: BlockCounter, jobs: EngineOptions) -> FileStatistics:
-    """The sums over all blocks of paths. A block that failed repeatedly is reported, and sets `failed`."""
-    whole = FileStatistics(counter.by, {})
-    path, printed = "", 0
-    for piece in run_blocks(plan_traces(paths, counter.source, jobs.block_bytes), counter, jobs):
-        if piece.block.path != path:
-            whole.report_rest(path)
-            path, printed = piece.block.path, 0
-        for answer in piece.answers:
-            whole.merge(answer.sums)
-            for notice in answer.notices[: _MOST_PRINTED - printed]:
-                print_notice(notice)
-            whole.left_out += answer.left_out + max(len(answer.notices) - (_MOST_PRINTED - printed), 0)
-            printed = min(printed + len(answer.notices), _MOST_PRINTED)
-        if piece.failed:
-            whole.failed = True
-            print_notice(f"{piece.block.name} was set aside: {piece.failed}")
-    whole.report_rest(path)
+def count_blocks(paths: Sequence[str], counter: BlockCounter, jobs: EngineOptions) -> StatisticsSums:
+    """The sums over all blocks of paths. A block that failed repeatedly is reported, and counts as a failure."""
+    whole = StatisticsSums(counter.by)
+    pieces = run_blocks(plan_traces(paths, counter.source, jobs.block_bytes), counter, jobs)
+    for path, pieces_of_file in groupby(pieces, lambda piece: piece.block.path):
+        printed = left_out = 0
+        for piece in pieces_of_file:
+            for answer in piece.answers:
+                whole.merge(answer.sums)
+                for notice in answer.notices[: _MOST_PRINTED - printed]:
+                    print_notice(notice)
+                left_out += answer.left_out + max(len(answer.notices) - (_MOST_PRINTED - printed), 0)
+                printed = min(printed + len(answer.notices), _MOST_PRINTED)
+            if piece.failed:
+                whole.is_failed = True
+                print_notice(f"{piece.block.name} was set aside: {piece.failed}")
+        _notice_rest(path, left_out)
     return whole
+
+
+def _notice_rest(path: str, left_out: int) -> None:
+    if left_out:
+        print_notice(f"{path}: {left_out:,} more records were skipped")
 
 
 def stored_statistics(
@@ -508,7 +502,9 @@ def _values(
 def _expected_traces(store: Store, expression: str, expected: stats_options.Expected) -> Iterator[TraceSummary]:
     after: ListCursor | None = None
     while page := store.traces(expression, limit=_PAGE, after=after):
-        yield from (one for one in page if stats_options.id_among(one.external_ids.items(), expected) is not None)
+        yield from (
+            summary for summary in page if stats_options.id_among(summary.external_ids.items(), expected) is not None
+        )
         after = page[-1].cursor
 
 

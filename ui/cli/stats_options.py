@@ -93,7 +93,9 @@ def _compared_among(
     for values in sides.values:
         if values not in there:
             named = ",".join(f"{key.value}={value}" for key, value in zip(sides.by, values, strict=True))
-            raise click.UsageError(f"no trace has {named}{_nearest(values, there)}")
+            near = get_close_matches(",".join(values), map(",".join, there), n=1)
+            hint = f"did you mean `{near[0]}`?" if near else "`--by` lists all groups."
+            raise click.UsageError(f"no trace has {named}; {hint}")
     return [there[values] for values in dict.fromkeys(sides.values)]
 
 
@@ -104,11 +106,6 @@ def _key(word: str) -> metrics_groups.GroupKey:
         nearest = get_close_matches(word.lower(), _KEY_NAMES, n=1)
         hint = f"did you mean `{nearest[0]}`?" if nearest else f"expected one of {', '.join(_KEY_NAMES)}."
         raise click.UsageError(f"cannot group by `{word}`; {hint}") from None
-
-
-def _nearest(values: tuple[str, ...], there: dict[tuple[str, ...], metrics_groups.GroupFigures]) -> str:
-    near = get_close_matches(",".join(values), [",".join(one) for one in there], n=1)
-    return f"; did you mean `{near[0]}`?" if near else "; `--by` lists all groups."
 
 
 Expected: TypeAlias = Mapping[str, Sequence[ExpectedCall]]

@@ -24,6 +24,8 @@ _BEFORE, _AFTER = 60, 20  # code points shown around the error in a filter
 LOCK_TIMEOUT_S = 2.0
 """How long a reading command waits while another program writes."""
 
+NO_TRACES_YET = "the database contains no traces yet; `weaklink import PATH` or `weaklink run -- COMMAND` adds some"
+
 _STEP = 100
 _TERM = re.compile(r"\s*(?:(?:not\b|[(-])\s*)*(\w+):")
 _MOST_MARKED = 100_000
@@ -71,10 +73,13 @@ def filter_completions(where: str | None, incomplete: str) -> list[CompletionIte
     """Completions from the filter language and the database; none if there is no database yet."""
     try:
         with open_store(where, create=False) as store:
-            found = store.complete(incomplete)
+            completions = store.complete(incomplete)
     except WeaklinkError:
         return []
-    return [CompletionItem(incomplete[: one.start] + one.text, help=one.what) for one in found]
+    return [
+        CompletionItem(incomplete[: completion.start] + completion.text, help=completion.what)
+        for completion in completions
+    ]
 
 
 def remember_list(store: Store, ids: Sequence[int]) -> None:

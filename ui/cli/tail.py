@@ -35,8 +35,7 @@ from weaklink.storage import NoDatabaseYetError, Store, TraceSummary, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice, screen_width
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, filter_of, recover_traces
-from weaklink.ui.views import live as live_json
-from weaklink.ui.views import live as live_lines
+from weaklink.ui.views import live
 from weaklink.ui.views.styled_text import Line
 from weaklink.ui.views.trace import model_of
 
@@ -308,23 +307,23 @@ class _TailPrinter:
 
     def trace_began(self, id: str, trace: Trace) -> None:
         """See `TailListener`."""
-        self._put([live_lines.trace_began_line(id, trace, screen_width())])
+        self._put([live.trace_began_line(id, trace, screen_width())])
 
     def span_closed(self, id: str, place: Location, span: Span, text: str, calls: Sequence[ToolCall]) -> None:
         """See `TailListener`."""
-        self._put(live_lines.span_lines(id, place.turn, span, text, calls, width=screen_width()))
+        self._put(live.span_lines(id, place.turn, span, text, calls, width=screen_width()))
 
     def fault_found(self, id: str, diagnostic: Diagnostic, text: Callable[[], str]) -> None:
         """See `TailListener`."""
-        self._put(live_lines.fault_lines(id, diagnostic, width=screen_width()))
+        self._put(live.fault_lines(id, diagnostic, width=screen_width()))
 
     def turn_ended(self, id: str, number: int, turn: Turn, model: str) -> None:
         """See `TailListener`."""
-        self._put(live_lines.turn_lines(id, number, turn, width=screen_width(), model=model))
+        self._put(live.turn_lines(id, number, turn, width=screen_width(), model=model))
 
     def trace_ended(self, id: str, summary: TraceSummary | None) -> None:
         """See `TailListener`."""
-        self._put([live_lines.trace_ended_line(id, summary, screen_width())])
+        self._put([live.trace_ended_line(id, summary, screen_width())])
 
     def _put(self, lines: Iterable[Line]) -> None:
         print_lines(lines, color=self._color)
@@ -335,23 +334,23 @@ class _TailJson:
 
     def trace_began(self, id: str, trace: Trace) -> None:
         """See `TailListener`."""
-        self._put(live_json.trace_began_object(int(id), trace))
+        self._put(live.trace_began_object(int(id), trace))
 
     def span_closed(self, id: str, place: Location, span: Span, text: str, calls: Sequence[ToolCall]) -> None:
         """See `TailListener`."""
-        self._put(live_json.span_closed_object(int(id), place, span, text, calls))
+        self._put(live.span_closed_object(int(id), place, span, text, calls))
 
     def fault_found(self, id: str, diagnostic: Diagnostic, text: Callable[[], str]) -> None:
         """See `TailListener`."""
-        self._put(live_json.fault_found_object(int(id), diagnostic, text()))
+        self._put(live.fault_found_object(int(id), diagnostic, text()))
 
     def turn_ended(self, id: str, number: int, turn: Turn, model: str) -> None:
         """See `TailListener`."""
-        self._put(live_json.turn_ended_object(int(id), number, turn))
+        self._put(live.turn_ended_object(int(id), number, turn))
 
     def trace_ended(self, id: str, summary: TraceSummary | None) -> None:
         """See `TailListener`."""
-        self._put(live_json.trace_ended_object(int(id), summary))
+        self._put(live.trace_ended_object(int(id), summary))
 
     def _put(self, value: Mapping[str, object]) -> None:
         sys.stdout.write(write_json(value) + "\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.console import progress_bar, require_extra
+from weaklink.ui.cli.console import print_notice, progress_bar, require_extra
 from weaklink.ui.cli.declaring import COULD_NOT_RUN
 
 
@@ -40,7 +40,7 @@ def tui(
         raise click.UsageError("--against compares two traces; name both: `weaklink tui 15 --against 12`.")
     require_extra("tui", module="textual", use="`weaklink tui`")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        sys.stderr.write("weaklink: `tui` requires a terminal; `weaklink list` and `weaklink show` do not\n")
+        print_notice("`tui` requires a terminal; `weaklink list` and `weaklink show` do not")
         ctx.exit(COULD_NOT_RUN)
     from weaklink.ui.tui.app import WeaklinkApp  # noqa: PLC0415  # Textual takes 170 ms to load; not needed above
     from weaklink.ui.tui.app import tune_memory as settle  # noqa: PLC0415  # the same

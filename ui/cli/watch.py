@@ -44,7 +44,7 @@ from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice
 from weaklink.ui.cli.discovery import notice_unknown_agents
 from weaklink.ui.cli.import_rounds import import_round
-from weaklink.ui.cli.redaction_options import redactor_of
+from weaklink.ui.cli.redaction_options import redaction_options, redactor_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S
 from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.importing.file_places import PlacedFile, files_below
@@ -384,9 +384,9 @@ def watched_paths(paths: Sequence[str]) -> Callable[[], Iterable[str]]:
 
 @declaring.command("watch")
 @click.argument("paths", metavar="[PATH | AGENT]...", nargs=-1)
-@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@declaring.source_option
 @click.option("--project", metavar="NAME", help="Only sessions of this project, the name of the agent's folder.")
-@declaring.redaction_options
+@redaction_options
 @declaring.database_option
 @declaring.color_option
 def watch(

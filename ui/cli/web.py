@@ -114,5 +114,5 @@ def _check_database(where: str | None, *, needs_tokens: bool) -> None:
             open_store(where, read_only=True).close()
         return
     with open_store(where, read_only=True) as store:
-        if not any(one.is_valid(time.time()) for one in store.tokens.all()):
+        if not any(token.is_valid(time.time()) for token in store.tokens.all()):
             raise StoreError("this database has no tokens yet; `weaklink db token create NAME` creates one")

@@ -59,9 +59,9 @@ class AskQuestion(Struct, frozen=True):
     @property
     def parent(self) -> ParentTrace:
         """The parent of the answers' traces."""
-        ids = [one for one in self.trace.external_ids if one.name != "run"]
+        ids = [id_ for id_ in self.trace.external_ids if id_.name != "run"]
         parent_id = next(
-            (one for one in ids if one.name == "recording"), ids[0] if ids else ExternalId("trace", f"{self.id}")
+            (id_ for id_ in ids if id_.name == "recording"), ids[0] if ids else ExternalId("trace", f"{self.id}")
         )
         return ParentTrace(parent_id, ParentWhy.FORK)
 
@@ -71,8 +71,8 @@ class AskQuestion(Struct, frozen=True):
         at_turn = [
             diagnostic for diagnostic in self.inspection.diagnostics if diagnostic.location.turn == self.request.turn
         ]
-        named = [one for one in at_turn if broken is not None and one.rule.code == broken.code]
-        errors = [one for one in at_turn if one.rule.severity is Severity.ERROR]
+        named = [diagnostic for diagnostic in at_turn if broken is not None and diagnostic.rule.code == broken.code]
+        errors = [diagnostic for diagnostic in at_turn if diagnostic.rule.severity is Severity.ERROR]
         return next(iter([*named, *errors]), None)
 
     def advised(self, request: resend.TurnRequest) -> resend.TurnRequest:
@@ -179,7 +179,7 @@ class AskResult(Struct):
             answers = tuple(answer[pair] for answer in self.answers if pair in answer)
             if len(answers) < len(self.plan.settings):
                 break
-            if not any(one.failure for one in answers):
+            if not any(answer.failure for answer in answers):
                 found.append(answers)
         return found
 
@@ -197,9 +197,9 @@ class AskResult(Struct):
         """A row for any error, then one for each rule that an answer broke, most frequent first."""
         counted = self.counted()
         seen = Counter(code for answers in counted for answer in answers for code in answer.codes)
-        rows = [_rate(ANY, [tuple(one.has_error for one in answers) for answers in counted])]
+        rows = [_rate(ANY, [tuple(answer.has_error for answer in answers) for answers in counted])]
         for code, _ in sorted(seen.items(), key=lambda one: (-one[1], one[0])):
-            rows.append(_rate(code, [tuple(code in one.codes for one in answers) for answers in counted]))
+            rows.append(_rate(code, [tuple(code in answer.codes for answer in answers) for answers in counted]))
         return rows
 
 
@@ -246,8 +246,8 @@ class _AnswerSink:
 
     def _with_parent(self, event: TraceStarted) -> TraceStarted:
         trace = event.trace
-        id_ = next((one.value for one in trace.external_ids if one.name == SESSION_HEADER), "")
-        recording_ids = tuple(one for one in trace.external_ids if one.name == "recording")
+        id_ = next((id_.value for id_ in trace.external_ids if id_.name == SESSION_HEADER), "")
+        recording_ids = tuple(id_ for id_ in trace.external_ids if id_.name == "recording")
         self._open[event.key] = id_, TraceAssembler()
         return structs.replace(
             event,
@@ -282,8 +282,8 @@ class AskExperiment:
         self._changed = changed
         self.result = AskResult(plan, secrets.token_hex(6), [{} for _ in plan.settings], bounds or SpendingBounds())
         self._bodies = [json.dumps(setting.body, ensure_ascii=False).encode() for setting in plan.settings]
-        self._tokens = [resend.estimated_tokens(one, plan.question.request) for one in plan.settings]
-        self._limits = [resend.answer_limit(one.body) for one in plan.settings]
+        self._tokens = [resend.estimated_tokens(setting, plan.question.request) for setting in plan.settings]
+        self._limits = [resend.answer_limit(setting.body) for setting in plan.settings]
         self._next = iter(_order(plan))
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -368,8 +368,10 @@ class AskExperiment:
         diagnostics = [
             diagnostic for diagnostic in inspection.diagnostics if diagnostic.location.turn == len(trace.turns)
         ]
-        codes = frozenset(one.rule.code for one in diagnostics if one.rule.severity is not Severity.INFO)
-        return AskAnswer(codes, any(one.rule.severity is Severity.ERROR for one in diagnostics))
+        codes = frozenset(
+            diagnostic.rule.code for diagnostic in diagnostics if diagnostic.rule.severity is not Severity.INFO
+        )
+        return AskAnswer(codes, any(diagnostic.rule.severity is Severity.ERROR for diagnostic in diagnostics))
 
 
 def _order(plan: AskPlan) -> list[tuple[int, int]]:

@@ -111,11 +111,11 @@ def plan_lines(plan: ask_again.AskPlan, url: str) -> Iterator[Line]:
     if len(plan.settings) > 1:
         yield (Run("weaklink: changes to the request:"),)
         changes = list(differences(request.body, plan.settings[0].body))
-        for one in changes[:_MOST_CHANGES]:
-            change = {"added": one.live, "missing": f"{one.recorded} removed"}.get(
-                one.kind.value, f"{one.recorded} → {one.live}"
+        for difference in changes[:_MOST_CHANGES]:
+            change = {"added": difference.live, "missing": f"{difference.recorded} removed"}.get(
+                difference.kind.value, f"{difference.recorded} → {difference.live}"
             )
-            yield (Run(f"  {visible_line(one.pointer)}  ", Style.KEY), Run(visible_line(change)))
+            yield (Run(f"  {visible_line(difference.pointer)}  ", Style.KEY), Run(visible_line(change)))
         if len(changes) > _MOST_CHANGES:
             yield (Run(f"  and {len(changes) - _MOST_CHANGES} more", Style.DIM),)
     yield (Run(f"weaklink: {spending_words(plan)} to {visible_line(url)}."),)
@@ -133,7 +133,7 @@ def spending_words(plan: ask_again.AskPlan) -> str:
 def result_lines(result: ask_again.AskResult) -> Iterator[Line]:
     """The result table, and sentences on its basis."""
     heads, rows = result_table(result)
-    widths = [max(len(row[at]) for row in [heads, *(row for row, _ in rows)]) for at in range(len(heads))]
+    widths = [max(len(row[index]) for row in [heads, *(row for row, _ in rows)]) for index in range(len(heads))]
     yield (Run("  ".join(name.ljust(width) for name, width in zip(heads, widths, strict=True)), Style.STRONG),)
     for row, style in rows:
         yield (Run("  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)), style),)

@@ -92,10 +92,10 @@ def recorded_run(store: Store, run: str, number: int, exit_code: int) -> Command
     for id_, exchanges in stored.traces.items():
         trace, inspection = store.inspected(id_)
         statuses.append((id_, inspection.chain.status))
-        for one in exchanges:
-            is_answer = 0 < one.turn <= len(trace.turns)
-            found.append(RunExchange(id_, one, trace.turns[one.turn - 1] if is_answer else None))
-    found.sort(key=lambda one: one.exchange.began_s or 0.0)
+        for exchange in exchanges:
+            is_answer = 0 < exchange.turn <= len(trace.turns)
+            found.append(RunExchange(id_, exchange, trace.turns[exchange.turn - 1] if is_answer else None))
+    found.sort(key=lambda exchange: exchange.exchange.began_s or 0.0)
     return CommandRun(number, run, exit_code, tuple(statuses), tuple(found))
 
 
@@ -112,10 +112,10 @@ def compare_runs(runs: Sequence[CommandRun]) -> RunsComparison:
     partings = []
     for run in runs:
         if groups and run not in groups[0]:
-            found = parting(groups[0][0].exchanges, run.exchanges)
-            if found is not None:
-                partings.append((run.number, found))
-    return RunsComparison(tuple(runs), tuple(tuple(one.number for one in group) for group in groups), tuple(partings))
+            divergence = parting(groups[0][0].exchanges, run.exchanges)
+            if divergence is not None:
+                partings.append((run.number, divergence))
+    return RunsComparison(tuple(runs), tuple(tuple(run.number for run in group) for group in groups), tuple(partings))
 
 
 def comparison_lines(compared: RunsComparison) -> Iterator[Line]:
@@ -137,9 +137,9 @@ def comparison_lines(compared: RunsComparison) -> Iterator[Line]:
         return
     base = compared.groups[0][0]
     yield from _parting_lines(base, *first)
-    for number, found in compared.partings:
-        if (number, found) != first:
-            line = f"  run {number} also diverges, at request {found.request}: {SOURCES[found.source]}."
+    for number, divergence in compared.partings:
+        if (number, divergence) != first:
+            line = f"  run {number} also diverges, at request {divergence.request}: {SOURCES[divergence.source]}."
             yield (Run(line, Style.DIM),)
     yield (Run(REMEDIES[first[1].source]),)
 
@@ -149,7 +149,7 @@ def _equal_runs(compared: RunsComparison) -> Run:
     exchanges = [exchange.exchange for run in compared.runs for exchange in run.exchanges]
     if not exchanges:
         return Run(f"{GLYPHS[Severity.WARNING]} No run made a request to a model.", Style.WARNING)
-    if all(one.status is None for one in exchanges):
+    if all(exchange.status is None for exchange in exchanges):
         return Run(f"{GLYPHS[Severity.ERROR]} Every run made the same requests, and no server answered.", Style.ERROR)
     return Run(f"{OK_GLYPH} Every run made the same requests and got the same answers.", Style.OK)
 
@@ -169,7 +169,7 @@ def _parting_lines(base: int, number: int, divergence: RunDivergence) -> Iterato
         yield (Run(f"    run {number}: {visible_line(place.live)}", Style.ADDED),)
     if divergence.first is not None and divergence.second is not None:
         turns = dict.fromkeys(
-            str(one.exchange.turn) for one in (divergence.first, divergence.second) if one.exchange.turn
+            str(exchange.exchange.turn) for exchange in (divergence.first, divergence.second) if exchange.exchange.turn
         )
         sides = f" --requests {','.join(turns)}" if turns else ""
         yield (Run(f"  weaklink diff {divergence.first.trace} {divergence.second.trace}{sides}", Style.DIM),)

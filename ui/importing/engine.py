@@ -1,9 +1,7 @@
-"""Options of the engine that processes many files, and which paths need an engine."""
+"""Where the work on many files runs, and which paths need an engine."""
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 
@@ -49,32 +47,3 @@ def _has_tables(path: str) -> bool:
     if path.lower().endswith(TABLE_SUFFIXES):
         return True
     return not Path(path).is_file() and any(file.path.lower().endswith(TABLE_SUFFIXES) for file in find_files([path]))
-
-
-def engine_of(
-    jobs: int | None, engine: str, block_size: float, address: str | None, resume: str | None = None
-) -> EngineOptions:
-    """The options as one value; `block_size` is in MiB, `jobs` is None for the engine's default."""
-    workers = jobs if jobs is not None else (0 if engine == "ray" else 1)
-    return EngineOptions(engine, workers, resume, address, int(block_size * (1 << 20)))
-
-
-_Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
-
-
-def takes_engine(command: _Decorated) -> _Decorated:
-    """Pass the engine options to `command` as one `EngineOptions`, in the argument `jobs`."""
-
-    @wraps(command)
-    def with_engine(
-        *args: Any,
-        jobs: int | None,
-        engine: str,
-        resume: str | None,
-        block_size: float,
-        ray_address: str | None,
-        **options: Any,
-    ) -> Any:
-        return command(*args, jobs=engine_of(jobs, engine, block_size, ray_address, resume), **options)
-
-    return cast("_Decorated", with_engine)

@@ -121,7 +121,7 @@ def read_records(
         reading = read_placed(file, source)
         records = read_group((file.path, *file.with_it), reading.source) if file.with_it else reading.records
         if project is not None:
-            records = (one for one in records if isinstance(one, Skipped) or one.project == project)
+            records = (record for record in records if isinstance(record, Skipped) or record.project == project)
         for record in islice(records, share.index, None, share.of):
             name = record.file if isinstance(record, Skipped) else record.provenance.file
             if format and not isinstance(record, Skipped):
@@ -303,16 +303,16 @@ class FileSaver:
     def flush(self) -> None:
         """Save the pending files. Raises StoreError if the store refuses one; the files before it are saved."""
         try:
-            saved = self._store.save_drafts(draft for one in self._waiting for draft in one.drafts)
+            saved = self._store.save_drafts(draft for file in self._waiting for draft in file.drafts)
         except StoreError:
             if len(self._waiting) == 1:
                 raise
-            for one in self._take_waiting():
-                self._done(one.file, one.reading.completed(self._store.save_drafts(one.drafts)))
+            for file in self._take_waiting():
+                self._done(file.file, file.reading.completed(self._store.save_drafts(file.drafts)))
             return
         saved_rows = iter(saved)
-        for one in self._take_waiting():
-            self._done(one.file, one.reading.completed(list(islice(saved_rows, len(one.drafts)))))
+        for file in self._take_waiting():
+            self._done(file.file, file.reading.completed(list(islice(saved_rows, len(file.drafts)))))
 
     def _take_waiting(self) -> list["_WaitingFile"]:
         """Remove and return the pending files."""

@@ -488,16 +488,16 @@ def _step_row(step: Step) -> dict[str, Any]:
 
 
 def _diagnostic_rows(inspection: Inspection) -> Iterator[dict[str, Any]]:
-    for number, one in enumerate(inspection.diagnostics, 1):
+    for number, diagnostic in enumerate(inspection.diagnostics, 1):
         yield {
             "number": number,
-            "turn": one.location.turn,
-            "part": _clean(one.location.part),
-            "start": one.range.start,
-            "end": one.range.end,
-            "code": one.rule.code,
-            "severity": one.rule.severity.value,
-            "message": _clean(one.fault.message),
+            "turn": diagnostic.location.turn,
+            "part": _clean(diagnostic.location.part),
+            "start": diagnostic.range.start,
+            "end": diagnostic.range.end,
+            "code": diagnostic.rule.code,
+            "severity": diagnostic.rule.severity.value,
+            "message": _clean(diagnostic.fault.message),
         }
 
 

@@ -1,6 +1,7 @@
 """The report of a check, as lines with carets under each fault, and as one JSON object."""
 
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TextIO, cast
@@ -82,9 +83,9 @@ def trace_lines(trace: CheckedTrace, width: int) -> Iterator[Line]:
 
 def _verdict(trace: CheckedTrace, broken: Break) -> str:
     """The break's message, without its reason if a diagnostic below contains it."""
-    found = (checked.diagnostic for checked in trace.diagnostics)
+    diagnostics = (checked.diagnostic for checked in trace.diagnostics)
     if broken.outcome in (StepOutcome.ERROR_RESULT, StepOutcome.UNANSWERED) or not any(
-        one.location.turn == broken.turn and one.rule.code == broken.code for one in found
+        diagnostic.location.turn == broken.turn and diagnostic.rule.code == broken.code for diagnostic in diagnostics
     ):
         return broken.message
     said, reason, _ = broken.message.partition(f" ({find_rule(broken.code).name}): ")
@@ -212,7 +213,7 @@ def checked_object(checked: CheckedDiagnostic) -> CheckedDiagnosticJson:
     `fingerprint`.
     """
     shown = _placed_object(checked, checked.shown)
-    more = [_placed_object(one, one.diagnostic) for one in checked.more]
+    more = [_placed_object(diagnostic, diagnostic.diagnostic) for diagnostic in checked.more]
     members = dict[str, object](shown)
     related = [*shown.get("related", []), *more]
     del members["related"]  # which comes last
@@ -293,7 +294,7 @@ def file_object(file: CheckedFile) -> CheckedFileJson:
         "refused": file.refused,
         "traces": file.traces,
         "skipped": file.skipped,
-        "skipped_records": [{"record": one.record, "reason": one.reason} for one in file.first_skipped],
+        "skipped_records": [{"record": skipped.record, "reason": skipped.reason} for skipped in file.first_skipped],
         "diagnostics": dict(sorted(file.diagnostics.items())),
         "known": file.known,
     }
@@ -319,11 +320,23 @@ def totals_object(totals: CheckTotals) -> LintTotalsJson:
     return judged
 
 
+def text_spool() -> TextIO:
+    """A file without a name for a text that is written out later; up to 8 MiB are in memory."""
+    return cast("TextIO", tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="utf-8", newline="\n"))
+
+
+def copy_spool(spool: TextIO, out: TextIO) -> None:
+    """Write the text of a spool to `out`, and delete it."""
+    with spool:
+        spool.seek(0)
+        shutil.copyfileobj(spool, out)
+
+
 class JsonArray:
     """A JSON array that is kept on disk beyond 8 MiB."""
 
     def __init__(self) -> None:
-        self._spool = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="ascii")  # noqa: SIM115  # lives on
+        self._spool = text_spool()
         self._begun = False
 
     def add(self, value: Mapping[str, object]) -> None:
@@ -334,11 +347,8 @@ class JsonArray:
     def write_to(self, out: TextIO) -> None:
         """Write the array, one element per line, and close it."""
         out.write("[")
-        self._spool.seek(0)
-        while piece := self._spool.read(1 << 16):
-            out.write(piece)
+        copy_spool(self._spool, out)
         out.write("\n]" if self._begun else "]")
-        self.close()
 
     def close(self) -> None:
         """Delete the data; nothing may be added or written afterwards."""

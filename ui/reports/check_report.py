@@ -213,8 +213,12 @@ class CheckedTrace(Struct, frozen=True):
     @property
     def unexplained_break(self) -> CheckedDiagnostic | None:
         """The broken chain, if no error among the diagnostics is its reason: then only the break itself shows it."""
-        found = [one for checked in self.diagnostics for one in (checked, *checked.more)]
-        if self.broken is None or self.broken_chain is None or break_reason(self.broken, self.broken_chain, found):
+        diagnostics = [diagnostic for checked in self.diagnostics for diagnostic in (checked, *checked.more)]
+        if (
+            self.broken is None
+            or self.broken_chain is None
+            or break_reason(self.broken, self.broken_chain, diagnostics)
+        ):
             return None
         return self.broken_chain
 
@@ -302,63 +306,61 @@ class CheckReporter(Protocol):
         ...
 
 
-def checked_diagnostics(
-    path: str,
-    source: str,
-    trace: Trace,
-    inspection: Inspection,
-    line: str | None = None,
-    *,
-    written: Trace | None = None,
-) -> Iterator[CheckedDiagnostic]:
-    """The diagnostics of one trace, in the order of their positions.
+class TraceInFile(Struct, frozen=True):
+    """A trace without secrets, and the file that it was read from.
 
     `source` is the source that the file was read as, `line` the text of the line that the trace's record names, if any,
     and `written` the original trace if `trace` is redacted.
     """
-    if not inspection.diagnostics:
-        return
-    known: dict[tuple[int, str], LineIndex] = {}
-    places, fingerprints, texts = FilePlaces(written or trace, source, line), Fingerprints(trace), PlacedTexts(trace)
-    for diagnostic in inspection.diagnostics:
-        at = (diagnostic.location.turn, diagnostic.location.part)
-        if at not in known:
-            known = {at: LineIndex(texts.at(diagnostic.location))}
-        lines, in_turn = known[at], diagnostic.place_in_turn
-        text = lines.text if in_turn is diagnostic.location else texts.at(in_turn)
-        place, fingerprint = places.place(diagnostic), fingerprints.of(diagnostic, text)
-        yield CheckedDiagnostic(path, trace.provenance.record, title_of(trace), diagnostic, lines, place, fingerprint)
 
+    path: str
+    source: str
+    trace: Trace
+    line: str | None = None
+    written: Trace | None = None
 
-def broken_chain(
-    path: str,
-    source: str,
-    trace: Trace,
-    chain: Chain,
-    line: str | None = None,
-    *,
-    written: Trace | None = None,
-) -> CheckedDiagnostic | None:
-    """The break of a chain as an error at the call that failed, or at the result that was an error; None if unbroken.
+    def diagnostics(self, inspection: Inspection) -> Iterator[CheckedDiagnostic]:
+        """The diagnostics of the trace, in the order of their positions."""
+        if not inspection.diagnostics:
+            return
+        known: dict[tuple[int, str], LineIndex] = {}
+        places, fingerprints, texts = self._places, Fingerprints(self.trace), PlacedTexts(self.trace)
+        for diagnostic in inspection.diagnostics:
+            at = (diagnostic.location.turn, diagnostic.location.part)
+            if at not in known:
+                known = {at: LineIndex(texts.at(diagnostic.location))}
+            lines, in_turn = known[at], diagnostic.place_in_turn
+            text = lines.text if in_turn is diagnostic.location else texts.at(in_turn)
+            yield self._checked(diagnostic, lines, places.place(diagnostic), fingerprints.of(diagnostic, text))
 
-    Its rule is that of the break, its fingerprint differs from that of the diagnostic that explains the break: a fault
-    that an agent recovered from may be known, and the same fault that breaks the chain is new. The other parameters are
-    those of `checked_diagnostics`.
-    """
-    broken = chain.broken
-    if broken is None:
-        return None
-    step = chain.steps[broken.step - 1]
-    result_location = step.result_location if broken.outcome is StepOutcome.ERROR_RESULT else None
-    location = result_location or step.location
-    rule = structs.replace(find_rule(broken.code), severity=Severity.ERROR)
-    fault = Fault(rule, location.range, f"Broke at step {broken.step}: {broken.message}")
-    diagnostic, text = fault.at(location.turn, location.part), PlacedTexts(trace).at(location)
-    place = FilePlaces(written or trace, source, line).place(diagnostic)
-    fingerprint = Fingerprints(trace).of(diagnostic, text, kind=BROKEN)
-    return CheckedDiagnostic(
-        path, trace.provenance.record, title_of(trace), diagnostic, LineIndex(text), place, fingerprint
-    )
+    def broken_chain(self, chain: Chain) -> CheckedDiagnostic | None:
+        """The break of the chain as an error at the call that failed, or at the result that was an error.
+
+        None if it is unbroken. Its rule is that of the break, its fingerprint differs from that of the diagnostic that
+        explains the break: a fault that an agent recovered from may be known, and the same fault that breaks the chain
+        is new.
+        """
+        broken = chain.broken
+        if broken is None:
+            return None
+        step = chain.steps[broken.step - 1]
+        result_location = step.result_location if broken.outcome is StepOutcome.ERROR_RESULT else None
+        location = result_location or step.location
+        rule = structs.replace(find_rule(broken.code), severity=Severity.ERROR)
+        fault = Fault(rule, location.range, f"Broke at step {broken.step}: {broken.message}")
+        diagnostic, text = fault.at(location.turn, location.part), PlacedTexts(self.trace).at(location)
+        fingerprint = Fingerprints(self.trace).of(diagnostic, text, kind=BROKEN)
+        return self._checked(diagnostic, LineIndex(text), self._places.place(diagnostic), fingerprint)
+
+    @property
+    def _places(self) -> FilePlaces:
+        return FilePlaces(self.written or self.trace, self.source, self.line)
+
+    def _checked(
+        self, diagnostic: Diagnostic, lines: LineIndex, place: FilePlace | None, fingerprint: str
+    ) -> CheckedDiagnostic:
+        record, title = self.trace.provenance.record, title_of(self.trace)
+        return CheckedDiagnostic(self.path, record, title, diagnostic, lines, place, fingerprint)
 
 
 def break_reason(

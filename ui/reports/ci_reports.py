@@ -3,7 +3,6 @@
 Jenkins and others read the XML; GitHub turns the commands in a job's log into annotations at their lines.
 """
 
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TextIO
@@ -18,12 +17,18 @@ from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.text import Range
 from weaklink.inspector.version import __version__
 from weaklink.ui.reports import check_report
-from weaklink.ui.reports.check_output import baseline_lines, fault_lines, found_words, read_words
+from weaklink.ui.reports.check_output import (
+    baseline_lines,
+    copy_spool,
+    fault_lines,
+    found_words,
+    read_words,
+    text_spool,
+)
 from weaklink.ui.views.diagnostic import diagnostic_lines
 from weaklink.ui.views.segment_json import JsonObject
 from weaklink.ui.views.styled_text import plain, visible
 
-_IN_MEMORY_BYTES = 8 << 20
 _WIDTH = 100
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _FINGERPRINT = "weaklinkFault/v1"
@@ -45,7 +50,7 @@ class CheckJunit:
 
     def __init__(self, out: TextIO, fails: Callable[[str], bool]) -> None:
         self._out, self._fails = out, fails
-        self._suites, self._cases = _spool(), _spool()
+        self._suites, self._cases = text_spool(), text_spool()
         self._tests = self._failures = self._all_tests = self._all_failures = 0
 
     def trace(self, trace: check_report.CheckedTrace) -> None:
@@ -55,7 +60,13 @@ class CheckJunit:
         if trace.broken_chain is not None and self._fails(check_report.BROKEN):
             wrong.append(trace.broken_chain)
         self._failures += bool(wrong)
-        self._cases.write(_case(trace.path, _name(trace), _failure(trace, wrong) if wrong else _message_text(trace)))
+        shown = xml_text(_shown(trace.results))
+        if wrong:
+            inside = f"{_failure(trace, wrong[0].shown.fault)}{shown}</failure>\n"
+        else:
+            inside = f"<system-out>{shown}</system-out>\n" if shown else ""
+        name = " ".join(word for word in (trace.record, trace.title) if word) or "trace"
+        self._cases.write(_case(trace.path, name, inside))
 
     def unread(self, unread: check_report.UnreadRecord) -> None:
         """Add a case to its file's suite."""
@@ -72,38 +83,29 @@ class CheckJunit:
         for note in file.notes:
             self._cases.write(_case(file.path, note, f"<skipped message={xml_attribute(note)}/>\n"))
         tests = self._tests + len(file.notes)
-        head = f"<testsuite name={xml_attribute(file.path)} tests={_number(tests)} failures={_number(self._failures)}"
-        self._suites.write(f"{head} errors={_number(0)} skipped={_number(len(file.notes))}>\n")
-        _copy(self._cases, self._suites)
+        head = f'<testsuite name={xml_attribute(file.path)} tests="{tests}" failures="{self._failures}"'
+        self._suites.write(f'{head} errors="0" skipped="{len(file.notes)}">\n')
+        copy_spool(self._cases, self._suites)
         self._suites.write("</testsuite>\n")
         self._all_tests += tests
         self._all_failures += self._failures
-        self._cases, self._tests, self._failures = _spool(), 0, 0
+        self._cases, self._tests, self._failures = text_spool(), 0, 0
 
     def close(self, totals: check_report.CheckTotals) -> None:
         """Write everything."""
         del totals
-        head = f'<testsuites name="weaklink" tests={_number(self._all_tests)} failures={_number(self._all_failures)}'
-        self._out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{head} errors={_number(0)}>\n')
-        _copy(self._suites, self._out)
+        head = f'<testsuites name="weaklink" tests="{self._all_tests}" failures="{self._all_failures}"'
+        self._out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{head} errors="0">\n')
+        copy_spool(self._suites, self._out)
         self._cases.close()
         self._out.write("</testsuites>\n")
 
 
-def _failure(trace: check_report.CheckedTrace, wrong: list[check_report.CheckedDiagnostic]) -> str:
-    """A failure element with the verdict, or else the first fault, and all faults in readable form."""
-    first = wrong[0].shown.fault
-    summary = (
-        f"Broke at step {trace.broken.step}: {trace.broken.message}" if trace.broken is not None else first.message
-    )
-    head = f"<failure message={xml_attribute(summary)} type={xml_attribute(str(first.rule))}>"
-    return f"{head}{xml_text(_shown(trace.results))}</failure>\n"
-
-
-def _message_text(trace: check_report.CheckedTrace) -> str:
-    """Diagnostics that do not make the case fail, as output."""
-    results = trace.results
-    return f"<system-out>{xml_text(_shown(results))}</system-out>\n" if results else ""
+def _failure(trace: check_report.CheckedTrace, first: Fault) -> str:
+    """The start tag of a failure, with the verdict, or else the first fault."""
+    broken = trace.broken
+    summary = f"Broke at step {broken.step}: {broken.message}" if broken is not None else first.message
+    return f"<failure message={xml_attribute(summary)} type={xml_attribute(str(first.rule))}>"
 
 
 def _shown(diagnostics: Iterable[check_report.CheckedDiagnostic]) -> str:
@@ -112,10 +114,6 @@ def _shown(diagnostics: Iterable[check_report.CheckedDiagnostic]) -> str:
         for checked in diagnostics
     )
     return "\n\n".join("\n".join(plain(line).rstrip() for line in block) for block in blocks)
-
-
-def _name(trace: check_report.CheckedTrace) -> str:
-    return " ".join(word for word in (trace.record, trace.title) if word) or "trace"
 
 
 def _case(path: str, name: str, inside: str) -> str:
@@ -136,21 +134,6 @@ def xml_text(text: str) -> str:
 def _allowed(text: str) -> str:
     """The text with each character that XML 1.0 (section 2.2) does not allow replaced by a glyph or an escape."""
     return visible(text).replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")
-
-
-def _number(number: int) -> str:
-    return f'"{number}"'
-
-
-def _spool() -> tempfile.SpooledTemporaryFile[str]:
-    return tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="utf-8", newline="\n")
-
-
-def _copy(spool: tempfile.SpooledTemporaryFile[str], out: TextIO | tempfile.SpooledTemporaryFile[str]) -> None:
-    spool.seek(0)
-    while piece := spool.read(1 << 16):
-        out.write(piece)
-    spool.close()
 
 
 _COMMANDS: Mapping[Severity, str] = MappingProxyType(
@@ -283,17 +266,9 @@ def result_object(checked: check_report.CheckedDiagnostic) -> JsonObject:
     properties contain the position within the part, in code points, and the text at that position.
     """
     fault = checked.shown.fault
-    result: JsonObject = {
-        "ruleId": fault.rule.code,
-        "ruleIndex": RULE_INDEX[fault.rule.code],
-        "level": LEVELS[fault.rule.severity],
-        "message": {"text": visible(f"{fault.message} {fault.hint}" if fault.hint else fault.message)},
-        "locations": [_location(checked)],
-        "partialFingerprints": {_FINGERPRINT: checked.fingerprint},
-        "properties": _properties(checked),
-    }
+    result = _result(fault, _location(checked), checked.fingerprint, _properties(checked))
     if checked.more:
-        result["relatedLocations"] = [_location(one) for one in checked.more]
+        result["relatedLocations"] = [_location(diagnostic) for diagnostic in checked.more]
     if (against := fault.against) is not None:
         other: JsonObject = {"message": {"text": "The other layer's text."}, **_location(checked, against)}
         result["relatedLocations"] = [other, *map(_location, checked.more)]
@@ -313,19 +288,24 @@ def unread_object(unread: check_report.UnreadRecord) -> JsonObject:
         record = visible(unread.record)
         location["logicalLocations"] = [{"name": record, "fullyQualifiedName": record, "kind": "member"}]
     shown = fault.range.moved(-unread.shown_from)
+    properties: JsonObject = {
+        "record": visible(unread.record),
+        "charOffset": fault.range.start,
+        "charLength": len(fault.range),
+        "snippet": visible(unread.shown[max(shown.start - _LONGEST_SNIPPET // 2, 0) :][:_LONGEST_SNIPPET]),
+    }
+    return _result(fault, location, unread.fingerprint, properties)
+
+
+def _result(fault: Fault, location: JsonObject, fingerprint: str, properties: JsonObject) -> JsonObject:
     return {
         "ruleId": fault.rule.code,
         "ruleIndex": RULE_INDEX[fault.rule.code],
         "level": LEVELS[fault.rule.severity],
         "message": {"text": visible(f"{fault.message} {fault.hint}" if fault.hint else fault.message)},
         "locations": [location],
-        "partialFingerprints": {_FINGERPRINT: unread.fingerprint},
-        "properties": {
-            "record": visible(unread.record),
-            "charOffset": fault.range.start,
-            "charLength": len(fault.range),
-            "snippet": visible(unread.shown[max(shown.start - _LONGEST_SNIPPET // 2, 0) :][:_LONGEST_SNIPPET]),
-        },
+        "partialFingerprints": {_FINGERPRINT: fingerprint},
+        "properties": properties,
     }
 
 
@@ -400,26 +380,16 @@ def rule_objects() -> list[Json]:
 
 
 def _rule_object(rule: Rule) -> JsonObject:
+    examples = [(word, text) for word, text in (("Wrong", rule.bad), ("Right", rule.good)) if text]
+    plain_text = "\n\n".join([rule.explanation, *(f"{word}:\n{text}" for word, text in examples)])
+    indented = (f"{word}:\n\n    " + text.replace("\n", "\n    ") for word, text in examples)
+    markdown = "\n\n".join([rule.explanation, *indented])
     return {
         "id": rule.code,
         "name": "".join(word.capitalize() for word in rule.name.split("-")),
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": rule.explanation},
-        "help": {"text": _help(rule), "markdown": _help_in_markdown(rule)},
+        "help": {"text": plain_text, "markdown": markdown},
         "defaultConfiguration": {"level": LEVELS[rule.severity]},
         "properties": {"tags": [rule.name]},
     }
-
-
-def _help(rule: Rule) -> str:
-    shown = (("Wrong", rule.bad), ("Right", rule.good))
-    return "\n\n".join([rule.explanation, *(f"{word}:\n{text}" for word, text in shown if text)])
-
-
-def _help_in_markdown(rule: Rule) -> str:
-    shown = (("Wrong", rule.bad), ("Right", rule.good))
-    return "\n\n".join([rule.explanation, *(f"{word}:\n\n{_indented(text)}" for word, text in shown if text)])
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.split("\n"))

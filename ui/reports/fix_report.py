@@ -85,24 +85,6 @@ class FixLines:
         """Print nothing."""
 
 
-class FixQuietly:
-    """Prints only repairs that were not made, with `say`."""
-
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
-
-    def repaired(self, repaired: Repaired) -> None:
-        """Print the repairs that were not made."""
-        for line in left_lines(repaired):
-            self._say(line)
-
-    def file(self, file: FixedFile) -> None:
-        """Nothing."""
-
-    def close(self) -> None:
-        """Nothing."""
-
-
 def repaired_lines(repaired: Repaired, width: int) -> Iterator[Line]:
     """`path:record title`, then each repair: its rule, its place, and its lines with `-` and `+`; an empty line."""
     title = f" {visible_line(repaired.title)}" if repaired.title else ""
@@ -114,12 +96,15 @@ def repaired_lines(repaired: Repaired, width: int) -> Iterator[Line]:
 
 def change_lines(change: AppliedRepair, width: int) -> Iterator[Line]:
     """The lines of one repair. Of long lines, only the text around an edit is shown."""
-    one, index = change.diagnostic, LineIndex(change.text)
+    diagnostic, index = change.diagnostic, LineIndex(change.text)
     line, column = index.position(change.edits[0].range.start)
-    where = f", turn {one.location.turn} {visible_line(one.location.part)} {line}:{column}"
-    is_guess = one.fault.fix is not None and not one.fault.fix.safe
+    where = f", turn {diagnostic.location.turn} {visible_line(diagnostic.location.part)} {line}:{column}"
+    is_guess = diagnostic.fault.fix is not None and not diagnostic.fault.fix.safe
     guess = (Run(" (a guess)", Style.WARNING),) if is_guess else ()
-    rule = (Run(one.rule.code, style_of(one.rule.severity)), Run(f" {one.rule.name}", Style.STRONG))
+    rule = (
+        Run(diagnostic.rule.code, style_of(diagnostic.rule.severity)),
+        Run(f" {diagnostic.rule.name}", Style.STRONG),
+    )
     yield (*rule, Run(where, Style.DIM), *guess)
     excerpt = Excerpt(index, len(str(index.position(change.edits[-1].range.end)[0])), width)
     for hunk in _hunks(change.edits, index, excerpt.room):
@@ -131,8 +116,8 @@ def left_lines(repaired: Repaired) -> Iterator[str]:
     place = in_file(repaired.path, repaired.record)
     for change in repaired.unplaced:
         yield f"{place}: {_named(change.diagnostic)} is not repaired: its text is not a single value of the record"
-    for one in repaired.harmful:
-        yield f"{place}: {_named(one)} is not repaired: the repair would introduce new faults"
+    for diagnostic in repaired.harmful:
+        yield f"{place}: {_named(diagnostic)} is not repaired: the repair would introduce new faults"
 
 
 def _named(diagnostic: Diagnostic) -> str:
@@ -167,14 +152,11 @@ def _hunk_lines(hunk: list[Edit], excerpt: Excerpt) -> Iterator[Line]:
         for edit in hunk:
             runs += visible_runs(text[at : min(edit.range.start, end)])
             replaced = edit.text if sign == "+" else edit.range.of(text)
-            runs += visible_runs(_short(replaced, excerpt.room), style)
+            shown_text = replaced if len(replaced) <= excerpt.room else f"{replaced[: excerpt.room]}…"
+            runs += visible_runs(shown_text, style)
             at = min(edit.range.end, end) if edit.range.end <= end else end
         runs += visible_runs(text[at:end])
         yield (Run(f"{number:>{excerpt.digits}} {sign} ", style), *runs, Run(tail, Style.DIM))
-
-
-def _short(text: str, room: int) -> str:
-    return text if len(text) <= room else f"{text[:room]}…"
 
 
 def sum_words(files: list[FixedFile]) -> str:
@@ -202,8 +184,8 @@ class FixJson:
             self._changes.add(change_object(repaired, change))
         for change in repaired.unplaced:
             self._left.add(_left_object(repaired, change.diagnostic, "unplaced"))
-        for one in repaired.harmful:
-            self._left.add(_left_object(repaired, one, "harmful"))
+        for diagnostic in repaired.harmful:
+            self._left.add(_left_object(repaired, diagnostic, "harmful"))
 
     def file(self, file: FixedFile) -> None:
         """Add it to `files`."""

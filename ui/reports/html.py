@@ -214,7 +214,7 @@ def faults_html(faults: Sequence[Fault], lines: LineIndex | None = None, *, left
         head = f"{GLYPHS[severity]} {severity}[{fault.rule.code}]"
         yield f'<li class="{severity}"><strong class="{severity}">{head}</strong> <strong>{fault.rule.name}</strong>'
         yield f"{_place(fault, lines)}: {runs_html(quoted(fault.message))}"
-        yield from (f"<p>note: {runs_html(quoted(one.message))}</p>" for one in fault.related)
+        yield from (f"<p>note: {runs_html(quoted(related.message))}</p>" for related in fault.related)
         if fault.hint:
             yield f'<p><span class="hint">help:</span> {runs_html(quoted(fault.hint))}</p>'
         yield "</li>"
@@ -268,9 +268,11 @@ def _windows(span: Span, faults: Sequence[Fault]) -> Iterator[Range]:
 
 def _pieces(text: str, span: Span, faults: Sequence[Fault], whole: Range) -> Iterator[str]:
     """The text of a range of the span, with markers, children and faults in separate elements."""
-    faults = [one for one in faults if one.range.start <= whole.end and one.range.end >= whole.start]
+    faults = [fault for fault in faults if fault.range.start <= whole.end and fault.range.end >= whole.start]
     cuts = {whole.start, whole.end}
-    pending = sorted(((_shown(fault.range, span.range), fault) for fault in faults), key=_start, reverse=True)
+    pending = sorted(
+        ((_shown(fault.range, span.range), fault) for fault in faults), key=lambda placed: placed[0].start, reverse=True
+    )
     for other in (span.inner, *(child.range for child in span.children), *(place for place, _ in pending)):
         cuts |= {cut for cut in (other.start, other.end) if whole.start < cut < whole.end}
     marking: list[tuple[Range, Fault]] = []
@@ -305,10 +307,6 @@ def _shown(place: Range, span: Range) -> Range:
     """A fault's range within its span, at least one character wide, so that it is visible."""
     start = max(min(place.start, span.end - 1), span.start)
     return Range(start, max(place.end, start + 1))
-
-
-def _start(placed: tuple[Range, Fault]) -> int:
-    return placed[0].start
 
 
 def _place(fault: Fault, lines: LineIndex | None) -> str:

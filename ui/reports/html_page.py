@@ -50,7 +50,7 @@ POLICY = policy_for(STYLE)
 
 _MAP_CELLS = 400
 _IN_CELL = 160
-_BRIEF = (True, True, False, True, False)
+_CLASSES = (' class="brief"', ' class="brief"', "", ' class="brief"', "")
 _UNWRAPPED = 100_000
 _LEGEND = " · ".join(LEGEND).replace("  ", " · ")
 
@@ -165,7 +165,8 @@ def chain_html(id: int, chain: Chain) -> Iterator[str]:
             f'<span class="{glyph.style}">{glyph.text} {escape(outcome_words(step))}</span>',
             f"<code>{runs_html(result_words(step, _IN_CELL))}</code>",
         )
-        yield f"<tr>{''.join(map(_cell, cells, _BRIEF))}</tr>\n"
+        written = zip(cells, _CLASSES, strict=True)
+        yield f"<tr>{''.join(f'<td{name}>{content}</td>' for content, name in written)}</tr>\n"
     yield "</tbody>\n</table>\n"
     if len(shown) < len(chain.steps):
         yield f'<p class="dim">… {counted(len(chain.steps) - len(shown), "step")} left out</p>\n'
@@ -188,7 +189,8 @@ def _layers(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
         for row, is_result in ((step_layers.call, False), (step_layers.result, True)):
             yield "<table>\n<thead><tr>"
             yield "".join(
-                f"<th>{escape(' '.join(word for word in (one.name.value, one.basis) if word))}</th>" for one in row
+                f"<th>{escape(' '.join(word for word in (layer.name.value, layer.basis) if word))}</th>"
+                for layer in row
             )
             words = (layer_words(one, before, is_result=is_result) for before, one in with_before(row))
             yield "</tr></thead>\n<tbody>\n<tr>"
@@ -207,10 +209,6 @@ def _call_html(call: ToolCall) -> str:
     if not call.recovered:
         return f'{shown} <span class="error">✖ could not be parsed</span>'
     return f'{shown} <span class="warning">◆ repaired to</span> <code>{escape(call_brief(call, _IN_CELL))}</code>'
-
-
-def _cell(content: str, brief: bool) -> str:  # noqa: FBT001  # one cell, one flag, of a map
-    return f'<td class="brief">{content}</td>' if brief else f"<td>{content}</td>"
 
 
 def _turn(
@@ -232,7 +230,7 @@ def _turn(
         source = turn.part(part.part)
         if part.part != "text":
             yield f'<h4 class="dim">{escaped(part.part)}</h4>\n'
-        faults = [one.fault for one in diagnostics if one.location.part == part.part]
+        faults = [diagnostic.fault for diagnostic in diagnostics if diagnostic.location.part == part.part]
         yield from part_html(source.text if source else "", part, faults, steps, room)
     shown = {part.part for part in parts}
     others = [_with_sides(diagnostic) for diagnostic in diagnostics if diagnostic.location.part not in shown]

@@ -158,8 +158,8 @@ def import_sentences(
 ) -> Iterator[Line]:
     """What was skipped and refused, and why; notes on the sources; the totals."""
     read = [file for file in files if file.refused is None]
-    skipped = [_Rejection(f"{file.path} {one.record}", one.reason) for file in read for one in file.skipped]
-    refused = [_Rejection(one.path, one.refused.removeprefix(f"{one.path}: ")) for one in files if one.refused]
+    skipped = [_Rejection(f"{file.path} {skipped.record}", skipped.reason) for file in read for skipped in file.skipped]
+    refused = [_Rejection(file.path, file.refused.removeprefix(f"{file.path}: ")) for file in files if file.refused]
     for label, noun, rejections in (
         (Run("▲ skipped ", Style.WARNING), "record", skipped),
         (Run("✖ refused ", Style.ERROR), "file", refused),
@@ -167,7 +167,9 @@ def import_sentences(
         for group in [[rejection] for rejection in rejections] if every_file else _by_reason(rejections):
             yield (label, *_rejected(group, noun))
     named = _short_names(read)
-    notes = [*_recognised(read, named), *_notes(read, named)]
+    sources = ((file.why, file) for file in read if file.why)
+    warnings = ((warning, file) for file in read for warning in file.warnings)
+    notes = [*_grouped_notes("· source ", sources, named), *_grouped_notes("· note ", warnings, named)]
     yield from notes[:most_notes]
     if most_notes is not None and len(notes) > most_notes:
         more = counted(len(notes) - most_notes, "more note")
@@ -226,16 +228,6 @@ def _short_names(files: Sequence[FileReport]) -> Mapping[str, str]:
     names = {file.path: file.path.removeprefix(_folder(file.path)) for file in files}
     used = Counter(names.values())
     return {path: name if used[name] == 1 else path for path, name in names.items()}
-
-
-def _recognised(files: Sequence[FileReport], named: Mapping[str, str]) -> Iterator[Line]:
-    """How the source of each file was recognised."""
-    yield from _grouped_notes("· source ", ((file.why, file) for file in files if file.why), named)
-
-
-def _notes(files: Sequence[FileReport], named: Mapping[str, str]) -> Iterator[Line]:
-    """Notes on data that the sources do not contain."""
-    yield from _grouped_notes("· note ", ((warning, file) for file in files for warning in file.warnings), named)
 
 
 def _grouped_notes(kind: str, notes: Iterable[tuple[str, FileReport]], named: Mapping[str, str]) -> Iterator[Line]:

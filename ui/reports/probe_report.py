@@ -13,8 +13,8 @@ from weaklink.inspector.probe.results import ProbeRecord
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.version import __version__
 from weaklink.ui.reports.ci_reports import xml_attribute, xml_text
-from weaklink.ui.reports.html import escaped, head_html, style_sheet
-from weaklink.ui.reports.static_report import share_bar, table_html
+from weaklink.ui.reports.html import escaped, head_html
+from weaklink.ui.reports.static_report import BAR_STYLE, share_bar, table_html
 from weaklink.ui.views.status import GLYPHS, OK_GLYPH
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, table_lines, visible_line
 
@@ -128,18 +128,18 @@ def comparison_lines(compared: Sequence[PairedShare], *, width: int) -> Iterator
     """Two endpoints on the same requests: the shares of both, and the paired difference with its interval."""
     yield (Run("The first endpoint compared with the second, on the requests that both answered", Style.STRONG),)
     rows: list[Sequence[Line]] = []
-    for one in compared:
-        if one.difference is None:
+    for share in compared:
+        if share.difference is None:
             continue
-        n, difference = one.trials, one.difference
+        n, difference = share.trials, share.difference
         is_sure = difference.p < 0.05
         interval = f"{100 * difference.interval.low:+.1f} to {100 * difference.interval.high:+.1f}"
         style = Style.PLAIN if not is_sure else Style.OK if difference.value > 0 else Style.ERROR
         rows.append(
             (
-                (Run(one.name, Style.KEY),),
-                (Run(percent_text((one.both + one.only_first) / n)),),
-                (Run(percent_text((one.both + one.only_second) / n)),),
+                (Run(share.name, Style.KEY),),
+                (Run(percent_text((share.both + share.only_first) / n)),),
+                (Run(percent_text((share.both + share.only_second) / n)),),
                 (Run(f"{100 * difference.value:+.1f}", style),),
                 (Run(interval),),
                 (Run(f"{n} requests{'; more than noise' if is_sure else ''}", Style.DIM),),
@@ -152,7 +152,7 @@ def comparison_lines(compared: Sequence[PairedShare], *, width: int) -> Iterator
 def probe_html(reports: Sequence[ProbeReport], compared: Sequence[PairedShare], made_at: str) -> Iterator[str]:
     """The report as one HTML page, which loads and runs nothing."""
     title = "Endpoints: " + ", ".join(report.url for report in reports)
-    yield head_html(title, _STYLE)
+    yield head_html(title, BAR_STYLE)
     yield f"<main>\n<h1>{escaped(title)}</h1>\n"
     for report in reports:
         yield from endpoint_html(report)
@@ -160,11 +160,8 @@ def probe_html(reports: Sequence[ProbeReport], compared: Sequence[PairedShare], 
         yield "<h2>Comparison</h2>\n<p>On the requests that both answered; "
         yield "a positive difference favours the first.</p>\n"
         heads = ("measure", "first", "second", "difference", "95 % interval", "requests")
-        yield from table_html(heads, (cells for one in compared if (cells := _paired_cells(one))))
+        yield from table_html(heads, (cells for share in compared if (cells := _paired_cells(share))))
     yield f"</main>\n<footer>Written by weaklink {__version__}, {escape(made_at)}.</footer>\n</body>\n</html>\n"
-
-
-_STYLE = style_sheet() + "svg { display: block; width: 12rem; height: .9rem; } svg rect { fill: currentColor; }"
 
 
 def endpoint_html(report: ProbeReport) -> Iterator[str]:
@@ -178,7 +175,9 @@ def endpoint_html(report: ProbeReport) -> Iterator[str]:
     )
     medians = [median for median in report.measures.medians if median.value is not None]
     if medians:
-        yield from table_html(("median", "value", "95 % interval", "count"), (_median_cells(one) for one in medians))
+        yield from table_html(
+            ("median", "value", "95 % interval", "count"), (_median_cells(median) for median in medians)
+        )
     if not report.findings:
         yield f"<p>No findings in {counted(len(report.records), 'answer')}.</p>\n</section>\n"
         return

@@ -1,15 +1,15 @@
 """Reports of many traces and of sets of training data: what breaks, how often and where, as HTML, SVG, text, JSON."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from shlex import quote
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from weaklink.inspector.chain.metrics import FEWEST, MEASURES, MeasureKind, estimate
 from weaklink.inspector.chain.metrics_groups import Slice
-from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.dataset.diversity import TOLERANCE
 from weaklink.inspector.version import __version__
 from weaklink.storage import Order, Store, TraceSummary
@@ -74,10 +74,10 @@ _COUNTS = {
     "argument_depth": "depth of arguments",
 }
 _MAX_VALUES = 20
-_SET_REPORT_STYLE = (
-    style_sheet() + "svg { display: block; width: 12rem; height: .9rem; } svg rect { fill: currentColor; }"
-)
+BAR_STYLE = style_sheet() + "svg { display: block; width: 12rem; height: .9rem; } svg rect { fill: currentColor; }"
+"""The style of a page whose only pictures are bars."""
 Report = Mapping[str, Any]
+_Item = TypeVar("_Item")
 
 
 def days_html(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
@@ -94,12 +94,13 @@ def days_html(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
             if count:
                 yield _rect(index * width + 0.5, top, max(width - 1, 0.8), height, style)
     words = " · ".join(
-        f'<span class="{style}">{_word(one)}</span>' for style, one in zip(_STYLES, STATUSES, strict=True)
+        f'<span class="{style}">{escaped(status_run(one).text)}</span>'
+        for style, one in zip(_STYLES, STATUSES, strict=True)
     )
     yield f"</svg>\n<figcaption>{escape(_stretch([day for day, _ in days]))}, at most {most:,} traces per day. {words}"
     yield "</figcaption>\n</figure>\n<details><summary>The numbers</summary>\n"
     yield from table_html(
-        ("day", *(one.value for one in STATUSES)),
+        ("day", *(status.value for status in STATUSES)),
         ((escape(day or "no date"), *(f"{count:,}" for count in counts)) for day, counts in days),
     )
     yield "</details>\n"
@@ -110,10 +111,11 @@ def rules_html(codes: Sequence[Slice]) -> Iterator[str]:
     total, sum_ = sum(code.traces for code in codes), 0
     yield '<table>\n<thead><tr><th scope="col">rule</th><th scope="col"><span class="unseen">share</span></th>'
     yield '<th scope="col">traces</th><th scope="col">cumulative</th></tr></thead>\n<tbody>\n'
-    for one in codes[:_MOST_BARS]:
-        sum_ += one.traces
-        yield f'<tr><td>{escaped(code_title(one.value))}</td><td class="bar">{_bar(one.traces / codes[0].traces)}</td>'
-        yield f'<td class="number">{one.traces:,}</td><td class="number">{percent(sum_ / total)} %</td></tr>\n'
+    for slice_ in codes[:_MOST_BARS]:
+        sum_ += slice_.traces
+        bar = _bar(slice_.traces / codes[0].traces)
+        yield f'<tr><td>{escaped(code_title(slice_.value))}</td><td class="bar">{bar}</td>'
+        yield f'<td class="number">{slice_.traces:,}</td><td class="number">{percent(sum_ / total)} %</td></tr>\n'
     yield "</tbody>\n</table>\n"
     if len(codes) > _MOST_BARS:
         yield f'<p class="dim">{counted(len(codes) - _MOST_BARS, "rarer kind")} of break: not shown.</p>\n'
@@ -183,10 +185,6 @@ def share_bar(share: float) -> str:
     return _bar(share, Style.INFO)
 
 
-def _word(status: Status) -> str:
-    return escape(status_run(status).text)
-
-
 _STATIC_REPORT_STYLE = f"""{style_sheet()}
 {PICTURE_RULES.strip()}
 .two {{ display: grid; gap: 0 2.5rem; }} section + section {{ margin: 0; border: 0; min-width: 0; }}
@@ -214,13 +212,18 @@ def worst_chains(store: Store, wanted: str, most: int) -> list[TraceSummary]:
     """Broken chains, most errors first, but one of each kind of break before a second one of the same kind."""
     narrowed = f"({wanted}) status:broken" if wanted.strip() else "status:broken"
     listed = store.paging().page(narrowed, Order.ERRORS, limit=_LOOKED_AT)
-    met: dict[str, int] = {}
-    ranked: list[tuple[int, int, TraceSummary]] = []
-    for index, one in enumerate(listed):
-        why = one.summary.broken.code if one.summary.broken else ""
-        met[why] = met.get(why, 0) + 1
-        ranked.append((met[why], index, one.summary))
-    return [summary for _, _, summary in sorted(ranked, key=lambda rank: rank[:2])[:most]]
+    summaries = [entry.summary for entry in listed]
+    return in_rounds(summaries, lambda summary: summary.broken.code if summary.broken else "")[:most]
+
+
+def in_rounds(items: Iterable[_Item], kind: Callable[[_Item], str]) -> list[_Item]:
+    """The first item of each kind, then the second of each, and so on; in their order within a round."""
+    met: Counter[str] = Counter()
+    rounds: list[tuple[int, _Item]] = []
+    for item in items:
+        met[kind(item)] += 1
+        rounds.append((met[kind(item)], item))
+    return [item for _, item in sorted(rounds, key=lambda ranked: ranked[0])]
 
 
 def trace_file_name(id_: int) -> str:
@@ -300,14 +303,12 @@ def _worst(worst: Sequence[TraceSummary], broken: int) -> Iterator[str]:
 def _entry(summary: TraceSummary) -> str:
     broken = summary.broken
     status = runs_html([status_run(summary.status, broken.outcome if broken else None)])
-    why = f"<p>broke at {runs_html(map(_short, break_words(broken)))}</p>" if broken else ""
+    words = break_words(broken) if broken else ()
+    shown = runs_html(Run(visible_line(run.text[:_MAX_NAME_CHARS]), run.style) for run in words)
+    why = f"<p>broke at {shown}</p>" if broken else ""
     model = f' <span class="dim">{escape(visible_line(summary.model))}</span>' if summary.model else ""
     name = escape(visible_line(trace_title(summary)[:_MAX_NAME_CHARS]))
     return f'<li>{status} <a href="{trace_file_name(summary.id)}">{summary.id} {name}</a>{model}{why}</li>\n'
-
-
-def _short(run: Run) -> Run:
-    return Run(visible_line(run.text[:_MAX_NAME_CHARS]), run.style)
 
 
 def share_rows(report: Report) -> Iterator[tuple[str, str, float, float | None, float | None]]:
@@ -424,7 +425,7 @@ def _counts(found: Mapping[str, int]) -> str:
 def set_page(paths: Sequence[str], report: Report, other: Report | None = None) -> Iterator[str]:
     """The report as one HTML page, which loads and runs nothing."""
     title = "Training data: " + ", ".join(paths)
-    yield head_html(title, _SET_REPORT_STYLE)
+    yield head_html(title, BAR_STYLE)
     yield f"<h1>{escaped(title)}</h1>\n<p>{escape(next(set_lines(paths, report, other)))}.</p>\n"
     other_shares = {(group, name): share for group, name, share, *_ in share_rows(other)} if other is not None else {}
     for group, title_ in SHARE_TITLES.items():

@@ -104,8 +104,8 @@ def trace_markdown(id: int, trace: Trace, inspection: Inspection, *, full: bool 
     for number, turn in enumerate(trace.turns, 1):
         facts = " · ".join(map(code, (*answers(turn, number, steps), *turn_facts(turn, model))))
         yield from _lines(f"### {number} {turn.role.value}{' · ' + facts if facts else ''}", "")
-        found, faulty = parts.get(number, []), wrong.get(number, [])
-        lines = turn_lines(turn, number, found, faulty, width=_WIDTH, model=model, steps=steps, full=full)
+        inspections, faulty = parts.get(number, []), wrong.get(number, [])
+        lines = turn_lines(turn, number, inspections, faulty, width=_WIDTH, model=model, steps=steps, full=full)
         next(lines)  # the turn's head is above
         yield from fenced(lines)
 

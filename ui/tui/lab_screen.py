@@ -429,9 +429,9 @@ class SelectedResult(Struct, frozen=True):
         if self.comparing.cell(result).likeness is ResultMatch.SAME and not whole:
             return [(Run(" ✔ the same reading; `w` shows it whole", Style.OK),)]
         stored = self.comparing.stored
-        one = ReadingFacts(stored.spans, stored.calls, stored.diagnostics)
+        facts = ReadingFacts(stored.spans, stored.calls, stored.diagnostics)
         other = ReadingFacts(result.spans, result.calls, result.diagnostics)
-        lines = reading_diff_lines(self.sample.text, one, other, width - 1, whole=whole)
+        lines = reading_diff_lines(self.sample.text, facts, other, width - 1, whole=whole)
         return [(Run(" "), *line) for line in islice(lines, _MAX_LINES)]
 
 

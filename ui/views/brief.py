@@ -64,7 +64,7 @@ def _without_break(inspection: Inspection) -> list[str]:
     failed = [step for step in inspection.chain.steps if step.outcome.failed]
     lines = [f"Step {step.number} was {step.outcome} and {step.recovery or 'left open'}." for step in failed[:5]]
     lines += [f"{len(failed) - 5} more failed steps."] if len(failed) > 5 else []
-    codes = dict.fromkeys(one.rule.code for one in inspection.diagnostics)
+    codes = dict.fromkeys(diagnostic.rule.code for diagnostic in inspection.diagnostics)
     lines += [f"Diagnostics: {', '.join(list(codes)[:12])}"] if codes else []
     return lines or ["No call failed."]
 

@@ -68,7 +68,7 @@ def context_diff_lines(
     old = before.messages() if before is not None else []
     since = f" since turn {before.turn}" if before is not None else ", the first recorded"
     yield (Run(f"The request of turn {request.turn}{since}", Style.STRONG),)
-    was, now = {one.turn for one in old}, {one.turn for one in new}
+    was, now = {message.turn for message in old}, {message.turn for message in new}
     for number, message in enumerate(new, 1):
         if message.turn is None or message.turn not in was:
             yield from _changed("+ added", number, message, turns, width)
@@ -107,7 +107,7 @@ def _request_side(turns: Sequence[Turn], turn: int, room: int) -> tuple[str, lis
     request = _requests(turns, turn)[1]
     number = request.turn if request is not None else turn or len(turns)
     if request is not None:
-        name, messages = f"The request of turn {number}", [_message(one, turns) for one in request.messages()]
+        name, messages = f"The request of turn {number}", [_message(message, turns) for message in request.messages()]
     else:
         name, messages = f"Turn {number}: request {NOT_RECORDED}; earlier turns", list(turns[: number - 1])
     generation = turns[number - 1].generation if 0 < number <= len(turns) else None
@@ -167,9 +167,9 @@ def _requests(turns: Sequence[Turn], turn: int) -> tuple[ReadRequest | None, Rea
     """The request before that of a turn (0: the last recorded one), and that request; None if it is not recorded."""
     before: ReadRequest | None = None
     last: ReadRequest | None = None
-    for found in requests_of(turns):
-        if isinstance(found, ReadRequest) and (not turn or found.turn <= turn):
-            before, last = last, found
+    for request in requests_of(turns):
+        if isinstance(request, ReadRequest) and (not turn or request.turn <= turn):
+            before, last = last, request
     return (before, last) if last is not None and turn in (0, last.turn) else (None, None)
 
 
@@ -214,7 +214,7 @@ def _taken(messages: Sequence[ReadMessage], turns: Sequence[Turn], generation: G
     """The tokens of a request, and whether its server counted them; if not, they are estimated from its texts."""
     if generation.usage.input_tokens is not None:
         return generation.usage.input_tokens, True
-    parts = (part for one in messages for part in _message(one, turns).parts)
+    parts = (part for message in messages for part in _message(message, turns).parts)
     texts = (part.text for part in parts if not part.name.startswith(WIRE_PREFIX))
     return sum(map(estimated_tokens, (*texts, *(tool.raw for tool in generation.tools)))), False
 
@@ -225,11 +225,11 @@ def _share(tokens: int, generation: Generation) -> str:
 
 
 def _size(messages: Sequence[ReadMessage], turns: Sequence[Turn]) -> int:
-    return sum(characters_in(_message(one, turns)) for one in messages)
+    return sum(characters_in(_message(message, turns)) for message in messages)
 
 
 def _lost(old: Sequence[ReadMessage], now: set[int | None], turns: Sequence[Turn]) -> int:
-    return _size([one for one in old if one.turn is not None and one.turn not in now], turns)
+    return _size([message for message in old if message.turn is not None and message.turn not in now], turns)
 
 
 def _changed(what: str, number: int, message: ReadMessage, turns: Sequence[Turn], width: int) -> Iterator[Line]:
@@ -284,7 +284,7 @@ def _first_difference(old_turn: Turn, new_turn: Turn) -> tuple[int, str]:
         return 0, ""
     at = shared_prefix(text.text, sent.text)
     start = max(at - _NEAR, 0)
-    times = ([found.span() for found in _CLOCK.finditer(one.text[start : at + _NEAR])] for one in (text, sent))
+    times = ([match.span() for match in _CLOCK.finditer(part.text[start : at + _NEAR])] for part in (text, sent))
     if all(any(begins <= at - start < ends for begins, ends in spans) for spans in times):
         return at, f"a time or date, character {at}"
     return at, f"character {at}"

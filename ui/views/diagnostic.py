@@ -258,7 +258,7 @@ class BreakFacts(Struct, frozen=True, eq=False, dict=True):
         """One byte per diagnostic."""
         if self.graded is not None:
             return self.graded
-        return bytes(_SEVERITIES[one.rule.severity] for one in self.inspection.diagnostics)
+        return bytes(_SEVERITIES[diagnostic.rule.severity] for diagnostic in self.inspection.diagnostics)
 
     @cached_property
     def _failed(self) -> tuple[int, int]:
@@ -333,14 +333,22 @@ def cause_of(broken: Break, step: Step, inspection: Inspection) -> Diagnostic | 
     place = step.result_location if broken.outcome is StepOutcome.ERROR_RESULT else step.location
     if place is None:
         return None
-    found, here = inspection.diagnostics, _faults_in(inspection, place)
-    first = bisect_left(found, place.range.start, here.start, here.stop, key=_start)
+    diagnostics, here = inspection.diagnostics, _faults_in(inspection, place)
+    first = bisect_left(diagnostics, place.range.start, here.start, here.stop, key=_start)
     near = range(max(first - _NEAR, here.start), here.stop)
-    reaching = takewhile(lambda one: one.range.start <= place.range.end, map(found.__getitem__, near))
-    overlapping = (
-        one for one in reaching if place.range.start <= one.range.end and _is_fault_at(one, broken.code, place)
+    reaching = takewhile(
+        lambda diagnostic: diagnostic.range.start <= place.range.end, map(diagnostics.__getitem__, near)
     )
-    elsewhere = (one for one in map(found.__getitem__, here[:_MOST]) if _is_fault_at(one, broken.code, place))
+    overlapping = (
+        diagnostic
+        for diagnostic in reaching
+        if place.range.start <= diagnostic.range.end and _is_fault_at(diagnostic, broken.code, place)
+    )
+    elsewhere = (
+        diagnostic
+        for diagnostic in map(diagnostics.__getitem__, here[:_MOST])
+        if _is_fault_at(diagnostic, broken.code, place)
+    )
     return next(overlapping, None) or next(elsewhere, None)
 
 

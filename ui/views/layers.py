@@ -74,7 +74,7 @@ class StepLayers(NamedTuple):
     @property
     def are_several(self) -> bool:
         """Whether anything can be compared: two layers of the call, or of the result, are recorded."""
-        return any(sum(one.text is not None for one in layers) > 1 for layers in self)
+        return any(sum(layer.text is not None for layer in layers) > 1 for layers in self)
 
     @property
     def differ(self) -> bool:
@@ -88,7 +88,7 @@ class StepLayers(NamedTuple):
     @property
     def places(self) -> list[Location]:
         """The places of the layers in the texts of the trace, each once."""
-        return list(dict.fromkeys(one.place for one in (*self.call, *self.result) if one.place is not None))
+        return list(dict.fromkeys(layer.place for layer in (*self.call, *self.result) if layer.place is not None))
 
     def text_of(self, layer: Layer) -> tuple[str | None, str | None]:
         """The arguments and the result at a layer, or None if not recorded; of several, the last one read."""
@@ -167,9 +167,9 @@ class TraceLayers:
         if not place.part.startswith(SENT_PART):
             return place
         number, _, name = place.part.removeprefix(SENT_PART).partition(":")
-        for one in self.differences.get(place.turn, ()):
-            if one.location.part == place.part:
-                return one.place_in_turn
+        for diagnostic in self.differences.get(place.turn, ()):
+            if diagnostic.location.part == place.part:
+                return diagnostic.place_in_turn
         for turn, sent in self.sent_versions.items():
             if (sent.request, str(sent.number)) == (place.turn, number):
                 return Location(turn, name, place.range)
@@ -177,12 +177,12 @@ class TraceLayers:
 
     def other_sides(self, place: Location) -> list[Location]:
         """Both places of each difference that has this place on one of its sides."""
-        found = (one for diagnostics in self.differences.values() for one in diagnostics)
-        sides = ((one.place_in_turn, one.location) for one in found)
+        found = (diagnostic for diagnostics in self.differences.values() for diagnostic in diagnostics)
+        sides = ((diagnostic.place_in_turn, diagnostic.location) for diagnostic in found)
         return [
             side
             for both in sides
-            if any(((place.turn, place.part) == (one.turn, one.part)) for one in both)
+            if any(((place.turn, place.part) == (location.turn, location.part)) for location in both)
             for side in both
         ]
 
@@ -228,9 +228,9 @@ class TraceLayers:
     def _later_versions(self, step: Step) -> Iterator[SentVersion]:
         """The first changed version of the call's turn, and of its result's turn, in later requests."""
         for place in (step.location, step.result_location):
-            found = self.sent_versions.get(place.turn) if place is not None else None
-            if found is not None:
-                yield found
+            version = self.sent_versions.get(place.turn) if place is not None else None
+            if version is not None:
+                yield version
 
 
 def steps_at(trace: Trace, inspection: Inspection, layer: Layer) -> tuple[Step, ...]:
@@ -240,7 +240,7 @@ def steps_at(trace: Trace, inspection: Inspection, layer: Layer) -> tuple[Step, 
     written.
     """
     layers = TraceLayers(trace, inspection)
-    found: list[Step] = []
+    steps: list[Step] = []
     for step in inspection.chain.steps:
         step_layers = layers.of(step)
         arguments, result = step_layers.text_of(layer)
@@ -248,8 +248,8 @@ def steps_at(trace: Trace, inspection: Inspection, layer: Layer) -> tuple[Step, 
             result = step_layers.text_of(Layer.RETURNED)[1]
         is_known = result is not None if layer in (Layer.RETURNED, Layer.READ) else arguments is not None
         if is_known:
-            found.append(_step_with(step, arguments, result))
-    return tuple(found)
+            steps.append(_step_with(step, arguments, result))
+    return tuple(steps)
 
 
 def _step_with(step: Step, arguments: str | None, result: str | None) -> Step:
@@ -271,7 +271,7 @@ def layer_lines(layers: StepLayers, width: int) -> Iterator[tuple[Line, Location
         return
     for title, row, is_result in (("call", layers.call, False), ("result", layers.result, True)):
         yield (Run(f"layers of the {title}", Style.STRONG),), None, LineKind.SENTENCE
-        recorded = sum(one.text is not None for one in row)
+        recorded = sum(layer.text is not None for layer in row)
         if recorded > 1 and _COLUMN <= width // recorded <= _WIDEST_COLUMN:
             yield from _columns(row, width // recorded, is_result=is_result)
             continue

@@ -91,12 +91,12 @@ class Link(Struct, frozen=True):
         if self.place is not None:
             numbers = {self.place.turn}
         elif self.step is not None:
-            found = steps[self.step - 1] if self.step <= len(steps) else None
-            answer = found.result_location if found is not None else None
-            numbers = {place.turn for place in (found.location if found else None, answer) if place is not None}
+            step = steps[self.step - 1] if self.step <= len(steps) else None
+            answer = step.result_location if step is not None else None
+            numbers = {place.turn for place in (step.location if step else None, answer) if place is not None}
         else:
             numbers = {self.turn} if self.turn is not None else set()
-        return frozenset(one for one in numbers if 1 <= one <= turns)
+        return frozenset(number for number in numbers if 1 <= number <= turns)
 
 
 def read_link(words: str) -> Link:
@@ -194,7 +194,7 @@ def save_view(view: SavedView) -> None:
 
 def forget_view(name: str) -> None:
     """Delete the view of this name, if there is one."""
-    _write([one for one in saved_views() if one.name != name])
+    _write([view for view in saved_views() if view.name != name])
 
 
 def _write(views: list[SavedView]) -> None:
@@ -205,7 +205,7 @@ def _write(views: list[SavedView]) -> None:
         handle, written = tempfile.mkstemp(prefix="views-", dir=file.parent)
         try:
             with os.fdopen(handle, "wb") as opened:
-                opened.write(msgspec.json.encode(sorted(views, key=lambda one: one.name.casefold())))
+                opened.write(msgspec.json.encode(sorted(views, key=lambda view: view.name.casefold())))
             Path(written).replace(file)
         except BaseException:
             with suppress(FileNotFoundError):

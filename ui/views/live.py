@@ -124,7 +124,7 @@ def trace_began_object(id: int, trace: Trace) -> TraceBeganJson:
         "name": trace.name,
         "source": trace.provenance.source,
         "model": model_of(trace),
-        "external_ids": {one.name: one.value for one in trace.external_ids},
+        "external_ids": {id_.name: id_.value for id_ in trace.external_ids},
         "started_at": moment(trace.started.at_s if trace.started else None),
     }
 

@@ -393,7 +393,9 @@ def _joined(places: Sequence[CaretLabel]) -> list[CaretLabel]:
     for place in places:
         by_cells.setdefault((place.before, place.cells), []).append(place)
     return [
-        CaretLabel(*cells, [fault for one in some for fault in one.faults], [said for one in some for said in one.said])
+        CaretLabel(
+            *cells, [fault for label in some for fault in label.faults], [said for label in some for said in label.said]
+        )
         for cells, some in by_cells.items()
     ]
 

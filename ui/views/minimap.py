@@ -59,7 +59,7 @@ def boxes(trace: Trace, inspection: Inspection) -> Iterator[Box]:
 
 def differing_in(diagnostics: Iterable[Diagnostic]) -> Differing:
     """The parts that differ in another layer, by a warning or an error."""
-    places = (one.place_in_turn for one in diagnostics if is_layer_difference(one.rule))
+    places = (diagnostic.place_in_turn for diagnostic in diagnostics if is_layer_difference(diagnostic.rule))
     return {(place.turn, place.part) for place in places}
 
 

@@ -88,7 +88,7 @@ class PositionIndex:
         for first in range(within.start, stop, _BATCH):
             last = min(first + _BATCH, stop)
             if max(self._ends[first:last]) >= at:
-                yield from (one for one in range(first, last) if self._reaches(one, at))
+                yield from (index for index in range(first, last) if self._reaches(index, at))
 
     def is_held(self, order: PositionKey, position: int) -> bool:
         """Whether a place begins inside the one at a position."""

@@ -32,12 +32,12 @@ def redaction_lines(trace: Trace) -> Iterator[Line]:
     """A line for each place at which a secret was replaced: where, how long, and the rule that finds it."""
     total = 0
     for place, text in dict.fromkeys(placed_texts(trace)):
-        for found in redactions(text):
+        for secret in redactions(text):
             total += 1
-            size = counted(found.end - found.start, "character")
+            size = counted(secret.end - secret.start, "character")
             yield (
-                Run(f"{visible_line(place)} {found.start}-{found.end}"),
-                Run(f"  {size}, {found.rule or _UNKNOWN}", Style.DIM),
+                Run(f"{visible_line(place)} {secret.start}-{secret.end}"),
+                Run(f"  {size}, {secret.rule or _UNKNOWN}", Style.DIM),
             )
     yield (Run(f"{counted(total, 'place')} with asterisks for secrets"),)
 

@@ -50,7 +50,7 @@ def linted_rows(text: str) -> tuple[Trace, Inspection]:
         found = lint_sample(sample, options)
         for rule, message, _ in finder.take(sample_keys(sample, with_runs=True), sample.record):
             found.append(duplicate_fault(sample, rule, message))
-        faults += (_in_text(sample, one).moved(start) for one in found)
+        faults += (_in_text(sample, diagnostic).moved(start) for diagnostic in found)
     trace = Trace((Turn(Role.USER, (Part("text", text),)),))
     diagnostics = tuple(fault.at(1, "text") for fault in sorted(faults, key=lambda fault: fault.range))
     return trace, replace(inspect_trace(trace, select=("C5",)), diagnostics=diagnostics)
@@ -68,12 +68,16 @@ def _samples(rows: str) -> Iterator[tuple[Sample, int]]:
         start += len(line) + 1
 
 
-def _in_text(sample: Sample, found: Diagnostic) -> Fault:
+def _in_text(sample: Sample, diagnostic: Diagnostic) -> Fault:
     """A fault at its position in the row's text; a fault in a message loses its repair."""
-    if found.location.part == ROW_PART:
-        return found.fault
+    if diagnostic.location.part == ROW_PART:
+        return diagnostic.fault
     node = sample.row_node
-    slot = find_slots(node, sample.trace).get((found.location.turn, found.location.part)) if node is not None else None
-    place = RecordPart(sample.raw_text, slot).place(found.range) if slot is not None else None
+    slot = (
+        find_slots(node, sample.trace).get((diagnostic.location.turn, diagnostic.location.part))
+        if node is not None
+        else None
+    )
+    place = RecordPart(sample.raw_text, slot).place(diagnostic.range) if slot is not None else None
     whole = Range(0, len(sample.raw_text))
-    return replace(found.fault, range=place or whole, fix=None, related=(), call=None)
+    return replace(diagnostic.fault, range=place or whole, fix=None, related=(), call=None)

@@ -151,7 +151,7 @@ def last_words(run: ComparedRun) -> str:
     after = steps[-1].location.turn if steps else 0
     texts: list[str] = []
     parts = run.inspection.parts
-    for index in range(bisect_right(parts, after, key=lambda one: one.turn), len(parts)):
+    for index in range(bisect_right(parts, after, key=lambda inspection: inspection.turn), len(parts)):
         part = parts[index]
         turn = run.trace.turns[part.turn - 1]
         source = turn.part(part.part) if part.part == "text" else None
@@ -312,8 +312,12 @@ def diff_object(diff: RunDiff) -> RunDiffJson:
         "verdict": diff.verdict,
         "runs": [_run(run, index) for index, run in enumerate(diff.runs)],
         "asked_differently": [
-            {"what": one.what.value, "runs": [run_label(run) for run in one.runs], "message": one.message}
-            for one in diff.input_differences
+            {
+                "what": difference.what.value,
+                "runs": [run_label(run) for run in difference.runs],
+                "message": difference.message,
+            }
+            for difference in diff.input_differences
         ],
         "divergence": _divergence(divergence) if divergence is not None else None,
         "text_diff": _text_diff_object(diff),

@@ -282,9 +282,9 @@ def _differing(step: Step, arguments_of_step: Mapping[str, Json], others: Sequen
         if one is not step and isinstance(arguments, dict):
             other_arguments.append(arguments)
     return {
-        key: _value(value, [one.get(key) for one in other_arguments])
+        key: _value(value, [argument.get(key) for argument in other_arguments])
         for key, value in arguments_of_step.items()
-        if not other_arguments or any(key not in one or one[key] != value for one in other_arguments)
+        if not other_arguments or any(key not in argument or argument[key] != value for argument in other_arguments)
     }
 
 

@@ -70,8 +70,8 @@ def _excerpt(hit: SearchHit, room: int) -> Iterator[Line]:
 
 def _pieces(hit: SearchHit) -> tuple[str, str, str]:
     """The text before the found words, the words, and the text after them, in visible form; `…` marks truncation."""
-    text, found = hit.excerpt, hit.found
-    begins = hit.location is None or hit.location.range.start == found.start
-    before = text[: found.start] if begins else f"…{text[: found.start]}"
-    after = text[found.end :] if len(text) - found.end < _AROUND else f"{text[found.end :]}…"
-    return visible_line(before), visible_line(found.of(text)), visible_line(after)
+    text, range_ = hit.excerpt, hit.found
+    begins = hit.location is None or hit.location.range.start == range_.start
+    before = text[: range_.start] if begins else f"…{text[: range_.start]}"
+    after = text[range_.end :] if len(text) - range_.end < _AROUND else f"{text[range_.end :]}…"
+    return visible_line(before), visible_line(range_.of(text)), visible_line(after)

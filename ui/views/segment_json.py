@@ -30,7 +30,7 @@ def segmentation_object(segmentation: Segmentation, id: Json = None) -> Segmenta
         "reasoning": segmentation.reasoning,
         "tool_calls": [call_object(call) for call in segmentation.calls],
         "diagnostics": [diagnostic_object(diagnostic, lines) for diagnostic in segmentation.diagnostics],
-        "servers": [_prediction_object(one) for one in _predictions(segmentation)],
+        "servers": [_prediction_object(prediction) for prediction in _predictions(segmentation)],
     }
 
 
@@ -104,7 +104,7 @@ def diagnostic_object(diagnostic: Diagnostic, lines: LineIndex) -> SegmentDiagno
         "fix": _fix_object(fault.fix) if fault.fix else None,
         "path": fault.path,
         "call": _attempt_object(fault.call) if fault.call else None,
-        "related": [_related_object(one, lines) for one in fault.related],
+        "related": [_related_object(related, lines) for related in fault.related],
         "layer": fault.rule.layer or None,
         "owner": fault.rule.owner or None,
         "against": location_object(fault.against) if fault.against else None,

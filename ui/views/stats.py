@@ -137,8 +137,8 @@ def _sentences(found: Statistics, whole: GroupFigures) -> Iterator[str]:
 def _most(found: Statistics) -> str:
     if not found.codes:
         return ""
-    code, step = found.codes[0], max(found.steps, key=lambda one: one.traces)
-    breaks = sum(one.traces for one in found.codes)
+    code, step = found.codes[0], max(found.steps, key=lambda step: step.traces)
+    breaks = sum(code.traces for code in found.codes)
     text = f" Most breaks: {code_title(code.value)} ({code.traces:,} of {breaks:,})"
     return f"{text}, at step {step.value} ({step.traces:,} of {breaks:,})."
 
@@ -147,14 +147,14 @@ def _measure_lines(whole: GroupFigures, fewest: int, width: int) -> Iterator[Lin
     measures = (measure for measure in metrics.MEASURES if measure.name not in metrics.TASK_CASES)
     shown = (measure for measure in measures if whole.tally(measure.name).trials)
     estimates = [metrics.estimate(measure, whole.tally(measure.name), fewest) for measure in shown]
-    rows = [_measure_row(one, fewest, width) for one in estimates]
+    rows = [_measure_row(estimate, fewest, width) for estimate in estimates]
     heads = ("measure", "value (95 %)", "n", "traces", "", *(("what is counted",) if width >= _ROOMY else ()))
     yield from table_lines(rows, width=width, heads=heads, numbers=(2, 3))
 
 
 def _case_lines(whole: GroupFigures, width: int) -> Iterator[Line]:
     """Traces by the status of the chain and the task outcome in the source; no lines if no source has outcomes."""
-    rows = [((Run(one.chain),), *((Run(f"{count:,}"),) for count in one.counts)) for one in task_cases(whole)]
+    rows = [((Run(case.chain),), *((Run(f"{count:,}"),) for count in case.counts)) for case in task_cases(whole)]
     if rows:
         yield from table_lines(rows, width=width, heads=TASK_HEADS, numbers=(1, 2, 3))
 
@@ -178,9 +178,9 @@ def _step_lines(steps: Sequence[Slice], width: int) -> Iterator[Line]:
     if not steps:
         return
     binned: dict[str, int] = {}
-    for one in steps:
-        name = _bin(int(one.value))
-        binned[name] = binned.get(name, 0) + one.traces
+    for step in steps:
+        name = _bin(int(step.value))
+        binned[name] = binned.get(name, 0) + step.traces
     yield from _bars("broke at step", list(binned.items()), width)
 
 
@@ -198,8 +198,8 @@ def _bin(step: int) -> str:
 def _code_lines(head: str, slices: Sequence[Slice], width: int) -> Iterator[Line]:
     if not slices:
         return
-    shown = [(code_title(one.value), one.traces) for one in slices[:_MOST_CODES]]
-    rest = sum(one.traces for one in slices[_MOST_CODES:])
+    shown = [(code_title(slice_.value), slice_.traces) for slice_ in slices[:_MOST_CODES]]
+    rest = sum(slice_.traces for slice_ in slices[_MOST_CODES:])
     others = counted(len(slices) - _MOST_CODES, "other")
     yield from _bars(head, [*shown, *([(others, rest)] if rest else [])], width, adds_up=True)
 
@@ -257,13 +257,13 @@ def _violation_lines(found: Statistics, width: int) -> Iterator[Line]:
         return
     rows = [
         (
-            (Run(visible_line(one.tool) or "–"),),
-            (Run(visible_line(one.path) or "(all arguments)", Style.KEY),),
-            (Run(f"{one.times:,}"),),
-            (Run(f"{one.traces:,}"),),
-            (Run(code_title(one.code), Style.ERROR),),
+            (Run(visible_line(violations.tool) or "–"),),
+            (Run(visible_line(violations.path) or "(all arguments)", Style.KEY),),
+            (Run(f"{violations.times:,}"),),
+            (Run(f"{violations.traces:,}"),),
+            (Run(code_title(violations.code), Style.ERROR),),
         )
-        for one in shown
+        for violations in shown
     ]
     heads = ("schema of", "argument", "calls", "traces", "rule")
     for line in table_lines(rows, width=width, heads=heads, numbers=(2, 3), widest=max((width - 40) // 2, 12)):
@@ -281,15 +281,15 @@ def comparison_sentence(found: Statistics, number: Callable[[metrics.Measure, fl
     if found.baseline is None:
         return ""
     baseline = group_title(found.by, found.baseline.keys, found.prompts)
-    judged = [one for one in found.comparisons if one.difference is not None]
+    judged = [comparison for comparison in found.comparisons if comparison.difference is not None]
     if not judged:
         return f"Nothing can be compared with {baseline}: one side has fewer than {found.fewest} traces."
-    significant = [one for one in judged if one.is_more_than_noise]
+    significant = [comparison for comparison in judged if comparison.is_more_than_noise]
     if not significant:
         which = "The one difference" if len(judged) == 1 else f"None of {len(judged):,} differences"
         verb = "is not" if len(judged) == 1 else "is"
         return f"{which} from {baseline} {verb} more than noise (Holm-corrected, at 5 %)."
-    best = min(significant, key=lambda one: one.adjusted_p or 0.0)
+    best = min(significant, key=lambda comparison: comparison.adjusted_p or 0.0)
     clearest = _comparison_sentence(found, best, number)
     verb = "is" if len(significant) == 1 else "are"
     counts = f"{len(significant):,} of {counted(len(judged), 'difference')} from {baseline} {verb}"
@@ -298,20 +298,24 @@ def comparison_sentence(found: Statistics, number: Callable[[metrics.Measure, fl
 
 def comparison_lines(found: Statistics, *, width: int) -> Iterator[Line]:
     """Every difference that could be tested, with its interval and whether it is more than noise."""
-    judged = [one for one in found.comparisons if one.difference is not None]
+    judged = [comparison for comparison in found.comparisons if comparison.difference is not None]
     if found.baseline is None or not judged:
         return
     baseline = group_title(found.by, found.baseline.keys, found.prompts)
     yield from wrapped(dim(f"differences from {baseline} ({counted(found.baseline.traces, 'trace')})"), width)
     rows = [
         (
-            (Run(group_title(found.by, one.group.keys, found.prompts)),),
-            (Run(one.measure.title, Style.STRONG),),
-            (Run(_difference_text(one)),),
-            (Run(p_text(one.adjusted_p)),),
-            (Run("more than noise", Style.WARNING) if one.is_more_than_noise else Run("may be noise", Style.DIM),),
+            (Run(group_title(found.by, comparison.group.keys, found.prompts)),),
+            (Run(comparison.measure.title, Style.STRONG),),
+            (Run(_difference_text(comparison)),),
+            (Run(p_text(comparison.adjusted_p)),),
+            (
+                Run("more than noise", Style.WARNING)
+                if comparison.is_more_than_noise
+                else Run("may be noise", Style.DIM),
+            ),
         )
-        for one in judged[:_MAX_COMPARISONS]
+        for comparison in judged[:_MAX_COMPARISONS]
     ]
     heads = ("group", "measure", "difference (95 %)", "p", "")
     yield from table_lines(rows, width=width, heads=heads, widest=max(width - 70, 22))
@@ -339,10 +343,10 @@ def _comparison_sentence(
 
 
 def _difference_text(one: MeasureComparison) -> str:
-    found = one.difference
-    assert found is not None  # only such are shown
-    low, high = found.interval.low, found.interval.high
-    return f"{_signed(one.measure, found.value)} ({_signed(one.measure, low)} to {_signed(one.measure, high)})"
+    difference = one.difference
+    assert difference is not None  # only such are shown
+    low, high = difference.interval.low, difference.interval.high
+    return f"{_signed(one.measure, difference.value)} ({_signed(one.measure, low)} to {_signed(one.measure, high)})"
 
 
 def _signed(measure: metrics.Measure, value: float) -> str:
@@ -357,8 +361,8 @@ def group_lines(found: Statistics, *, width: int, full: bool = False) -> Iterato
     dozen groups if few are. A last line lists the measures that no group has.
     """
     shown = found.groups if full else _informative_measures(found.groups, found.fewest)
-    candidates = [one for one in metrics.MEASURES if full or one.name in COMPARED]
-    measures = [one for one in candidates if any(group.tally(one.name).trials for group in shown)]
+    candidates = [measure for measure in metrics.MEASURES if full or measure.name in COMPARED]
+    measures = [candidate for candidate in candidates if any(group.tally(candidate.name).trials for group in shown)]
     lead = _lead(found, shown, width)
     columns = [_column(found, measure, shown, width) for measure in measures]
     for number, some in enumerate(_fitting(columns, width - sum(width_of(cell) for cell in lead[0]))):
@@ -368,7 +372,10 @@ def group_lines(found: Statistics, *, width: int, full: bool = False) -> Iterato
             row = (*cells, *(column[index] for column in some))
             yield clipped([run for cell in row for run in cell], width)
     yield from _left_out(
-        found, len(found.groups) - len(shown), [one for one in candidates if one not in measures], width
+        found,
+        len(found.groups) - len(shown),
+        [candidate for candidate in candidates if candidate not in measures],
+        width,
     )
 
 
@@ -378,7 +385,7 @@ def _informative_measures(groups: Sequence[GroupFigures], fewest: int) -> Sequen
 
 
 def _left_out(found: Statistics, groups: int, measures: Sequence[metrics.Measure], width: int) -> Iterator[Line]:
-    missing = [f"{one.title} ({one.absent})" for one in measures if one.name in found.groups[0].tallies]
+    missing = [f"{measure.title} ({measure.absent})" for measure in measures if measure.name in found.groups[0].tallies]
     if groups or missing:
         yield ()
     if groups:
@@ -395,8 +402,8 @@ def _lead(found: Statistics, groups: Sequence[GroupFigures], width: int) -> list
         for group in groups
     ]
     columns: list[list[Line]] = []
-    for at, key in enumerate(found.by):
-        cells: list[Line] = [dim(key.value), *((Run(row[at], Style.STRONG),) for row in titles)]
+    for index, key in enumerate(found.by):
+        cells: list[Line] = [dim(key.value), *((Run(row[index], Style.STRONG),) for row in titles)]
         room = min(max(width_of(cell) for cell in cells), most)
         columns.append([padded(cell, room) for cell in cells])
     counts: list[Line] = [dim("traces"), *((Run(f"{group.traces:,}"),) for group in groups)]
@@ -411,7 +418,7 @@ def _column(found: Statistics, measure: metrics.Measure, groups: Sequence[GroupF
     """One measure of every group under its title: bar (if there is room), value, interval and count."""
     estimates = [metrics.estimate(measure, group.tally(measure.name), found.fewest) for group in groups]
     bars = 6 if width >= _WIDE and measure.kind is not metrics.MeasureKind.MEAN else 0
-    values = [value_text(one, found.fewest) for one in estimates]
+    values = [value_text(estimate, found.fewest) for estimate in estimates]
     # A count equal to the number of traces, which has its own column, is not repeated.
     counts = [
         f" n={one.tally.trials:,}" if one.tally.trials not in (0, group.traces) else ""
@@ -451,7 +458,7 @@ def schema_lines(found: Statistics, *, width: int) -> Iterator[Line]:
         return
     yield from _by_depth(rows_by_tool, found.fewest, width)
     yield ()
-    intricate = sorted(rows_by_tool, key=lambda one: (-one[1].depth, -one[1].references, -one[1].properties, one[0]))
+    intricate = sorted(rows_by_tool, key=lambda row: (-row[1].depth, -row[1].references, -row[1].properties, row[0]))
     rows = [
         (
             (Run(visible_line(tool), Style.STRONG),),
@@ -484,15 +491,15 @@ def _by_depth(
     rows = []
     for depth in sorted({schema.depth for _, schema, _ in rows_by_tool}):
         same = [(schema, tally) for _, schema, tally in rows_by_tool if schema.depth == depth]
-        one = metrics.estimate(_COMPLIANCE, sum((tally for _, tally in same), metrics.Tally()), fewest)
+        estimate = metrics.estimate(_COMPLIANCE, sum((tally for _, tally in same), metrics.Tally()), fewest)
         rows.append(
             (
                 (Run(str(depth)),),
                 (Run(f"{len(same):,}"),),
                 (Run(f"{sum(schema.references > 0 for schema, _ in same):,}"),),
-                (Run(f"{one.tally.trials:,}"),),
-                (Run(value_text(one, fewest)),),
-                (Run(bar(one.value or 0.0, _SCHEMA_BAR), Style.KEY),),
+                (Run(f"{estimate.tally.trials:,}"),),
+                (Run(value_text(estimate, fewest)),),
+                (Run(bar(estimate.value or 0.0, _SCHEMA_BAR), Style.KEY),),
             )
         )
     heads = ("schema depth", "tools", "with $ref", "calls", "schema compliance", "")

@@ -53,9 +53,11 @@ class TaskDiff(Struct, frozen=True):
     def places(self) -> list[tuple[int | None, list[RunParting]]]:
         """The partings by step of the reference; the step with the most bad runs first."""
         groups: dict[int | None, list[RunParting]] = {}
-        for one in self.partings:
-            groups.setdefault(one.step, []).append(one)
-        return sorted(groups.items(), key=lambda item: (-sum(not one.is_good for one in item[1]), -len(item[1])))
+        for parting in self.partings:
+            groups.setdefault(parting.step, []).append(parting)
+        return sorted(
+            groups.items(), key=lambda item: (-sum(not parting.is_good for parting in item[1]), -len(item[1]))
+        )
 
 
 def compare_task(runs: Sequence[ComparedRun]) -> TaskDiff:
@@ -65,7 +67,7 @@ def compare_task(runs: Sequence[ComparedRun]) -> TaskDiff:
     good run, the most typical of all runs is the reference. The cost is one alignment per run.
     """
     outcomes = [task_outcome(run.trace.outcome) for run in runs]
-    by_outcome = any(one is not TaskOutcome.UNKNOWN for one in outcomes)
+    by_outcome = any(outcome is not TaskOutcome.UNKNOWN for outcome in outcomes)
     verdicts = [
         _by_outcome(outcome) if by_outcome else _by_status(run.inspection.chain.status)
         for run, outcome in zip(runs, outcomes, strict=True)
@@ -77,7 +79,9 @@ def compare_task(runs: Sequence[ComparedRun]) -> TaskDiff:
     reference = _most_typical(good or tuple(runs))
     judged = [*((run, True) for run in good), *((run, False) for run in bad)]
     partings = (_parting(reference, run, is_good=is_good) for run, is_good in judged if run is not reference)
-    return TaskDiff(good, bad, unknown, by_outcome, reference, tuple(one for one in partings if one is not None))
+    return TaskDiff(
+        good, bad, unknown, by_outcome, reference, tuple(parting for parting in partings if parting is not None)
+    )
 
 
 def _by_outcome(outcome: TaskOutcome) -> bool | None:
@@ -125,7 +129,7 @@ def task_diff_lines(diff: TaskDiff, width: int) -> Iterator[Line]:
     yield from wrapped(
         quoted(f"Compared with the most typical {kind}: {diff.reference.called}, {_steps(diff.reference)}."), width
     )
-    same = len(diff.bad) - sum(not one.is_good for one in diff.partings)
+    same = len(diff.bad) - sum(not parting.is_good for parting in diff.partings)
     if diff.good and same:
         yield (Run(f"{counted(same, 'bad run makes', 'bad runs make')} the same calls."),)
     if not diff.partings:
@@ -137,7 +141,9 @@ def task_diff_lines(diff: TaskDiff, width: int) -> Iterator[Line]:
     rest = diff.places[_MOST_PLACES:]
     if rest:
         yield (Run(f"… {counted(len(rest), 'more place')} with {sum(len(group) for _, group in rest):,} runs"),)
-    example = next((one for _, group in diff.places for one in group if not one.is_good), diff.places[0][1][0])
+    example = next(
+        (parting for _, group in diff.places for parting in group if not parting.is_good), diff.places[0][1][0]
+    )
     yield ()
     yield from wrapped(
         quoted(f"`weaklink diff {diff.reference.called} {example.run.called}` shows one of them."), width
@@ -149,7 +155,7 @@ def _steps(run: ComparedRun) -> str:
 
 
 def _place_lines(diff: TaskDiff, step: int | None, group: Sequence[RunParting], width: int) -> Iterator[Line]:
-    bad, good = ([one for one in group if one.is_good is expected] for expected in (False, True))
+    bad, good = ([parting for parting in group if parting.is_good is expected] for expected in (False, True))
     title = "after the last step" if step is None else f"step {step}"
     counts = f"{len(bad):,} of {len(diff.bad):,} bad, {len(good):,} of {len(diff.good):,} good runs diverge here"
     yield from wrapped((Run(f"{title}: ", Style.STRONG), Run(counts, Style.ERROR if bad else Style.DIM)), width, 4)
@@ -158,11 +164,11 @@ def _place_lines(diff: TaskDiff, step: int | None, group: Sequence[RunParting], 
         yield from wrapped((Run(f"    {diff.reference.called} calls "), *quoted(f"`{visible_line(call)}`")), width, 6)
     for label, sign, ones in (("bad", Run("  ✖ ", Style.ERROR), bad), ("good", Run("  ✔ ", Style.OK), good)):
         variants: dict[str, list[RunParting]] = {}
-        for one in ones:
-            variants.setdefault(one.did, []).append(one)
+        for parting in ones:
+            variants.setdefault(parting.did, []).append(parting)
         ranked = sorted(variants.items(), key=lambda item: -len(item[1]))
         for did, same in ranked[:_MOST_VARIANTS]:
-            called = ", ".join(one.run.called for one in same[:5]) + (", …" if len(same) > 5 else "")
+            called = ", ".join(parting.run.called for parting in same[:5]) + (", …" if len(same) > 5 else "")
             yield from wrapped((sign, Run(f"{len(same):,} {label}: "), *quoted(did), Run(f"  [{called}]")), width, 6)
         if len(ranked) > _MOST_VARIANTS:
             yield (Run(f"      … {counted(len(ranked) - _MOST_VARIANTS, 'more variant')}", Style.DIM),)
@@ -179,9 +185,11 @@ def task_diff_object(diff: TaskDiff) -> TaskDiffJson:
         "places": [
             {
                 "step": step,
-                "bad": sum(not one.is_good for one in group),
-                "good": sum(one.is_good for one in group),
-                "runs": [{"called": one.run.called, "good": one.is_good, "did": one.did} for one in group],
+                "bad": sum(not parting.is_good for parting in group),
+                "good": sum(parting.is_good for parting in group),
+                "runs": [
+                    {"called": parting.run.called, "good": parting.is_good, "did": parting.did} for parting in group
+                ],
             }
             for step, group in diff.places
         ],

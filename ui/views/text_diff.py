@@ -236,9 +236,9 @@ def _folded(same: Sequence[Line], room: int, *, whole: bool) -> Iterator[Line]:
 
 
 def _unlike(gone: Sequence[Line], new: Sequence[Line], room: int) -> Iterator[Line]:
-    for at in range(max(len(gone), len(new))):
-        left = _side("- ", gone[at], Style.REMOVED, room) if at < len(gone) else (Run(" " * room),)
-        right = _side("+ ", new[at], Style.ADDED, room) if at < len(new) else ()
+    for index in range(max(len(gone), len(new))):
+        left = _side("- ", gone[index], Style.REMOVED, room) if index < len(gone) else (Run(" " * room),)
+        right = _side("+ ", new[index], Style.ADDED, room) if index < len(new) else ()
         yield (*left, Run(" │ ", Style.GUTTER), *right)
 
 
@@ -250,7 +250,7 @@ def _keyed_lines(text: str, facts: ReadingFacts) -> list[KeyedLine]:
     """Each span, call and diagnostic as a line, with a key for comparison."""
     lines: list[KeyedLine] = [(_span_key(span), _span(text, span)) for span in facts.spans[:_MOST]]
     lines += ((_call_key(call), _call(call)) for call in facts.calls[: _MOST - len(lines)])
-    lines += ((one, _diagnostic(one)) for one in facts.diagnostics[: max(_MOST - len(lines), 0)])
+    lines += ((diagnostic, _diagnostic(diagnostic)) for diagnostic in facts.diagnostics[: max(_MOST - len(lines), 0)])
     return lines
 
 

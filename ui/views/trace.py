@@ -83,10 +83,10 @@ def trace_lines(
         if only and number not in only:
             continue
         yield ()
-        found, faulty = parts.get(number, []), wrong.get(number, [])
+        inspections, faulty = parts.get(number, []), wrong.get(number, [])
         facts = tuple(_summarised_in(turn, number, summaries))
         yield from turn_lines(
-            turn, number, found, faulty, width=width, model=model, steps=steps, facts=facts, full=full
+            turn, number, inspections, faulty, width=width, model=model, steps=steps, facts=facts, full=full
         )
     for opened in () if only else open_turns:
         yield ()

@@ -77,13 +77,13 @@ def forks_grouped(rows: Sequence[ListedTrace]) -> list[ListedTrace]:
             roots.append(at)
         else:
             forks.setdefault(parent_row, []).append(at)
-    found: list[ListedTrace] = []
+    traces: list[ListedTrace] = []
     pending = [(at, 0) for at in reversed(roots)]
     while pending:
         at, depth = pending.pop()
-        found.append(structs.replace(rows[at], depth=depth))
+        traces.append(structs.replace(rows[at], depth=depth))
         pending += [(fork, depth + 1) for fork in reversed(forks.get(at, ()))]
-    return found if len(found) == len(rows) else list(rows)  # traces that are forks of each other
+    return traces if len(traces) == len(rows) else list(rows)  # traces that are forks of each other
 
 
 class TraceColumn(Struct, frozen=True):
@@ -112,37 +112,37 @@ def _text(text: str) -> Line:
     return visible_runs(text[:_LONGEST]) or NOTHING
 
 
-def _status(one: ListedTrace, room: int) -> Line:
-    summary = one.summary
+def _status(trace: ListedTrace, room: int) -> Line:
+    summary = trace.summary
     run = trace_summary.listed_status(summary)
     marks = (NOTED,) if summary.note else (MARKED,) if summary.marked else ()
     words = (run, Run(" "), *marks) if marks else (run,)
     return words if width_of(words) <= room else (Run(run.text[0], run.style), *marks)
 
 
-def _title(one: ListedTrace, room: int) -> Line:
-    branch = f"{'  ' * (one.depth - 1)}└ " if one.depth else ""
-    return _text(branch + trace_summary.listed_title(one.summary, with_project=not one.has_project_column))
+def _title(trace: ListedTrace, room: int) -> Line:
+    branch = f"{'  ' * (trace.depth - 1)}└ " if trace.depth else ""
+    return _text(branch + trace_summary.listed_title(trace.summary, with_project=not trace.has_project_column))
 
 
-def _when(one: ListedTrace, room: int) -> Line:
-    at_s = one.summary.started_at_s
+def _when(trace: ListedTrace, room: int) -> Line:
+    at_s = trace.summary.started_at_s
     if at_s is None:
-        age = short_age(max(one.now_s - one.summary.imported_at_s, 0))
+        age = short_age(max(trace.now_s - trace.summary.imported_at_s, 0))
         return (
             Run(next(text for text in (f"imported {age}", f"imp. {age}", age) if len(text) <= max(room, 4)), Style.DIM),
         )
-    text = short_time(at_s, one.now_s)
-    return (Run(text if len(text) <= room else short_time(at_s, one.now_s, room), Style.DIM),)
+    text = short_time(at_s, trace.now_s)
+    return (Run(text if len(text) <= room else short_time(at_s, trace.now_s, room), Style.DIM),)
 
 
-def _age(one: ListedTrace, room: int) -> Line:
-    at_s = one.summary.started_at_s
-    return NOTHING if at_s is None else (Run(short_age(max(one.now_s - at_s, 0)), Style.DIM),)
+def _age(trace: ListedTrace, room: int) -> Line:
+    at_s = trace.summary.started_at_s
+    return NOTHING if at_s is None else (Run(short_age(max(trace.now_s - at_s, 0)), Style.DIM),)
 
 
-def _calls(one: ListedTrace, room: int) -> Line:
-    total, ok = one.summary.tool_calls, one.ok_calls
+def _calls(trace: ListedTrace, room: int) -> Line:
+    total, ok = trace.summary.tool_calls, trace.ok_calls
     if not total:
         return NOTHING
     if ok is None:
@@ -150,18 +150,18 @@ def _calls(one: ListedTrace, room: int) -> Line:
     return (Run(f"{short_count(ok)}/{short_count(total)}", Style.PLAIN if ok >= total else Style.WARNING),)
 
 
-def _turns(one: ListedTrace, room: int) -> Line:
-    summary = one.summary
+def _turns(trace: ListedTrace, room: int) -> Line:
+    summary = trace.summary
     return (Run(f"{short_count(summary.turns)}{f'+{summary.open_turns}' if summary.open_turns else ''}"),)
 
 
-def _errors(one: ListedTrace, room: int) -> Line:
-    errors = one.summary.errors
+def _errors(trace: ListedTrace, room: int) -> Line:
+    errors = trace.summary.errors
     return (Run(short_count(errors), Style.ERROR),) if errors else NOTHING
 
 
-def _tokens(one: ListedTrace, room: int) -> Line:
-    tokens = _token_count(one.summary)
+def _tokens(trace: ListedTrace, room: int) -> Line:
+    tokens = _token_count(trace.summary)
     return NOTHING if tokens is None else (Run(short_count(tokens)),)
 
 
@@ -170,18 +170,18 @@ def _token_count(summary: TraceSummary) -> int | None:
     return sum(known) if known else None
 
 
-def _duration(one: ListedTrace, room: int) -> Line:
-    took_s = one.summary.duration_s
+def _duration(trace: ListedTrace, room: int) -> Line:
+    took_s = trace.summary.duration_s
     return NOTHING if took_s is None else (Run(short_duration(took_s)),)
 
 
-def _task(one: ListedTrace, room: int) -> Line:
-    run = task_run(one.summary.outcome)
+def _task(trace: ListedTrace, room: int) -> Line:
+    run = task_run(trace.summary.outcome)
     return NOTHING if run is None else (run,)
 
 
-def _break(one: ListedTrace, room: int) -> Line:
-    summary = one.summary
+def _break(trace: ListedTrace, room: int) -> Line:
+    summary = trace.summary
     if reason := trace_summary.reason_words(summary):
         return reason
     if summary.status is Status.UNKNOWN and not summary.running:
@@ -189,14 +189,14 @@ def _break(one: ListedTrace, room: int) -> Line:
     return NOTHING
 
 
-def _layer(one: ListedTrace, room: int) -> Line:
-    layers = one.summary.layers
+def _layer(trace: ListedTrace, room: int) -> Line:
+    layers = trace.summary.layers
     return (Run(" ".join(layers)[:room], Style.WARNING),) if layers else NOTHING
 
 
-def _certainty(one: ListedTrace, room: int) -> Line:
-    certainty = one.summary.certainty
-    if certainty is None or one.summary.status in (Status.OK, Status.UNKNOWN):
+def _certainty(trace: ListedTrace, room: int) -> Line:
+    certainty = trace.summary.certainty
+    if certainty is None or trace.summary.status in (Status.OK, Status.UNKNOWN):
         return NOTHING
     return (Run(certainty.value, Style.DIM if certainty is VerdictCertainty.HIGH else Style.WARNING),)
 
@@ -415,21 +415,21 @@ ORDER_WORDS: Mapping[Order, str] = MappingProxyType(
 
 _ONLY_IN_JSON: Mapping[str, Callable[[TraceSummary], object]] = MappingProxyType(
     {
-        "name": lambda one: one.name,
-        "file": lambda one: one.file,
-        "record": lambda one: one.record,
-        "external_ids": lambda one: dict(one.external_ids),
-        "warnings": lambda one: one.warnings,
-        "marked": lambda one: one.marked,
-        "note": lambda one: one.note,
-        "running": lambda one: one.liveness is Liveness.RUNNING,
-        "idle": lambda one: one.liveness is Liveness.IDLE,
-        "open_turns": lambda one: one.open_turns,
-        "branch": lambda one: one.branch,
-        "parent": lambda one: trace_summary.parent_object(one.parent),
-        "damaged": lambda one: one.damaged,
-        "abort_message": lambda one: one.abort_message or None,
-        "codes": lambda one: [*one.codes],
+        "name": lambda summary: summary.name,
+        "file": lambda summary: summary.file,
+        "record": lambda summary: summary.record,
+        "external_ids": lambda summary: dict(summary.external_ids),
+        "warnings": lambda summary: summary.warnings,
+        "marked": lambda summary: summary.marked,
+        "note": lambda summary: summary.note,
+        "running": lambda summary: summary.liveness is Liveness.RUNNING,
+        "idle": lambda summary: summary.liveness is Liveness.IDLE,
+        "open_turns": lambda summary: summary.open_turns,
+        "branch": lambda summary: summary.branch,
+        "parent": lambda summary: trace_summary.parent_object(summary.parent),
+        "damaged": lambda summary: summary.damaged,
+        "abort_message": lambda summary: summary.abort_message or None,
+        "codes": lambda summary: [*summary.codes],
     }
 )
 _DRAWN_ONLY = ("age", "map")

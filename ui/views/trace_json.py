@@ -45,7 +45,7 @@ def trace_object(
     `notes` are sentences on how the trace was read: what its source does not have, or what is damaged.
     """
     provenance, chain = trace.provenance, inspection.chain
-    found = [diagnostic.rule.severity for diagnostic in inspection.diagnostics]
+    severities = [diagnostic.rule.severity for diagnostic in inspection.diagnostics]
     return {
         "id": id,
         "name": trace.name,
@@ -57,8 +57,8 @@ def trace_object(
         "format": inspection.format,
         "started_at": moment(trace.started.at_s if trace.started else None),
         "tool_calls": len(chain.steps),
-        "errors": found.count(Severity.ERROR),
-        "warnings": found.count(Severity.WARNING),
+        "errors": severities.count(Severity.ERROR),
+        "warnings": severities.count(Severity.WARNING),
         "status": chain.status.value,
         "outcome": outcome_object(trace.outcome),
         "project": trace.project,
@@ -74,7 +74,7 @@ def trace_object(
         "diagnostics": _diagnostic_objects(trace, inspection),
         "running": liveness is Liveness.RUNNING,
         "idle": liveness is Liveness.IDLE,
-        "open_turns": [_turn_object(one.turn, one.number, list(one.parts)) for one in open_turns],
+        "open_turns": [_turn_object(turn.turn, turn.number, list(turn.parts)) for turn in open_turns],
         "notes": list(provenance.warnings),
     }
 

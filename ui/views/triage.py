@@ -84,15 +84,15 @@ def read_triage(store: Store, wanted: str) -> Triage | None:
 
 def days(triage: Triage) -> list[tuple[str, tuple[int, ...]]]:
     """The last days with traces, oldest first, each with its traces by status; without a date, the day is empty."""
-    found = sorted(triage.by_day, key=lambda group: group.keys)[-_MOST_DAYS:]
-    return [(group.keys[0], tuple(group.tally(one.value).hits for one in STATUSES)) for group in found]
+    figureses = sorted(triage.by_day, key=lambda group: group.keys)[-_MOST_DAYS:]
+    return [(group.keys[0], tuple(group.tally(status.value).hits for status in STATUSES)) for group in figureses]
 
 
 def break_steps(triage: Triage) -> list[tuple[str, int]]:
     """The number of chains that broke at each step, in order; steps after `LAST_STEP` are one row at the end."""
-    counts = {int(one.value): one.traces for one in triage.steps if int(one.value) <= LAST_STEP}
+    counts = {int(step.value): step.traces for step in triage.steps if int(step.value) <= LAST_STEP}
     rows = [(str(number), counts.get(number, 0)) for number in range(1, max(counts, default=0) + 1)]
-    later = sum(one.traces for one in triage.steps if int(one.value) > LAST_STEP)
+    later = sum(step.traces for step in triage.steps if int(step.value) > LAST_STEP)
     return [*rows, (f">{LAST_STEP}", later)] if later else rows
 
 

@@ -63,10 +63,12 @@ def continued(trace: Trace, inspection: Inspection, begun: Mapping[int, Turn]) -
     ended = len(trace.turns)
     open_ = {number: turn for number, turn in begun.items() if number > ended}
     read = unfinished_turns(_late(trace, inspection) | open_, trace, inspection)
-    longer = structs.replace(trace, turns=_joined(trace.turns, tuple(one.turn for one in read if one.number > ended)))
-    parts = _joined(inspection.parts, tuple(part for one in read for part in one.parts))
-    found = _joined(inspection.diagnostics, tuple(fault for one in read for fault in one.faults))
-    return longer, structs.replace(inspection, parts=parts, diagnostics=found)
+    longer = structs.replace(
+        trace, turns=_joined(trace.turns, tuple(turn.turn for turn in read if turn.number > ended))
+    )
+    parts = _joined(inspection.parts, tuple(part for turn in read for part in turn.parts))
+    diagnostics = _joined(inspection.diagnostics, tuple(fault for turn in read for fault in turn.faults))
+    return longer, structs.replace(inspection, parts=parts, diagnostics=diagnostics)
 
 
 def _late(trace: Trace, inspection: Inspection) -> dict[int, Turn]:
@@ -101,9 +103,9 @@ def _joined(first: Entries[_Entry], more: tuple[_Entry, ...]) -> Entries[_Entry]
 
 
 def _read(number: int, turn: Turn, trace: Trace) -> UnfinishedTurn:
-    found = inspect_trace(structs.replace(trace, turns=(turn,)))
-    parts = tuple(structs.replace(part, turn=number) for part in found.parts)
-    return UnfinishedTurn(number, turn, parts, tuple(_certain(number, turn, found.format)))
+    inspection = inspect_trace(structs.replace(trace, turns=(turn,)))
+    parts = tuple(structs.replace(part, turn=number) for part in inspection.parts)
+    return UnfinishedTurn(number, turn, parts, tuple(_certain(number, turn, inspection.format)))
 
 
 def _certain(number: int, turn: Turn, format: str) -> list[Diagnostic]:
@@ -138,7 +140,7 @@ def turn_lines(
         yield from wrapped(error_words(turn.generation.error), width, indent=4)
     shown = {part.part for part in parts}
     for part in parts:
-        found = [one for one in diagnostics if one.location.part == part.part]
+        found = [diagnostic for diagnostic in diagnostics if diagnostic.location.part == part.part]
         yield from _part_lines(turn, part, found, width, steps, full=full)
     for diagnostic in diagnostics:
         if diagnostic.location.part not in shown:
@@ -212,7 +214,11 @@ def _is_of_a_whole_call(fault: Fault, sound: Set[Range]) -> bool:
 
 def _defined(definitions: Sequence[ToolDefinition], span: Span, room: int) -> SpanNote | None:
     """The names of the tools that a span defines, instead of its text."""
-    names = [one.name for one in definitions if one.range is not None and span.range.covers(one.range)]
+    names = [
+        definition.name
+        for definition in definitions
+        if definition.range is not None and span.range.covers(definition.range)
+    ]
     if not names:
         return None
     names_text = f"{counted(len(names), 'tool')}: {visible_line(', '.join(names))}"

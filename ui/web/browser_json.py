@@ -69,8 +69,8 @@ def _list_delta(before: list[Json], now: list[Json]) -> dict[str, Json]:
 
 def _members(items: list[dict[str, Json]]) -> dict[str, Json]:
     """Objects as one list per member: in the rows of a table, a member differs little from one row to the next."""
-    names = list(dict.fromkeys(name for one in items for name in one))
-    values: dict[str, Json] = {name: json_delta([], [one[name] for one in items if name in one]) for name in names}
+    names = list(dict.fromkeys(name for item in items for name in item))
+    values: dict[str, Json] = {name: json_delta([], [item[name] for item in items if name in item]) for name in names}
     absent: dict[str, list[Json]] = {name: [at for at, one in enumerate(items) if name not in one] for name in names}
     return {"r": len(items), "m": values, "a": {name: at for name, at in absent.items() if at}}
 
@@ -120,7 +120,7 @@ def _added(kept: list[Json], delta: dict[str, Json]) -> list[Json]:
     items: list[dict[str, Json]] = [{} for _ in range(cast("int", delta["r"]))]
     for name, change in cast("dict[str, dict[str, Json]]", delta["m"]).items():
         values = iter(cast("list[Json]", with_delta([], change)))
-        for at, one in enumerate(items):
-            if at not in absent.get(name, ()):
+        for index, one in enumerate(items):
+            if index not in absent.get(name, ()):
                 one[name] = next(values)
     return cast("list[Json]", items)

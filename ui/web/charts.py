@@ -56,7 +56,7 @@ def statuses_over_time(rows: Rows, *, key: str, is_share: bool, height: int) -> 
     for row in rows:
         total[str(row["start"])] = total.get(str(row["start"]), 0) + int(str(row["traces"]))
     drawn_rows, below = [], dict.fromkeys(total, 0)
-    for row in sorted(rows, key=lambda one: int(str(one["rank"])), reverse=True):
+    for row in sorted(rows, key=lambda row: int(str(row["rank"])), reverse=True):
         start = str(row["start"])
         of = total[start] if is_share else 1
         low, below[start] = below[start], below[start] + int(str(row["traces"]))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
 import streamlit as st
+from streamlit.components.v2 import component
 
 from weaklink.inspector.model import Json
 from weaklink.ui.views.dissect.side import SideLine
@@ -162,17 +163,17 @@ def listing(
     data: dict[str, Json] = {
         "columns": [
             {
-                "title": one.title,
-                "align": one.align,
-                "mono": one.mono,
-                "room": one.room.value,
-                "order": one.order,
-                "elastic": one.is_elastic,
-                "broad": one.is_broad,
-                "link": one.is_link,
-                "hint": one.hint,
+                "title": column.title,
+                "align": column.align,
+                "mono": column.mono,
+                "room": column.room.value,
+                "order": column.order,
+                "elastic": column.is_elastic,
+                "broad": column.is_broad,
+                "link": column.is_link,
+                "hint": column.hint,
             }
-            for one in columns
+            for column in columns
         ],
         "rows": [
             {"key": row.key, "address": row.address, "cells": [_cell(cell) for cell in row.cells]} for row in rows
@@ -218,11 +219,11 @@ def lines_data(
         "clips": clips,
         "lines": [
             {
-                "runs": [list(run) for run in _runs(one)],
-                "place": None if one.location is None else location_object(one.location),
-                "kind": one.kind.value,
+                "runs": [list(run) for run in _runs(line)],
+                "place": None if line.location is None else location_object(line.location),
+                "kind": line.kind.value,
             }
-            for one in side_lines
+            for line in side_lines
         ],
     }
 
@@ -264,7 +265,7 @@ def header(
         "pages": [list(one) for one in pages],
         "page": page,
         "filter": filter_text,
-        "keys": [list(one) for one in keys],
+        "keys": [list(key) for key in keys],
         "database": visible_line(database),
         "searches": searches,
     }
@@ -297,7 +298,7 @@ def _cell(cell: ListingCell) -> dict[str, Json]:
 @cache
 def _component(name: str, scripts: Sequence[str]) -> Callable[..., Any]:
     folder = _FOLDER / name
-    return st.components.v2.component(
+    return component(
         f"weaklink_{name}",
         html=(folder / "frame.html").read_text(encoding="utf-8"),
         css=colour_rules() + (folder / "style.css").read_text(encoding="utf-8"),

@@ -72,7 +72,9 @@ def filter_bar(page: str) -> str | None:
         _offer(filter_text, _replacements(filter_text, error.position))
         return None
     if _WORD_BEGUN.search(filter_text):
-        _offer(filter_text, [one for one in store().complete(filter_text) if one.text.endswith(":")])
+        _offer(
+            filter_text, [completion for completion in store().complete(filter_text) if completion.text.endswith(":")]
+        )
     facets(filter_text)
     return filter_text
 
@@ -132,16 +134,16 @@ def _explain(filter_text: str, error: FilterError) -> None:
 
 def _replacements(filter_text: str, position: int) -> list[FilterCompletion]:
     """Completions of the term with the error; if there are none, everything that is valid at its position."""
-    found = _END_OF_TERM.search(filter_text, min(position, len(filter_text)))
-    end = found.start() if found else len(filter_text)
+    match = _END_OF_TERM.search(filter_text, min(position, len(filter_text)))
+    end = match.start() if match else len(filter_text)
     return store().complete(filter_text, end) or [
-        replace(one, end=end) for one in store().complete(filter_text, position)
+        replace(completion, end=end) for completion in store().complete(filter_text, position)
     ]
 
 
-def _offer(filter_text: str, found: list[FilterCompletion]) -> None:
+def _offer(filter_text: str, completions: list[FilterCompletion]) -> None:
     """Draw the completions; a click inserts one."""
-    offered = found[:_MOST_OFFERED]
+    offered = completions[:_MOST_OFFERED]
     if not offered:
         return
     chosen = st.pills(
@@ -152,8 +154,10 @@ def _offer(filter_text: str, found: list[FilterCompletion]) -> None:
         label_visibility="collapsed",
     )
     if chosen is not None:
-        one = offered[chosen]
-        set_parameters(filter=filter_text[: one.start] + one.text + filter_text[one.end :], after=None)
+        completion = offered[chosen]
+        set_parameters(
+            filter=filter_text[: completion.start] + completion.text + filter_text[completion.end :], after=None
+        )
         st.rerun()
 
 
@@ -179,7 +183,7 @@ def facets(filter_text: str) -> None:
     columns = (ListingColumn(name), ListingColumn("traces", "end"), ListingColumn("broken"))
     done = listing(
         columns,
-        [row.drawn(at) for at, row in enumerate(rows)],
+        [row.drawn(index) for index, row in enumerate(rows)],
         key=f"weaklink_facet_{name}",
         label=f"Values of {name}",
         is_eager=True,
@@ -222,11 +226,12 @@ def facet_rows(name: str, groups: Sequence[GroupFigures]) -> list[FacetRow]:
     """The values of a facet, the most frequent first; of statuses, those that occur, the worst first."""
     if name == _STATUS:
         counts = {status: hits(groups[0], status) for status in STATUSES} if groups else {}
-        found = [FacetRow(status, status, count, count * (status == "broken")) for status, count in counts.items()]
-        return [row for row in found if row.traces]
+        rows = [FacetRow(status, status, count, count * (status == "broken")) for status, count in counts.items()]
+        return [row for row in rows if row.traces]
     named = [group for group in groups if group.keys[0]][:_MOST]
     return [
-        FacetRow(one.keys[0], _title(GroupKey(name), one.keys[0]), one.traces, hits(one, "broken")) for one in named
+        FacetRow(figures.keys[0], _title(GroupKey(name), figures.keys[0]), figures.traces, hits(figures, "broken"))
+        for figures in named
     ]
 
 
@@ -341,7 +346,7 @@ def position_filters(dissection: Dissection, at: Location) -> Iterator[ValueFilt
     """Filters for the values at a position: the rules of the faults there, the tool of the call, its arguments."""
     part = dissection.part(at.turn, at.part)
     place = Range(at.range.start, max(at.range.end, at.range.start + 1))
-    codes = dict.fromkeys(one.rule.code for one in part.wrong_in(place)) if part else {}
+    codes = dict.fromkeys(diagnostic.rule.code for diagnostic in part.wrong_in(place)) if part else {}
     yield from (ValueFilter("rule", code, field("code", code)) for code in islice(codes, _MOST_CODES))
     call = call_at(dissection, at)
     if call is None:

@@ -18,7 +18,8 @@ def go_to_page(path: str, /, **state: object) -> None:
 
     A state that names no filter has that of the address.
     """
-    st.switch_page(st.session_state[_PAGES][path], query_params=_texts({"filter": parameter("filter"), **state}))
+    state.setdefault("filter", parameter("filter"))
+    st.switch_page(st.session_state[_PAGES][path], query_params=_texts(state))
 
 
 def is_page(path: str) -> bool:

@@ -72,7 +72,7 @@ class Picture(Struct, frozen=True):
                     "title": group.title,
                     "key": group.key,
                     "place": location_object(places[group.key]) if group.key in places else None,
-                    "shapes": [_shape(one) for one in group.shapes],
+                    "shapes": [_shape(shape) for shape in group.shapes],
                 }
                 for group in self.groups
             ],
@@ -84,8 +84,8 @@ def location_object(location: Location) -> dict[str, Json]:
     return {"turn": location.turn, "part": location.part, "start": location.range.start, "end": location.range.end}
 
 
-def _shape(one: SvgElement) -> Json:
-    return {"tag": one.tag, "style": one.style, "text": one.text, "anchor": one.anchor, **one.at}
+def _shape(element: SvgElement) -> Json:
+    return {"tag": element.tag, "style": element.style, "text": element.text, "anchor": element.anchor, **element.at}
 
 
 def flow_picture(chain: Chain, flow: DataFlow, around: int = 1) -> Picture:

@@ -88,8 +88,8 @@ class QueryRunner:
         Returns the time of the first request for the oldest of them; infinity if no result is missing.
         """
         with self._changed:
-            unknown = [one for one in queries if not (self._has_failed(one) or self._is_known(one, since_s))]
-            return min([self._enqueue(one) for one in unknown], default=float("inf"))
+            unknown = [query for query in queries if not (self._has_failed(query) or self._is_known(query, since_s))]
+            return min([self._enqueue(query) for query in unknown], default=float("inf"))
 
     def wait(self, queries: Iterable[CountQuery[Any]], since_s: float, until_s: float) -> None:
         """Sleep until all results are available, or one query failed, or it is `until_s`."""
@@ -107,12 +107,12 @@ class QueryRunner:
         """
         requested = tuple(queries)
         with self._changed:
-            failures = [self._failures.pop(one)[1] for one in requested if self._has_failed(one)]
+            failures = [self._failures.pop(query)[1] for query in requested if self._has_failed(query)]
             if failures:
                 raise failures[0]
-            found = {one: self._results[one] for one in requested if self._is_known(one, since_s)}
-            for one in found:
-                self._results.move_to_end(one)
+            found = {query: self._results[query] for query in requested if self._is_known(query, since_s)}
+            for query in found:
+                self._results.move_to_end(query)
             return found
 
     def has_more(self, queries: Iterable[CountQuery[Any]], since_s: float, known: int) -> bool:
@@ -120,7 +120,7 @@ class QueryRunner:
         requested = tuple(queries)
         with self._changed:
             return any(map(self._has_failed, requested)) or known < sum(
-                self._is_known(one, since_s) for one in requested
+                self._is_known(query, since_s) for query in requested
             )
 
     def _has_failed(self, query: CountQuery[Any]) -> bool:
@@ -223,7 +223,7 @@ def schemas_of(tools: Sequence[str]) -> CountQuery[dict[str, SchemaComplexity]]:
 
 def prompts_of(hashes: Sequence[str]) -> CountQuery[dict[str, Prompt]]:
     """The prompts with these hashes, by hash."""
-    named = tuple(one for one in hashes if one)
+    named = tuple(hash_ for hash_ in hashes if hash_)
     return CountQuery(("prompts", named), lambda store: store.statistics.prompts(named))
 
 
@@ -336,7 +336,7 @@ def page_results(*queries: CountQuery[Any]) -> PageResults:
     since_s = cache.since_s(queries)
     began_s = cache.runner.ask(queries, since_s)
     older = cache.complete.get(queries)
-    is_slow = older is not None and any(one.took_s > current_options().patience_s for one in older.values())
+    is_slow = older is not None and any(result.took_s > current_options().patience_s for result in older.values())
     cache.runner.wait(queries, since_s, 0.0 if is_slow else began_s + current_options().patience_s)
     results = cache.runner.known(queries, since_s)
     if len(results) == len(queries):
@@ -345,7 +345,7 @@ def page_results(*queries: CountQuery[Any]) -> PageResults:
     cache.mark_in_progress(queries, since_s)
     if older is None:
         return PageResults(queries, results, cache, since_s, began_s)
-    at_s = min(one.at_s for one in older.values())
+    at_s = min(result.at_s for result in older.values())
     return PageResults(queries, older, cache, since_s, began_s, as_of_s=at_s)
 
 

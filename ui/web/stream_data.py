@@ -174,7 +174,7 @@ def _text(text: str, shown: Range) -> dict[str, Json]:
     `odd` are the positions of lone surrogates in the part, each with the text to show for it.
     """
     here = text[shown.start : shown.end]
-    odd: list[Json] = [[shown.start + found.start(), visible(found[0])] for found in _LONE.finditer(here)]
+    odd: list[Json] = [[shown.start + match.start(), visible(match[0])] for match in _LONE.finditer(here)]
     return {
         "text": _LONE.sub("\ufffd", here) if odd else here,
         "odd": odd,
@@ -207,8 +207,11 @@ def _layers(trace: Trace, inspection: Inspection) -> Iterator[Json]:
     """The locations of the layers of each call and result with several layers, and the sides of other differences."""
     layers = TraceLayers(trace, inspection)
     apart: defaultdict[tuple[int, str], list[Location]] = defaultdict(list)
-    for one in (one for found in layers.differences.values() for one in found):
-        apart[one.place_in_turn.turn, one.place_in_turn.part] += (one.place_in_turn, one.location)
+    for diagnostic in (diagnostic for found in layers.differences.values() for diagnostic in found):
+        apart[diagnostic.place_in_turn.turn, diagnostic.place_in_turn.part] += (
+            diagnostic.place_in_turn,
+            diagnostic.location,
+        )
     for step in islice(inspection.chain.steps, _MOST_LAYERED_STEPS):
         places = layers.of(step).places
         later = [side for place in places for side in apart.pop((place.turn, place.part), ())[1::2]]
@@ -377,7 +380,7 @@ def fault_data(trace: Trace, diagnostics: Sequence[Diagnostic], chain: Chain) ->
         "firsts": firsts,
         "against": against,
         "parts": [[turn, part] for turn, part in parts.found],
-        "rules": [[one.severity.value, one.code, one.name, GLYPHS[one.severity]] for one in rules.found],
+        "rules": [[rule.severity.value, rule.code, rule.name, GLYPHS[rule.severity]] for rule in rules.found],
         "sentences": [visible_line(one) for one in sentences.found],
     }
 

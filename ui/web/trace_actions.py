@@ -73,12 +73,12 @@ def trace_actions(shown: ShownTrace, at: Location | None) -> None:
 
 def _copies(shown: ShownTrace, at: Location | None) -> None:
     """Draw what users copy, each with a copy button: the address, the command, and the ids."""
-    one = shown.summary
+    summary = shown.summary
     what = "the selected characters" if at is not None else "this trace"
     copies = {
         f"The address that opens {what}": _address(),
-        f"The command that opens {what} in a terminal": _command(one.id, at),
-        **{label(name): value for name, value in islice(one.external_ids.items(), _MOST_IDS)},
+        f"The command that opens {what} in a terminal": _command(summary.id, at),
+        **{label(name): value for name, value in islice(summary.external_ids.items(), _MOST_IDS)},
     }
     for caption, text in copies.items():
         st.caption(caption)

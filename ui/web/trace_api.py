@@ -237,10 +237,10 @@ def _amounts(summary: TraceSummary) -> Iterator[str]:
 
 
 def _rail(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
-    found = rail_boxes(shown.dissection, at)
-    places = {str(index): box.location for index, box in enumerate(found)}
-    caption = f"The map shows {MOST_BOXES} boxes around the selection." if len(found) == MOST_BOXES else ""
-    return rail(found).data(selected_box(found, at), places, caption)
+    boxes = rail_boxes(shown.dissection, at)
+    places = {str(index): box.location for index, box in enumerate(boxes)}
+    caption = f"The map shows {MOST_BOXES} boxes around the selection." if len(boxes) == MOST_BOXES else ""
+    return rail(boxes).data(selected_box(boxes, at), places, caption)
 
 
 def _flow(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
@@ -250,7 +250,7 @@ def _flow(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
         return _NO_PICTURE.data(None, {}, "This trace has no tool calls, so there is no data flow.")
     step = step_at(shown.dissection, _position(shown, at))
     drawn = flow_picture(chain, data_flow(shown), step.number if step else 1)
-    places = {str(one.number): one.location for one in chain.steps}
+    places = {str(step.number): step.location for step in chain.steps}
     caption = f"{drawn.label}. The thick path is the longest. Click a step to select it."
     return drawn.data(str(step.number) if step else None, places, caption)
 
@@ -332,13 +332,13 @@ def _position(shown: ShownTrace, at: Location | None) -> Location:
 
 
 def _lines(shown: ShownTrace, source: SideSource, name: str) -> dict[str, Json]:
-    return lines_data([_shown_line(shown, one) for one in _first(source)], label=name)
+    return lines_data([_shown_line(shown, line) for line in _first(source)], label=name)
 
 
-def _shown_line(shown: ShownTrace, one: SideLine) -> SideLine:
+def _shown_line(shown: ShownTrace, line: SideLine) -> SideLine:
     """The line, linked to where the stream shows its place."""
-    place = one.location
-    return one if place is None else one._replace(location=short_mark(shown.trace, stream_place(shown.trace, place)))
+    place = line.location
+    return line if place is None else line._replace(location=short_mark(shown.trace, stream_place(shown.trace, place)))
 
 
 def _first(source: SideSource) -> Iterator[SideLine]:

@@ -203,8 +203,8 @@ def trace_rows(traces: Sequence[TraceSummary], filter_text: str = "") -> list[Li
     """
     maps = minimaps(traces)
     now_s = time.time()
-    listed = [ListedTrace(one, now_s, minimap=maps.get(one.id, ())) for one in traces]
-    return [_listing_row(one, filter_text) for one in forks_grouped(listed)]
+    listed = [ListedTrace(trace, now_s, minimap=maps.get(trace.id, ())) for trace in traces]
+    return [_listing_row(trace, filter_text) for trace in forks_grouped(listed)]
 
 
 def _listing_row(listed: ListedTrace, filter_text: str = "") -> ListingRow:
@@ -290,11 +290,11 @@ def minimaps(traces: Iterable[TraceSummary]) -> dict[int, Line]:
     """The minimaps of traces, by id; a long trace has none, nor has a trace after the limit of one page."""
     found: dict[int, Line] = {}
     room = _ROOM
-    for one in traces:
-        room -= min(one.characters, _MAX_CHARACTERS)
-        if one.characters <= _MAX_CHARACTERS and room > 0:
-            found[one.id] = _minimap_of(
-                current_options().where, one.id, f"{one.turns}.{one.characters}.{one.status}.{one.is_open}"
+    for trace in traces:
+        room -= min(trace.characters, _MAX_CHARACTERS)
+        if trace.characters <= _MAX_CHARACTERS and room > 0:
+            found[trace.id] = _minimap_of(
+                current_options().where, trace.id, f"{trace.turns}.{trace.characters}.{trace.status}.{trace.is_open}"
             )
     return found
 

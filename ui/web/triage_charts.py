@@ -71,7 +71,7 @@ class TriageFigures(Struct, frozen=True):
 
     def has(self, *queries: CountQuery[Any]) -> bool:
         """Whether all of these queries have results."""
-        return all(one in self.results for one in queries)
+        return all(query in self.results for query in queries)
 
     def whole(self) -> GroupFigures:
         """The figures of all traces together; requires a result of `queries.whole` that is not empty."""
@@ -139,16 +139,16 @@ def _bucket(day: date, span: int) -> tuple[date, date]:
 
 def code_rows(codes: Sequence[Slice]) -> Rows:
     """A row for each of the most frequent reasons of breaks, with its share of all breaks."""
-    total = sum(one.traces for one in codes)
+    total = sum(code.traces for code in codes)
     return [
         {
-            "rule": code_title(one.value),
-            "value": one.value,
-            "traces": one.traces,
-            "share": one.traces / total,
-            "said": f"{one.traces:,} · {percent(one.traces / total)} %",
+            "rule": code_title(code.value),
+            "value": code.value,
+            "traces": code.traces,
+            "share": code.traces / total,
+            "said": f"{code.traces:,} · {percent(code.traces / total)} %",
         }
-        for one in codes[:_MOST_BARS]
+        for code in codes[:_MOST_BARS]
     ]
 
 
@@ -171,9 +171,11 @@ def worse_rules(now: Sequence[Slice], traces_now: int, before: Sequence[Slice], 
     """The rules with an increased share, the largest increase first; none if either week has no traces."""
     if not traces_now or not traces_before:
         return []
-    known = {one.value: one.traces for one in before}
-    rules = [WorseRule(one.value, one.traces, traces_now, known.get(one.value, 0), traces_before) for one in now]
-    return sorted((one for one in rules if one.increase > 0), key=lambda one: (-one.increase, one.value))
+    known = {slice_.value: slice_.traces for slice_ in before}
+    rules = [
+        WorseRule(slice_.value, slice_.traces, traces_now, known.get(slice_.value, 0), traces_before) for slice_ in now
+    ]
+    return sorted((rule for rule in rules if rule.increase > 0), key=lambda rule: (-rule.increase, rule.value))
 
 
 def heat_rows(by_model: Sequence[GroupFigures], by_model_and_code: Sequence[GroupFigures]) -> Rows:
@@ -200,9 +202,9 @@ def heat_rows(by_model: Sequence[GroupFigures], by_model_and_code: Sequence[Grou
 def step_rows(steps: Sequence[Slice]) -> Rows:
     """A row for each step at which chains broke; late steps share one row."""
     counts: dict[str, int] = {}
-    for one in steps:
-        label = one.value if int(one.value) <= _LAST_STEP else f">{_LAST_STEP}"
-        counts[label] = counts.get(label, 0) + one.traces
+    for slice_ in steps:
+        label = slice_.value if int(slice_.value) <= _LAST_STEP else f">{_LAST_STEP}"
+        counts[label] = counts.get(label, 0) + slice_.traces
     return [{"step": step, "traces": traces} for step, traces in counts.items()]
 
 
@@ -322,7 +324,7 @@ def _what_got_worse(figures: TriageFigures, filter_text: str) -> None:
         put_placeholder(TALL)
         return
     now, before = (
-        sum(group.traces for group in figures.results[one]) for one in (queries.last_week, queries.week_before)
+        sum(group.traces for group in figures.results[query]) for query in (queries.last_week, queries.week_before)
     )
     weeks = f"{counted(now, 'trace')} in the last 7 days, {before:,} in the 7 days before"
     rules = worse_rules(
@@ -376,7 +378,7 @@ def _tools(figures: TriageFigures, filter_text: str, height: int) -> None:
     if not tools:
         st.caption("No chain broke.")
         return
-    total = sum(one.traces for one in tools)
+    total = sum(tool.traces for tool in tools)
     done = sorted_listing(
         _TOOL_COLUMNS,
         tools[:_MOST_TOOLS],

@@ -118,7 +118,7 @@ def _assistant(blocks: list[Json]) -> Turn:
     """An earlier answer; its parts have the same names as those from the answer's own decoder."""
     texts: dict[str, list[str]] = {}
     calls: list[CallHeader] = []
-    for at, block in enumerate(blocks):
+    for index, block in enumerate(blocks):
         members = block if isinstance(block, dict) else {}
         match block:
             case {"type": "tool_use"}:
@@ -129,13 +129,13 @@ def _assistant(blocks: list[Json]) -> Turn:
             case {"type": "thinking", "thinking": str(words)}:
                 texts.setdefault("reasoning", []).append(words)
                 if signature := word_of(members.get("signature")):
-                    texts[f"wire:signature:{at}"] = [signature]
+                    texts[f"wire:signature:{index}"] = [signature]
             case {"type": "redacted_thinking", "data": str(words)}:
-                texts[f"wire:redacted_thinking:{at}"] = [words]
+                texts[f"wire:redacted_thinking:{index}"] = [words]
             case {"type": "text", "text": str(words)} | str(words):
                 texts.setdefault("text", []).append(words)
             case _:
-                texts[f"content:{at}"] = [compact_json(block)]
+                texts[f"content:{index}"] = [compact_json(block)]
     parts = tuple(Part(name, "".join(pieces)) for name, pieces in texts.items())
     return Turn(Role.ASSISTANT, parts or (Part("text", ""),), "assistant", tuple(calls))
 

@@ -194,16 +194,16 @@ def _delta(value: Json, path: str, strange: list[str]) -> ChoiceDelta:
 
 def _read_blocks(blocks: list[Json], delta: ChoiceDelta, path: str, strange: list[str]) -> None:
     text, thinking = [], []
-    for at, block in enumerate(blocks):
+    for index, block in enumerate(blocks):
         match block:
             case {"type": "text", "text": str(words)}:
                 text.append(words)
             case {"type": "thinking", "thinking": list(inner)}:
-                thinking += [str(words) for piece in inner for words in _texts(piece, f"{path}[{at}]", strange)]
+                thinking += [str(words) for piece in inner for words in _texts(piece, f"{path}[{index}]", strange)]
             case {"type": "thinking", "thinking": str(words)}:
                 thinking.append(words)
             case _:
-                strange.append(f"{path}[{at}]")
+                strange.append(f"{path}[{index}]")
     delta.content = "".join(text)
     delta.reasoning_content = "".join([delta.reasoning_content or "", *thinking])
 
@@ -376,7 +376,7 @@ class ChoiceReader:
         if delta.function_call:
             pieces = [*pieces, ToolCallDelta(index=LEGACY_INDEX, function=delta.function_call)]
         contradicting = []
-        for at, piece in enumerate(pieces):
+        for index, piece in enumerate(pieces):
             function = piece.function or _custom(piece)
             call = self._calls.place(piece, function, whole=whole)
             if self._calls.reused_index is not None:
@@ -385,7 +385,7 @@ class ChoiceReader:
                 custom = piece.function is None and piece.custom is not None
                 self._announce(CallNamed(call.part, function.name or None, piece.id or None, custom), at_s, found)
             elif call.contradicts(piece, function):
-                contradicting.append(f"tool_calls[{at}]")
+                contradicting.append(f"tool_calls[{index}]")
             elif function.name and not whole:
                 self.repeated_name = function.name
             if function.arguments:

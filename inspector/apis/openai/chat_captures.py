@@ -216,23 +216,23 @@ class ChatCaptureDecoder:
 
     def close(self) -> list[CapturedAnswer]:
         """End the capture; returns the last answer. Another capture may follow; its answers are numbered further."""
-        found = self._take(self._sse.close())
-        self._begin(None, found, at_end=True)
-        return found
+        answers = self._take(self._sse.close())
+        self._begin(None, answers, at_end=True)
+        return answers
 
     def _take(self, events: list[ServerSentEvent]) -> list[CapturedAnswer]:
-        found: list[CapturedAnswer] = []
+        answers: list[CapturedAnswer] = []
         for event in events:
             head = STATUS_LINE.search(event.raw) if "HTTP/" in event.raw else None
             if head:
                 self._answer.take_text(event.raw[: head.start()])
-                self._begin(int(head["status"]), found)
+                self._begin(int(head["status"]), answers)
             elif self._answer.take(event):
                 continue
             else:
-                self._begin(None, found)
+                self._begin(None, answers)
                 self._answer.take(event)
-        return found
+        return answers
 
     def _begin(self, status: int | None, found: list[CapturedAnswer], *, at_end: bool = False) -> None:
         if self._answer.says_something or (at_end and self._answer.is_empty_body):

@@ -130,9 +130,9 @@ def read_result(item: dict[str, Json], kind: str) -> Turn:
 def _shell_state(output: Json) -> RecordedState | None:
     """How the commands of a shell call ended: a timeout, else the first exit code that is not 0, else 0."""
     outcomes = [object_of(object_of(one).get("outcome")) for one in list_of(output)]
-    if any(one.get("type") == "timeout" for one in outcomes):
+    if any(outcome.get("type") == "timeout" for outcome in outcomes):
         return RecordedState(state=RunState.TIMED_OUT, field="output.outcome.type")
-    codes = [code for one in outcomes if isinstance(code := one.get("exit_code"), int)]
+    codes = [code for outcome in outcomes if isinstance(code := outcome.get("exit_code"), int)]
     return RecordedState(next(filter(None, codes), 0), field="output.outcome.exit_code") if codes else None
 
 

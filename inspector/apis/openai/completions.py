@@ -34,7 +34,7 @@ def read_completions_request(request: dict[str, Json]) -> DecodedRequest:
     return DecodedRequest(
         API,
         word_of(request.get("model")),
-        tuple(prompt_turn(one) for one in prompts if one is not None),
+        tuple(prompt_turn(prompt) for prompt in prompts if prompt is not None),
         parameters=parameters_of(request, without=("model", "prompt", "stream")),
         streams=flag_of(request.get("stream")) or False,
     )

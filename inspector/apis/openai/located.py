@@ -418,20 +418,20 @@ def call_arguments(message: JsonNode) -> Iterator[tuple[int, JsonNode]]:
     """The arguments of a message's calls, each with the number of its call; none for a call without arguments."""
     listed, legacy = message.member(CALLS), message.member("function_call")
     calls = [*(listed.value.items if listed is not None else ()), *([legacy.value] if legacy is not None else [])]
-    for at, call in enumerate(calls):
+    for index, call in enumerate(calls):
         inner = call.member("function") or call.member("custom")
         function = inner.value if inner is not None and inner.value.kind is JsonKind.OBJECT else call
         arguments = function.member("arguments") or function.member("input")
         if arguments is not None:
-            yield at, arguments.value
+            yield index, arguments.value
 
 
 def _reasoning(node: JsonNode) -> list[JsonNode]:
     plain = [one for key in ("reasoning_content", "reasoning") if is_filled(one := string(node, key)) and one]
     if len(plain) == 2 and plain[0].scalar == plain[1].scalar:  # some servers send the same text under both names
         return plain[:1]
-    details = (string(one, "text", "summary") for one in objects(node, "reasoning_details"))
-    return plain or [one for one in details if one is not None and is_filled(one)]
+    details = (string(detail, "text", "summary") for detail in objects(node, "reasoning_details"))
+    return plain or [detail for detail in details if detail is not None and is_filled(detail)]
 
 
 def _block(block: JsonNode, *, by_model: bool, in_order: bool) -> Iterator[TextPiece]:
@@ -442,7 +442,7 @@ def _block(block: JsonNode, *, by_model: bool, in_order: bool) -> Iterator[TextP
     elif kind == "refusal" and is_filled(refusal := string(block, "refusal")) and refusal is not None:
         yield TextPiece(SpanKind.TEXT, refusal, "refusal", by_model=by_model, in_order=in_order)
     elif kind == "thinking":
-        inner = (string(block, "thinking"), *(string(one, "text") for one in objects(block, "thinking")))
+        inner = (string(block, "thinking"), *(string(node, "text") for node in objects(block, "thinking")))
         for words in inner:
             if words is not None and is_filled(words):
                 yield TextPiece(SpanKind.REASONING, words, by_model=by_model, in_order=in_order)

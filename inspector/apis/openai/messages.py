@@ -170,9 +170,9 @@ def _content_parts(message: dict[str, Json]) -> Iterator[Part]:
     refusals = [_text(message.get("refusal")) or "", *(text for kind, text in blocks if kind == "refusal")]
     if any(refusals):
         yield Part("refusal", "".join(refusals))
-    for at, (kind, text) in enumerate(blocks):
+    for index, (kind, text) in enumerate(blocks):
         if not kind:
-            yield Part(f"content:{at}", text)
+            yield Part(f"content:{index}", text)
 
 
 def _block(block: Json) -> tuple[str, str]:
@@ -195,8 +195,8 @@ def _calls(message: dict[str, Json]) -> Iterator[tuple[CallHeader, str]]:
     legacy = message.get("function_call")
     if isinstance(legacy, dict):
         calls.append({"function": legacy})
-    for at, call in enumerate(calls):
-        part = f"call:{at}"
+    for index, call in enumerate(calls):
+        part = f"call:{index}"
         if not isinstance(call, dict):
             yield CallHeader(part, None), compact_json(call)
             continue

@@ -85,9 +85,9 @@ def _instructions(instructions: Json) -> Iterator[Turn]:
 def _turns(items: list[Json]) -> Iterator[Turn]:
     answer: list[tuple[int, dict[str, Json]]] = []
     run_by_provider = client_tools.ids_of_provider(items)
-    for at, item in enumerate(items):
+    for index, item in enumerate(items):
         if isinstance(item, dict) and _is_answer(item, run_by_provider):
-            answer.append((at, item))
+            answer.append((index, item))
             continue
         yield from _answer(answer)
         answer = []
@@ -414,10 +414,10 @@ class ItemsReader:
         if known.call:
             text = item.input if item.type == _CUSTOM else item.arguments
             self._complete(known, ItemText("call", "call"), text, at_s, found)
-        for at, piece in enumerate(item.summary or ()):
-            self._complete(known, ItemText(f"summary[{at}]", "reasoning"), piece.text, at_s, found)
-        for at, piece in enumerate(item.content or ()):
-            strange += self._read_content(known, at, piece, at_s, found)
+        for index, piece in enumerate(item.summary or ()):
+            self._complete(known, ItemText(f"summary[{index}]", "reasoning"), piece.text, at_s, found)
+        for index, piece in enumerate(item.content or ()):
+            strange += self._read_content(known, index, piece, at_s, found)
         return strange
 
     def _read_content(

@@ -47,10 +47,10 @@ def callable_tools(definitions: Iterable[ToolDefinition]) -> dict[str, ToolDefin
             continue
         if tool.name == _COMPUTER:
             found[_COMPUTER_CALLED] = tool
-        for one in _in_namespace(tool):
-            known = inner.get(one.name)
-            same = known is None or known.parameters == one.parameters
-            inner[one.name] = one if same else ToolDefinition(one.name, raw=one.raw)
+        for definition in _in_namespace(tool):
+            known = inner.get(definition.name)
+            same = known is None or known.parameters == definition.parameters
+            inner[definition.name] = definition if same else ToolDefinition(definition.name, raw=definition.raw)
     return {**inner, **found} if inner else found
 
 

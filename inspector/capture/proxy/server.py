@@ -106,7 +106,7 @@ async def _close_transports(transports: Iterable[asyncio.Transport]) -> None:
     """End closed connections once their clients have received what is still to be sent, or after a second."""
     waiting = list(transports)
     for _ in range(_LAST_BYTES_S * 100):
-        waiting = [one for one in waiting if one.get_write_buffer_size()]
+        waiting = [transport for transport in waiting if transport.get_write_buffer_size()]
         if not waiting:
             break
         await asyncio.sleep(0.01)
@@ -193,7 +193,9 @@ class _Proxy:
     async def _forward(self, request: web.BaseRequest, path: str) -> web.StreamResponse:
         upstream = self._config.upstream_of(path)
         if upstream is None:
-            return refusal.no_upstream(tuple(one.prefix for one in self._config.upstreams)).response(closes=True)
+            return refusal.no_upstream(tuple(upstream.prefix for upstream in self._config.upstreams)).response(
+                closes=True
+            )
         if request.headers.get("Upgrade", "").lower() == "websocket":
             return refusal.UPGRADE.response(closes=True)
         if (request.content_length or 0) > self._config.max_body_bytes:

@@ -407,7 +407,7 @@ def _without_repeats(name: str) -> str:
     if "." not in name:
         return name
     parts = name.split(".")
-    return ".".join(part for at, part in enumerate(parts) if not at or part != parts[at - 1])
+    return ".".join(part for index, part in enumerate(parts) if not index or part != parts[index - 1])
 
 
 def _core(name: str) -> str:

@@ -108,7 +108,7 @@ class CallSearch:
         self._foreign = ForeignCalls(own)
         self._near = NearMarkers(own)
         others = sorted(one for one in self._foreign.signs | self._near.signs if one[0] not in BRACKETS)
-        self._signs = (*((one, one) for one in BRACKETS), *others)
+        self._signs = (*((bracket, bracket) for bracket in BRACKETS), *others)
 
     def in_text(
         self, text: str, start: int, offered: OfferedTools, beside: Sequence[Fault] = (), *, at_end: bool
@@ -129,7 +129,7 @@ class CallSearch:
             return near
         calls.sort(key=_place)
         faults = self._faults(calls, text, offered)
-        merged = _merged(text, [one.moved(-start) for one in near], faults)
+        merged = _merged(text, [fault.moved(-start) for fault in near], faults)
         return [self._with_call_after(fault, text, offered).moved(start) for fault in merged]
 
     def _has_signs(self, text: str) -> bool:
@@ -152,9 +152,9 @@ class CallSearch:
         place, code = call.arguments_range, call.arguments
         if place is None or not isinstance(code, str) or not offered:
             return [], []
-        found = [_shape(one) for one in attempted_calls(code, _tool_names(offered))]
-        faults = [self._fault_in_code(fault, call).moved(place.start) for fault in self._faults(found, code, offered)]
-        return [_call_in_code(one, call, place.start) for one in found], faults
+        calls = [_shape(one) for one in attempted_calls(code, _tool_names(offered))]
+        faults = [self._fault_in_code(fault, call).moved(place.start) for fault in self._faults(calls, code, offered)]
+        return [_call_in_code(one, call, place.start) for one in calls], faults
 
     def _fault_in_code(self, fault: Fault, code: ToolCall) -> Fault:
         """The fault of a call in code; its fix keeps the marker before the code, so it may write only bare JSON."""
@@ -203,8 +203,8 @@ class CallSearch:
         found = self._foreign.find(text, find if offered.definitions else None)
         if not found:
             return []
-        typed = (structs.replace(one, call=typed_by(one.call, offered).call) for one in found)
-        return [_foreign(one, find(one.call.name)) for one in typed]
+        typed = (structs.replace(call, call=typed_by(call.call, offered).call) for call in found)
+        return [_foreign(call, find(call.call.name)) for call in typed]
 
     def _shapes_in(self, text: str, offered: OfferedTools, known: Sequence[Range]) -> list[_ReportedCall]:
         if not offered.definitions or (known and known[0].of(text) == text.strip()):
@@ -289,7 +289,7 @@ class CallSearch:
         after = text[place.end : place.end + _LINE]
         lead = "\n" if before.rsplit("\n", 1)[-1] else ""
         tail = "\n" if after.split("\n", 1)[0].strip() else ""
-        is_sure = not any(one.is_guess for one in group)
+        is_sure = not any(call.is_guess for call in group)
         return Fix((Edit(place, f"{lead}{written}{tail}"),), safe=is_sure)
 
     def _written(self, calls: Sequence[AttemptedCall], offered: OfferedTools) -> str | None:
@@ -304,7 +304,7 @@ class CallSearch:
         if all(map(self._own.expresses, rebuilt)):
             return written
         read = [typed_by(call, offered).call for call in read_in(written, self._own).calls]
-        is_same = [(one.name, one.arguments) for one in read] == [(one.name, one.arguments) for one in rebuilt]
+        is_same = [(call.name, call.arguments) for call in read] == [(call.name, call.arguments) for call in rebuilt]
         return written if is_same else None
 
 

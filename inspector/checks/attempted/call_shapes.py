@@ -356,9 +356,9 @@ def _in_array(node: JsonNode, payload: _Payload, depth: int) -> Iterator[Attempt
             if inside is not None:
                 named, attempt = inside
                 attempt.range, attempt.shape = item.range, "in Python's syntax within a string"
-                found = attempt.read()
-                if found.evidence:
-                    attempt.arguments = found._replace(evidence=Evidence.STRONG)
+                arguments = attempt.read()
+                if arguments.evidence:
+                    attempt.arguments = arguments._replace(evidence=Evidence.STRONG)
                 yield attempt
         else:
             yield from _calls(item, payload, depth + 1)
@@ -373,7 +373,7 @@ def _named_object(node: JsonNode, payload: _Payload) -> list[Attempt]:
         named = payload.names.find(member.value.scalar)
         if named is None:
             continue
-        arguments = next((found for one in _ARGUMENT_KEYS if (found := node.member(one)) is not None), None)
+        arguments = next((found for key in _ARGUMENT_KEYS if (found := node.member(key)) is not None), None)
         shape = f"as JSON with `{key}`"
         if arguments is not None:
             attempt = _with_arguments(named, node, arguments.value, payload, f"{shape} and `{arguments.key}`")
@@ -391,11 +391,11 @@ def _beside_name(named: NamedTool, node: JsonNode, key: str, text: str, shape: s
         return []
     if others and is_known:
         shape = f"{shape} and its arguments next to it"
-        found = ReadArguments(Evidence.STRONG, others, guessed=True)
-        return [Attempt(named, node.range, node.range, shape, node.range.of(text), found)]
+        arguments = ReadArguments(Evidence.STRONG, others, guessed=True)
+        return [Attempt(named, node.range, node.range, shape, node.range.of(text), arguments)]
     if not others and not named.has_required and len(keys) <= 2:
-        found = ReadArguments(Evidence.MEDIUM, {}, guessed=True)
-        return [Attempt(named, node.range, node.range, shape, "", found)]
+        arguments = ReadArguments(Evidence.MEDIUM, {}, guessed=True)
+        return [Attempt(named, node.range, node.range, shape, "", arguments)]
     return []
 
 
@@ -522,7 +522,7 @@ def _arguments(written: str, named: NamedTool) -> tuple[Evidence, dict[str, Json
         return Evidence.NONE, None, True
     call = read_calls(f"f({written})").calls[0]
     keywords = [parameter for parameter in call.parameters if parameter.name]
-    positional = [one for one in call.parameters if not one.name]
+    positional = [parameter for parameter in call.parameters if not parameter.name]
     arguments = call.arguments if isinstance(call.arguments, dict) and not positional else None
     guessed = not call.valid
     if positional:
@@ -540,14 +540,14 @@ def _evidence(
     if not keywords and not positional:
         return Evidence.NONE
     if keywords and named.knows(keyword.name for keyword in keywords):
-        has_literal = any(not _WORD.match(one.text) or _LITERAL.match(one.text) for one in keywords)
+        has_literal = any(not _WORD.match(keyword.text) or _LITERAL.match(keyword.text) for keyword in keywords)
         return Evidence.STRONG if has_literal else Evidence.MEDIUM
     if keywords:
         return Evidence.MEDIUM
     fits = not named.has_schema or len(positional) <= len(named.properties)
-    if fits and any(_LITERAL.match(one.text) for one in positional):
+    if fits and any(_LITERAL.match(parameter.text) for parameter in positional):
         return Evidence.MEDIUM
-    return Evidence.WEAK if fits and all(_WORD.match(one.text) for one in positional) else Evidence.NONE
+    return Evidence.WEAK if fits and all(_WORD.match(parameter.text) for parameter in positional) else Evidence.NONE
 
 
 def _by_order(positional: list[Parameter], keywords: list[Parameter], named: NamedTool) -> dict[str, Json] | None:

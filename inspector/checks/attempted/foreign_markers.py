@@ -62,8 +62,8 @@ class _CallSyntaxes(Struct, frozen=True):
         """The start of the first call, and its format; a call that is quoted as code counts only if `quoted`."""
         for match in self.any_of.finditer(text):
             if quoted or not is_quoted(text, match.start()):
-                found = next(sign for sign in self.each if sign.pattern.match(text, match.start()))
-                return match.start(), found.format
+                syntax = next(sign for sign in self.each if sign.pattern.match(text, match.start()))
+                return match.start(), syntax.format
         return None
 
 
@@ -93,14 +93,14 @@ class ForeignCalls:
         """
         if len(text) < _SHORTEST:
             return []
-        found = self._whole(text)
-        present = [sign for sign in self._signs if sign.sign in text and sign.literal in text] if not found else ()
+        calls = self._whole(text)
+        present = [sign for sign in self._signs if sign.sign in text and sign.literal in text] if not calls else ()
         if not present:
-            return found
-        found = _marked(text, present, quoted=False)
-        if found or offered is None:
-            return found
-        return [one for one in _marked(text, present, quoted=True) if offered(one.call.name) is not None]
+            return calls
+        calls = _marked(text, present, quoted=False)
+        if calls or offered is None:
+            return calls
+        return [call for call in _marked(text, present, quoted=True) if offered(call.call.name) is not None]
 
     def _whole(self, text: str) -> list[ForeignCall]:
         """The calls of a text that has nothing but calls, in a format without markers around them."""
@@ -178,13 +178,13 @@ def _call_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallSyntaxe
     """The call syntaxes of the other formats, by their beginnings, without those that `own` has too."""
     taken = set(_patterns(own))
     alike: dict[str, list[tuple[str, _CallSyntax]]] = {}
-    for one in known:
-        for pattern in _patterns(one):
+    for format_ in known:
+        for pattern in _patterns(format_):
             literal = literal_beginning(pattern)
             if pattern not in taken and len(literal) > 1:
                 taken.add(pattern)
                 key = literal if literal[0].isalnum() else literal[0]
-                alike.setdefault(key, []).append((pattern, _CallSyntax(re.compile(pattern), one)))
+                alike.setdefault(key, []).append((pattern, _CallSyntax(re.compile(pattern), format_)))
     return tuple(_alike(key[0], signs) for key, signs in alike.items())
 
 
@@ -200,13 +200,17 @@ def _alike(first: str, syntaxes: list[tuple[str, _CallSyntax]]) -> _CallSyntaxes
 def _whole_text_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallSyntax, ...]:
     """The signs of the other formats whose calls are the whole text."""
     signs = [
-        _CallSyntax(re.compile(pattern), one)
-        for one in known
-        if one is not own
-        for pattern in _patterns(one)
+        _CallSyntax(re.compile(pattern), format_)
+        for format_ in known
+        if format_ is not own
+        for pattern in _patterns(format_)
         if pattern.startswith(r"\A")
     ]
-    bare = (_CallSyntax(_BARE_OBJECT, one) for one in known if one is not own and one.name == _READS_BARE_OBJECTS)
+    bare = (
+        _CallSyntax(_BARE_OBJECT, format_)
+        for format_ in known
+        if format_ is not own and format_.name == _READS_BARE_OBJECTS
+    )
     return (*signs, *bare)
 
 
@@ -224,7 +228,7 @@ def rarest_sign(literals: Sequence[str]) -> str:
 def _common_beginning(texts: Sequence[str]) -> str:
     """The common beginning of the texts."""
     first, last = min(texts), max(texts)
-    size = next((at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
+    size = next((index for index, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
     return first[:size]
 
 
@@ -261,7 +265,7 @@ class NearMarkers:
         self._other_bars = _other_bars(self._beginnings, markers.all)
         self._near_calls = own.near_calls
         signs = (one for one, _ in (*self._stems, *self._headers))
-        self.signs = frozenset((rarest_sign([one]), one) for one in signs) | _first_signs(self._cuts)
+        self.signs = frozenset((rarest_sign([sign]), sign) for sign in signs) | _first_signs(self._cuts)
         """Pairs as in ForeignCalls; without them and brackets, `faults` finds only what `is_nearly_called` finds."""
 
     def is_nearly_called(self, text: str) -> bool:
@@ -279,7 +283,7 @@ class NearMarkers:
         """The beginning of a call at the end of the text."""
         if text.endswith(self._cuts):
             cut = next(filter(text.endswith, self._cuts))
-            opener = next(one for one in self._openers if one.startswith(cut))
+            opener = next(opener for opener in self._openers if opener.startswith(cut))
             message = f"The stream ends within `{cut}`: `{opener}` would have opened a call, but no call followed."
         elif cut := self._last_opener(text):
             message = f"The stream ends after `{cut.rstrip()}`, which opens calls, and no call followed."
@@ -295,7 +299,10 @@ class NearMarkers:
     def _last_opener(self, text: str) -> str:
         """The end of the text from a whole opener on; `""` if there is none, or a sentence only names it."""
         written = text.rstrip()
-        opener = next((one for one in self._beginnings if _is_distinctive(one) and written.endswith(one)), "")
+        opener = next(
+            (beginning for beginning in self._beginnings if _is_distinctive(beginning) and written.endswith(beginning)),
+            "",
+        )
         at = len(written) - len(opener)
         return text[at:] if opener and text[at - 1 : at] not in _BEFORE_MENTIONS else ""
 

@@ -46,14 +46,14 @@ def judged_attempts(text: str, attempts: list[Attempt]) -> list[Attempt]:
     if not (may_count or fences or any(map(_may_be_inline, attempts))):
         return []
     defined = _Defined(text)
-    in_fences = groupby(attempts, key=lambda one: fences.at(one.range.start)) if fences else ()
+    in_fences = groupby(attempts, key=lambda attempt: fences.at(attempt.range.start)) if fences else ()
     pure = {
         fence.range.start for fence, group in in_fences if fence is not None and _judge_fence(text, fence, list(group))
     }
     for attempt in attempts:
         if attempt.position is CallPosition.STATEMENT and _is_alone(text, attempt.container):
             attempt.position = CallPosition.WHOLE
-    counted = [one for one in attempts if _counts(one, text) and not defined.has(one)]
+    counted = [attempt for attempt in attempts if _counts(attempt, text) and not defined.has(attempt)]
     _set_containers(text, counted, fences, pure)
     return counted
 
@@ -180,7 +180,7 @@ def _follows(text: str, first: Attempt, second: Attempt) -> bool:
 
 
 def _contain(text: str, group: Sequence[Attempt], fences: Fences, pure: Set[int]) -> None:
-    start, end = group[0].container.start, max(one.container.end for one in group)
+    start, end = group[0].container.start, max(attempt.container.end for attempt in group)
     fence = fences.at(start)
     line = text[max(start - _LINE_SCANNER, 0) : start].rsplit("\n", 1)[-1]
     before, after = _BEFORE_GROUP.search(line), _AFTER_GROUP.match(text, end)

@@ -313,10 +313,10 @@ def _bare_calls(registered: tuple[Format, ...]) -> tuple[_BareCall, ...]:
     """
     probe = ToolCall("zq", {"k": "v"}, "", valid=True, range=Range(0, 0))
     calls: list[_BareCall] = []
-    for one in formats():
-        written = one.write_calls([probe]) if one.expresses(probe) else ""
+    for format_ in formats():
+        written = format_.write_calls([probe]) if format_.expresses(probe) else ""
         lead, name, rest = _SPECIAL.sub("", written).partition("zq")
         glue, brace, _ = rest.partition("{")
         if name and brace and lead.strip() and "{" not in lead and _SPECIAL.search(written) is not None:
-            calls.append(_BareCall(one.name, lead.lstrip(), glue))
+            calls.append(_BareCall(format_.name, lead.lstrip(), glue))
     return tuple(calls)

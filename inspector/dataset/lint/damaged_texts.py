@@ -60,17 +60,17 @@ def _is_in_inputs(sample: Sample, word: str) -> bool:
 
 
 def _cut(text: str) -> tuple[Range, str] | None:
-    found = _CUT.search(text) if text.count(" ") >= _FEWEST_WORDS else None
-    if found is None:
+    match = _CUT.search(text) if text.count(" ") >= _FEWEST_WORDS else None
+    if match is None:
         return None
-    return Range(found.start(), len(text)), f"The answer ends with `{found[0].strip()}`, within a sentence."
+    return Range(match.start(), len(text)), f"The answer ends with `{match[0].strip()}`, within a sentence."
 
 
 def _loop_in(text: str) -> tuple[Range, str] | None:
     """The place where an answer begins to repeat itself, if repeated sentences are most of it."""
     if len(text) < _LEAST_SENTENCE * _MOST_REPEATS:
         return None
-    sentences = [one for one in _SENTENCE_END.split(text) if len(one) >= _LEAST_SENTENCE]
+    sentences = [part for part in _SENTENCE_END.split(text) if len(part) >= _LEAST_SENTENCE]
     if len(sentences) < _MOST_REPEATS:
         return None
     sentence, count = Counter(sentences).most_common(1)[0]
@@ -88,19 +88,19 @@ def damaged_arguments(sample: Sample) -> Iterator[Diagnostic]:
         if raw.isascii() and "&" not in raw and "\\u00" not in raw:
             continue
         for _, value in leaves(step.call.arguments):
-            found = _damage_of(value) if isinstance(value, str) else None
-            if found is None or any(found[0] in one for one in sample.texts(Role.USER)):
+            match = _damage_of(value) if isinstance(value, str) else None
+            if match is None or any(match[0] in text for text in sample.texts(Role.USER)):
                 continue
-            start = raw.find(found[0])
-            place = step.call.place(Range(start, start + len(found[0]))) if start >= 0 else step.call.range
-            what = "an escape of HTML" if found[0].startswith("&") else "decoded with another encoding than UTF-8"
-            message = f"`{found[0]}` in an argument is {what}."
+            start = raw.find(match[0])
+            place = step.call.place(Range(start, start + len(match[0]))) if start >= 0 else step.call.range
+            what = "an escape of HTML" if match[0].startswith("&") else "decoded with another encoding than UTF-8"
+            message = f"`{match[0]}` in an argument is {what}."
             yield Fault(DAMAGED_TEXT, place, message).at(step.location.turn, step.location.part)
             break
 
 
 def _damage_of(value: str) -> re.Match[str] | None:
-    found = _MOJIBAKE.search(value)
-    if found is None and "&" in value and "<" not in value and "://" not in value:
-        found = _ESCAPE.search(value)
-    return found
+    match = _MOJIBAKE.search(value)
+    if match is None and "&" in value and "<" not in value and "://" not in value:
+        match = _ESCAPE.search(value)
+    return match

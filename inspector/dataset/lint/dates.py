@@ -76,10 +76,10 @@ def dates_in(text: str, start: int = 0, end: int | None = None) -> Iterator[tupl
     folded = text.casefold()
     has_month = any(beginning in folded for beginning in _BEGINNINGS)
     for pattern in _PATTERNS if has_month else _PATTERNS[:1]:
-        for found in pattern.finditer(text, start, len(text) if end is None else end):
-            written = _written(found)
+        for match in pattern.finditer(text, start, len(text) if end is None else end):
+            written = _written(match)
             if written is not None:
-                yield Range(*found.span()), written
+                yield Range(*match.span()), written
 
 
 def is_lower_english(written: str) -> bool:
@@ -125,10 +125,10 @@ def _all_dates(text: str) -> Iterator[WrittenDate]:
         yield WrittenDate(moment.year, moment.month, moment.day)
 
 
-def _written(found: re.Match[str]) -> WrittenDate | None:
-    month = found["month"]
+def _written(match: re.Match[str]) -> WrittenDate | None:
+    month = match["month"]
     number = int(month) if month.isdigit() else _ALL_MONTHS.get(month.casefold())  # `re` takes ı for i without case
-    return next(_valid(found["year"], number, found["day"]), None) if number is not None else None
+    return next(_valid(match["year"], number, match["day"]), None) if number is not None else None
 
 
 def _valid(year: str | None, month: str | int, day: str | int) -> Iterator[WrittenDate]:

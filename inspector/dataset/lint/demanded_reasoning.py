@@ -31,7 +31,9 @@ def missing_reasoning(sample: Sample) -> Iterator[Diagnostic]:
         return
     turns = [turn for turn in reasoned_turns(sample.trace, sample.inspection.parts) if turn.is_whole]
     reasoned = {turn.number for turn in turns if _has_reasoning(turn, demanded)}
-    reported = {one.location.turn for one in sample.inspection.diagnostics if one.rule is REASONING_MISSING}
+    reported = {
+        diagnostic.location.turn for diagnostic in sample.inspection.diagnostics if diagnostic.rule is REASONING_MISSING
+    }
     # ms-swift writes the reasoning before a call as a turn of its own
     bare = [
         turn for turn in turns if reasoned.isdisjoint({turn.number, turn.number - 1}) and turn.number not in reported

@@ -101,7 +101,9 @@ def sample_keys(sample: Sample, *, with_shingles: bool = True, with_runs: bool =
             other_words += said
             has_call = has_call or turn.role is Role.TOOL or bool(turn.calls)
     is_long = with_shingles and len(words_of_all) >= _FEWEST_WORDS
-    runs = set(map(b" ".join, zip(*(words_of_all[at:] for at in range(_SHINGLE)), strict=False))) if is_long else ()
+    runs = (
+        set(map(b" ".join, zip(*(words_of_all[index:] for index in range(_SHINGLE)), strict=False))) if is_long else ()
+    )
     shingles = tuple(sorted(map(crc32, runs)))
     has_answers = with_shingles and has_call and user_words and len(other_words) >= _FEWEST_OTHER_WORDS
     answers = _digest(other_words) if has_answers else b""
@@ -115,7 +117,7 @@ def _message_keys(sample: Sample) -> dict[str, frozenset[bytes]]:
         folded(" ".join(part.text for part in turn.parts)) for turn in sample.trace.turns if turn.role is Role.USER
     ]
     long = [words for words in messages if len(words) >= _FEWEST_OF_MESSAGE]
-    runs = (words[at : at + _RUN] for words in long for at in range(len(words) - _RUN + 1))
+    runs = (words[index : index + _RUN] for words in long for index in range(len(words) - _RUN + 1))
     return {"messages": frozenset(map(_short_digest, long)), "runs": frozenset(map(_short_digest, runs))}
 
 
@@ -228,7 +230,7 @@ class _Signer:
         self._min_hash: Any = MinHash(num_perm=_PERMUTATIONS, hashfunc=int)  # shared, because creating one is slow
         bands = MinHashLSH(threshold=_CANDIDATE_SIMILARITY, num_perm=_PERMUTATIONS)
         size = bands.r * _VALUE_BYTES
-        self._bands = tuple(slice(at, at + size) for at in range(0, bands.b * size, size))
+        self._bands = tuple(slice(index, index + size) for index in range(0, bands.b * size, size))
 
     def signature(self, shingles: tuple[int, ...]) -> _Signature:
         """The signature of a set of hashes."""

@@ -42,15 +42,15 @@ def engine_faults(sample: Sample) -> Iterator[Diagnostic]:
     """The faults of the sample's inspection, under the rules for training data."""
     deliberate = deliberate_steps(sample)
     definitions, injected = _definitions(sample), _injected_turn(sample)
-    for found in sample.inspection.diagnostics:
-        if found.rule is conversation.NO_FINAL_ANSWER:
+    for diagnostic in sample.inspection.diagnostics:
+        if diagnostic.rule is conversation.NO_FINAL_ANSWER:
             continue  # a sample may end with the call that the model is to learn
-        if found.rule is conversation.UNRECOVERED_ERROR and deliberate:
+        if diagnostic.rule is conversation.UNRECOVERED_ERROR and deliberate:
             continue
-        if found.rule is conversation.UNKNOWN_TOOL and sample.offered.error is not None:
+        if diagnostic.rule is conversation.UNKNOWN_TOOL and sample.offered.error is not None:
             continue  # the tool may be in the part of the list that cannot be read
-        renamed = _as(found, _rule_for(found, definitions))
-        is_deliberate = found.location.turn == injected or any(_belongs(found, step) for step in deliberate)
+        renamed = _as(diagnostic, _rule_for(diagnostic, definitions))
+        is_deliberate = diagnostic.location.turn == injected or any(_belongs(diagnostic, step) for step in deliberate)
         yield with_severity(renamed, Severity.INFO) if is_deliberate else renamed
 
 
@@ -69,8 +69,8 @@ def unmentioned_arguments(sample: Sample) -> Iterator[Diagnostic]:
             message = f"The schema of {tool_named(step.call.name)} does not mention {', '.join(map(quoted, names))}."
             hint = "Remove it, or add it to the schema."
             place = step.call.arguments_range or step.call.range
-            found = Fault(schema.UNEXPECTED_PROPERTY, place, message, hint, path="")
-            yield with_severity(found.at(step.location.turn, step.location.part), Severity.INFO)
+            fault = Fault(schema.UNEXPECTED_PROPERTY, place, message, hint, path="")
+            yield with_severity(fault.at(step.location.turn, step.location.part), Severity.INFO)
 
 
 def one_for_each_object(sample: Sample, found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
@@ -79,8 +79,8 @@ def one_for_each_object(sample: Sample, found: Iterable[Diagnostic]) -> Iterator
     A set has one tool in thousands of rows, and its schema's types are wrong in each property or in none.
     """
     groups: dict[tuple[object, ...], list[Diagnostic]] = {}
-    for one in found:
-        groups.setdefault(_object_of(sample, one), []).append(one)
+    for diagnostic in found:
+        groups.setdefault(_object_of(sample, diagnostic), []).append(diagnostic)
     for first, *others in groups.values():
         if not others:
             yield first
@@ -101,7 +101,7 @@ def _object_of(sample: Sample, found: Diagnostic) -> tuple[object, ...]:
         return code, where.turn, where.part, where.range
     if found.fault.fix is None and code == schema.UNEXPECTED_PROPERTY.code and found.fault.path is not None:
         steps = (step for step in sample.inspection.chain.steps if step.location.turn == where.turn)
-        call = next((one.number for one in steps if _is_in(where, one.location)), 0)
+        call = next((step.number for step in steps if _is_in(where, step.location)), 0)
         return code, where.turn, where.part, call, found.fault.path.rpartition("/")[0]
     return (id(found),)
 
@@ -161,8 +161,10 @@ def unreadable_tools(sample: Sample) -> Iterator[Diagnostic]:
     if offered.error is None and len(set(names)) < len(names):
         twice = next(name for index, name in enumerate(names) if name in names[:index])
         message = f"The list has two tools with the name {quoted(twice)}: which one a call means is unclear."
-        found = row_fault(sample, training.TOOLS_UNREADABLE, message, str(offered.place), hint="Remove or rename one.")
-        yield with_severity(found, Severity.WARNING)
+        diagnostic = row_fault(
+            sample, training.TOOLS_UNREADABLE, message, str(offered.place), hint="Remove or rename one."
+        )
+        yield with_severity(diagnostic, Severity.WARNING)
     if offered.error is not None and offered.place != "system":
         message = f"The offered tools cannot be read: {offered.error}."
         yield row_fault(sample, training.TOOLS_UNREADABLE, message, str(offered.place), hint="Write the list as JSON.")

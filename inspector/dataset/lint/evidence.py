@@ -205,13 +205,13 @@ def unmade_actions(sample: Sample) -> Iterator[Diagnostic]:
 def denied_access(sample: Sample) -> Iterator[Diagnostic]:
     """D710: the final answer says that the model has no access to what a result of the sample has brought."""
     answer = _final_answer(sample)
-    found = _NO_ACCESS.search(answer[1]) if answer is not None else None
-    if answer is None or found is None:
+    match = _NO_ACCESS.search(answer[1]) if answer is not None else None
+    if answer is None or match is None:
         return
     steps = sample.inspection.chain.steps
     if steps and all(step.is_good and step.result is not None for step in steps):
-        message = f"The answer says `{found[0]}`, but every call of the sample brought a result."
-        yield Fault(ANSWER_WITHOUT_EVIDENCE, Range(*found.span()), message).at(answer[0], "text")
+        message = f"The answer says `{match[0]}`, but every call of the sample brought a result."
+        yield Fault(ANSWER_WITHOUT_EVIDENCE, Range(*match.span()), message).at(answer[0], "text")
 
 
 def _without_evidence(
@@ -233,9 +233,9 @@ def _single_names(text: str, spans: Iterable[Span]) -> Iterator[Range]:
     if _GERMAN.search(text):
         return
     for span in spans:
-        for found in _CAPITALISED.finditer(text, span.inner.start, span.inner.end):
-            if found[0].casefold() not in _NO_NAMES:
-                yield Range(*found.span())
+        for match in _CAPITALISED.finditer(text, span.inner.start, span.inner.end):
+            if match[0].casefold() not in _NO_NAMES:
+                yield Range(*match.span())
 
 
 def _in_place_of(
@@ -258,7 +258,7 @@ def _answer(sample: Sample, number: int) -> tuple[int, str, Sequence[Span]] | No
     """Turn `number` (from 1) with its text and the spans of plain text; None if it is no assistant's or has calls."""
     turn = sample.trace.turns[number - 1] if number else None
     part = turn.part("text") if turn is not None and turn.role is Role.ASSISTANT else None
-    inspected = next((one for one in sample.inspection.parts if (one.turn, one.part) == (number, "text")), None)
+    inspected = next((part for part in sample.inspection.parts if (part.turn, part.part) == (number, "text")), None)
     if part is None or inspected is None or inspected.calls:
         return None
     return number, part.text, [span for span in inspected.spans if span.kind is SpanKind.TEXT]
@@ -278,9 +278,9 @@ def _claims(text: str, spans: Iterable[Span]) -> Iterator[tuple[Range, str]]:
         claims.pop()
     for span in spans if claims else ():
         hidden = [
-            found.span()
+            match.span()
             for pattern in (_CODE, _LIST_MARK, _HEADING)
-            for found in pattern.finditer(text, span.inner.start)
+            for match in pattern.finditer(text, span.inner.start)
         ]
         taken: list[tuple[int, int]] = []
         for dated in _date_claims(text, span):
@@ -288,8 +288,8 @@ def _claims(text: str, spans: Iterable[Span]) -> Iterator[tuple[Range, str]]:
                 taken.append((dated.start, dated.end))
                 yield dated, _DATE
         for pattern, kind in claims:
-            for found in pattern.finditer(text, span.inner.start, span.inner.end):
-                place = found.span()
+            for match in pattern.finditer(text, span.inner.start, span.inner.end):
+                place = match.span()
                 if not any(start < place[1] and place[0] < end for start, end in (*hidden, *taken)):
                     taken.append(place)
                     yield Range(*place), kind
@@ -343,7 +343,7 @@ class _Stated:
 
     def unstated_name(self, answer: str) -> str | None:
         """The first name of a result, a value under a key such as `city`, that the answer does not state."""
-        names = (found[1] for text in self._results for found in _RESULT_NAME.finditer(text))
+        names = (match[1] for text in self._results for match in _RESULT_NAME.finditer(text))
         return next((name for name in names if name not in answer), None)
 
     def _of_kind(self, kind: str) -> list[str]:
@@ -371,7 +371,9 @@ class _Stated:
     def _is_computed(self, number: float, tolerance: float) -> bool:
         near = tolerance + 1e-9 * number
         results, users = (_written(texts) for texts in (self._results, self._users))
-        if any(_is_near(number, one, near) for one in results) or any(abs(number - one) <= near for one in users):
+        if any(_is_near(number, result, near) for result in results) or any(
+            abs(number - user) <= near for user in users
+        ):
             return True
         undated = (*_written([*map(_without_dates, self._results)]), *_written([*map(_without_dates, self._users)]))
         if any(_is_combined(number, one, other, near) for one in undated for other in undated):
@@ -423,7 +425,7 @@ class _Evidence:
         """The minutes by which a time may differ from one of the evidence: an offset, or a number if it has a unit."""
         if _MAY_SHIFT.search(self._folded) is None:
             return frozenset(self._times)
-        return frozenset(minutes for one in self._numbers for minutes in (one, one * 60)) | self._times
+        return frozenset(minutes for number in self._numbers for minutes in (number, number * 60)) | self._times
 
     @cached_property
     def _numbers(self) -> frozenset[float]:
@@ -435,7 +437,7 @@ class _Evidence:
 
     @cached_property
     def _few(self) -> list[float]:
-        return sorted(self._numbers, key=lambda one: (len(repr(one)), one))[:_MOST_NUMBERS]
+        return sorted(self._numbers, key=lambda number: (len(repr(number)), number))[:_MOST_NUMBERS]
 
     @cached_property
     def _sums(self) -> frozenset[float]:
@@ -461,7 +463,9 @@ class _Evidence:
             return True
         if minutes == 0 and float(hours) in self._numbers:
             return True
-        gaps = {(value - one) % _HALF_DAY for one in self._times} | {(one - value) % _HALF_DAY for one in self._times}
+        gaps = {(value - time_) % _HALF_DAY for time_ in self._times} | {
+            (time_ - value) % _HALF_DAY for time_ in self._times
+        }
         return not gaps.isdisjoint(self._gaps)
 
     def has_number(self, claim: str) -> bool:
@@ -494,9 +498,9 @@ class _Evidence:
 
 
 def _numbers_of(text: str) -> Iterator[float]:
-    for found in _DIGITS.finditer(text):
-        yield from _values(found[0])
-        yield from (float(piece) for piece in re.split("[.,]", found[0]) if len(piece) <= 15)
+    for match in _DIGITS.finditer(text):
+        yield from _values(match[0])
+        yield from (float(piece) for piece in re.split("[.,]", match[0]) if len(piece) <= 15)
     yield from (number for word in _WORD.findall(text.casefold()) if (number := _NUMBER_WORDS.get(word)))
     yield from _lengths(text)
     for hours, minutes in _CLOCK.findall(text):

@@ -55,17 +55,19 @@ def _mismatches(sample: Sample, holder: dict[str, Json], path: tuple[str, ...]) 
     if annotated and len(annotated) != len(steps):
         message = f"{len(annotated)} steps are annotated, but the conversation has {len(steps)} calls."
         yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "steps")
-    for at, one in enumerate(annotated):
+    for index, one in enumerate(annotated):
         if isinstance(one, dict):
-            for key, message in _wrong_step(one, at + 1, steps):
-                yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "steps", at, key)
+            for key, message in _wrong_step(one, index + 1, steps):
+                yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "steps", index, key)
     yield from _wrong_path(sample, holder, path, steps)
     points = holder.get("decision_points")
-    for at, point in enumerate(points if isinstance(points, list) else ()):
+    for index, point in enumerate(points if isinstance(points, list) else ()):
         after = point.get("after_step") if isinstance(point, dict) else None
         if after is not None and after not in steps:
             message = f"A decision point is after step {_shown(after)}, but the conversation has {len(steps)} calls."
-            yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "decision_points", at, "after_step")
+            yield structure.row_fault(
+                sample, ANNOTATION_MISMATCH, message, *path, "decision_points", index, "after_step"
+            )
 
 
 def _wrong_step(one: dict[str, Json], position: int, steps: dict[int, Step]) -> Iterator[tuple[str, str]]:
@@ -222,7 +224,7 @@ def _row_faults(samples: Sequence[Sample], options: LintOptions) -> list[list[Di
         if options.counter is not None:
             faults.extend(cut_by_budget(sample, options.counter, options.context, options.reasoning))
         if not options.needs_tools and sample.offered.place is None:
-            faults[:] = [one for one in faults if one.rule.code != TOOLS_NOT_DECLARED.code]
+            faults[:] = [fault for fault in faults if fault.rule.code != TOOLS_NOT_DECLARED.code]
     return found
 
 
@@ -251,7 +253,11 @@ def chosen(found: Iterable[Diagnostic], select: Sequence[str], ignore: Sequence[
     """The faults of the rules that are selected and not ignored, regardless of their severity."""
     selected = {rule.code for rule in select_rules(tuple(select))}
     ignored = {rule.code for rule in select_rules(tuple(ignore))}
-    return (one for one in found if (not select or one.rule.code in selected) and one.rule.code not in ignored)
+    return (
+        diagnostic
+        for diagnostic in found
+        if (not select or diagnostic.rule.code in selected) and diagnostic.rule.code not in ignored
+    )
 
 
 def in_order(sample: Sample, found: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -263,11 +269,11 @@ def in_order(sample: Sample, found: Iterable[Diagnostic]) -> list[Diagnostic]:
     }
     return sorted(
         found,
-        key=lambda one: (
-            one.location.turn,
-            order.get((one.location.turn, one.location.part), -1),
-            one.range,
-            one.rule.code,
+        key=lambda diagnostic: (
+            diagnostic.location.turn,
+            order.get((diagnostic.location.turn, diagnostic.location.part), -1),
+            diagnostic.range,
+            diagnostic.rule.code,
         ),
     )
 

@@ -56,23 +56,23 @@ def changed_quantities(turn: int, text: str, results: Sequence[str], evidence: S
     """The faults of an answer in turn `turn`; `evidence` are all texts before it, with the results."""
     before = "\n".join(evidence).casefold()
     yield from (one.at(turn, "text") for one in _changed_units(text, results, before))
-    yield from (one.at(turn, "text") for one in _larger_counts(text, before))
+    yield from (count.at(turn, "text") for count in _larger_counts(text, before))
 
 
 def _changed_units(text: str, results: Sequence[str], before: str) -> Iterator[Fault]:
-    named = {found[1]: result for result in results for found in _UNIT_MEMBER.finditer(result)}
+    named = {match[1]: result for result in results for match in _UNIT_MEMBER.finditer(result)}
     if len(named) != 1:
         return
     ((unit, result),) = named.items()
     own = _unit(unit)
     if own not in _DIMENSION_OF or unit.casefold() in text.casefold():
         return
-    for found in _WITH_UNIT.finditer(text):
-        other = _unit(found[2])
+    for match in _WITH_UNIT.finditer(text):
+        other = _unit(match[2])
         is_same_dimension = _DIMENSION_OF.get(other) == _DIMENSION_OF[own]
-        if is_same_dimension and other != own and not _is_word(found[2], before) and _is_word(found[1], result):
-            message = f"The answer states `{found[0]}`; the result has the unit `{unit}` for this number."
-            yield Fault(ANSWER_WITHOUT_EVIDENCE, Range(*found.span()), message)
+        if is_same_dimension and other != own and not _is_word(match[2], before) and _is_word(match[1], result):
+            message = f"The answer states `{match[0]}`; the result has the unit `{unit}` for this number."
+            yield Fault(ANSWER_WITHOUT_EVIDENCE, Range(*match.span()), message)
 
 
 def _unit(written: str) -> str:
@@ -86,13 +86,13 @@ def _is_word(word: str, text: str) -> bool:
 
 
 def _larger_counts(text: str, before: str) -> Iterator[Fault]:
-    for found in _COUNTED.finditer(text):
-        count, noun = _COUNTS[found[1].lower()], found[2].lower()
+    for match in _COUNTED.finditer(text):
+        count, noun = _COUNTS[match[1].lower()], match[2].lower()
         known = _counts_of(noun, before)
         if len(known) != 1 or count <= min(known) or known & _counts_of(noun, text.casefold()):
             continue
-        message = f"The answer states `{found[0]}`; what precedes it has {min(known)}."
-        yield Fault(ANSWER_WITHOUT_EVIDENCE, Range(*found.span()), message)
+        message = f"The answer states `{match[0]}`; what precedes it has {min(known)}."
+        yield Fault(ANSWER_WITHOUT_EVIDENCE, Range(*match.span()), message)
 
 
 def _counts_of(noun: str, text: str) -> set[int]:

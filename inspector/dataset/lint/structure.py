@@ -90,9 +90,9 @@ def missing_fields(sample: Sample) -> Iterator[Diagnostic]:
         yield row_fault(sample, training.MISSING_FIELD, message, "annotation", hint="Add `should_call_tool: false`.")
     if sample.shape in _SHAPES_OF_MESSAGES:
         key = next((key for key in _LISTS if key in row), "messages")
-        for at, message_ in enumerate(sample.messages):
+        for index, message_ in enumerate(sample.messages):
             for what in _missing_in(message_):
-                yield row_fault(sample, training.MISSING_FIELD, f"Message {at + 1} {what}.", key, at)
+                yield row_fault(sample, training.MISSING_FIELD, f"Message {index + 1} {what}.", key, index)
 
 
 def _missing_in(message: Json) -> Iterator[str]:
@@ -160,8 +160,8 @@ def trained_faults(sample: Sample) -> Iterator[Diagnostic]:
         hint = (
             "Mark the message as your trainer reads it: `weight: 0`, `train: false`, `loss_weight: 0`, `loss: false`."
         )
-        found = Fault(training.TRAINED_FAULT, step.location.range, message, hint)
-        located = found.at(step.location.turn, step.location.part)
+        fault = Fault(training.TRAINED_FAULT, step.location.range, message, hint)
+        located = fault.at(step.location.turn, step.location.part)
         yield located if is_marked else with_severity(located, Severity.INFO)
 
 
@@ -293,8 +293,8 @@ def role_order(sample: Sample) -> Iterator[Diagnostic]:
     if last.role in (Role.USER, Role.TOOL) and last.parts:
         what = "the user's message" if last.role is Role.USER else "a result"
         message = f"The sample ends with {what}: no answer follows that a model could learn."
-        found = Fault(training.ROLE_ORDER, Range(0, len(last.parts[0].text)), message, "Remove the last turn.")
-        yield with_severity(found.at(len(turns), last.parts[0].name), Severity.WARNING)
+        fault = Fault(training.ROLE_ORDER, Range(0, len(last.parts[0].text)), message, "Remove the last turn.")
+        yield with_severity(fault.at(len(turns), last.parts[0].name), Severity.WARNING)
 
 
 def _alternation(sample: Sample) -> Iterator[Diagnostic]:
@@ -320,10 +320,10 @@ def _alternation(sample: Sample) -> Iterator[Diagnostic]:
             continue
         if message is not None:
             part = turn.parts[0]
-            found = Fault(training.ROLE_ORDER, Range(0, len(part.text)), message, "Merge or remove a turn.").at(
+            diagnostic = Fault(training.ROLE_ORDER, Range(0, len(part.text)), message, "Merge or remove a turn.").at(
                 number, part.name
             )
-            yield found if is_required else with_severity(found, Severity.INFO)
+            yield diagnostic if is_required else with_severity(diagnostic, Severity.INFO)
 
 
 def _is_first_answer(turns: Sequence[Turn], number: int) -> bool:
@@ -341,8 +341,8 @@ def _late_system(sample: Sample) -> Iterator[Diagnostic]:
         if turn.role is Role.SYSTEM and before.role is not Role.SYSTEM and turn.parts:
             message = "A system prompt follows another turn; templates such as Qwen's require it at the beginning."
             part = turn.parts[0]
-            found = Fault(training.ROLE_ORDER, Range(0, len(part.text)), message, "Move it to the beginning.")
-            yield with_severity(found.at(number, part.name), Severity.WARNING)
+            fault = Fault(training.ROLE_ORDER, Range(0, len(part.text)), message, "Move it to the beginning.")
+            yield with_severity(fault.at(number, part.name), Severity.WARNING)
             return
 
 
@@ -366,13 +366,13 @@ def repair_row(
         vars(sample)["inspection"] = inspection  # the cache of the property
     applied: list[Diagnostic] = []
     edits: list[Edit] = []
-    for one in _found(sample):
-        fix = one.fault.fix
-        if fix is not None and one.rule in rules and (fix.safe or unsafe):
-            applied.append(one)
+    for diagnostic in _found(sample):
+        fix = diagnostic.fault.fix
+        if fix is not None and diagnostic.rule in rules and (fix.safe or unsafe):
+            applied.append(diagnostic)
             edits += fix.edits
-    text = edited(sample.raw_text, sorted(edits, key=lambda one: one.range))
-    return text, tuple(AppliedRepair(one, sample.raw_text, 1) for one in applied)
+    text = edited(sample.raw_text, sorted(edits, key=lambda edit: edit.range))
+    return text, tuple(AppliedRepair(diagnostic, sample.raw_text, 1) for diagnostic in applied)
 
 
 def _found(sample: Sample) -> Iterator[Diagnostic]:

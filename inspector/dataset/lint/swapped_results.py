@@ -41,10 +41,10 @@ def swapped_results(sample: Sample) -> Iterator[Diagnostic]:
 def _swapped(steps: Sequence[Step]) -> tuple[Step, str, str] | None:
     """The first step whose result repeats the argument of another one that has its argument; its name and value."""
     members = [_members(step) for step in steps]
-    for at, step in enumerate(steps):
+    for index, step in enumerate(steps):
         arguments = step.call.arguments if isinstance(step.call.arguments, dict) else {}
         for name, own in arguments.items():
-            answered = members[at].get(name)
+            answered = members[index].get(name)
             if not isinstance(own, str) or not isinstance(answered, str) or own == answered:
                 continue
             for other, theirs in zip(steps, members, strict=True):

@@ -67,19 +67,23 @@ def placeholders(sample: Sample) -> Iterator[Diagnostic]:
         for span in part.spans:
             if span.kind is not SpanKind.TEXT:
                 continue
-            for found in _PLACEHOLDER.finditer(text.text, span.inner.start, span.inner.end):
-                if found[0].lower() not in user_text and not _is_code(text.text, found.start()):
-                    message = f"`{found[0]}` is a placeholder that was not replaced by a value."
-                    yield Fault(PLACEHOLDER_LEFT, Range(*found.span()), message).at(part.turn, part.part)
+            for match in _PLACEHOLDER.finditer(text.text, span.inner.start, span.inner.end):
+                if match[0].lower() not in user_text and not _is_code(text.text, match.start()):
+                    message = f"`{match[0]}` is a placeholder that was not replaced by a value."
+                    yield Fault(PLACEHOLDER_LEFT, Range(*match.span()), message).at(part.turn, part.part)
 
 
 def _in_arguments(sample: Sample, user_text: str) -> Iterator[Diagnostic]:
     """Placeholders in arguments that no message before contains as they are written."""
-    known = [one.location for one in sample.inspection.diagnostics if one.rule is PLACEHOLDER_ARGUMENT]
+    known = [
+        diagnostic.location for diagnostic in sample.inspection.diagnostics if diagnostic.rule is PLACEHOLDER_ARGUMENT
+    ]
     for step in sample.inspection.chain.steps:
         turn, part = step.location.turn, step.location.part
         for place, placeholder in _placeholders_of(step.call):
-            is_known = any((one.turn, one.part) == (turn, part) and one.range.covers(place) for one in known)
+            is_known = any(
+                (location.turn, location.part) == (turn, part) and location.range.covers(place) for location in known
+            )
             if not is_known and placeholder.lower() not in user_text and not _is_in_results(sample, placeholder):
                 message = f"`{placeholder}` is a placeholder that was not replaced by a value."
                 yield Fault(PLACEHOLDER_LEFT, place, message).at(turn, part)
@@ -88,8 +92,8 @@ def _in_arguments(sample: Sample, user_text: str) -> Iterator[Diagnostic]:
 def _placeholders_of(call: ToolCall) -> Iterator[tuple[Range, str]]:
     """The placeholders within the arguments, and the arguments that are one: `<city>`, `mail@example.com`."""
     if _may_contain(call.raw_arguments):
-        for found in _PLACEHOLDER.finditer(call.raw_arguments):
-            yield call.place(Range(*found.span())), found[0]
+        for match in _PLACEHOLDER.finditer(call.raw_arguments):
+            yield call.place(Range(*match.span())), match[0]
     for _, value in leaves(call.arguments) if _may_be_whole(call.raw_arguments) else ():
         is_whole = isinstance(value, str) and is_placeholder(value.strip(), may_be_a_word=False)
         if (
@@ -136,7 +140,8 @@ def unsafe_texts(sample: Sample) -> Iterator[Diagnostic]:
             continue
         own_markers = _own_markers(sample) if own_markers is None else own_markers
         found = next(
-            (one for one in _CONTROL.finditer(part.text) if not _is_within(own_markers.get(number, ()), one)), None
+            (match for match in _CONTROL.finditer(part.text) if not _is_within(own_markers.get(number, ()), match)),
+            None,
         )
         if found is not None:
             message = f"`{found[0]}` is a control token of chat templates, in the text of the role `{turn.role}`."
@@ -148,17 +153,20 @@ def _turn_marks(sample: Sample) -> Iterator[Diagnostic]:
     """The first token that begins or ends a turn in each answer, unless the engine reports a fault there."""
     if sample.declared_format is not None:
         return
-    reported = [one.location for one in sample.inspection.diagnostics]
+    reported = [diagnostic.location for diagnostic in sample.inspection.diagnostics]
     for number, turn, part in sample.text_parts:
         if turn.role is not Role.ASSISTANT or not ("<" in part.text or "[" in part.text):
             continue
-        found = _TURN_MARKS.search(part.text)
-        if found is None:
+        match = _TURN_MARKS.search(part.text)
+        if match is None:
             continue
-        place = Range(*found.span())
-        if any(one.turn == number and one.part == part.name and one.range.covers(place) for one in reported):
+        place = Range(*match.span())
+        if any(
+            location.turn == number and location.part == part.name and location.range.covers(place)
+            for location in reported
+        ):
             continue
-        message = f"`{found[0]}` begins or ends a turn in chat templates; the template adds its own around this answer."
+        message = f"`{match[0]}` begins or ends a turn in chat templates; the template adds its own around this answer."
         yield Fault(TEMPLATE_UNSAFE, place, message, "Remove it.").at(number, part.name)
 
 
@@ -171,12 +179,12 @@ def others_words(sample: Sample) -> Iterator[Diagnostic]:
         text = turn.part("text") if part.part == "text" and turn.role is Role.ASSISTANT else None
         if text is None or part.calls or ":" not in text.text:
             continue
-        found = _OTHERS_WORDS.search(text.text)
-        if found is None or any(map(_DIALOGUE.search, (*sample.texts(Role.USER), *sample.texts(Role.SYSTEM)))):
+        match = _OTHERS_WORDS.search(text.text)
+        if match is None or any(map(_DIALOGUE.search, (*sample.texts(Role.USER), *sample.texts(Role.SYSTEM)))):
             continue
-        first = found[0].strip().partition(":")[0]
+        first = match[0].strip().partition(":")[0]
         message = f"The answer goes on with words of another role (`{first}:`); a model learns to write them itself."
-        fault = Fault(TEMPLATE_UNSAFE, Range(*found.span()), message, "Cut the answer there.")
+        fault = Fault(TEMPLATE_UNSAFE, Range(*match.span()), message, "Cut the answer there.")
         yield with_severity(fault.at(part.turn, part.part), Severity.WARNING)
 
 
@@ -195,8 +203,8 @@ def _own_markers(sample: Sample) -> dict[int, list[Range]]:
     }
 
 
-def _is_within(markers: Sequence[Range], found: re.Match[str]) -> bool:
-    return any(marker.covers(Range(*found.span())) for marker in markers)
+def _is_within(markers: Sequence[Range], match: re.Match[str]) -> bool:
+    return any(marker.covers(Range(*match.span())) for marker in markers)
 
 
 def format_of(sample: Sample) -> str | None:

@@ -167,8 +167,8 @@ def language_of(text: str, *, fewest_letters: int = _FEWEST_LETTERS, certain: fl
 
 def _is_mixed(plain: str, letters: int) -> bool:
     """Whether whole sentences are in Latin letters, and not only names within sentences of another script."""
-    sentences = [one for one in _SENTENCE.split(plain) if _letters(one) >= 20]
-    latin = [one for one in sentences if len(_LATIN.findall(one)) > 0.9 * _letters(one)]
+    sentences = [part for part in _SENTENCE.split(plain) if _letters(part) >= 20]
+    latin = [sentence for sentence in sentences if len(_LATIN.findall(sentence)) > 0.9 * _letters(sentence)]
     return bool(latin) and len(latin) < len(sentences) and sum(map(len, latin)) > 0.2 * letters
 
 

@@ -285,7 +285,7 @@ def raw_fault(fault: Fault, decoded: Decoded) -> Fault:
         fault,
         range=decoded.place(fault.range),
         fix=_raw_fix(fault.fix, decoded) if fault.fix is not None else None,
-        related=tuple(Related(decoded.place(one.range), one.message) for one in fault.related),
+        related=tuple(Related(decoded.place(related.range), related.message) for related in fault.related),
         call=structs.replace(fault.call, range=decoded.place(fault.call.range)) if fault.call is not None else None,
     )
 

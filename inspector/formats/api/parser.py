@@ -348,7 +348,7 @@ class Tiler:
         place = piece.place.moved(unit.base)
         call = self._open.get(key)
         if call is None:
-            if all(one.looks_complete for one in self._open.values()):
+            if all(call.looks_complete for call in self._open.values()):
                 self._end_run()
             if self._run is None:
                 self._cut_markup(place.start)

@@ -240,11 +240,11 @@ class BracketCounter:
                     continue
                 self._is_escape = bool(trailing_backslashes(text, at, end) & 1)
                 return -1
-            found = _OUTSIDE.search(text, at, end)
-            if found is None:
+            match = _OUTSIDE.search(text, at, end)
+            if match is None:
                 return -1
-            at = found.end()
-            bracket = found[0]
+            at = match.end()
+            bracket = match[0]
             if bracket == '"':
                 self.in_string = True
             elif bracket in "{[":

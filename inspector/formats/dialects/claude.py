@@ -69,8 +69,8 @@ _read_parameters = XmlCallReader(_LEGACY)
 
 def read_claude_results(closed: SpanClosed) -> ParseResult:
     """The results of a span: each `<result>` is one, and may name its tool."""
-    found = tuple(_result(match, closed.span.inner.start) for match in _RESULT.finditer(closed.inner_text))
-    return ParseResult(results=found, complete=True) if found else read_result(closed)
+    results = tuple(_result(match, closed.span.inner.start) for match in _RESULT.finditer(closed.inner_text))
+    return ParseResult(results=results, complete=True) if results else read_result(closed)
 
 
 def _result(match: re.Match[str], start: int) -> ToolResult:

@@ -151,8 +151,8 @@ def _code(closed: SpanClosed) -> ParseResult:
         fault = Fault(TRUNCATED_JSON, Range(whole.end - 1, whole.end), message)
         return ParseResult(calls=(call,), faults=(fault,))
     if _BUILT_IN_BEGINS.match(content) and content.endswith(")"):
-        found = read_calls(content, whole.start)
-        return replace(found, calls=tuple(map(_without_suffix, found.calls)), open_ended=False)
+        result = read_calls(content, whole.start)
+        return replace(result, calls=tuple(map(_without_suffix, result.calls)), open_ended=False)
     is_code = is_python_code(content)
     call = ToolCall(CODE_TOOL, content, content, valid=is_code, range=whole, arguments_range=whole)
     return ParseResult(calls=(call,), faults=() if is_code else (Fault(NOT_A_CALL, whole, _NO_CODE),), complete=is_code)

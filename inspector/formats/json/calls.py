@@ -90,7 +90,7 @@ class JsonCallReader(Struct, frozen=True):
             elif not self.is_row:
                 return None
         frames = (_frames(self.keys.name, key) for key in (self.keys.arguments, *self.keys.also))
-        calls = (read_whole_call(text, start, each) for each in frames)
+        calls = (read_whole_call(text, start, frame) for frame in frames)
         call = next((call for call in calls if call is not None), None)
         is_ambiguous = call is not None and isinstance(call.arguments, dict) and is_schema_like(call.arguments)
         return None if is_ambiguous else call

@@ -55,40 +55,40 @@ class Arguments(Struct):
 
 def read_arguments(cursor: PythonCursor, *, is_list: bool) -> Arguments:
     """Read the arguments after the opening parenthesis; the cursor moves after the closing one."""
-    found = Arguments(cursor.at)
+    arguments = Arguments(cursor.at)
     places: dict[str, tuple[int, int]] = {}
     while True:
-        _read_plain(cursor, found, places)
-        found.end = cursor.at
+        _read_plain(cursor, arguments, places)
+        arguments.end = cursor.at
         character = cursor.skip()
         if character == ")":
             cursor.at += 1
-            return found
+            return arguments
         if character and character in "]}":
             if character == "]" and is_list:
-                cursor.flag(say.missing_closer(cursor.text, found.end, ")"))
-                return found
+                cursor.flag(say.missing_closer(cursor.text, arguments.end, ")"))
+                return arguments
             cursor.flag(say.extra(cursor.text, Range(cursor.at, cursor.at + 1)))
             cursor.at += 1
             continue
-        if found.parameters and is_list and _NESTED_CALL.match(cursor.text, cursor.at):
+        if arguments.parameters and is_list and _NESTED_CALL.match(cursor.text, cursor.at):
             comma = cursor.text.rfind(",", 0, cursor.at)
             cursor.flag(say.missing_closer(cursor.text, comma, ")"))
-            cursor.at = found.end = comma
-            return found
+            cursor.at = arguments.end = comma
+            return arguments
         if character:
-            _read_argument(cursor, found, places)
-        found.end = cursor.at
+            _read_argument(cursor, arguments, places)
+        arguments.end = cursor.at
         if not character or cursor.is_cut:
             cursor.cut("the arguments of the call", ")" + "]" * is_list)
-            return found
+            return arguments
         _separator(cursor)
 
 
-def _read_plain(cursor: PythonCursor, found: Arguments, places: dict[str, tuple[int, int]]) -> None:
+def _read_plain(cursor: PythonCursor, arguments: Arguments, places: dict[str, tuple[int, int]]) -> None:
     """Read usual arguments, and the commas after them, up to an unusual one."""
     text, base, is_keyword = cursor.text, cursor.base, keyword.iskeyword
-    members, parameters = found.members, found.parameters
+    members, parameters = arguments.members, arguments.parameters
     while (match := _PLAIN.match(text, cursor.at)) is not None:
         name = match[1]
         if name in places or is_keyword(name):
@@ -105,14 +105,14 @@ def _read_plain(cursor: PythonCursor, found: Arguments, places: dict[str, tuple[
         first, last = places[name] = match.span(1)
         place, name_place = Range(start + base, end + base), Range(first + base, last + base)
         parameters[name] = Parameter(name, written, place, name_place, typed=True)
-        found.end = cursor.at = end
+        arguments.end = cursor.at = end
         if text[end : end + 1] == ",":
             cursor.at = end + 1
         else:
             _separator(cursor)
 
 
-def _read_argument(cursor: PythonCursor, found: Arguments, places: dict[str, tuple[int, int]]) -> None:
+def _read_argument(cursor: PythonCursor, arguments: Arguments, places: dict[str, tuple[int, int]]) -> None:
     text, start = cursor.text, cursor.at
     match = _KEYWORD.match(text, start)
     if match is not None:
@@ -120,7 +120,7 @@ def _read_argument(cursor: PythonCursor, found: Arguments, places: dict[str, tup
     else:
         match = _MEMBER.match(text, start)
         if match is None:
-            _read_unnamed(cursor, found)
+            _read_unnamed(cursor, arguments)
             return
         name, place = match[2], Range(*match.span(2))
         cursor.flag(say.wrong_sign(text, Range(start, match.end(3)), name))
@@ -130,15 +130,15 @@ def _read_argument(cursor: PythonCursor, found: Arguments, places: dict[str, tup
     value = read_value(cursor, name)
     if name in places:
         cursor.found.add(say.duplicate(place, name, Range(*places[name]), "argument"))
-        found.parameters.pop(name, None)
+        arguments.parameters.pop(name, None)
     places[name] = (place.start, place.end)
     if value is not None:
-        found.members[name] = value.value
+        arguments.members[name] = value.value
         value_place, name_place = value.range.moved(cursor.base), place.moved(cursor.base)
-        found.parameters[name] = Parameter(name, value.range.of(text), value_place, name_place, typed=True)
+        arguments.parameters[name] = Parameter(name, value.range.of(text), value_place, name_place, typed=True)
 
 
-def _read_unnamed(cursor: PythonCursor, found: Arguments) -> None:
+def _read_unnamed(cursor: PythonCursor, arguments: Arguments) -> None:
     start = cursor.at
     if cursor.peek() == "*":
         mark = cursor.mark()
@@ -152,10 +152,10 @@ def _read_unnamed(cursor: PythonCursor, found: Arguments) -> None:
     argument = read_value(cursor, "")
     if argument is None or cursor.is_cut:
         return
-    number = len(found.parameters) + 1
+    number = len(arguments.parameters) + 1
     cursor.flag(say.positional(cursor.text, argument.range, str(number)))
     place = argument.range.moved(cursor.base)
-    found.parameters[number] = Parameter("", argument.range.of(cursor.text), place, typed=True)
+    arguments.parameters[number] = Parameter("", argument.range.of(cursor.text), place, typed=True)
 
 
 def _separator(cursor: PythonCursor) -> None:

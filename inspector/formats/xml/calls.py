@@ -326,25 +326,25 @@ def regular_call(
     kind_at = syntax.parameter.whole.groups
     arguments: dict[str, Json] = {}
     parameters: list[Parameter] = []
-    while (found := syntax.regular.match(text, at)) is not None:
-        if syntax.end_tag is not None and found[kind_at + 3] != found[1]:
+    while (match := syntax.regular.match(text, at)) is not None:
+        if syntax.end_tag is not None and match[kind_at + 3] != match[1]:
             return None
-        start, last = found.span(kind_at + 1)
+        start, last = match.span(kind_at + 1)
         if syntax.own_lines:
             start, last = trimmed(text, start, last)
         written = text[start:last]
         value: Json = written
-        kind = found[kind_at] if syntax.text_type else ""
+        kind = match[kind_at] if syntax.text_type else ""
         if kind and kind != syntax.text_type:
             reading = read_json(written)
             if not reading.strict or reading.faults:
                 return None
             value = reading.nodes[0].value()
-        name = unescape(found[1].strip())
+        name = unescape(match[1].strip())
         arguments[name] = value
-        named = Range(found.start(1) + distance, found.end(1) + distance)
+        named = Range(match.start(1) + distance, match.end(1) + distance)
         parameters.append(Parameter(name, written, Range(start + distance, last + distance), named, bool(kind)))
-        at, last = found.end(), found.end(kind_at + 2)
+        at, last = match.end(), match.end(kind_at + 2)
     end = syntax.tail.match(text, at)
     if end is None or len(arguments) < len(parameters) or not head[1].strip():
         return None

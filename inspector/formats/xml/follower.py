@@ -70,16 +70,16 @@ class XmlFollower:
                 return self._structure(text, at, stop)
 
     def _value(self, text: str, at: int, stop: int) -> int:
-        found = self._syntax.in_value.search(text, at, stop)
-        if found is None:
+        match = self._syntax.in_value.search(text, at, stop)
+        if match is None:
             return self._keep_cut_short(text, at, stop, self._syntax.parameter, self._end)
-        if found[1] is not None:
+        if match[1] is not None:
             self._depth += 1
         elif self._depth:
             self._depth -= 1
         else:
             self._enter(_At.AFTER_VALUE)
-        return found.end()
+        return match.end()
 
     def _after_value(self, text: str, at: int, stop: int) -> int:
         space = _SPACE.match(text, at, stop)

@@ -116,12 +116,12 @@ class _Walker:
     def read(self) -> XmlWalk:
         if self._syntax.call is None:
             self._read_head()
-        for at, tag in enumerate(self._tags):
+        for index, tag in enumerate(self._tags):
             if self._parameter is not None:
                 if tag.start() >= self._parameter.value.start:
-                    self._within_value(at, tag, self._parameter)
+                    self._within_value(index, tag, self._parameter)
             else:
-                self._outside_values(at, tag)
+                self._outside_values(index, tag)
             if self._is_strict and self._flaws:
                 break
         return self._finish()
@@ -283,10 +283,10 @@ class _Walker:
                 self._call.end, self._call = tag.end(), None
             case "parameter":
                 whole = self._syntax.parameter.whole
-                found = whole.match(self._text, tag.start())
-                assert found is not None
-                kind = found[whole.groups] if self._syntax.text_type else ""
-                self._add_parameter(found[1].strip(), Range(*found.span(1)), kind, Range(*tag.span()))
+                match = whole.match(self._text, tag.start())
+                assert match is not None
+                kind = match[whole.groups] if self._syntax.text_type else ""
+                self._add_parameter(match[1].strip(), Range(*match.span(1)), kind, Range(*tag.span()))
                 assert self._parameter is not None
                 self._skip_doubled(at, self._parameter)
             case "bad":
@@ -311,10 +311,10 @@ class _Walker:
         """Add the parameters in a text of `<NAME>VALUE</NAME>` or `<TAG name="NAME">VALUE</TAG>`; False for others."""
         if self._call is None or self._syntax.call is None or self._is_strict:
             return False
-        found = list(_OTHER_TAG.finditer(self._text, start, end))
-        if not found or _OTHER_TAG.sub("", self._text[start:end]).strip():
+        matches = list(_OTHER_TAG.finditer(self._text, start, end))
+        if not matches or _OTHER_TAG.sub("", self._text[start:end]).strip():
             return False
-        for match in found:
+        for match in matches:
             name, value = Range(*match.span("key" if match["key"] else "name")), Range(*match.span("value"))
             self._add_parameter(name.of(self._text), name, "", Range(match.start(), value.start))
             self._flaws.append(Flawed(Flaw.OTHER_OPENER, Range(match.start(), value.start), self._parameter))
@@ -327,16 +327,16 @@ class _Walker:
         A closing tag with the same word ends the value, or else the whole one from `end` to `after`, if there is one.
         """
         pattern, start = self._syntax.other_parameter, self._skipped(self._read_to)
-        found = pattern.match(self._text, start, end) if pattern is not None and self._call is not None else None
-        if pattern is None or found is None:
+        match = pattern.match(self._text, start, end) if pattern is not None and self._call is not None else None
+        if pattern is None or match is None:
             return False
-        closes = self._syntax.parameter_end.replace("parameter", found["word"])
-        at = self._text.find(closes, found.end(), end)
-        if at < 0 and (after == end or pattern.search(self._text, found.end(), end)):
+        closes = self._syntax.parameter_end.replace("parameter", match["word"])
+        at = self._text.find(closes, match.end(), end)
+        if at < 0 and (after == end or pattern.search(self._text, match.end(), end)):
             return False
-        kind = found[pattern.groups] if self._syntax.text_type else ""
-        self._add_parameter(found[2].strip(), Range(*found.span(2)), kind, Range(*found.span()))
-        self._flaws.append(Flawed(Flaw.OTHER_OPENER, Range(*found.span()), self._parameter))
+        kind = match[pattern.groups] if self._syntax.text_type else ""
+        self._add_parameter(match[2].strip(), Range(*match.span(2)), kind, Range(*match.span()))
+        self._flaws.append(Flawed(Flaw.OTHER_OPENER, Range(*match.span()), self._parameter))
         self._end_value(*((at, at + len(closes)) if at >= 0 else (end, after)))
         return True
 
@@ -351,9 +351,9 @@ class _Walker:
     def _name_of_call(self, tag: re.Match[str]) -> Range:
         """The range of the tool's name in a call's tag, as it is written; in one that is not whole, without spaces."""
         assert self._syntax.call is not None
-        found = self._syntax.call.whole.match(self._text, tag.start())
-        if found is not None:
-            return Range(*found.span(1))
+        match = self._syntax.call.whole.match(self._text, tag.start())
+        if match is not None:
+            return Range(*match.span(1))
         start = tag.start() + len(self._syntax.call_begins)
         end = start + len(self._text[start : tag.end()].rstrip("\"' \t"))
         start = end - len(self._text[start:end].lstrip())
@@ -368,27 +368,27 @@ class _Walker:
             return
         self._flaw(Flaw.BAD_TAG, tag.start(), tag.end())
         begins = len(self._syntax.parameter_begins)
-        found = _WORD.search(self._text, tag.start() + begins, tag.end())
-        if found is not None and tag.end() < self._content_end and not self._syntax.bad_is_empty:
-            self._add_parameter(found[0], Range(*found.span()), "", Range(*tag.span()))
+        match = _WORD.search(self._text, tag.start() + begins, tag.end())
+        if match is not None and tag.end() < self._content_end and not self._syntax.bad_is_empty:
+            self._add_parameter(match[0], Range(*match.span()), "", Range(*tag.span()))
 
     def _begin_without_value_tag(self, tag: re.Match[str]) -> bool:
         """Begin a parameter whose name is in its tag, but the tag of its value is missing, or follows a stray one."""
-        found = self._syntax.key.match(self._text, tag.start()) if self._syntax.key is not None else None
-        if found is None:
+        match = self._syntax.key.match(self._text, tag.start()) if self._syntax.key is not None else None
+        if match is None:
             return False
-        next_tag = self._syntax.tags.search(self._text, max(tag.end(), found.end()))
-        stray = self._text_before_value(found.end())
-        has_value_tag = self._text.startswith(("<", self._syntax.value_begins[1:5]), found.end())  # a part of it
-        if found[2]:
-            self._flaw(Flaw.STRAY_TAG, *found.span(2))
-        elif stray and not found[3]:
+        next_tag = self._syntax.tags.search(self._text, max(tag.end(), match.end()))
+        stray = self._text_before_value(match.end())
+        has_value_tag = self._text.startswith(("<", self._syntax.value_begins[1:5]), match.end())  # a part of it
+        if match[2]:
+            self._flaw(Flaw.STRAY_TAG, *match.span(2))
+        elif stray and not match[3]:
             self._flaw(Flaw.STRAY_TEXT, stray.start, stray.end)
-        elif found[3] or next_tag is None or next_tag.lastgroup != "end" or has_value_tag:
+        elif match[3] or next_tag is None or next_tag.lastgroup != "end" or has_value_tag:
             return False
-        key, start = Range(*found.span(1)), stray.end + len(self._syntax.value_begins) if stray else found.end()
+        key, start = Range(*match.span(1)), stray.end + len(self._syntax.value_begins) if stray else match.end()
         self._add_parameter(key.of(self._text), key, "", Range(tag.start(), start))
-        if not found[3] and not stray:
+        if not match[3] and not stray:
             self._flaws.append(Flawed(Flaw.VALUE_NOT_OPENED, Range(key.end, start), self._parameter))
         return True
 

@@ -67,7 +67,7 @@ def _conversation(value: JsonObject, record: str) -> AgentSession:
 
 def _words(content: JsonObject) -> tuple[str, str]:
     """The text of a message, and its thoughts."""
-    thoughts = "\n".join(text_of(one, "content", "summary") for one in objects_of(content.get("thoughts")))
+    thoughts = "\n".join(text_of(thought, "content", "summary") for thought in objects_of(content.get("thoughts")))
     parts = (
         part if isinstance(part, str) else text_of(object_of(part), "text") for part in list_of(content.get("parts"))
     )

@@ -143,11 +143,13 @@ class PartialClaudeAnswer(Struct):
 
     def _unparsed(self) -> Iterator[tuple[str, str]]:
         """The parts of calls whose input was not JSON, each with its raw text."""
-        inputs = [one.get("input") for one in self.blocks if isinstance(one, dict) and one.get("type") == CALL_BLOCK]
-        for at, call_input in enumerate(inputs):
+        inputs = [
+            block.get("input") for block in self.blocks if isinstance(block, dict) and block.get("type") == CALL_BLOCK
+        ]
+        for index, call_input in enumerate(inputs):
             match call_input:
                 case {"__unparsedToolInput": {"raw": str(raw)}}:
-                    yield f"call:{at}", raw
+                    yield f"call:{index}", raw
 
     def _generation(self) -> Generation:
         return Generation(

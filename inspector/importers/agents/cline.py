@@ -74,9 +74,9 @@ def _take(message: JsonObject, session: AgentSession) -> None:
 def _result(block: JsonObject, session: AgentSession) -> None:
     content = block.get("content")
     runs = [one for one in objects_of(content) if "success" in one]
-    results = (text_or_json(one.get("result")) or text_or_json(one.get("error")) for one in runs)
+    results = (text_or_json(run.get("result")) or text_or_json(run.get("error")) for run in runs)
     is_error = block.get("is_error")
-    failed = is_error is True or any(one.get("success") is False for one in runs)
+    failed = is_error is True or any(run.get("success") is False for run in runs)
     session.result(
         text_of(block, "tool_use_id"),
         "\n".join(results) if runs else content,

@@ -122,8 +122,8 @@ def _session(record: JsonObject, messages: dict[str, JsonObject], own: str = "",
 def _answer(message: JsonObject, session: AgentSession) -> None:
     calls = objects_of(message.get("toolCalls"))
     thoughts = (
-        ": ".join(filter(None, (text_of(one, "subject"), text_of(one, "description"))))
-        for one in objects_of(message.get("thoughts"))
+        ": ".join(filter(None, (text_of(thought, "subject"), text_of(thought, "description"))))
+        for thought in objects_of(message.get("thoughts"))
     )
     session.answer(
         texts(message.get("content"), "text"),
@@ -136,7 +136,9 @@ def _answer(message: JsonObject, session: AgentSession) -> None:
     for call in calls:
         status = text_of(call, "status")
         responses = [object_of(object_of(part).get("functionResponse")) for part in objects_of(call.get("result"))]
-        words = "".join(_words(object_of(one.get("response"))) for one in responses) or text_of(call, "resultDisplay")
+        words = "".join(_words(object_of(response.get("response"))) for response in responses) or text_of(
+            call, "resultDisplay"
+        )
         if status in ("success", "error", "cancelled"):  # any other never finished
             session.result(_id_of(call), words, name=text_of(call, "name"), is_error=status == "error", recorded=call)
 

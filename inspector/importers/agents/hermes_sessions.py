@@ -35,8 +35,8 @@ def _trace(row: Row) -> model.Trace | Skipped:
     if not messages:
         return Skipped(row.record, "the session has no list `messages` with messages in it")
     model_name = text_of(value, "model")
-    tools = next((read for one in messages if (read := read_tools(one.get("tools")))), ())
-    turns = [_turn(one, model_name, tools) for one in messages if one.get("role") != "session_meta"]
+    tools = next((read for message in messages if (read := read_tools(message.get("tools")))), ())
+    turns = [_turn(message, model_name, tools) for message in messages if message.get("role") != "session_meta"]
     prompt = text_of(value, "system_prompt")
     if prompt and not any(turn.role is model.Role.SYSTEM for turn in turns):
         turns.insert(0, model.Turn(model.Role.SYSTEM, (model.Part("text", prompt),), "system"))

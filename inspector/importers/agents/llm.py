@@ -216,9 +216,9 @@ def _answer(row: JsonObject, tables: LogTables, read: LlmTurns) -> Turn:
     calls: list[CallHeader] = []
     parts = [Part(name, words) for name, words in (("reasoning", text_of(row, "reasoning")),) if words]
     parts += [Part("text", words) for words in (text_of(row, "response"),) if words]
-    for at, call in enumerate(tables.of("tool_calls", key)):
-        calls.append(CallHeader(f"call:{at}", text_of(call, "name") or None, text_of(call, "tool_call_id") or None))
-        parts.append(Part(f"call:{at}", text_or_json(call.get("arguments"))))
+    for index, call in enumerate(tables.of("tool_calls", key)):
+        calls.append(CallHeader(f"call:{index}", text_of(call, "name") or None, text_of(call, "tool_call_id") or None))
+        parts.append(Part(f"call:{index}", text_or_json(call.get("arguments"))))
     offered = (one.get("tool_id") for one in tables.of("tool_responses", key))
     return Turn(
         Role.ASSISTANT,
@@ -253,9 +253,11 @@ def _read_turn(row: JsonObject, tables: LogTables, read: LlmTurns, seen: set[str
     seen.update(text_of(message, "hash") for message in inputs)
     seen.add(before)
     answered = _chain(tables, text_of(row, "tip_message_hash"), seen)
-    answers = [at for at, message in enumerate(inputs) if message.get("role") == "assistant"]
-    for at, message in enumerate(inputs):
-        read.turns += _message_turns(message, tables, read, _COPIED if answers and at <= answers[-1] else frozenset())
+    answers = [index for index, message in enumerate(inputs) if message.get("role") == "assistant"]
+    for index, message in enumerate(inputs):
+        read.turns += _message_turns(
+            message, tables, read, _COPIED if answers and index <= answers[-1] else frozenset()
+        )
     offered = (one.get("tool_id") for one in tables.of("turn_tools", row.get("id")))
     generation = read.generation(row, f"turn {row.get('id')}", offered, tables)
     for message in answered:
@@ -289,7 +291,7 @@ def _message_turns(
     calls: list[CallHeader] = []
     results: list[Turn] = []
     is_whole = True
-    for at, part in enumerate(tables.of("parts", message.get("hash"))):
+    for index, part in enumerate(tables.of("parts", message.get("hash"))):
         kind = text_of(part, "type")
         has_payload = kind in ("tool_call", "tool_result")
         payload = tables.json_object(part, "payload", f"part {part.get('id')}", is_optional=not has_payload)
@@ -314,7 +316,7 @@ def _message_turns(
             case "tool_result":
                 results.append(result_turn(payload, flags))
             case _:
-                texts[f"content:{at}"] = [compact_json(payload or text)]
+                texts[f"content:{index}"] = [compact_json(payload or text)]
     if texts or (is_whole and not results):
         parts = tuple(Part(name, "".join(pieces)) for name, pieces in texts.items()) or (Part("text", ""),)
         named = text_of(message, "role")

@@ -97,7 +97,7 @@ def _steps(content: str) -> list[_RunStep]:
         if details[1] == "reasoning":
             _take_words("", steps, html.unescape(content[details.end() : end]).strip())
         else:
-            attributes = {found[1]: found[2] for found in _ATTRIBUTE.finditer(details[2])}
+            attributes = {match[1]: match[2] for match in _ATTRIBUTE.finditer(details[2])}
             steps[-1].calls.append((attributes, content[details.end() : end]))
         position = end + len(_END)
     _take_words(content[position:], steps)

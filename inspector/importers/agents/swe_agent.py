@@ -141,8 +141,8 @@ def with_commands(turn: model.Turn, commands: Iterable[str]) -> model.Turn:
     if turn.calls:
         return turn
     parts = tuple(
-        model.Part(f"call:{at}", write_json({"command": command}, ascii_only=False))
-        for at, command in enumerate(commands)
+        model.Part(f"call:{index}", write_json({"command": command}, ascii_only=False))
+        for index, command in enumerate(commands)
     )
     calls = tuple(model.CallHeader(part.name, "bash") for part in parts)
     return replace(turn, parts=(*turn.parts, *parts), calls=calls) if calls else turn
@@ -258,7 +258,7 @@ def _commands(extra: JsonObject, turn: model.Turn) -> Iterator[str]:
     """The commands that mini-swe-agent took from the text; version 1 took a command only if there was exactly one."""
     actions = extra.get("actions")
     if isinstance(actions, list):
-        yield from (command for one in actions if (command := text_of(object_of(one), "command")))
+        yield from (command for action in actions if (command := text_of(object_of(action), "command")))
         return
     text = turn.part("text")
     found: list[str] = _COMMAND.findall(text.text) if text else []

@@ -38,8 +38,8 @@ class InferenceLog:
 
     def __init__(self, value: model.Json) -> None:
         entries = value if isinstance(value, list) else []
-        self._turns: list[JsonObject] = [one for one in entries if isinstance(one, dict) and _QUERY in one]
-        self._single_turn = [one for one in entries if isinstance(one, dict) and _QUERY not in one]
+        self._turns: list[JsonObject] = [entry for entry in entries if isinstance(entry, dict) and _QUERY in entry]
+        self._single_turn = [entry for entry in entries if isinstance(entry, dict) and _QUERY not in entry]
 
     def __bool__(self) -> bool:
         return bool(self._turns)
@@ -162,9 +162,9 @@ def _answer(
 def _calls(result: list[model.Json]) -> Iterator[tuple[model.CallHeader, str]]:
     """Calls in BFCL's own shape, `[{name: arguments}]`; arguments that are not text are written as JSON."""
     calls = [pair for one in result if isinstance(one, dict) for pair in one.items()]
-    for at, (name, arguments) in enumerate(calls):
+    for index, (name, arguments) in enumerate(calls):
         text = arguments if isinstance(arguments, str) else write_json(arguments, ascii_only=False)
-        yield model.CallHeader(f"call:{at}", name), text
+        yield model.CallHeader(f"call:{index}", name), text
 
 
 def _score(sample: FileSample) -> float:

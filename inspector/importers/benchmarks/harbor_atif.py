@@ -140,7 +140,7 @@ def _with_commands(turn: model.Turn, warnings: dict[str, None]) -> model.Turn:
         listed = reading.nodes[0].member("commands")
         items = listed.value.items if listed and listed.value.kind is JsonKind.ARRAY else ()
         texts = [node.range.of(text.text) for node in items if node.member("keystrokes")]
-    parts = tuple(model.Part(f"call:{at}", command) for at, command in enumerate(texts))
+    parts = tuple(model.Part(f"call:{index}", command) for index, command in enumerate(texts))
     if parts:
         warnings[_TERMINUS] = None
     return structs.replace(

@@ -337,15 +337,15 @@ def _samples(archive: Archive) -> Iterator[tuple[str, JsonObject | Skipped]]:
         shell = _SHELL.fullmatch(member.name)
         if not shell and not _SAMPLE.fullmatch(member.name):
             continue
-        found = _content(archive, member)
-        if isinstance(found, dict) and shell:
-            found = _whole(archive, found, shell["folder"], chunks)
-        if isinstance(found, dict):
-            yield member.name, found
+        skipped = _content(archive, member)
+        if isinstance(skipped, dict) and shell:
+            skipped = _whole(archive, skipped, shell["folder"], chunks)
+        if isinstance(skipped, dict):
+            yield member.name, skipped
         else:
             yield (
                 member.name,
-                found if isinstance(found, Skipped) else Skipped(member.name, "the sample is not an object"),
+                skipped if isinstance(skipped, Skipped) else Skipped(member.name, "the sample is not an object"),
             )
 
 

@@ -107,7 +107,7 @@ def read_inspect_message(message: model.Json, attachments: Attachments, argument
     resolved = attachments.resolve(message)
     assert isinstance(resolved, dict)  # `resolve` keeps the type
     exact = with_calls(
-        resolved, lambda calls: [_call(one, arguments) for one in calls] if isinstance(calls, list) else calls
+        resolved, lambda calls: [_call(call, arguments) for call in calls] if isinstance(calls, list) else calls
     )
     turn = read_message({**exact, "content": _content(resolved.get("content"))})
     return _with_error(turn, resolved) if turn.role is model.Role.TOOL else turn
@@ -171,8 +171,8 @@ class MessagePool:
     def expanded(self, refs: model.Json, limit: int) -> list[model.Json] | None:
         """The messages in the given ranges, in order; None if there are more than `limit`."""
         found: list[model.Json] = []
-        for one in refs if isinstance(refs, list) else []:
-            match one:
+        for ref in refs if isinstance(refs, list) else []:
+            match ref:
                 case [int(start), int(end)] if 0 <= start <= end:
                     if len(found) + min(end, len(self.messages)) - start > limit:
                         return None
@@ -270,7 +270,9 @@ class InspectRequest(Struct, frozen=True, dict=True):
 
     @cached_property
     def _choices(self) -> list[JsonObject]:
-        return [one for one in objects_of(object_of(self.event.get("output")).get("choices")) if one.get("message")]
+        return [
+            choice for choice in objects_of(object_of(self.event.get("output")).get("choices")) if choice.get("message")
+        ]
 
 
 def requests_of(sample: JsonObject, attachments: Attachments) -> Iterator[InspectRequest]:
@@ -327,12 +329,12 @@ class InspectConversations:
 
     def _begin(self) -> None:
         chain = 0
-        for at, message in enumerate(self.own.messages):
+        for index, message in enumerate(self.own.messages):
             key = self._attachments.key_of(message)
             if isinstance(message, dict) and message.get("role") == "assistant":
-                self._expected.setdefault(key, []).append(at)
+                self._expected.setdefault(key, []).append(index)
             chain = hash((chain, key))
-            self._own_positions[chain] = at + 1
+            self._own_positions[chain] = index + 1
         for positions in self._expected.values():
             positions.reverse()
 
@@ -359,7 +361,7 @@ class InspectConversations:
     def _put(
         self, request: InspectRequest, sent: list[model.Json], chains: list[int], key: str, *, is_fork: bool
     ) -> None:
-        shared = next((at for at in range(len(sent), 0, -1) if chains[at] in self._ends), 0)
+        shared = next((index for index in range(len(sent), 0, -1) if chains[index] in self._ends), 0)
         conversation = self._ends.pop(chains[shared], None) if shared else None
         more = len(sent) - shared + 1
         if more > self._keep_left:
@@ -429,7 +431,7 @@ def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iter
         yield Skipped(record, f"the sample has no messages{why}")
         return
     ids = _ids(sample, evaluation)
-    sample_id = next((one for one in ids if one.name in ("uuid", "sample")), model.ExternalId("sample", ""))
+    sample_id = next((id_ for id_ in ids if id_.name in ("uuid", "sample")), model.ExternalId("sample", ""))
     for number, conversation in enumerate(found):
         trace = _trace(sample, evaluation, conversation, attachments)
         more_ids = (model.ExternalId("conversation", str(number + 1)),) if number else ()
@@ -463,11 +465,13 @@ def _trace(
     role = next((name for request in requests if (name := request.name)), "")
     task = text_of(evaluation.spec, "task")
     named = f"{task} {sample.get('id')}, epoch {sample.get('epoch')}" + (f", {role}" if role else "")
-    began = min((at for one in requests if (at := one.generation.started)), key=lambda at: at.at_s, default=None)
+    began = min(
+        (at for request in requests if (at := request.generation.started)), key=lambda at: at.at_s, default=None
+    )
     return model.Trace(
         turns=turns,
         name=named.strip(),
-        model=next((name for one in requests if (name := one.generation.requested_model)), model_name),
+        model=next((name for request in requests if (name := request.generation.requested_model)), model_name),
         started=began or instant(sample.get("started_at")) or instant(evaluation.spec.get("created")),
         provenance=model.Provenance(
             source_version=evaluation.version,
@@ -496,9 +500,9 @@ def _warnings(
 
 
 def _turns(conversation: InspectConversation, attachments: Attachments, model_name: str) -> Iterator[model.Turn]:
-    for at, message in enumerate(conversation.messages):
-        yield from (request.turn() for request in conversation.failed.get(at, ()))
-        yield _turn(conversation, at, message, attachments, model_name)
+    for index, message in enumerate(conversation.messages):
+        yield from (request.turn() for request in conversation.failed.get(index, ()))
+        yield _turn(conversation, index, message, attachments, model_name)
     yield from (request.turn() for request in conversation.failed.get(len(conversation.messages), ()))
 
 

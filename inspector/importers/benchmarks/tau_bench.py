@@ -231,7 +231,7 @@ def _traces(simulation: JsonObject, run: _Run, record: str) -> Iterator[model.Tr
         if run.policy
         else []
     )
-    user_has_calls = any(one.role is model.Role.USER and one.value.get(CALLS) for one in messages)
+    user_has_calls = any(message.role is model.Role.USER and message.value.get(CALLS) for message in messages)
     trace = model.Trace(
         turns=(*policy, *turns),
         name=name,
@@ -276,13 +276,13 @@ def _messages(simulation: JsonObject) -> Iterator[_Message]:
 
 def _turns(messages: tuple[_Message, ...], side: _Side) -> Iterator[model.Turn]:
     """The conversation as one side saw it: its own calls and results, and the other side's messages."""
-    for at, message in enumerate(messages):
+    for index, message in enumerate(messages):
         value = message.value
         if message.role is model.Role.TOOL:
             if message.requestor is side.role:
                 yield _result(value)
         elif message.role is side.role:
-            is_greeting = at == 0 and not any(value.get(key) for key in ("usage", "raw_data", CALLS))
+            is_greeting = index == 0 and not any(value.get(key) for key in ("usage", "raw_data", CALLS))
             yield _greeting(value) if is_greeting else _answer(value, side)
         elif not value.get(CALLS):
             role = "system" if message.role is model.Role.SYSTEM else "user"

@@ -68,7 +68,7 @@ def _trace(row: Row) -> Trace | Skipped:
     value = row.value
     if not any(list_of(value.get(key)) for key in _LISTS):
         return Skipped(row.record, "the row has no list `messages`, `contents` or `input`")
-    messages: list[Json] = [part for one in objects_of(value.get("messages")) for part in _expanded(one)]
+    messages: list[Json] = [part for message in objects_of(value.get("messages")) for part in _expanded(message)]
     if messages:
         value = {**value, "messages": messages}
     elif isinstance(value.get("output"), list):
@@ -77,7 +77,7 @@ def _trace(row: Row) -> Trace | Skipped:
     request = structs.replace(
         read_request_input(value, KnownMessages()), parameters=compact_json(settings) if settings else ""
     )
-    answers = [read_answer_output([one]) for one in objects_of(messages) if _is_answer(one)]
+    answers = [read_answer_output([message]) for message in objects_of(messages) if _is_answer(message)]
     if len(answers) != sum(turn.role is Role.ASSISTANT for turn in request.turns):
         answers = []
     facts = iter([answer.turn.generation for answer in answers])
@@ -96,7 +96,7 @@ def _trace(row: Row) -> Trace | Skipped:
         external_ids=row_ids(row),
         recognised_by=recognised_by(row),
         provenance=Provenance(
-            record=row.record, warnings=(PARSED_ARGUMENTS,) if any(one.is_rewritten for one in answers) else ()
+            record=row.record, warnings=(PARSED_ARGUMENTS,) if any(answer.is_rewritten for answer in answers) else ()
         ),
     )
 

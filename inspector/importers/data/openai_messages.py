@@ -77,7 +77,7 @@ def _is_anthropic(value: JsonObject, messages: list[Json]) -> bool:
     """Whether a row has the shape of Anthropic's requests, in its tools or in its messages' blocks."""
     if api_of_request({"tools": value.get("tools")}) == ANTHROPIC:
         return True
-    contents = (one.get("content") for one in messages if isinstance(one, dict) and CALLS not in one)
+    contents = (message.get("content") for message in messages if isinstance(message, dict) and CALLS not in message)
     blocks = (block for content in contents if isinstance(content, list) for block in content)
     return any(isinstance(block, dict) and word_of(block.get("type")) in OWN_BLOCKS for block in blocks)
 

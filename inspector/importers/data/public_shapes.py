@@ -111,7 +111,7 @@ def _objects(value: Json) -> list[JsonObject]:
     """The objects of a list, which may be JSON text, as may each of them; a single object is a list of one."""
     listed = decoded_list(value)
     items = listed if isinstance(listed, list) else [listed]
-    decoded = (one if isinstance(one, dict) else decoded_list(one) for one in items)
+    decoded = (item if isinstance(item, dict) else decoded_list(item) for item in items)
     return [one for one in decoded if isinstance(one, dict)]
 
 
@@ -147,7 +147,7 @@ def _function(tool: JsonObject) -> JsonObject:
     if not isinstance(parameters, dict):
         return function
     is_schema = "properties" in parameters or "$ref" in parameters or "$defs" in parameters
-    flat = parameters and not is_schema and all(isinstance(one, dict) for one in parameters.values())
+    flat = parameters and not is_schema and all(isinstance(parameter, dict) for parameter in parameters.values())
     schema = _flat_schema(parameters) if flat else parameters
     return {**function, "parameters": _json_types(schema, 0)}
 
@@ -209,7 +209,7 @@ def _call(name: Json, arguments: Json) -> JsonObject:
 
 def _calls_in(value: Json) -> list[JsonObject]:
     """The calls in the content of a message or block: objects, or the text of some, which may be broken."""
-    calls = [_call(one.get("name"), one.get("arguments", {})) for one in _objects(value)]
+    calls = [_call(object_.get("name"), object_.get("arguments", {})) for object_ in _objects(value)]
     if calls or not isinstance(value, str):
         return calls or [_call(None, value)]
     return [_call(header.name, arguments) for header, arguments in read_calls(value)]
@@ -268,7 +268,7 @@ _OTHER_ANSWERS = ("responses", "output", "chosen")
 def _without_tools(row: JsonObject, member: str, names: tuple[str, ...]) -> tuple[JsonObject, Json]:
     """The row without the list of tools in one of its members, which is left out if nothing else is in it; the list."""
     held = decoded_list(row.get(member))
-    name = next((one for one in names if held.get(one)), None) if isinstance(held, dict) else None
+    name = next((name for name in names if held.get(name)), None) if isinstance(held, dict) else None
     if name is None or not isinstance(held, dict):
         return row, None
     left = {key: one for key, one in held.items() if key != name}
@@ -350,11 +350,11 @@ def _glaive_messages(chat: str) -> Iterator[JsonObject]:
 
 def _glaive_call(text: str) -> JsonObject:
     """A call; its arguments are JSON in single quotes, which is no JSON, but how the whole set is written."""
-    found = _GLAIVE_ARGUMENTS.search(text)
-    if found is None:
+    match = _GLAIVE_ARGUMENTS.search(text)
+    if match is None:
         return _call(None, text)
-    arguments = found[2] if found[2] is not None else found[3]
-    return _call(found[1], arguments.replace("\\'", "'"))
+    arguments = match[2] if match[2] is not None else match[3]
+    return _call(match[1], arguments.replace("\\'", "'"))
 
 
 def _definitions_in(text: str) -> list[JsonObject]:
@@ -362,18 +362,18 @@ def _definitions_in(text: str) -> list[JsonObject]:
     found: list[JsonObject] = []
     depth = start = 0
     in_string = is_escaped = False
-    for at, character in enumerate(text):
+    for index, character in enumerate(text):
         if in_string:
             in_string = is_escaped or character != '"'
             is_escaped = character == "\\" and not is_escaped
         elif character == '"':
             in_string = depth > 0
         elif character == "{":
-            start = at if not depth else start
+            start = index if not depth else start
             depth += 1
         elif character == "}" and depth:
             depth -= 1
-            value = decoded_list(text[start : at + 1]) if not depth else None
+            value = decoded_list(text[start : index + 1]) if not depth else None
             if isinstance(value, dict) and isinstance(value.get("name"), str):
                 found.append(value)
     return found
@@ -421,7 +421,7 @@ _SPACED_NAME = lazy_pattern(r"(?:^\s*\[|\),\s*)([A-Za-z][\w./-]*(?: [\w./-]+){1,
 def _blocks(row: JsonObject) -> JsonObject | None:
     """LLaMA-Factory v1: contents are lists of `{"type", "value"}`, and a call is a block."""
     messages = _objects(row["messages"])
-    if not any(_is_block(block) for one in messages for block in list_of(one.get("content"))):
+    if not any(_is_block(block) for message in messages for block in list_of(message.get("content"))):
         return None
     return _with(row, map(_unblocked, messages), row.get("tools"))
 
@@ -450,7 +450,7 @@ def _unblocked(message: JsonObject) -> JsonObject:
 def _swift(row: JsonObject) -> JsonObject | None:
     """ms-swift's roles `tool_call` and `tool_response`; calls that follow each other are parallel."""
     messages = _objects(row["messages"])
-    if not any(one.get("role") in ("tool_call", "tool_response") for one in messages):
+    if not any(message.get("role") in ("tool_call", "tool_response") for message in messages):
         return None
     found: list[JsonObject] = []
     is_open = False
@@ -623,5 +623,5 @@ def _fits(key: str, value: Json) -> bool:
     """Whether a value can be what the member of a shape has: a list of objects for messages, a text for a query."""
     if key in _NEEDED_MEMBERS:
         objects = _objects(value)
-        return bool(objects) and all(_NEEDED_MEMBERS[key] <= one.keys() for one in objects)
+        return bool(objects) and all(_NEEDED_MEMBERS[key] <= object_.keys() for object_ in objects)
     return isinstance(value, str)

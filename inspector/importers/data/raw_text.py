@@ -45,8 +45,8 @@ _NEAR = 300
 def _completion(value: JsonObject) -> tuple[str, ...] | None:
     """The pieces of the completion, one if it is whole; None if the row has none."""
     deltas = value.get("deltas")
-    if isinstance(deltas, list) and all(isinstance(one, str) for one in deltas):
-        return tuple(one for one in deltas if isinstance(one, str))
+    if isinstance(deltas, list) and all(isinstance(delta, str) for delta in deltas):
+        return tuple(delta for delta in deltas if isinstance(delta, str))
     return next(((found,) for key in _COMPLETIONS if isinstance(found := value.get(key), str)), None)
 
 

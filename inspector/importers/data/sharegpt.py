@@ -163,9 +163,9 @@ def read_calls(text: str) -> Iterator[tuple[model.CallHeader, str]]:
     if not is_read or not (reading.strict or _is_strict_around(nodes, text)):
         yield model.CallHeader("call:0", None), text
         return
-    for at, node in enumerate(nodes):
+    for index, node in enumerate(nodes):
         call_id = node.member("id")
-        header = model.CallHeader(f"call:{at}", _name(node), _scalar(call_id.value) or None if call_id else None)
+        header = model.CallHeader(f"call:{index}", _name(node), _scalar(call_id.value) or None if call_id else None)
         yield header, _arguments(node, text)
 
 

@@ -112,8 +112,8 @@ def _described(functions: Json) -> Iterator[JsonObject]:
 
 
 def _typed(words: str) -> JsonObject:
-    found = _TYPE.search(words.partition(". One of")[0])
-    return {"type": found[1].lower()} if found is not None else {}
+    match = _TYPE.search(words.partition(". One of")[0])
+    return {"type": match[1].lower()} if match is not None else {}
 
 
 def _tool(name: Json, description: Json, parameters: JsonObject) -> JsonObject:

@@ -129,7 +129,7 @@ def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]
     if isinstance(row.get("prompt"), str) and isinstance(row.get("chosen"), str):
         return Shape.COMPLETION, {**row, "completion": row["chosen"]}, []
     segments = row.get("segments")
-    if isinstance(segments, list) and any(isinstance(one, dict) and "text" in one for one in segments):
+    if isinstance(segments, list) and any(isinstance(segment, dict) and "text" in segment for segment in segments):
         return Shape.SEGMENTS, {**row, **_segments(segments)}, []
     if any(isinstance(row.get(key), str | list) for key in COMPLETIONS):
         completion_text = next((one for key in COMPLETIONS if isinstance(one := row.get(key), str)), None)
@@ -230,8 +230,12 @@ def _instruction(row: JsonObject) -> Iterator[Json]:
 
 def _segments(segments: list[Json]) -> JsonObject:
     """The prompt and the completion: the first segment with a label begins the completion."""
-    pieces = [(one.get("label") is True, str(one.get("text") or "")) for one in segments if isinstance(one, dict)]
-    first = next((at for at, (is_trained, _) in enumerate(pieces) if is_trained), len(pieces))
+    pieces = [
+        (segment.get("label") is True, str(segment.get("text") or ""))
+        for segment in segments
+        if isinstance(segment, dict)
+    ]
+    first = next((index for index, (is_trained, _) in enumerate(pieces) if is_trained), len(pieces))
     texts = [text for _, text in pieces]
     return {"prompt": "".join(texts[:first]), "completion": "".join(texts[first:])}
 

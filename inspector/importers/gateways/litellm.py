@@ -137,7 +137,9 @@ def _kind(answer: Json, call_type: str) -> str:
     if isinstance(answer, dict):
         choices = answer.get("choices")
         if isinstance(choices, list):
-            is_text = any(isinstance(one, dict) and "text" in one and "message" not in one for one in choices)
+            is_text = any(
+                isinstance(choice, dict) and "text" in choice and "message" not in choice for choice in choices
+            )
             return "completions" if is_text else "chat"
         if isinstance(answer.get("output"), list):
             return "responses"
@@ -152,7 +154,7 @@ def _kind(answer: Json, call_type: str) -> str:
 def _input_of(messages: Json, kind: str) -> Json:
     """The request's input in the shape of its endpoint: a text is one message, and prompts are texts."""
     if kind == "completions" and isinstance(messages, list):
-        texts = [one.get("content") if isinstance(one, dict) else one for one in messages]
+        texts = [message.get("content") if isinstance(message, dict) else message for message in messages]
         return texts[0] if len(texts) == 1 else texts
     if isinstance(messages, str) and kind in ("chat", "messages"):
         return [{"role": "user", "content": messages}]
@@ -161,7 +163,9 @@ def _input_of(messages: Json, kind: str) -> Json:
 
 def _is_redacted_text(messages: Json) -> bool:
     if isinstance(messages, list):
-        return bool(messages) and all(isinstance(one, dict) and one.get("content") == _REDACTED for one in messages)
+        return bool(messages) and all(
+            isinstance(message, dict) and message.get("content") == _REDACTED for message in messages
+        )
     return messages == _REDACTED
 
 

@@ -143,8 +143,8 @@ def gathered_from(files: Sequence[SourceFile], logged: Logged, source: str) -> I
 
 def _traces(logged: Sequence[LoggedRequest], section_warning: tuple[str, ...]) -> Iterator[Trace | Skipped]:
     shared = _shared(logged)
-    warnings = dict.fromkeys((*section_warning, *(warning for one in logged for warning in one.warnings)))
-    for found in traces_of(_with_ids(one, shared) for one in logged):
+    warnings = dict.fromkeys((*section_warning, *(warning for request in logged for warning in request.warnings)))
+    for found in traces_of(_with_ids(request, shared) for request in logged):
         if isinstance(found, SkippedExchange):
             yield Skipped(found.record, found.reason, is_irrelevant=found.is_irrelevant)
         else:

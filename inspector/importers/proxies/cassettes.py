@@ -38,7 +38,12 @@ class CassetteImporter:
 
     def recognises(self, sample: FileSample) -> float:
         """By the list at the beginning of the YAML, or by its members in JSON."""
-        if any(map(_is_interaction, (one for row in sample.rows for one in objects_of(row.get("interactions"))))):
+        if any(
+            map(
+                _is_interaction,
+                (interaction for row in sample.rows for interaction in objects_of(row.get("interactions"))),
+            )
+        ):
             return 0.95
         return 0.95 if _YAML.match(sample.text) and "request:" in sample.text else 0.0
 
@@ -136,9 +141,9 @@ def _entry(interaction: JsonObject) -> JsonObject:
 def _headers(headers: Json) -> list[Json]:
     pairs = object_of(headers).items()
     return [
-        {"name": name, "value": one}
+        {"name": name, "value": value}
         for name, values in pairs
-        for one in (values if isinstance(values, list) else [values])
+        for value in (values if isinstance(values, list) else [values])
     ]
 
 

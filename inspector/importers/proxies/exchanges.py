@@ -170,7 +170,7 @@ def listed_windows(exchange: Exchange) -> dict[str, int]:
         return {}
     listed = value.get("data") if isinstance(value, dict) else None
     models = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    sizes = ((text_of(one, "id"), one.get("max_model_len", one.get("context_length"))) for one in models)
+    sizes = ((text_of(model, "id"), model.get("max_model_len", model.get("context_length"))) for model in models)
     return {name: tokens for name, size in sizes if name and (tokens := window_of_tokens(size)) is not None}
 
 

@@ -297,9 +297,9 @@ class HarDocument:
     def _next(self) -> bytes | None:
         """The next bracket or whole string, with `_at` after it; None at the end, or if it is beyond the bound."""
         while True:
-            found = _BRACKET_OR_QUOTE.search(self._buffer, self._at)
-            self._at = len(self._buffer) if found is None else found.start()
-            if found is not None and (end := self._token_end(found[0])) >= 0:
+            match = _BRACKET_OR_QUOTE.search(self._buffer, self._at)
+            self._at = len(self._buffer) if match is None else match.start()
+            if match is not None and (end := self._token_end(match[0])) >= 0:
                 start, self._at = self._at, end
                 return self._buffer[start:end]
             block = self._stream.read(max(_BLOCK, len(self._buffer))) if len(self._buffer) < _MOST_BEFORE else b""

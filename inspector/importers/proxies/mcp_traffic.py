@@ -150,11 +150,11 @@ class _OpenCalls:
             if not _is_named(name, run.name):
                 continue
             candidates = self._by_arguments.get((name, arguments), []) if is_exact else self._by_name[name]
-            found = next((one for one in candidates if one.is_before(run)), None)
-            if found is not None:
-                self._by_name[name].remove(found)
-                self._by_arguments[name, found.arguments].remove(found)
-                return found
+            call = next((candidate for candidate in candidates if candidate.is_before(run)), None)
+            if call is not None:
+                self._by_name[name].remove(call)
+                self._by_arguments[name, call.arguments].remove(call)
+                return call
         return None
 
 
@@ -189,9 +189,13 @@ class McpTraffic:
         if not requests and not answers:
             return False
         server, session = exchange.head.upstream, _session_of(exchange)
-        own = {compact_json(one["id"]): one for one in answers if "id" in one and ("result" in one or "error" in one)}
-        runs = [one for one in requests if one.get("method") == "tools/call" and "id" in one]
-        runs = [one for one in runs if isinstance(object_of(one.get("params")).get("name"), str)]
+        own = {
+            compact_json(answer["id"]): answer
+            for answer in answers
+            if "id" in answer and ("result" in answer or "error" in answer)
+        }
+        runs = [request for request in requests if request.get("method") == "tools/call" and "id" in request]
+        runs = [run for run in runs if isinstance(object_of(run.get("params")).get("name"), str)]
         for request in runs:
             id_ = compact_json(request["id"])
             self._take_call(request, (server, session, id_), exchange, own.pop(id_, None))
@@ -229,14 +233,14 @@ class McpTraffic:
         if "inputResponses" not in params and "requestState" not in params:
             return None
         name, arguments = params.get("name"), compact_json(params.get("arguments") or {})
-        same = [one for one in self._asking if (one.key[0], one.name, one.arguments) == (server, name, arguments)]
+        same = [run for run in self._asking if (run.key[0], run.name, run.arguments) == (server, name, arguments)]
         state = params.get("requestState")
-        found = next(
-            (one for one in same if object_of((one.answer or {}).get("result")).get("requestState") == state), None
+        run = next(
+            (run for run in same if object_of((run.answer or {}).get("result")).get("requestState") == state), None
         )
-        if found is not None:
-            self._asking.remove(found)
-        return found
+        if run is not None:
+            self._asking.remove(run)
+        return run
 
     def _answer(self, run: _McpRun, answer: JsonObject, ended_s: float | None) -> None:
         run.answer, run.ended_s = answer, ended_s
@@ -255,7 +259,7 @@ class McpTraffic:
         if run is None:
             return
         task = object_of(answer.get("result"))
-        run.questions += [one for one in _questions(task) if one not in run.questions]
+        run.questions += [question for question in _questions(task) if question not in run.questions]
         _add_state(run, task)
         inner = {name: task[name] for name in ("result", "error") if isinstance(task.get(name), dict)}
         is_result = "content" in task or "error" in answer

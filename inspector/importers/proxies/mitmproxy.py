@@ -182,20 +182,20 @@ class TnetString(Struct, frozen=True):
     def members(self) -> "dict[str, TnetString]":
         """The members of a dictionary, at most half of `MAX_ENTRIES`; the last of several with the same name."""
         self._must_be(b"}")
-        found = self._within()
-        if len(found) % 2:
+        strings = self._within()
+        if len(strings) % 2:
             raise MalformedValueError(f"the dictionary at byte {self.start} ends with a key that has no value")
-        return {key.text(): value for key, value in zip(found[::2], found[1::2], strict=True)}
+        return {key.text(): value for key, value in zip(strings[::2], strings[1::2], strict=True)}
 
     def _within(self) -> "list[TnetString]":
-        found: list[TnetString] = []
+        strings: list[TnetString] = []
         at = self.start
         while at < self.end:
-            if len(found) == MAX_ENTRIES:
+            if len(strings) == MAX_ENTRIES:
                 raise MalformedValueError(f"{_KINDS[self.kind]} has more than {MAX_ENTRIES} entries")
-            found.append(value_at(self.raw, at, self.end))
-            at = found[-1].end + 1
-        return found
+            strings.append(value_at(self.raw, at, self.end))
+            at = strings[-1].end + 1
+        return strings
 
     def _must_be(self, *kinds: bytes) -> None:
         if self.kind not in kinds:
@@ -288,13 +288,13 @@ def _end(members: dict[str, TnetString], message: str) -> ExchangeEnd:
         return ExchangeEnd.CLIENT_LEFT
     if "timed out" in words or "timeout" in words:
         return ExchangeEnd.TIMED_OUT
-    server = found.members() if (found := _present(members, "server_conn")) else {}
+    server = string.members() if (string := _present(members, "server_conn")) else {}
     connected = _present(server, "timestamp_tcp_setup") or _present(members, "response")
     return ExchangeEnd.UPSTREAM_DROPPED if connected else ExchangeEnd.NOT_CONNECTED
 
 
 def _headers(value: TnetString) -> Headers:
-    return tuple((pair[0].text(), pair[1].text()) for one in value.entries() if len(pair := one.entries()) == 2)
+    return tuple((pair[0].text(), pair[1].text()) for entry in value.entries() if len(pair := entry.entries()) == 2)
 
 
 def _upstream(request: dict[str, TnetString]) -> str:
@@ -307,7 +307,7 @@ def _client(members: dict[str, TnetString]) -> str:
 
     ``""`` if none was kept, as in flows that were read from a HAR file.
     """
-    client = found.members() if (found := _present(members, "client_conn")) else {}
+    client = string.members() if (string := _present(members, "client_conn")) else {}
     address = _present(client, "peername") or _present(client, "address")
     pair = address.entries() if address else []
     return pair[0].text() if pair else ""

@@ -433,24 +433,24 @@ class ApiCaptureDecoder:
 
     def close(self) -> list[CapturedAnswer]:
         """End the capture; returns the last answer."""
-        found = self._take(self._sse.close())
-        self._begin(None, found, at_end=True)
-        return found
+        answers = self._take(self._sse.close())
+        self._begin(None, answers, at_end=True)
+        return answers
 
     def _take(self, events: list[ServerSentEvent]) -> list[CapturedAnswer]:
-        found: list[CapturedAnswer] = []
+        answers: list[CapturedAnswer] = []
         for event in events:
             head = STATUS_LINE.search(event.raw) if "HTTP/" in event.raw else None
             if head:
                 if before := event.raw[: head.start()].strip(_BLANK_TEXT):
                     self._add(before, None)
-                self._begin(int(head["status"]), found)
+                self._begin(int(head["status"]), answers)
             elif self._continues_event:
                 self._add(event.raw, None)
             else:
-                self._take_event(event, found)
+                self._take_event(event, answers)
             self._continues_event = not event.complete
-        return found
+        return answers
 
     def _take_event(self, event: ServerSentEvent, found: list[CapturedAnswer]) -> None:
         start = event.raw.lstrip(_BLANK_TEXT)

@@ -249,12 +249,12 @@ def _event(completion: ServedCompletion, choice: JsonObject) -> bytes:
 def _body(completion: ServedCompletion) -> bytes:
     choices: list[Json] = [
         {
-            "index": at,
+            "index": index,
             "text": piece.text,
             "finish_reason": completion.finish or None,
             "token_ids": list(piece.token_ids) or None,
         }
-        for at, piece in enumerate(completion.pieces or ())
+        for index, piece in enumerate(completion.pieces or ())
     ]
     return _json({**_chunk(completion, {}), "choices": choices, "usage": completion.usage or None})
 
@@ -537,14 +537,14 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _settings(text: str) -> JsonObject:
-    found = _SETTING.finditer(text[:4096])
-    return {one["name"]: float(one["value"]) if one["fraction"] else int(one["value"]) for one in found}
+    matches = _SETTING.finditer(text[:4096])
+    return {match["name"]: float(match["value"]) if match["fraction"] else int(match["value"]) for match in matches}
 
 
 def _moment(line: str) -> float | None:
     """The time at the beginning of a line, if it has a year."""
-    found = _TIME.search(line[:40])
-    read = instant(found[0].replace(",", ".")) if found else None
+    match = _TIME.search(line[:40])
+    read = instant(match[0].replace(",", ".")) if match else None
     return None if read is None else read.at_s
 
 
@@ -569,20 +569,20 @@ def _with_calls(turn: Turn) -> Turn:
     parts = [part for part in turn.parts if part is not text]
     return structs.replace(
         turn,
-        parts=(*parts, *(Part(f"call:{at}", arguments) for at, (_, arguments) in enumerate(calls))),
-        calls=tuple(CallHeader(f"call:{at}", name) for at, (name, _) in enumerate(calls)),
+        parts=(*parts, *(Part(f"call:{index}", arguments) for index, (_, arguments) in enumerate(calls))),
+        calls=tuple(CallHeader(f"call:{index}", name) for index, (name, _) in enumerate(calls)),
     )
 
 
 def _calls(text: str) -> Iterator[tuple[str, str]]:
     at = len(_CALLS)
-    while found := _CALL.match(text, at):
+    while match := _CALL.match(text, at):
         try:
-            _, end = json.JSONDecoder().raw_decode(text, found.end())
+            _, end = json.JSONDecoder().raw_decode(text, match.end())
         except (ValueError, RecursionError):
             end = -1
         if not text.startswith(")", end) or end < 0:
-            yield found["name"], text[found.end() :].removesuffix(")")
+            yield match["name"], text[match.end() :].removesuffix(")")
             return
-        yield found["name"], text[found.end() : end]
+        yield match["name"], text[match.end() : end]
         at = end + 1

@@ -215,8 +215,8 @@ def missing_answer() -> FrameworkAnswer:
 
 def failure(words: str) -> model.GenerationError:
     """An error from the text that stores keep; HTTP if it names a status, as in the SDKs (`Error code: 429 - ...`)."""
-    found = _STATUS.search(words)
-    status = int(found[1]) if found else None
+    match = _STATUS.search(words)
+    status = int(match[1]) if match else None
     phase = model.ErrorPhase.HTTP if status else model.ErrorPhase.TRANSPORT
     return model.GenerationError(phase, words or "The source contains no details of the error.", status)
 
@@ -256,19 +256,19 @@ def _of_list(items: list[model.Json], depth: int) -> FrameworkAnswer | None:
     first = items[0]
     if isinstance(first, list) and len(items) == 1 and first:
         return _of_list(first, depth - 1) if depth > 1 else None
-    if not all(isinstance(one, dict) for one in items):
+    if not all(isinstance(item, dict) for item in items):
         return None
-    objects = [one for one in items if isinstance(one, dict)]
-    if all(any(key in one for key in _CALL_KEYS) for one in objects):
+    objects = [item for item in items if isinstance(item, dict)]
+    if all(any(key in object_ for key in _CALL_KEYS) for object_ in objects):
         return _of_calls("", objects)
-    if all("generation_info" in one or ("text" in one and "message" in one) for one in objects):
+    if all("generation_info" in object_ or ("text" in object_ and "message" in object_) for object_ in objects):
         return _of_generation(objects[0], depth)
     if any(map(framework_messages.is_message, objects)):
-        kept = [one for one in objects if not _is_from_others(one)] or objects
+        kept = [object_ for object_ in objects if not _is_from_others(object_)] or objects
         if any(map(framework_messages.is_item, kept)):
             return _answer_of_message([*kept])
         return _of_messages(_answered(objects) or kept[-1:])
-    if any("type" in one for one in objects):
+    if any("type" in object_ for object_ in objects):
         return _answer_of_message({"role": "assistant", "content": items})
     return None
 
@@ -289,9 +289,9 @@ def _of_messages(messages: list[JsonObject]) -> FrameworkAnswer:
     """All these messages as one answer, with the generation of the last and the last response id."""
     read = list(map(_answer_of_message, messages))
     last = read[-1]
-    turn = structs.replace(one_answer([one.turn for one in read]), generation=last.turn.generation)
-    response_id = next((one.response_id for one in reversed(read) if one.response_id), "")
-    return FrameworkAnswer(turn, response_id, any(one.is_rewritten for one in read))
+    turn = structs.replace(one_answer([answer.turn for answer in read]), generation=last.turn.generation)
+    response_id = next((answer.response_id for answer in reversed(read) if answer.response_id), "")
+    return FrameworkAnswer(turn, response_id, any(answer.is_rewritten for answer in read))
 
 
 def _is_from_others(message: JsonObject) -> bool:
@@ -313,9 +313,9 @@ def _of_object(output: JsonObject, depth: int) -> FrameworkAnswer | None:
         return _with_facts(_read(messages, depth - 1), output)
     calls = output.get("toolCalls", output.get(CALLS))
     if isinstance(calls, list) and (calls or "text" in output):
-        listed = [one for one in calls if isinstance(one, dict)]
-        found = _of_calls(_first_text(output, ("text", "content")), listed)
-        return _with_facts(_reasoned(found, _first_text(output, ("reasoning", "reasoningText"))), output)
+        listed = [call for call in calls if isinstance(call, dict)]
+        answer = _of_calls(_first_text(output, ("text", "content")), listed)
+        return _with_facts(_reasoned(answer, _first_text(output, ("reasoning", "reasoningText"))), output)
     for key in _WITHIN:
         inner = output.get(key)
         if inner and _is_whole_answer(key, inner, output):
@@ -342,7 +342,7 @@ def _as_body(output: JsonObject) -> JsonObject | None:
     if isinstance(output.get("candidates"), list) or output.get("object") == "response":
         return output
     choices = output.get("choices")
-    if isinstance(choices, list) and choices and all(isinstance(one, dict) for one in choices):
+    if isinstance(choices, list) and choices and all(isinstance(choice, dict) for choice in choices):
         return output
     if output.get("type") == "message" and isinstance(content, list) and "stop_reason" in output:
         return output
@@ -360,12 +360,12 @@ def _answer_of_message(message: model.Json) -> FrameworkAnswer:
     read = framework_messages.read_any_messages(message)
     turns = [turn for turn in read.turns if turn.role is model.Role.ASSISTANT] or read.turns[-1:]
     turn = structs.replace(turns[-1], role=model.Role.ASSISTANT, result=None, generation=model.Generation())
-    found = FrameworkAnswer(turn, is_rewritten=read.is_rewritten)
-    return _with_facts(found, message) if isinstance(message, dict) else found
+    answer = FrameworkAnswer(turn, is_rewritten=read.is_rewritten)
+    return _with_facts(answer, message) if isinstance(message, dict) else answer
 
 
 def _of_calls(text: str, calls: list[JsonObject]) -> FrameworkAnswer:
-    listed = [framework_messages.call_of(one) for one in calls]
+    listed = [framework_messages.call_of(call) for call in calls]
     turn = read_message(message_object("assistant", text or None, calls=listed))
     return FrameworkAnswer(
         structs.replace(turn, generation=model.Generation()),
@@ -373,25 +373,25 @@ def _of_calls(text: str, calls: list[JsonObject]) -> FrameworkAnswer:
     )
 
 
-def _reasoned(found: FrameworkAnswer, reasoning: str) -> FrameworkAnswer:
-    if not reasoning or found.turn.part("reasoning"):
-        return found
-    parts = (model.Part("reasoning", reasoning), *found.turn.parts)
-    return structs.replace(found, turn=structs.replace(found.turn, parts=parts))
+def _reasoned(answer: FrameworkAnswer, reasoning: str) -> FrameworkAnswer:
+    if not reasoning or answer.turn.part("reasoning"):
+        return answer
+    parts = (model.Part("reasoning", reasoning), *answer.turn.parts)
+    return structs.replace(answer, turn=structs.replace(answer.turn, parts=parts))
 
 
 def _of_generation(generation: JsonObject, depth: int) -> FrameworkAnswer:
     message = generation.get("message")
-    found = (
+    answer = (
         _read(message, depth - 1) if isinstance(message, dict) and depth > 1 else _of_text(str(generation.get("text")))
     )
-    return _with_facts(found, generation, generation.get("generation_info"))
+    return _with_facts(answer, generation, generation.get("generation_info"))
 
 
-def _with_facts(found: FrameworkAnswer, *sources: model.Json) -> FrameworkAnswer:
+def _with_facts(answer: FrameworkAnswer, *sources: model.Json) -> FrameworkAnswer:
     """The answer, completed with the id, model, finish reason and usage beside it; its own facts have priority."""
-    generation = found.turn.generation or model.Generation()
-    response_id = found.response_id
+    generation = answer.turn.generation or model.Generation()
+    response_id = answer.response_id
     for facts in _facts(sources):
         word = _first_text(facts, _FINISH)
         if word and generation.finish_reason is None:
@@ -401,7 +401,7 @@ def _with_facts(found: FrameworkAnswer, *sources: model.Json) -> FrameworkAnswer
                 generation = structs.replace(generation, usage=usage_of(facts.get(key)))
         generation = structs.replace(generation, answered_model=generation.answered_model or _first_text(facts, _MODEL))
         response_id = response_id or _first_text(facts, ("id",) if "finish_reason" in facts or "model" in facts else ())
-    return structs.replace(found, turn=structs.replace(found.turn, generation=generation), response_id=response_id)
+    return structs.replace(answer, turn=structs.replace(answer.turn, generation=generation), response_id=response_id)
 
 
 def _facts(sources: tuple[model.Json, ...]) -> Iterator[JsonObject]:
@@ -438,8 +438,8 @@ def one_answer(messages: Sequence[model.Turn]) -> model.Turn:
     with line breaks, and their calls are numbered consecutively. Otherwise the first message is the answer, and the
     parts of the others get the names of further choices (`choice1:text`).
     """
-    turns = [structs.replace(one, role=model.Role.ASSISTANT, result=None) for one in messages]
-    with_calls = sum(bool(one.calls) for one in turns)
+    turns = [structs.replace(message, role=model.Role.ASSISTANT, result=None) for message in messages]
+    with_calls = sum(bool(turn.calls) for turn in turns)
     if len(turns) > 1 and 0 < with_calls < len(turns):
         return _joined(turns)
     first, *others = turns

@@ -103,10 +103,10 @@ class KnownMessages:
             digest = blake2b(_encode(message), digest_size=16).digest()
         except (UnicodeEncodeError, OverflowError, RecursionError):
             return read_any_message(message)
-        found = self._known.get(digest)
-        if found is None:
-            found = self._known[digest] = read_any_message(message)
-        return found
+        messages = self._known.get(digest)
+        if messages is None:
+            messages = self._known[digest] = read_any_message(message)
+        return messages
 
 
 def read_any_messages(messages: Json, read: Callable[[Json], ReadMessages] | None = None) -> ReadMessages:
@@ -120,9 +120,9 @@ def read_any_messages(messages: Json, read: Callable[[Json], ReadMessages] | Non
         listed = batch
     if any(is_item(one) for one in listed):
         return ReadMessages(read_responses_request({"input": listed}).turns)
-    found = list(map(read or read_any_message, listed))
-    turns = _with_named_tools(turn for one in found for turn in one.turns)
-    return ReadMessages(tuple(turns), found[-1].is_rewritten if found else False)
+    messageses = list(map(read or read_any_message, listed))
+    turns = _with_named_tools(turn for messagese in messageses for turn in messagese.turns)
+    return ReadMessages(tuple(turns), messageses[-1].is_rewritten if messageses else False)
 
 
 def read_any_message(message: Json) -> ReadMessages:
@@ -139,7 +139,7 @@ def read_any_message(message: Json) -> ReadMessages:
         parts = content["parts"]
         message = {"role": content.get("role", message.get("role")), "parts": parts}
     if isinstance(parts, list):
-        if any(isinstance(one, dict) and "type" not in one and any(key in one for key in _GEMINI) for one in parts):
+        if any(isinstance(part, dict) and "type" not in part and any(key in part for key in _GEMINI) for part in parts):
             return ReadMessages(read_gemini_request({"contents": [message]}).turns, is_rewritten=True)
         return _of_blocks(message, parts)
     if isinstance(content, list):
@@ -231,9 +231,9 @@ def _with_named_tools(turns: Iterable[Turn]) -> Iterator[Turn]:
     for turn in turns:
         for call in turn.calls:
             pending.setdefault(call.name or "", []).append(call)
-        found = pending.get(turn.source_role) if turn.role is Role.USER else None
-        if found:
-            call = found.pop(0)
+        headers = pending.get(turn.source_role) if turn.role is Role.USER else None
+        if headers:
+            call = headers.pop(0)
             yield structs.replace(turn, role=Role.TOOL, result=ResultHeader(call.id, call.name), calls=())
         else:
             yield turn
@@ -332,10 +332,10 @@ def _block_words(kind: str, block: JsonObject) -> Json:
 
 def message_shown(text: str) -> JsonObject | None:
     """The message in a text that is the Python repr of an object; None for any other text, or one beyond 1 MiB."""
-    if not text.startswith("role=") or len(text) > _LONGEST or (found := _SHOWN.match(text)) is None:
+    if not text.startswith("role=") or len(text) > _LONGEST or (match := _SHOWN.match(text)) is None:
         return None
     members: JsonObject = {}
-    for name, shown in found.groupdict().items():
+    for name, shown in match.groupdict().items():
         try:
             value: Json = ast.literal_eval(shown)
         except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -209,8 +209,8 @@ def _is_tool_message(row: JsonObject) -> bool:
 
 def _name(name: str) -> str:
     """A span's name; only the agent's name if ADK put the span's kind before it (`agent_run [hotels]`)."""
-    found = _AGENT.fullmatch(name)
-    return found["name"] if found else name
+    match = _AGENT.fullmatch(name)
+    return match["name"] if match else name
 
 
 def _model_call(row: JsonObject, attributes: JsonObject, known: KnownMessages) -> ModelCall:
@@ -248,7 +248,7 @@ def _request(row: JsonObject, attributes: JsonObject, known: KnownMessages) -> D
 def _tools(row: JsonObject, attributes: JsonObject, settings: JsonObject) -> tuple[ToolDefinition, ...]:
     offered = [attributes.get(key) for key in _TOOL_LISTS]
     candidates = (*offered, settings.get("tools"), member(row, "toolDefinitions"))
-    return next((found for one in candidates if (found := framework_calls.read_tool_list(one))), ())
+    return next((found for candidate in candidates if (found := framework_calls.read_tool_list(candidate))), ())
 
 
 def _generation(row: JsonObject, attributes: JsonObject, answer: framework_calls.FrameworkAnswer) -> Generation:

@@ -80,7 +80,7 @@ def _runs(row: JsonObject) -> list[JsonObject]:
         for key in _LISTS:
             members = row.get(key)
             entries: list[model.Json] = members if isinstance(members, list) else []
-            listed += [one for one in entries if isinstance(one, dict) and _may_be_run(one, key)]
+            listed += [entry for entry in entries if isinstance(entry, dict) and _may_be_run(entry, key)]
     found: list[JsonObject] = []
     pending = listed[::-1]
     while pending:
@@ -88,7 +88,7 @@ def _runs(row: JsonObject) -> list[JsonObject]:
         children = run.get("child_runs")
         found.append({key: value for key, value in run.items() if key != "child_runs"})
         entries = children if isinstance(children, list) else []
-        pending += [one for one in reversed(entries) if isinstance(one, dict) and _is_run(one)]
+        pending += [entry for entry in reversed(entries) if isinstance(entry, dict) and _is_run(entry)]
     return found
 
 
@@ -169,8 +169,8 @@ def _name(stream: BinaryIO) -> str:
         line = stream.readline(_LINE)
         if not line.strip():
             break
-        if found := _NAME.match(line):
-            name = found["name"].decode("utf-8", "replace")
+        if match := _NAME.match(line):
+            name = match["name"].decode("utf-8", "replace")
     return name
 
 
@@ -284,7 +284,7 @@ def _tokens(run: JsonObject) -> list[tuple[model.Instant | None, str]]:
 
 def _with_chunks(turn: model.Turn, run: JsonObject) -> model.Turn:
     """The turn with the chunks of its text, if the reported pieces add up to it and it has no other parts."""
-    text, tokens = turn.part("text"), [one for one in _tokens(run) if one[1]]
+    text, tokens = turn.part("text"), [token for token in _tokens(run) if token[1]]
     if text is None or not text.text or "".join(token for _, token in tokens) != text.text or len(turn.parts) > 1:
         return turn
     started = utc_instant(run.get("start_time"))

@@ -349,7 +349,9 @@ def _raw_answer(facts: otlp_span.SpanFacts, answer: model.Turn) -> DecodedTurn |
 def _has_values(message: dict[str, model.Json]) -> bool:
     """Whether the arguments of a message's calls are parsed values, not texts."""
     functions = (call.get("function", call) for call in otlp_span.objects(message.get(CALLS)))
-    return any(isinstance(one, dict) and isinstance(one.get("arguments"), dict | list) for one in functions)
+    return any(
+        isinstance(function, dict) and isinstance(function.get("arguments"), dict | list) for function in functions
+    )
 
 
 def _ended(
@@ -389,9 +391,9 @@ def _error(span: otlp_span.OtlpSpan, *, has_words: bool) -> model.GenerationErro
             phase, message, span.number("weaklink.error.status"), code if code != phase.value else None
         )
     status = span.number("http.response.status_code", "http.status_code")
-    found = _STATUS.search(message) or (_CODE.fullmatch(code))
-    if status is None and found is not None:
-        status = int(found[found.lastindex or 0])
+    match = _STATUS.search(message) or (_CODE.fullmatch(code))
+    if status is None and match is not None:
+        status = int(match[match.lastindex or 0])
     words = message or f"The span failed{f' with `{code}`' if code else ''}, without details."
     return model.GenerationError(_phase(code, status, has_words=has_words), words, status, code or None)
 

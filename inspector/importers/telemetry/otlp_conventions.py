@@ -155,7 +155,7 @@ def _read_messages(span: OtlpSpan, facts: SpanFacts) -> None:
     elif listed := objects(read):
         facts.answers = [message for one in listed for message in in_openai_shape(one)]
     facts.is_cut = _is_cut(facts.request_messages.messages) or _is_cut(facts.answers)
-    finish = next((_first_word(one.get("finish_reason")) for one in objects(facts.answers)), "")
+    finish = next((_first_word(answer.get("finish_reason")) for answer in objects(facts.answers)), "")
     facts.finish_reason = facts.finish_reason or finish
 
 
@@ -276,10 +276,10 @@ def read_events(span: OtlpSpan, facts: SpanFacts) -> None:
 
 
 def _listed_bodies(span: OtlpSpan) -> Iterator[OtlpEvent]:
-    for one in objects(lenient_json(span.attributes.get("events"))):
-        name = one.get("event.name")
+    for event in objects(lenient_json(span.attributes.get("events"))):
+        name = event.get("event.name")
         if isinstance(name, str):
-            yield OtlpEvent(name, None, one)
+            yield OtlpEvent(name, None, event)
 
 
 def _body(event: OtlpEvent) -> JsonObject:
@@ -347,7 +347,7 @@ def read_openinference(span: OtlpSpan) -> SpanFacts:
 def _read_call(span: OtlpSpan, facts: SpanFacts) -> None:
     if listed := span.rows("llm.input_messages"):
         facts.request_messages = RequestMessages(listed, from_openinference)
-    facts.answers = [message for one in span.rows("llm.output_messages") for message in from_openinference(one)]
+    facts.answers = [message for row in span.rows("llm.output_messages") for message in from_openinference(row)]
     raw_request, answer = span.attributes.get("input.value"), span.attributes.get("output.value")
     facts.raw_request = lenient_json(raw_request)
     facts.raw_answer = answer if isinstance(answer, str) else ""
@@ -399,8 +399,8 @@ def _message(message: JsonObject) -> Iterator[tuple[str, Json]]:
 
 
 def _blocks(contents: Json) -> Iterator[Json]:
-    for one in objects(contents):
-        block = one.get("message_content", one)
+    for content in objects(contents):
+        block = content.get("message_content", content)
         if isinstance(block, dict) and block.get("type") in ("reasoning", "thinking"):
             words = next(
                 (word for key in ("text", "reasoning", "thinking") if isinstance(word := block.get(key), str)), ""
@@ -558,7 +558,7 @@ def read_openllmetry(span: OtlpSpan) -> SpanFacts:
         ),
         requested_model=span.text("llm.request.model"),
         answered_model=span.text("llm.response.model"),
-        finish_reason=next((word for one in answers if isinstance(word := one.get("finish_reason"), str)), "")
+        finish_reason=next((word for answer in answers if isinstance(word := answer.get("finish_reason"), str)), "")
         or span.text("llm.response.finish_reason", "llm.response.stop_reason"),
         agent=span.text("traceloop.entity.name", "traceloop.workflow.name") if work is OperationKind.AGENT else "",
         run=_openllmetry_run(span) if work is OperationKind.TOOL else None,

@@ -102,11 +102,11 @@ def _spans(row: JsonObject) -> Iterator[OtlpSpan]:
     if is_span(row):
         yield read_phoenix_span(row)
         return
-    for one in objects(row.get("data", row.get("messages"))):
-        if is_span(one):
-            yield read_phoenix_span(one)
-        elif is_otlp_span(one):
-            yield span_of(one)
+    for message in objects(row.get("data", row.get("messages"))):
+        if is_span(message):
+            yield read_phoenix_span(message)
+        elif is_otlp_span(message):
+            yield span_of(message)
 
 
 def sessions_in(tables: LogTables) -> Iterator[tuple[ExternalId, Iterator[OtlpSpan]]]:

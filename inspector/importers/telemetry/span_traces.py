@@ -70,8 +70,8 @@ def traces_of_spans(
         yield from traces_of_runs(kept, agents.around, ids, recognised_by, warnings)
         return
     growing = _placed(requests, agents)
-    results = results_of([one.finished_turns() for one in growing], (span for span in kept if span.run is not None))
-    by_first_span = {one.first.id: one for one in growing}
+    results = results_of([trace.finished_turns() for trace in growing], (span for span in kept if span.run is not None))
+    by_first_span = {trace.first.id: trace for trace in growing}
     for number, one in enumerate(growing):
         all_warnings = dict.fromkeys(chain(warnings, one.warnings, [_UNMATCHED] if results.unmatched else []))
         trace = one.trace(ids, recognised_by, tuple(all_warnings), results.of_trace.get(number, ToolResults()))
@@ -79,13 +79,13 @@ def traces_of_spans(
 
 
 def _is_child(
-    parent: model.ParentTrace | None, one: "_GrowingSpanTrace", by_first_span: dict[str, "_GrowingSpanTrace"]
+    parent: model.ParentTrace | None, trace: "_GrowingSpanTrace", by_first_span: dict[str, "_GrowingSpanTrace"]
 ) -> bool:
     """Whether a trace's parent is correct: a sub-agent works within one of its parent's traces in the store."""
     if parent is None or parent.why is not model.ParentWhy.SUBAGENT:
         return True
     parent_trace = by_first_span.get(parent.external_id.value)
-    return parent_trace is not None and one.first.span_trace in parent_trace.span_traces
+    return parent_trace is not None and trace.first.span_trace in parent_trace.span_traces
 
 
 class _Agents:
@@ -163,13 +163,13 @@ def _with_results(original: Sequence[model.Turn], results_after: dict[int, list[
     turns: list[model.Turn] = []
     numbers: dict[int, int] = {}
     pending: list[model.Turn] = []
-    for at, turn in enumerate(original):
+    for index, turn in enumerate(original):
         if turn.result is None:
             turns += pending
             pending = []
         turns.append(turn)
-        numbers[at + 1] = len(turns)
-        pending += results_after.get(at, ())
+        numbers[index + 1] = len(turns)
+        pending += results_after.get(index, ())
     turns += pending
     return tuple(turns) if len(turns) == len(original) else tuple(_renumbered(turn, numbers) for turn in turns)
 
@@ -328,23 +328,23 @@ def results_of(traces: Sequence[Sequence[model.Turn]], runs: Iterable[TracedSpan
     If the traces already have the result of a call, the run is attached to it. Linear in turns and runs.
     """
     open_calls = _UnansweredCalls(traces)
-    found = SessionResults()
+    results = SessionResults()
     for span in sorted(runs, key=moment_of):
         run = span.run
         if run is None:
             continue
         if (answer := open_calls.answer_of(run)) is not None:
             trace, turn = answer
-            found.of_trace.setdefault(trace, ToolResults()).runs.setdefault(turn, recorded_run(span, run))
+            results.of_trace.setdefault(trace, ToolResults()).runs.setdefault(turn, recorded_run(span, run))
             continue
-        one = open_calls.take(run)
-        if one is None:
-            found.unmatched += 1
+        call = open_calls.take(run)
+        if call is None:
+            results.unmatched += 1
         elif run.result is not None:
-            trace, turn = one.at
-            result = structs.replace(_result(run, one.call), run=recorded_run(span, run))
-            found.of_trace.setdefault(trace, ToolResults()).results_after.setdefault(turn, []).append(result)
-    return found
+            trace, turn = call.at
+            result = structs.replace(_result(run, call.call), run=recorded_run(span, run))
+            results.of_trace.setdefault(trace, ToolResults()).results_after.setdefault(turn, []).append(result)
+    return results
 
 
 def _with_run(turn: model.Turn, run: model.RecordedRun | None) -> model.Turn:
@@ -380,22 +380,22 @@ class _UnansweredCalls:
     def take(self, run: ToolRun) -> _UnansweredCall | None:
         """Take the call that a run belongs to; None if no call is open."""
         if run.call_id and (one := self._by_id.get(run.call_id)) is not None:
-            found = None if one.is_taken else one
+            call = None if one.is_taken else one
             one.is_taken = True
-            return found
+            return call
         key = (run.name, arguments_by_value(run.arguments))
         return _first(self._by_arguments.get(key)) or _first(self._by_name.get(run.name))
 
     def _read(self, number: int, turns: Sequence[model.Turn]) -> None:
         pending: list[_UnansweredCall] = []
-        for at, turn in enumerate(turns):
+        for index, turn in enumerate(turns):
             if turn.role is model.Role.TOOL and turn.result is not None:
-                self._answer(pending, turn.result, (number, at))
+                self._answer(pending, turn.result, (number, index))
             elif turn.role is model.Role.ASSISTANT:
                 self._leave(pending)
                 texts = {part.name: part.text for part in turn.parts}
                 pending = [
-                    _UnansweredCall((number, at), call, arguments_by_value(texts.get(call.part, "")))
+                    _UnansweredCall((number, index), call, arguments_by_value(texts.get(call.part, "")))
                     for call in turn.calls
                 ]
         self._leave(pending)
@@ -404,30 +404,30 @@ class _UnansweredCalls:
         """Record the result of one of the pending calls: by its id, or of the first if it has none."""
         if result.call_id:
             self._answered[result.call_id] = position
-        for one in pending:
-            if not one.is_taken and (not result.call_id or one.call.id in {None, result.call_id}):
-                one.is_taken = True
-                key = (one.call.name or "", one.arguments)
+        for call in pending:
+            if not call.is_taken and (not result.call_id or call.call.id in {None, result.call_id}):
+                call.is_taken = True
+                key = (call.call.name or "", call.arguments)
                 self._closed.setdefault(key, deque()).append(position)
                 return
 
     def _leave(self, pending: list[_UnansweredCall]) -> None:
-        for one in pending:
-            if one.is_taken:
+        for call in pending:
+            if call.is_taken:
                 continue
-            if one.call.id:
-                self._by_id.setdefault(one.call.id, one)
-            name = one.call.name or ""
-            self._by_arguments.setdefault((name, one.arguments), deque()).append(one)
-            self._by_name.setdefault(name, deque()).append(one)
+            if call.call.id:
+                self._by_id.setdefault(call.call.id, call)
+            name = call.call.name or ""
+            self._by_arguments.setdefault((name, call.arguments), deque()).append(call)
+            self._by_name.setdefault(name, deque()).append(call)
 
 
 def _first(calls: deque[_UnansweredCall] | None) -> _UnansweredCall | None:
     while calls:
-        one = calls.popleft()
-        if not one.is_taken:
-            one.is_taken = True
-            return one
+        call = calls.popleft()
+        if not call.is_taken:
+            call.is_taken = True
+            return call
     return None
 
 

@@ -233,12 +233,12 @@ def _put_phases(spans: Sequence[TracedSpan], same: _SameRequests) -> None:
     two requests.
     """
     opened: dict[tuple[str, str, str], list[tuple[TracedSpan, int]]] = {}
-    for span in sorted((one for one in spans if one.call is not None), key=moment_of):
-        found = _PHASE.fullmatch(span.name)
-        if found is None:
+    for span in sorted((span for span in spans if span.call is not None), key=moment_of):
+        match = _PHASE.fullmatch(span.name)
+        if match is None:
             continue
-        key = span.span_trace, span.parent_id, found["stem"].casefold()
-        phase = _PHASES[found["phase"].casefold()]
+        key = span.span_trace, span.parent_id, match["stem"].casefold()
+        phase = _PHASES[match["phase"].casefold()]
         before = opened.setdefault(key, [])
         if before and (phase <= before[-1][1] or not _agree(before[0][0], span)):
             before.clear()
@@ -249,17 +249,17 @@ def _put_phases(spans: Sequence[TracedSpan], same: _SameRequests) -> None:
 
 def _agree(first: TracedSpan, later: TracedSpan) -> bool:
     """Whether two spans can describe the same request: facts that both have are equal."""
-    one, other = first.call, later.call
-    if one is None or other is None:
+    call, other = first.call, later.call
+    if call is None or other is None:
         return False
-    turns, other_turns = one.request.turns, other.request.turns
+    turns, other_turns = call.request.turns, other.request.turns
     if turns and other_turns and list(map(message_digest, turns)) != list(map(message_digest, other_turns)):
         return False
-    if one.request.model and other.request.model and one.request.model != other.request.model:
+    if call.request.model and other.request.model and call.request.model != other.request.model:
         return False
-    if has_no_content(one.answer) or has_no_content(other.answer):
+    if has_no_content(call.answer) or has_no_content(other.answer):
         return True
-    return message_digest(one.answer) == message_digest(other.answer)
+    return message_digest(call.answer) == message_digest(other.answer)
 
 
 def filled_span(span: TracedSpan, other: TracedSpan) -> TracedSpan:

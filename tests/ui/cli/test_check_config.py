@@ -8,7 +8,7 @@ import pytest
 
 from tests.ui.conftest import Run
 from weaklink.inspector.errors import WeaklinkError
-from weaklink.ui.cli.check_settings import CheckArguments, CheckConfig, check_settings, find_config, read_config
+from weaklink.ui.cli.check_settings import CheckConfig, check_settings, find_config, read_config
 
 CALL = {"id": "a", "type": "function", "function": {"name": "warmth", "arguments": "{}"}}
 COMMA = '<tool_call>\n{"name": "f", "arguments": {"city": "Rome",}}\n</tool_call>'
@@ -135,14 +135,14 @@ def test_a_pattern_that_cannot_be_read_is_said(tmp_path: Path, weaklink: Run) ->
 
 def test_the_command_line_goes_before_the_configuration(tmp_path: Path) -> None:
     path = str(config(tmp_path, 'select = ["J"]\nignore = ["J104"]\nformat = "hermes"\n[check]\nfail-on = "info"\n'))
-    said = check_settings(CheckArguments(), path, no_config=False)
+    said = check_settings(CheckConfig(), path, no_config=False)
     assert (said.options.select, said.options.ignore, said.options.format) == (("J",), ("J104",), "hermes")
     assert said.fail_on == "info"
-    given = CheckArguments(None, "auto", ("S2",), ("F",), "never")
+    given = CheckConfig(format="auto", select=("S2",), ignore=("F",), fail_on="never")
     wins = check_settings(given, path, no_config=False)
     assert (wins.options.select, wins.options.ignore, wins.options.format) == (("S2",), ("F",), "auto")
     assert wins.fail_on == "never"
-    assert check_settings(CheckArguments(), None, no_config=True).options.select == ()
+    assert check_settings(CheckConfig(), None, no_config=True).options.select == ()
 
 
 def test_the_command_heeds_it(weaklink: Run, tmp_path: Path) -> None:

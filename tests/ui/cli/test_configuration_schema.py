@@ -9,10 +9,10 @@ import jsonschema  # type: ignore[import-untyped]  # no stubs installed
 import pytest
 
 from weaklink.ui.cli.check_settings import ConfigError, read_config
-from weaklink.ui.cli.configuration_schema import configuration_schema
+from weaklink.ui.cli.reference import schema_of
 
 DOCS = Path(__file__).parents[3] / "docs"
-VALIDATOR = jsonschema.Draft202012Validator(configuration_schema())
+VALIDATOR = jsonschema.Draft202012Validator(schema_of("weaklink.toml"))
 
 
 def tables_on_pages() -> list[dict[str, Any]]:

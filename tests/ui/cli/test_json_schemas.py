@@ -31,11 +31,11 @@ from weaklink.inspector.replay.matching import Recording, ReplayDivergence, Repl
 from weaklink.storage import open_store
 from weaklink.storage.access_tokens import TokenRole
 from weaklink.ui.cli.group import COMMANDS, LazyGroup, weaklink
-from weaklink.ui.cli.replay_injection import InjectionResult, not_possible
 from weaklink.ui.cli.replaying import KeptDivergence, report_json
 from weaklink.ui.cli.tail import TailReader, _TailJson
 from weaklink.ui.experiments.doctor import CommandRun, compare_runs, comparison_json
 from weaklink.ui.json_types.outputs import OUTPUTS, output_schema
+from weaklink.ui.json_types.replays import InjectionJson
 
 ROOT = Path(__file__).parents[3]
 SAMPLES = sorted(map(str, (ROOT / "sample_traces").glob("*.jsonl")))
@@ -88,7 +88,9 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Sequence[J
             "replay": _replayed(),
             "serve": _replayed(),
             "replay inject": _injected(),
-            "replay inject all": [[*_injected(), not_possible("wrong-format", "it has no place")]],
+            "replay inject all": [
+                [*_injected(), {"kind": "wrong-format", "status": "not possible", "reason": "it has no place"}]
+            ],
             "data score": _printed("data", "score", str(rows)),
             "data report": [*_printed("data", "report", str(rows)), *_grouped_reports(folder)],
             "data fix": _printed("data", "fix", str(rows)),
@@ -209,8 +211,17 @@ def _probed() -> list[Json]:
 
 def _injected() -> list[Json]:
     """What `replay --inject` prints of a fault that was found, and of one that was never sent."""
-    sent = InjectionResult("malformed-json", 3, ("J103",), ("J103",), "recovered", 0, was_sent=True)
-    return [sent.as_json, InjectionResult("status=429", 2, (), (), "none", 0, was_sent=False).as_json]
+    sent: InjectionJson = {
+        "kind": "malformed-json",
+        "turn": 3,
+        "rules": ["J103"],
+        "found": ["J103"],
+        "status": "recovered",
+        "exit_code": 0,
+        "was_sent": True,
+    }
+    found: list[Json] = json.loads(json.dumps([sent, {**sent, "rules": [], "found": [], "was_sent": False}]))
+    return found
 
 
 def _tailed(folder: Path) -> list[Json]:

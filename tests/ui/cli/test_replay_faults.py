@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import jsonschema  # type: ignore[import-untyped]  # has no types
 import pytest
 
 from tests.capture import scripted_answers as scripted
@@ -11,6 +12,7 @@ from tests.capture.upstream import Answer, Received, running_upstream
 from tests.ui.cli.test_replay import weaklink
 from weaklink.inspector.model import Json
 from weaklink.storage import open_store
+from weaklink.ui.json_types.outputs import output_schema
 
 _TOOL = {
     "type": "function",
@@ -87,6 +89,7 @@ def test_the_inspection_finds_the_injected_fault_and_says_whether_the_agent_reco
 ) -> None:
     done = weaklink(recording, "replay", "latest", "--json", "--inject", kind, "--", sys.executable, "-c", _AGENT)
     result = json.loads(done.stderr)
+    jsonschema.validate(result, output_schema("replay inject"))
     assert (result["was_sent"], result["status"], result["exit_code"]) == (True, status, 0), result
     assert done.stdout == "It is warm.\n"
     assert bool(result["found"]) == bool(result["rules"])
@@ -103,7 +106,9 @@ def test_a_fault_without_a_place_is_refused(recording: Path) -> None:
 @pytest.mark.slow
 def test_all_faults_give_a_table(recording: Path) -> None:
     words = ("replay", "latest", "--json", "--inject", "all", "--", sys.executable, "-c", _AGENT)
-    results = {one["kind"]: one for one in json.loads(weaklink(recording, *words).stdout)}
+    rows = json.loads(weaklink(recording, *words).stdout)
+    jsonschema.validate(rows, output_schema("replay inject all"))
+    results = {one["kind"]: one for one in rows}
     assert {kind for kind, one in results.items() if one["status"] == "not possible"} == {
         "wrong-format",
         "drafted-in-reasoning",

@@ -33,7 +33,7 @@ from weaklink.ui.cli.data.annotate import BlockAnnotator
 from weaklink.ui.cli.group import weaklink
 from weaklink.ui.cli.paths import records_of
 from weaklink.ui.cli.report import BlockTriage, TriageSums, triage_of_files
-from weaklink.ui.cli.stats import BlockCounter, FileStatistics, statistics_object
+from weaklink.ui.cli.stats import BlockCounter, FileStatistics, StatisticsSums, statistics_object
 from weaklink.ui.importing.block_jobs import UnsafeFolderError, run_blocks
 from weaklink.ui.importing.block_records import ATTEMPTS, placed_block, plan_traces
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks
@@ -119,11 +119,11 @@ def test_every_partition_in_any_order_gives_the_same_statistics(log: str, size: 
     whole.read(PlacedFile(log), None)
     blocks = plan_traces([log], None, size)
     chance.shuffle(blocks)
-    parts = FileStatistics(_BY, {})
+    parts = StatisticsSums(_BY)
     for block in blocks:
         for counted in BlockCounter(_BY)(block):
             parts.merge(counted.sums)
-    expected, found = (one.statistics(None, compares=False, fewest=2) for one in (whole, parts))
+    expected, found = (one.statistics(None, compares=False, fewest=2) for one in (whole.sums, parts))
     assert statistics_object(found) == statistics_object(expected)
     assert expected.whole is not None
     assert expected.whole.traces == ROWS - len(BROKEN)
@@ -418,7 +418,7 @@ def test_sql_counts_what_the_check_finds(log: str, imported: ResultsFolder) -> N
     statistics = FileStatistics((), {}, lambda _: None)
     statistics.read(PlacedFile(log), None)
     traces = ask(imported, "SELECT count(*), count(*) FILTER (status = 'broken') FROM traces")
-    whole = statistics.statistics(None, compares=False, fewest=2).whole
+    whole = statistics.sums.statistics(None, compares=False, fewest=2).whole
     assert whole is not None
     assert traces == [(whole.traces, whole.tally("broken").hits)]
     expected: dict[str, int] = {}

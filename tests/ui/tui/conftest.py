@@ -34,3 +34,9 @@ def look_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the pilot of Textual look more often than every 20 ms whether the application is done."""
     for module in ("app", "pilot"):
         monkeypatch.setattr(f"textual.{module}.wait_for_idle", _wait_for_idle)
+
+
+@pytest.fixture(autouse=True)
+def notifications_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what is said until the test ends: on a loaded machine its five seconds pass before the test looks."""
+    monkeypatch.setattr("textual.app.App.NOTIFICATION_TIMEOUT", 600)

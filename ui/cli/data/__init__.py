@@ -1,1 +1,1 @@
-"""`weaklink data`: commands for people who build training data. `group` has the table of commands."""
+"""`weaklink data`: commands for people who build training data; `ui.cli.group` has their table."""

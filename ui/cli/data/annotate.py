@@ -23,18 +23,18 @@ from weaklink.inspector.model import Trace
 from weaklink.storage import ListCursor, Store, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import column_map, map_option, map_rows, rejected_rows
-from weaklink.ui.cli.declaring import COULD_NOT_RUN
+from weaklink.ui.cli.data.options import map_option, map_rows, rejected_rows
+from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
+from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.cli.files import open_output
 from weaklink.ui.cli.paths import is_path, placed_files, records_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces, trace_ids
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import placed_block, plan_traces
-from weaklink.ui.importing.engine import EngineOptions, needs_blocks, takes_engine
+from weaklink.ui.importing.engine import EngineOptions, needs_blocks
 from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.views.styled_text import counted
 
-_SKIPPED = 1
 _PAGE = 200
 
 _NumberedTrace: TypeAlias = tuple[int | None, Trace, Inspection]
@@ -47,12 +47,11 @@ _NumberedTrace: TypeAlias = tuple[int | None, Trace, Inspection]
 @click.option(
     "--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces of the database that match."
 )
-@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@declaring.source_option
 @click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
 @map_option
-@declaring.jobs_options
+@jobs_options
 @declaring.database_option
-@takes_engine
 @click.pass_context
 def annotate(
     ctx: click.Context,
@@ -62,7 +61,7 @@ def annotate(
     expression: str,
     source: str | None,
     output: str | None,
-    columns: tuple[str, ...],
+    columns: Mapping[str, str],
     jobs: EngineOptions,
     where: str | None,
 ) -> None:
@@ -77,15 +76,14 @@ def annotate(
     weaklink data annotate 12
     weaklink data annotate train.jsonl > train.annotated.jsonl
     weaklink data annotate --filter status:recovered
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     paths = [word for word in words if is_path(word)]
     ids = [word for word in words if not is_path(word)]
     if expression and words:
         raise click.UsageError(
             "--filter selects from all traces of the database; it cannot be combined with IDs or PATHs."
         )
-    names = column_map(columns)
-    if names and (source is not None or not paths):
+    if columns and (source is not None or not paths):
         raise click.UsageError("--map names members of the rows of PATHs, so it cannot be combined with --source.")
     reader = _TraceReader(source)
     with open_output(output) as out, ExitStack() as opened:
@@ -93,8 +91,8 @@ def annotate(
         if ids or not paths:
             store = opened.enter_context(open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S))
             stored = _stored(store, ids, expression)
-        if names:
-            lines = reader.lines_of_rows(paths, names, jobs)
+        if columns:
+            lines = reader.lines_of_rows(paths, columns, jobs)
         elif needs_blocks(paths) or not jobs.is_plain:
             lines = reader.lines_of_blocks(paths, jobs)
         else:
@@ -105,7 +103,7 @@ def annotate(
     if reader.failed or (paths and not reader.traces):
         ctx.exit(COULD_NOT_RUN)
     if reader.skipped:
-        ctx.exit(_SKIPPED)
+        ctx.exit(FAILED)
 
 
 class _TraceReader:

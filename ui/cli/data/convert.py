@@ -23,22 +23,21 @@ from weaklink.inspector.model import Json, ToolDefinition
 from weaklink.inspector.segmentation import AUTO
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import NO_COLUMNS, column_map, map_option
+from weaklink.ui.cli.data.options import NO_COLUMNS, map_option
+from weaklink.ui.cli.declaring import FAILED
 from weaklink.ui.cli.files import STDIN, open_binary, read_tool_file
 from weaklink.ui.views.styled_text import counted
 
-_SKIPPED = 1
-
 
 @declaring.command("convert")
-@click.argument("file", default=declaring.STDIN)
-@click.option("--from", "source", default=declaring.AUTO, show_default=True, metavar="NAME", help="The input format.")
+@click.argument("file", default=STDIN)
+@click.option("--from", "source", default=AUTO, show_default=True, metavar="NAME", help="The input format.")
 @click.option("--to", "target", required=True, metavar="NAME", help="The output format.")
 @click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools, for lines that name none.")
 @map_option
 @click.pass_context
 def convert(
-    ctx: click.Context, *, file: str, source: str, target: str, tool_file: str | None, columns: tuple[str, ...]
+    ctx: click.Context, *, file: str, source: str, target: str, tool_file: str | None, columns: Mapping[str, str]
 ) -> None:
     """Rewrite raw model outputs and conversations into another format.
 
@@ -51,23 +50,22 @@ def convert(
     \b
     Example:
       weaklink data convert --from hermes --to mistral train.jsonl > train.mistral.jsonl
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     source_format = None if source == AUTO else find_format(source)
     target_format = find_format(target)
     tools = read_tool_file(tool_file) if tool_file else ()
-    names = column_map(columns)
     try:
         if is_line_file(file):
             with _open_unpacked(file) as lines:
-                bad = sum(_put(line) for line in _answers(lines, source_format, target_format, tools, names))
+                bad = sum(_put(line) for line in _answers(lines, source_format, target_format, tools, columns))
         else:
-            rows = (row.renamed(names) if isinstance(row, DataRow) else row for row in read_data([file]))
+            rows = (row.renamed(columns) if isinstance(row, DataRow) else row for row in read_data([file]))
             bad = sum(_put(row_answer(row, source_format, target_format, tools)) for row in rows)
     except DamagedDataError as error:
         raise UnreadableFileError(f"cannot read {file} to its end: {error}") from error
     if bad:
         print_notice(f"{counted(bad, 'line')} could not be converted")
-        ctx.exit(_SKIPPED)
+        ctx.exit(FAILED)
 
 
 def is_line_file(path: str) -> bool:

@@ -30,14 +30,14 @@ from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import decode
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
-from weaklink.ui.cli.data.options import NO_COLUMNS, column_map, paths_argument
+from weaklink.ui.cli.data.options import NO_COLUMNS, paths_argument
 from weaklink.ui.cli.data.record_copies import RecordCopy, copy_records, copy_text
 from weaklink.ui.cli.data.renamed_records import RenamedCopy, renamed_traces
 from weaklink.ui.cli.data.table_copies import TableCopy
-from weaklink.ui.cli.declaring import COULD_NOT_RUN
+from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.cli.files import open_output
 from weaklink.ui.importing.file_places import files_below
-from weaklink.ui.reports.fix_report import FixedFile, FixJson, FixLines, FixQuietly, FixReport, Repaired, sum_words
+from weaklink.ui.reports.fix_report import FixedFile, FixJson, FixLines, FixReport, Repaired, sum_words
 from weaklink.ui.views.styled_text import visible_line
 from weaklink.ui.views.trace import title_of
 
@@ -63,8 +63,10 @@ class FixOptions(Struct, frozen=True):
 
     def examine(self, trace: Trace) -> RepairInput:
         """The input for repairs of a trace: its faults and inspection. Raises UnknownFormatError."""
-        found = inspect_trace(trace, format=self.format)
-        return RepairInput(found.diagnostics, sum(call.valid for part in found.parts for call in part.calls), found)
+        inspection = inspect_trace(trace, format=self.format)
+        return RepairInput(
+            inspection.diagnostics, sum(call.valid for part in inspection.parts for call in part.calls), inspection
+        )
 
 
 def fix_file(path: str, options: FixOptions, out: BinaryIO, report: FixReport) -> FixedFile:
@@ -183,9 +185,6 @@ def _text_rewritten(text: str, trace: Trace, repair: Repair) -> RewrittenRecord:
     return RewrittenRecord("".join(part.text for turn in repair.trace.turns for part in turn.parts), repair.changes)
 
 
-_SKIPPED = 1
-
-
 @declaring.command("fix")
 @paths_argument
 @click.option("--output", metavar="FILE", help="Write the repaired copy of the one PATH to FILE.")
@@ -194,10 +193,8 @@ _SKIPPED = 1
 @click.option("--unsafe", is_flag=True, help="Also apply unsafe repairs, which may not be what was meant.")
 @click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names or prefixes, J1,F301.")
 @click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules.")
-@click.option(
-    "--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`."
-)
-@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
+@declaring.source_option
 @declaring.json_option
 @declaring.color_option
 @click.pass_context
@@ -213,7 +210,7 @@ def fix(
     ignore: tuple[str, ...],
     format: str,
     source: str | None,
-    columns: tuple[str, ...],
+    columns: Mapping[str, str],
     as_json: bool,
     color: str,
 ) -> None:
@@ -229,20 +226,19 @@ def fix(
       weaklink data fix train.jsonl
       weaklink data fix train.jsonl --output train.fixed.jsonl
       weaklink data fix data/ --out-dir fixed/ --unsafe --diff
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     if output is not None and out_dir is not None:
         raise click.UsageError("`--output` and `--out-dir` exclude each other.")
     if format != AUTO:
         find_format(format)
-    options = FixOptions(source, format, chosen_rules(select, ignore), unsafe, column_map(columns))
+    options = FixOptions(source, format, chosen_rules(select, ignore), unsafe, columns)
     targets = _targets(paths, output, out_dir)
     _refuse_originals(targets)
     is_shown = with_diff or (output is None and out_dir is None)
-    report: FixReport = FixQuietly(print_notice)
-    if as_json:
-        report = FixJson(sys.stdout)
-    elif is_shown:
-        report = FixLines(partial(print_lines, color=color), print_notice, screen_width())
+    report: FixReport = FixJson(sys.stdout)
+    if not as_json:
+        put = partial(print_lines, color=color) if is_shown else lambda _: None
+        report = FixLines(put, print_notice, screen_width())
     if out_dir is not None:
         for _, target in targets:
             Path(target or out_dir).parent.mkdir(parents=True, exist_ok=True)
@@ -252,7 +248,7 @@ def fix(
     if not any(file.refused is None for file in files):
         ctx.exit(COULD_NOT_RUN)
     if any(file.skipped or (file.refused is not None and file.path in paths) for file in files):
-        ctx.exit(_SKIPPED)
+        ctx.exit(FAILED)
 
 
 def _fixed(path: str, target: str | None, options: FixOptions, report: FixReport) -> FixedFile:

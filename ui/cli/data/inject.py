@@ -9,6 +9,7 @@ import click
 from msgspec import Struct, field
 
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
+from weaklink.inspector.dataset.faults_to_inject import KINDS
 from weaklink.inspector.dataset.injection import DEFAULT_RATES, InjectedRow, NotInjected, inject_faults, known_kinds
 from weaklink.inspector.dataset.loss_marks import Trainer
 from weaklink.inspector.dataset.rows import RowWriter
@@ -16,9 +17,8 @@ from weaklink.inspector.dataset.samples import as_listed
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import column_map, making_options, map_rows, paths_argument, rejected_rows, row_output
-from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
-from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.cli.data.options import exit_code, making_options, map_rows, paths_argument, rejected_rows, row_output
+from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.styled_text import counted
 
 _RESERVE = 1_000
@@ -31,9 +31,7 @@ _MOST_OF_ONE = 8
 @click.option(
     "--rates",
     metavar="KIND=N,...",
-    help="Which kinds of faults, and how often each: wrong-type=3,timeout=1. Kinds: wrong-type, wrong-value, "
-    "missing-required, unknown-key, enum-violation, wrong-tool-name, malformed-json, malformed-tags, "
-    "truncated-stream, drafted-in-reasoning, wrong-format, timeout, forbidden, empty-result.",
+    help=f"Which kinds of faults, and how often each: wrong-type=3,timeout=1. Kinds: {', '.join(KINDS)}.",
 )
 @click.option(
     "--share",
@@ -45,7 +43,7 @@ _MOST_OF_ONE = 8
 )
 @click.option(
     "--trainer",
-    type=click.Choice(("openai", "axolotl", "llama-factory", "ms-swift", "none")),
+    type=click.Choice([trainer.value for trainer in Trainer]),
     default="openai",
     show_default=True,
     help="Whose mark leaves the message with the fault out of the loss: weight: 0, train: false, loss_weight: 0, "
@@ -53,13 +51,12 @@ _MOST_OF_ONE = 8
 )
 @click.option("--only-injected", is_flag=True, help="Omit the copies of the rows: one injected row for each row.")
 @making_options
-@takes_engine
 @click.pass_context
 def inject(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
-    columns: tuple[str, ...],
+    columns: Mapping[str, str],
     rates: str | None,
     share: float,
     only_injected: bool,
@@ -79,21 +76,18 @@ def inject(
     Examples:
       weaklink data inject train.jsonl --share 0.15 --seed 7 --output train.recovery.jsonl
       weaklink data inject train.parquet --only-injected --rates malformed-json=1 --output broken.parquet
-    """  # noqa: D301  # Click needs the backspace itself
-    weights, renamed = _rates(rates), column_map(columns)
+    """
+    weights = _rates(rates)
     needed = 1.0 if only_injected else share / (1 - share)
     mix = _Mix(needed, copies=not only_injected)
     with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
         work = partial(_variants, seed=seed, rates=weights, needed=needed, trainer=Trainer(trainer))
-        for answer in map_rows(paths, work, unread, jobs=jobs, label="Injecting", columns=renamed):
+        for answer in map_rows(paths, work, unread, jobs=jobs, label="Injecting", columns=columns):
             if not isinstance(answer, RejectedRow):
                 mix.add(*answer, writer)
     for line in mix.summary():
         print_notice(line)
-    if not mix.rows:
-        ctx.exit(COULD_NOT_RUN)
-    if unread.count:
-        ctx.exit(FAILED)
+    ctx.exit(exit_code(mix.rows, unread.count))
 
 
 def _variants(

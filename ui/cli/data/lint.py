@@ -1,10 +1,8 @@
 """`weaklink data lint`: inspect training data sample by sample, and compare samples with each other."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import islice
-from typing import TypeAlias
+from itertools import groupby, islice
 
 import click
 from msgspec import Struct, field, structs
@@ -17,7 +15,7 @@ from weaklink.inspector.dataset.lint.linting import LintOptions, format_of_set, 
 from weaklink.inspector.dataset.lint.texts import TokenizerFile, require_detector
 from weaklink.inspector.dataset.rows import read_data
 from weaklink.inspector.dataset.samples import SAMPLE_SOURCE, Sample, read_sample, redacted
-from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers.data.public_shapes import refusal
 from weaklink.inspector.importers.reading import unreadable_record_fault
@@ -27,18 +25,19 @@ from weaklink.inspector.inspection import REASONING_BUDGET
 from weaklink.inspector.model import Role
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.rules import training
+from weaklink.inspector.rules.catalogue import words_of
 from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import LineIndex, Range
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.check import check_report, exit_code
+from weaklink.ui.cli.check import check_report, exit_code, judging_options
 from weaklink.ui.cli.check_baseline import write_baseline
-from weaklink.ui.cli.check_settings import CheckArguments, CheckSettings, check_settings
+from weaklink.ui.cli.check_files import FileTally, InspectedRecord, RecordsEnd, SkippedRecord
+from weaklink.ui.cli.check_settings import NEVER, CheckConfig, CheckSettings, check_settings
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import (
     NO_ANSWERS,
     NO_CALLS,
-    column_map,
     data_rows,
     map_rows,
     paths_argument,
@@ -46,17 +45,16 @@ from weaklink.ui.cli.data.options import (
     rejected_rows,
 )
 from weaklink.ui.cli.declaring import COULD_NOT_RUN
-from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.cli.engine_options import jobs_options
+from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.reports.check_report import (
     BROKEN,
     CheckedDiagnostic,
-    CheckedFile,
-    CheckedTrace,
     CheckReporter,
     CheckTotals,
     FilePlace,
+    TraceInFile,
     UnreadRecord,
-    checked_diagnostics,
     unread_fingerprint,
 )
 from weaklink.ui.views.styled_text import counted
@@ -69,10 +67,10 @@ _SET_RULES = frozenset({training.DUPLICATE_SAMPLE, training.NEAR_DUPLICATE_SAMPL
 
 @declaring.command("lint")
 @paths_argument
-@declaring.judging_options
+@judging_options
 @click.option(
     "--fail-on",
-    type=click.Choice([*(severity.value for severity in Severity), "never"]),
+    type=click.Choice([*(severity.value for severity in Severity), NEVER]),
     help="Exit with 1 from this severity up.  [default: error]",
 )
 @click.option("--allow-skipped", is_flag=True, default=None, help="Do not fail for rows that could not be read.")
@@ -84,20 +82,19 @@ _SET_RULES = frozenset({training.DUPLICATE_SAMPLE, training.NEAR_DUPLICATE_SAMPL
 @click.option(
     "--context",
     type=click.IntRange(min=1),
-    default=declaring.CONTEXT_WINDOW,
+    default=CONTEXT_WINDOW,
     show_default=True,
     help="The context in tokens.",
 )
-@declaring.jobs_options
+@jobs_options
 @rejected_option
 @declaring.color_option
-@takes_engine
 @click.pass_context
 def lint(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
-    columns: tuple[str, ...],
+    columns: Mapping[str, str],
     output: str,
     report_files: tuple[tuple[str, str], ...],
     select: tuple[str, ...],
@@ -128,9 +125,15 @@ def lint(
       weaklink data lint train.jsonl
       weaklink data lint data/ --eval test.parquet --tokenizer tokenizer.json --jobs 0
       weaklink data lint train.jsonl --select D7 --output sarif > train.sarif
-    """  # noqa: D301  # Click needs the backspace itself
-    renamed = column_map(columns)
-    given = CheckArguments(None, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped)
+    """
+    given = CheckConfig(
+        select=words_of(select),
+        ignore=words_of(ignore),
+        fail_on=fail_on,
+        format=format,
+        baseline=baseline,
+        allow_skipped=allow_skipped,
+    )
     settings = check_settings(given, config_file, no_config=no_config)
     if settings.fail_on == BROKEN:  # a configuration for `check`; rows are samples, which have no chains to judge
         settings = structs.replace(settings, fail_on=Severity.ERROR.value)
@@ -139,7 +142,7 @@ def lint(
     left_out = _without_library(settings)
     work = RowLinter(
         format=settings.options.format,
-        set_format=_set_format(paths, settings.options.format, renamed),
+        set_format=_set_format(paths, settings.options.format, columns),
         tokenizer=tokenizer,
         context=context,
         select=tuple(settings.options.select),
@@ -150,12 +153,13 @@ def lint(
     report = check_report(output, settings, color, report_files)
     with rejected_rows(rejected, paths) as unread:
         unread.is_silent = True
-        linting = _Linting(settings, report, _finder(settings.rules - left_out, eval_paths, renamed))
+        linting = _Linting(settings, report, _finder(settings.rules - left_out, eval_paths, columns))
         totals = linting.run(
-            map_rows(paths, work, unread, jobs=jobs, label="Linting", keep_rejected=True, columns=renamed)
+            map_rows(paths, work, unread, jobs=jobs, label="Linting", keep_rejected=True, columns=columns)
         )
-    unchecked = _unchecked_rules(eval_paths, tokenizer) | left_out
-    totals.gone = settings.baseline.gone(find_data_files(paths), settings.rules - unchecked)
+    unchecked = {training.LEAKED_SAMPLE: not eval_paths, training.CUT_BY_BUDGET: tokenizer is None}
+    checked_rules = settings.rules - left_out - {rule for rule, is_unchecked in unchecked.items() if is_unchecked}
+    totals.gone = settings.baseline.gone(find_data_files(paths), checked_rules)
     report.close(totals)
     if linting.without_tools:
         rows = counted(totals.traces, "row")
@@ -171,13 +175,6 @@ def lint(
         write_baseline(new_baseline, settings.baseline.met())
         ctx.exit(0)
     ctx.exit(exit_code(settings, totals))
-
-
-def _unchecked_rules(eval_paths: tuple[str, ...], tokenizer: str | None) -> frozenset[Rule]:
-    return frozenset(
-        ({training.LEAKED_SAMPLE} if not eval_paths else set())
-        | ({training.CUT_BY_BUDGET} if tokenizer is None else set())
-    )
 
 
 def _set_format(paths: Sequence[str], format: str, columns: Mapping[str, str]) -> str | None:
@@ -282,7 +279,7 @@ class RowLinter(Struct, frozen=True):
             self.ignore,
         )
         inspections = linted_samples(samples, options)
-        keys = [sample_keys(one, with_shingles=self.with_shingles, with_runs=self.with_runs) for one in samples]
+        keys = [sample_keys(sample, with_shingles=self.with_shingles, with_runs=self.with_runs) for sample in samples]
         return [
             self._linted_row(sample, inspection, key, options)
             for sample, inspection, key in zip(samples, inspections, keys, strict=True)
@@ -296,10 +293,8 @@ class RowLinter(Struct, frozen=True):
             clean = redacted(sample, _redactor())
             inspection = inspection if clean is sample else linted(clean, options)
             text = sample.raw_text if line else None
-            found = checked_diagnostics(
-                row.file, SAMPLE_SOURCE, clean.reported_trace, inspection, text, written=sample.reported_trace
-            )
-            diagnostics = tuple(found)
+            in_file = TraceInFile(row.file, SAMPLE_SOURCE, clean.reported_trace, text, sample.reported_trace)
+            diagnostics = tuple(in_file.diagnostics(inspection))
         turn, part, opening = _opening(sample)
         return LintedRow(
             row.file,
@@ -320,15 +315,9 @@ class RowLinter(Struct, frozen=True):
         )
 
 
-@cache
-def _tokenizer(path: str) -> TokenizerFile:
-    return TokenizerFile(path)
-
-
-@cache
-def _redactor() -> Redactor:
-    """The redactor of this process; it caches texts without secrets, which many rows share."""
-    return Redactor()
+_tokenizer = cache(TokenizerFile)
+_redactor = cache(Redactor)
+"""The redactor of this process; it caches texts without secrets, which many rows share."""
 
 
 def _opening(sample: Sample) -> tuple[int, str, str]:
@@ -336,9 +325,6 @@ def _opening(sample: Sample) -> tuple[int, str, str]:
         if turn.role is Role.USER and turn.parts:
             return number, turn.parts[0].name, turn.parts[0].text[:_SHOWN]
     return 1, "text", ""
-
-
-Linted: TypeAlias = "LintedRow | RejectedRow"
 
 
 class _Linting(Struct):
@@ -352,93 +338,44 @@ class _Linting(Struct):
     calls: int = 0
     offering: int = 0
     answered: int = 0
-    _file: "_FileCounts | None" = None
 
-    def run(self, rows: Iterator[Linted]) -> CheckTotals:
+    def run(self, rows: Iterable[LintedRow | RejectedRow]) -> CheckTotals:
         """Process all rows, and return the totals."""
-        for row in rows:
-            if self._file is None or self._file.path != row.file:
-                self._end_file()
-                self._file = _FileCounts(row.file)
-            if isinstance(row, RejectedRow):
-                self._unread(row, self._file)
-            else:
-                self._take(row, self._file)
-        self._end_file()
+        for path, rows_of_file in groupby(rows, lambda row: row.file):
+            tally = FileTally(path, self.settings.baseline, self.report)
+            for row in rows_of_file:
+                tally.take(self._unread(row) if isinstance(row, RejectedRow) else self._inspected(row))
+            tally.take(RecordsEnd(SAMPLE_SOURCE))
+            checked = structs.replace(tally.checked(), notes=())
+            self.report.file(checked)
+            self.totals.add(checked)
         return self.totals
 
-    def _take(self, row: LintedRow, file: "_FileCounts") -> None:
-        file.traces += 1
+    def _inspected(self, row: LintedRow) -> InspectedRecord:
         self.without_tools += row.lacks_tools
         self.calls += row.calls
         self.offering += row.offers_tools
         self.answered += row.is_answered
         found = (*row.diagnostics, *self._set_diagnostics(row))
-        new = tuple(one for one in found if not self.settings.baseline.knows(one))
-        file.known += len(found) - len(new)
-        for one in new:
-            file.count(one.diagnostic.rule)
-        self.report.trace(CheckedTrace(row.file, row.record, row.title, new, row.broken if new else None))
+        return InspectedRecord(row.record, row.title, found, broken=row.broken)
 
     def _set_diagnostics(self, row: LintedRow) -> Iterator[CheckedDiagnostic]:
+        """The faults that only the comparison with other rows shows."""
         if self.finder is None:
             return
         for rule, message, _ in self.finder.take(row.keys, row.reference):
             if rule in self.settings.rules:
                 fault = Fault(rule, Range(0, len(row.opening)), message).at(row.turn, row.part)
-                yield _set_diagnostic(row, fault)
+                fingerprint = unread_fingerprint(rule.code, "", row.opening)
+                yield CheckedDiagnostic(
+                    row.file, row.record, row.title, fault, LineIndex(row.opening), row.place, fingerprint
+                )
 
-    def _unread(self, row: RejectedRow, file: "_FileCounts") -> None:
-        file.skipped += 1
+    def _unread(self, row: RejectedRow) -> SkippedRecord:
         skipped = Skipped(row.record, row.reason)
-        file.first_skipped.append(skipped)
         fault = unreadable_record_fault(skipped, "")
         if fault.rule not in self.settings.rules:
-            return
+            return SkippedRecord(skipped)
         place = FilePlace(row.line, row.column) if row.line is not None else None
         fingerprint = unread_fingerprint(fault.rule.code, row.reference, "")
-        unread = UnreadRecord(row.file, row.record, fault, place=place, fingerprint=fingerprint)
-        if self.settings.baseline.knows(unread):
-            file.known += 1
-            return
-        file.count(fault.rule)
-        self.report.unread(unread)
-
-    def _end_file(self) -> None:
-        if self._file is not None:
-            checked = self._file.checked()
-            self.report.file(checked)
-            self.totals.add(checked)
-
-
-def _set_diagnostic(row: LintedRow, diagnostic: Diagnostic) -> CheckedDiagnostic:
-    fingerprint = unread_fingerprint(diagnostic.rule.code, "", row.opening)
-    return CheckedDiagnostic(
-        row.file, row.record, row.title, diagnostic, LineIndex(row.opening), row.place, fingerprint
-    )
-
-
-class _FileCounts(Struct):
-    path: str
-    traces: int = 0
-    skipped: int = 0
-    known: int = 0
-    first_skipped: list[Skipped] = field(default_factory=list)
-    diagnostics: Counter[str] = field(default_factory=Counter)
-    severities: Counter[Severity] = field(default_factory=Counter)
-
-    def count(self, rule: Rule) -> None:
-        self.diagnostics[rule.code] += 1
-        self.severities[rule.severity] += 1
-
-    def checked(self) -> CheckedFile:
-        return CheckedFile(
-            self.path,
-            SAMPLE_SOURCE,
-            traces=self.traces,
-            skipped=self.skipped,
-            first_skipped=tuple(self.first_skipped[:100]),
-            diagnostics=self.diagnostics,
-            severities=self.severities,
-            known=self.known,
-        )
+        return SkippedRecord(skipped, UnreadRecord(row.file, row.record, fault, place=place, fingerprint=fingerprint))

@@ -1,6 +1,7 @@
 """`weaklink data negatives`: make samples without a call; verify for each that no offered tool fits."""
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 from itertools import islice
 from math import ceil
@@ -24,16 +25,15 @@ from weaklink.inspector.importers.source import JsonObject
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import (
-    column_map,
     data_rows,
+    exit_code,
     making_options,
     map_rows,
     paths_argument,
     rejected_rows,
     row_output,
 )
-from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
-from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.styled_text import counted
 
 _POOL_ROWS = 2_000
@@ -54,19 +54,18 @@ _RESERVE = 1_000
     "--kind",
     "kinds",
     multiple=True,
-    type=click.Choice(("tool-removed", "irrelevant-tools", "already-given")),
+    type=click.Choice(KINDS),
     help="Make only this kind. Can be repeated.",
 )
 @click.option("--leave-open", is_flag=True, help="Omit the last answer, for a model to write.")
 @click.option("--only-negatives", is_flag=True, help="Omit the copies of the rows, and make all possible negatives.")
 @making_options
-@takes_engine
 @click.pass_context
 def negatives(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
-    columns: tuple[str, ...],
+    columns: Mapping[str, str],
     share: float,
     kinds: tuple[str, ...],
     leave_open: bool,
@@ -86,23 +85,19 @@ def negatives(
     Examples:
       weaklink data negatives train.jsonl --share 0.3 --seed 7 --output train.balanced.jsonl
       weaklink data negatives train.jsonl --only-negatives --leave-open --output questions.jsonl
-    """  # noqa: D301  # Click needs the backspace itself
-    renamed = column_map(columns)
-    pool = tool_pool(islice(data_rows(paths, renamed), _POOL_ROWS))
+    """
+    pool = tool_pool(islice(data_rows(paths, columns), _POOL_ROWS))
     options = NegativeOptions(seed, kinds or KINDS, leave_open, pool)
     mix = _Balance(share, copies=not only_negatives)
     with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
         work = partial(_made, options=options)
-        for answer in map_rows(paths, work, unread, jobs=jobs, label="Negatives", columns=renamed):
+        for answer in map_rows(paths, work, unread, jobs=jobs, label="Negatives", columns=columns):
             if not isinstance(answer, RejectedRow):
                 row, calls, found = answer
                 mix.add(row, found, writer, calls=calls)
     for line in mix.summary():
         print_notice(line)
-    if not mix.rows:
-        ctx.exit(COULD_NOT_RUN)
-    if unread.count:
-        ctx.exit(FAILED)
+    ctx.exit(exit_code(mix.rows, unread.count))
 
 
 def _made(row: DataRow, *, options: NegativeOptions) -> tuple[JsonObject, bool, NegativeRow | NoNegative]:
@@ -145,11 +140,11 @@ class _Balance(Struct):
 
     def _write(self, writer: RowWriter) -> None:
         chosen = min(range(len(self._reserve)), key=lambda at: (self.tools[self._reserve[at].tool], at))
-        one = self._reserve.pop(chosen)
-        writer.write(one.value)
+        negative = self._reserve.pop(chosen)
+        writer.write(negative.value)
         self.added += 1
-        self.tools[one.tool] += 1
-        self.kinds[one.kind] += 1
+        self.tools[negative.tool] += 1
+        self.kinds[negative.kind] += 1
 
     def summary(self) -> list[str]:
         """Sentences on the rows that were written, by kind, and skipped, by reason."""

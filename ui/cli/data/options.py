@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import click
 
@@ -14,13 +14,25 @@ from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_dat
 from weaklink.inspector.importers.blocks import Block
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice, progress_bar
+from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
+from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.engine import IN_PROCESS, EngineOptions
 from weaklink.ui.importing.worker_process import collect_rarely
 
+
+def _column_map(_: click.Context, __: click.Parameter, words: Iterable[str]) -> Mapping[str, str]:
+    """The names of a row's members, and the members that they are read as. Raises BadParameter."""
+    pairs = [pair.partition("=") for word in words for pair in word.split(",") if pair.strip()]
+    if any(not equals or not name.strip() or not member.strip() for name, equals, member in pairs):
+        raise click.BadParameter("expected NAME=MEMBER, such as question=prompt", param_hint="--map")
+    return {name.strip(): member.strip() for name, _, member in pairs}
+
+
 map_option = click.option(
     "--map",
     "columns",
+    callback=_column_map,
     multiple=True,
     metavar="NAME=MEMBER,...",
     help="Read the rows' member NAME as MEMBER: --map question=prompt,reply=completion. Can be repeated.",
@@ -43,7 +55,7 @@ output_option = click.option(
     "--output", metavar="FILE", help="Write rows to FILE, as Parquet if its name ends in .parquet.  [default: stdout]"
 )
 
-making_options = declaring.all_of(output_option, rejected_option, declaring.jobs_options, seed_option)
+making_options = declaring.all_of(output_option, rejected_option, jobs_options, seed_option)
 
 _Answer = TypeVar("_Answer")
 _Answer_co = TypeVar("_Answer_co", covariant=True)
@@ -61,6 +73,11 @@ NO_CALLS = (
 
 NO_ANSWERS = "no row has an answer: the set has prompts only, whose tools and references were read"
 """The same for a set of prompts."""
+
+
+def exit_code(rows: int, failed: object) -> int:
+    """2 if no row could be read, 1 if one `failed`, else 0."""
+    return FAILED if rows and failed else 0 if rows else COULD_NOT_RUN
 
 
 @contextmanager
@@ -115,9 +132,13 @@ class BatchWork(Protocol[_Answer_co]):
         ...
 
 
+RowWork: TypeAlias = Callable[[DataRow], _Answer] | BatchWork[_Answer]
+"""Work on rows. It must be picklable, such as a module's function or a `functools.partial` of one."""
+
+
 def map_rows(
     paths: Sequence[str],
-    work: Callable[[DataRow], _Answer] | BatchWork[_Answer],
+    work: RowWork[_Answer],
     rejected: RejectedRows,
     *,
     jobs: EngineOptions = IN_PROCESS,
@@ -127,9 +148,9 @@ def map_rows(
 ) -> Iterator[_Answer | RejectedRow]:
     """The result of `work` for each row of the paths, in order; `jobs` decides where it runs.
 
-    `work` must be picklable, such as a module's function or a `functools.partial` of one, and must not depend on
-    earlier rows. Its results must be picklable too. Rows that cannot be read go to `rejected`, and with `keep_rejected`
-    are yielded too; the same is true for a block that failed repeatedly. `columns` are those of `DataRow.renamed`.
+    `work` must not depend on earlier rows, and its results must be picklable too. Rows that cannot be read go to
+    `rejected`, and with `keep_rejected` are yielded too; the same is true for a block that failed repeatedly. `columns`
+    are those of `DataRow.renamed`.
     """
     collect_rarely()
     with progress_bar(label) as advance:
@@ -150,19 +171,8 @@ def data_rows(paths: Sequence[str], columns: Mapping[str, str] = NO_COLUMNS) -> 
             yield row.renamed(columns) if columns else row
 
 
-def column_map(words: Iterable[str]) -> Mapping[str, str]:
-    """The value of `--map`: the name of a row's member, and the member that it is read as. Raises BadParameter."""
-    pairs = [pair.partition("=") for word in words for pair in word.split(",") if pair.strip()]
-    if any(not equals or not name.strip() or not member.strip() for name, equals, member in pairs):
-        raise click.BadParameter("expected NAME=MEMBER, such as question=prompt", param_hint="--map")
-    return {name.strip(): member.strip() for name, _, member in pairs}
-
-
 def _answers(
-    paths: Sequence[str],
-    work: Callable[[DataRow], _Answer] | BatchWork[_Answer],
-    columns: Mapping[str, str],
-    jobs: EngineOptions,
+    paths: Sequence[str], work: RowWork[_Answer], columns: Mapping[str, str], jobs: EngineOptions
 ) -> Iterator[_Answer | RejectedRow]:
     if jobs.is_plain:
         all_rows = (row for path in find_data_files(paths) for row in rows.read_file(path))
@@ -174,16 +184,12 @@ def _answers(
             yield RejectedRow(piece.block.path, "file", f"{piece.block.name} was set aside: {piece.failed}")
 
 
-def _of_block(
-    work: Callable[[DataRow], _Answer] | BatchWork[_Answer], columns: Mapping[str, str], block: Block
-) -> Iterator[_Answer | RejectedRow]:
+def _of_block(work: RowWork[_Answer], columns: Mapping[str, str], block: Block) -> Iterator[_Answer | RejectedRow]:
     return _worked(work, columns, rows.read_block(block))
 
 
 def _worked(
-    work: Callable[[DataRow], _Answer] | BatchWork[_Answer],
-    columns: Mapping[str, str],
-    given: Iterable[DataRow | RejectedRow],
+    work: RowWork[_Answer], columns: Mapping[str, str], given: Iterable[DataRow | RejectedRow]
 ) -> Iterator[_Answer | RejectedRow]:
     renamed = (row.renamed(columns) if columns and isinstance(row, DataRow) else row for row in given)
     if not isinstance(work, BatchWork):

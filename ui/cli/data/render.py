@@ -1,7 +1,7 @@
 """`weaklink data render`: write each scenario in many formats, one row each, or in the layout of a trainer."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -29,7 +29,7 @@ from weaklink.inspector.segmentation import AUTO
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import (
-    column_map,
+    exit_code,
     map_rows,
     output_option,
     paths_argument,
@@ -37,8 +37,8 @@ from weaklink.ui.cli.data.options import (
     rejected_rows,
     row_output,
 )
-from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
-from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.cli.engine_options import jobs_options
+from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.styled_text import counted
 
 _ROWS_AT_ONCE = 200
@@ -51,14 +51,13 @@ _ROWS_AT_ONCE = 200
     "formats",
     multiple=True,
     metavar="NAME,...",
-    help="The formats to write.  [default: hermes, mistral, llama3, qwen, functionary, openai, claude, gemini, "
-    "pythonic, react, json_schema]",
+    help=f"The formats to write.  [default: {', '.join(FORMATS)}]",
 )
-@click.option("--from", "source", default=declaring.AUTO, show_default=True, metavar="NAME", help="The input format.")
+@click.option("--from", "source", default=AUTO, show_default=True, metavar="NAME", help="The input format.")
 @click.option(
     "--as",
     "layout",
-    type=click.Choice(("messages", "sharegpt", "trl", "axolotl", "llama-factory")),
+    type=click.Choice([layout.value for layout in RowLayout]),
     default="messages",
     show_default=True,
     help="The shape of the rows. The last three have separate fields for calls, one row per scenario.",
@@ -79,14 +78,13 @@ _ROWS_AT_ONCE = 200
 @click.option("--tokenizer", metavar="FILE", help="Count tokens by this tokenizer.json, as the column `tokens`.")
 @output_option
 @rejected_option
-@declaring.jobs_options
-@takes_engine
+@jobs_options
 @click.pass_context
 def render(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
-    columns: tuple[str, ...],
+    columns: Mapping[str, str],
     formats: tuple[str, ...],
     source: str,
     layout: str,
@@ -109,10 +107,10 @@ def render(
       weaklink data render train.jsonl --output train.eleven.jsonl
       weaklink data render train.jsonl --format hermes,qwen,mistral --on-loss skip
       weaklink data render train.jsonl --as llama-factory --output train.llama-factory.jsonl
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     template = _template(chat_template, excludes=bool(formats) or layout != RowLayout.MESSAGES)
     # The rows of TRL have what templates read: arguments as objects, and tools in OpenAI's form.
-    shape, renamed = RowLayout.TRL if template else RowLayout(layout), column_map(columns)
+    shape = RowLayout.TRL if template else RowLayout(layout)
     names = tuple(word for piece in formats for word in piece.replace(",", " ").split())
     if names and shape in STRUCTURED:
         raise click.UsageError(
@@ -129,21 +127,20 @@ def render(
     work = partial(_rendered, targets=targets, source=source_format, layout=shape, tokenizer=tokenizer)
     scenarios = 0
     with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
-        answers = map_rows(paths, work, unread, jobs=jobs, label="Rendering", columns=renamed)
+        answers = map_rows(paths, work, unread, jobs=jobs, label="Rendering", columns=columns)
         for answer in answers if template is None else _with_text(answers, template, tokenizer):
             if isinstance(answer, RejectedRow):
                 unread.add(answer)
                 continue
             scenarios += 1
-            for one in answer:
-                if on_loss == "skip" and one.is_lossy:
-                    skipped[one.format] += 1
+            for row in answer:
+                if on_loss == "skip" and row.is_lossy:
+                    skipped[row.format] += 1
                 else:
-                    writer.write(one.value)
-                    written[one.format] += 1
+                    writer.write(row.value)
+                    written[row.format] += 1
     _print_counts(scenarios, written, skipped, has_forms=shape not in STRUCTURED)
-    if not scenarios or unread.count:
-        ctx.exit(FAILED if scenarios else COULD_NOT_RUN)
+    ctx.exit(exit_code(scenarios, unread.count))
 
 
 def _template(file: str | None, *, excludes: bool) -> ChatTemplate | None:

@@ -1,8 +1,8 @@
 """`weaklink data report`: how diverse a set is, compared with the recommended distribution or another set."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from weaklink.inspector.dataset.goals import RECOMMENDED, read_goals
 from weaklink.inspector.dataset.lint.linting import LintOptions
 from weaklink.inspector.dataset.lint.texts import TokenizerFile, require_detector
 from weaklink.inspector.dataset.rendering import RowLayout, render_sample, template_context
+from weaklink.inspector.dataset.rows import RowWriter
 from weaklink.inspector.dataset.samples import Sample, read_sample
 from weaklink.inspector.importers.data.public_shapes import refusal
 from weaklink.inspector.importers.source import JsonObject
@@ -26,9 +27,7 @@ from weaklink.inspector.segmentation import AUTO
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import (
-    NO_COLUMNS,
-    RejectedRows,
-    column_map,
+    exit_code,
     map_rows,
     output_option,
     paths_argument,
@@ -36,8 +35,8 @@ from weaklink.ui.cli.data.options import (
     rejected_rows,
     row_output,
 )
-from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
-from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.cli.engine_options import jobs_options
+from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.reports.static_report import set_lines, set_page
 from weaklink.ui.views.styled_text import counted
 
@@ -45,6 +44,7 @@ _ROWS_AT_ONCE = 200  # one process renders them
 _MAX_GROUPS = 1_000  # each keeps two numbers a sample
 _MAX_GROUP_CHARS = 200
 _OTHERS, _NO_VALUE = "(other values)", "(none)"
+_tokenizer = cache(TokenizerFile)
 
 
 @declaring.command("report")
@@ -69,18 +69,17 @@ _OTHERS, _NO_VALUE = "(other values)", "(none)"
     type=click.Path(exists=True, dir_okay=False),
     help="Count the tokens of each row as this chat template renders it; needs --tokenizer.",
 )
-@click.option("--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format.")
+@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format.")
 @output_option
 @declaring.json_option
-@declaring.jobs_options
+@jobs_options
 @rejected_option
-@takes_engine
 @click.pass_context
 def report(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
-    columns: tuple[str, ...],
+    columns: Mapping[str, str],
     against: tuple[str, ...],
     html: str | None,
     wanted: str | None,
@@ -109,29 +108,36 @@ def report(
       weaklink data report train.jsonl --tokenizer tokenizer.json --max-tokens 4096
       weaklink data report train.jsonl --tokenizer tokenizer.json --chat-template tokenizer_config.json
       weaklink data report train.jsonl --list faults=D709 --output placeholders.jsonl
-    """  # noqa: D301  # Click needs the backspace itself
+    """
+    if wanted is not None and "=" not in wanted:
+        raise click.UsageError("`--list` takes KEY=VALUE, such as steps=3+.")
     if max_tokens is not None and tokenizer is None:
         raise click.UsageError("`--max-tokens` needs `--tokenizer FILE`, which counts the tokens.")
     template = _template(chat_template, tokenizer)
     wanted_shares = read_goals(goals) if goals is not None else RECOMMENDED
-    work = RowMeasurer(format, tokenizer, wanted is not None, column_map(columns), by, template)
+    work = RowMeasurer(format, tokenizer, wanted is not None, by, template)
     try:
         require_detector()
     except MissingLibraryError as error:
         print_notice(str(error))
     with rejected_rows(rejected, (*paths, *against)) as unread:
+        read = partial(map_rows, work=work, rejected=unread, jobs=jobs, columns=columns)
         if wanted is not None:
-            _list(paths, wanted, work, unread, output=output, jobs=jobs)
+            with row_output(output, paths) as writer:
+                _list(read(paths, label="Searching"), wanted, writer)
             return
         groups: dict[str, SetReport] = {}
-        measured = _measured(paths, work, unread, jobs, groups)
-        other = _measured(against, work, unread, jobs, {}) if against else None
+        measured = _measured(read(paths, label="Measuring"), work, groups)
+        other = _measured(read(against, label="Measuring"), work, {}) if against else None
     value = measured.value(wanted_shares, max_tokens)
     other_value = other.value(wanted_shares, max_tokens) if other is not None else None
     if by is not None:
         value["by"] = {
             "column": by,
-            "groups": {name: one.value(wanted_shares, max_tokens) for name, one in _sorted(groups)},
+            "groups": {
+                name: groups[name].value(wanted_shares, max_tokens)
+                for name in sorted(groups, key=lambda name: (-groups[name].samples, name))
+            },
         }
     if html is not None:
         with whole_file(html) as stream:
@@ -142,9 +148,7 @@ def report(
         sys.stdout.writelines(f"{line}\n" for line in set_lines(paths, value, other_value))
     if not measured.samples:
         print_notice("no row could be read")
-        ctx.exit(COULD_NOT_RUN)
-    if unread.count:
-        ctx.exit(FAILED)
+    ctx.exit(exit_code(measured.samples, unread.count))
 
 
 def _template(file: str | None, tokenizer: str | None) -> ChatTemplate | None:
@@ -154,15 +158,10 @@ def _template(file: str | None, tokenizer: str | None) -> ChatTemplate | None:
 
 
 def _measured(
-    paths: Sequence[str],
-    work: "RowMeasurer",
-    unread: RejectedRows,
-    jobs: EngineOptions,
-    groups: dict[str, SetReport],
+    answers: Iterable["MeasuredRow | RejectedRow"], work: "RowMeasurer", groups: dict[str, SetReport]
 ) -> SetReport:
     """The report on all rows; adds that on each group to `groups`, if the rows are grouped."""
     found = SetReport()
-    answers = map_rows(paths, work, unread, jobs=jobs, label="Measuring")
     rows = (row for row in answers if isinstance(row, MeasuredRow))
     for measured in _rendered(rows, work.template, work.tokenizer) if work.template and work.tokenizer else rows:
         found.add(measured.facts)
@@ -189,28 +188,12 @@ def _rendered(rows: Iterator["MeasuredRow"], template: ChatTemplate, tokenizer: 
         print_notice(f"{counted(refused, 'row')} without a length: the chat template refuses them; the first: {first}")
 
 
-def _sorted(groups: Mapping[str, SetReport]) -> Sequence[tuple[str, SetReport]]:
-    """The groups, the largest first."""
-    return sorted(groups.items(), key=lambda group: (-group[1].samples, group[0]))
-
-
-def _list(
-    paths: Sequence[str],
-    wanted: str,
-    work: "RowMeasurer",
-    unread: RejectedRows,
-    *,
-    output: str | None,
-    jobs: EngineOptions,
-) -> None:
-    if "=" not in wanted:
-        raise click.UsageError("`--list` takes KEY=VALUE, such as steps=3+.")
+def _list(answers: Iterable["MeasuredRow | RejectedRow"], wanted: str, writer: RowWriter) -> None:
     number = 0
-    with row_output(output, paths) as writer:
-        for measured in map_rows(paths, work, unread, jobs=jobs, label="Searching"):
-            if not isinstance(measured, RejectedRow) and wanted in measured.facts.features:
-                writer.write(measured.row)
-                number += 1
+    for measured in answers:
+        if not isinstance(measured, RejectedRow) and wanted in measured.facts.features:
+            writer.write(measured.row)
+            number += 1
     print_notice(f"{number:,} samples with {wanted}")
 
 
@@ -229,13 +212,11 @@ class RowMeasurer(Struct, frozen=True):
     format: str = AUTO
     tokenizer: str | None = None
     keeps_row: bool = False
-    columns: Mapping[str, str] = NO_COLUMNS
     by: str | None = None
     template: ChatTemplate | None = None
 
     def __call__(self, row: DataRow) -> MeasuredRow | RejectedRow:
         """The facts of a row; a row without a conversation is rejected."""
-        row = row.renamed(self.columns) if self.columns else row
         sample = read_sample(row, format=self.format)
         if sample.shape is None:
             return row.rejected(f"the row has {refusal(row.value)}")
@@ -259,8 +240,3 @@ def _context(sample: Sample) -> JsonObject | None:
     except ValueError:
         return None
     return template_context(rendered.value)
-
-
-@cache
-def _tokenizer(path: str) -> TokenizerFile:
-    return TokenizerFile(path)

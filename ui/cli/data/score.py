@@ -1,14 +1,13 @@
 """`weaklink data score`: the quality of each call in four dimensions, as columns, as a filter, or as a table."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from functools import cache
 
 import click
 from msgspec import Struct, field
 
-from weaklink.inspector.chain.expected_calls import ExpectedCall
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
 from weaklink.inspector.dataset.samples import read_sample
 from weaklink.inspector.dataset.scoring import DIMENSIONS, CallScore, SampleScore, score_sample
@@ -22,7 +21,7 @@ from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import (
     NO_ANSWERS,
     NO_CALLS,
-    column_map,
+    exit_code,
     map_rows,
     output_option,
     paths_argument,
@@ -30,12 +29,13 @@ from weaklink.ui.cli.data.options import (
     rejected_rows,
     row_output,
 )
-from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
+from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.cli.stats_options import read_expected
-from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.styled_text import visible_line
 
 _COLUMN = "score"
+_expected = cache(read_expected)
 
 
 @declaring.command("score")
@@ -47,18 +47,17 @@ _COLUMN = "score"
 @click.option(
     "--by", type=click.Choice(["tool", "model"]), default="tool", show_default=True, help="Group the table by this."
 )
-@click.option("--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format.")
+@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format.")
 @output_option
 @declaring.json_option
-@declaring.jobs_options
+@jobs_options
 @rejected_option
-@takes_engine
 @click.pass_context
 def score(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
-    columns: tuple[str, ...],
+    columns: Mapping[str, str],
     expected: str | None,
     minimum: float | None,
     by: str,
@@ -79,12 +78,12 @@ def score(
     Examples:
       weaklink data score train.jsonl --expected truth.jsonl
       weaklink data score train.jsonl --min 0.9 --output good.parquet
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     work = RowScorer(format, expected)
     table = _Table()
     writes = output is not None or (minimum is not None and not as_json)
     with rejected_rows(rejected, paths) as unread, row_output(output, paths) if writes else nullcontext() as writer:
-        for scored in map_rows(paths, work, unread, jobs=jobs, label="Scoring", columns=column_map(columns)):
+        for scored in map_rows(paths, work, unread, jobs=jobs, label="Scoring", columns=columns):
             assert not isinstance(scored, RejectedRow)  # `keep_rejected` is off
             table.rows += 1
             table.answered += scored.is_answered
@@ -102,9 +101,7 @@ def score(
     table.print_notices()
     if not table.rows:
         print_notice("no row could be read")
-        ctx.exit(COULD_NOT_RUN)
-    if unread.count:
-        ctx.exit(FAILED)
+    ctx.exit(exit_code(table.rows, unread.count))
 
 
 class ScoredRow(Struct, frozen=True):
@@ -162,11 +159,6 @@ class RowScorer(Struct, frozen=True):
         )
 
 
-@cache
-def _expected(path: str) -> Mapping[str, Sequence[ExpectedCall]]:
-    return read_expected(path)
-
-
 _MEANS = (*DIMENSIONS, "overall")
 
 
@@ -179,11 +171,11 @@ class _Means(Struct):
 
     def take(self, call: CallScore) -> None:
         self.calls += 1
-        for at, name in enumerate(_MEANS):
+        for index, name in enumerate(_MEANS):
             value = getattr(call, name)
             if value is not None:
-                self.sums[at] += value
-                self.counts[at] += 1
+                self.sums[index] += value
+                self.counts[index] += 1
 
     def line(self, name: str, width: int) -> str:
         sums = zip(self.sums, self.counts, strict=True)

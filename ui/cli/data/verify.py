@@ -3,7 +3,7 @@
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
@@ -32,13 +32,13 @@ from weaklink.ui.cli.data.options import (
     NO_ANSWERS,
     NO_CALLS,
     RejectedRows,
-    column_map,
+    exit_code,
     map_rows,
     paths_argument,
     seed_option,
 )
-from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
-from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.cli.engine_options import jobs_options
+from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.segment_json import diagnostic_object
 from weaklink.ui.views.styled_text import counted, visible_line
 
@@ -96,19 +96,16 @@ class VerifiedCandidate(Struct, frozen=True):
     "--select", multiple=True, metavar="RULES", help="Rules that make a candidate fail, instead of the verifier's own."
 )
 @click.option("--ignore", multiple=True, metavar="RULES", help="Rules that never make a candidate fail.")
-@click.option(
-    "--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`."
-)
-@declaring.jobs_options
+@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
+@jobs_options
 @seed_option
 @declaring.json_option
-@takes_engine
 @click.pass_context
 def verify(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
-    columns: tuple[str, ...],
+    columns: Mapping[str, str],
     verifiers: tuple[str, ...],
     kept: str | None,
     rejected: str | None,
@@ -139,7 +136,7 @@ def verify(
       weaklink data verify samples.jsonl --verifier tool-use
       weaklink data verify rollouts.jsonl --kept good.parquet --rejected bad.jsonl --best-of 2 --k 1,4,8
       weaklink data verify answers.jsonl --verifier schema-adherence --json
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     options = verified_rows.VerifyOptions(
         verifiers or ("tool-use",),
         words_of(select),
@@ -151,7 +148,6 @@ def verify(
     for name in options.verifiers:
         find_verifier(name)
     select_rules((*options.select, *options.ignore))
-    renamed = column_map(columns)
     k_values = _numbers(ks)
     scores = _two_numbers(score_values)
     inputs = find_data_files(paths)
@@ -162,9 +158,16 @@ def verify(
         spool = stack.enter_context(tempfile.TemporaryFile("w+", encoding="ascii", newline="\n"))
         sampling = _Sampling(spool if best_of or groups_file else None, best_of, seed)
         rows = map_rows(
-            paths, partial(_verified, options=options), unread, jobs=jobs, label="Verifying", columns=renamed
+            paths, partial(_verified, options=options), unread, jobs=jobs, label="Verifying", columns=columns
         )
-        _take(rows, sampling, output, unread, as_json=as_json)
+        for candidate in chain.from_iterable(row for row in rows if not isinstance(row, RejectedRow)):
+            if isinstance(candidate, RejectedRow):
+                unread.add(candidate)
+                continue
+            sampling.add(candidate)
+            _print(candidate, as_json=as_json)
+            if best_of is None:  # else all candidates of a group must be known before any is kept
+                output.write(candidate.value, candidate.verdict, kept=candidate.passed)
         if best_of is not None:
             sampling.write_best(output)
         if groups_file is not None:
@@ -175,35 +178,13 @@ def verify(
             writer.write(report)
     for line in sampling.summary(k_values):
         print_notice(line)
-    if not sampling.count:
-        ctx.exit(COULD_NOT_RUN)
-    if unread.count or sampling.passed < sampling.count:
-        ctx.exit(FAILED)
-
-
-def _take(
-    answers: Iterable[Sequence[VerifiedCandidate | RejectedRow] | RejectedRow],
-    sampling: "_Sampling",
-    output: "_Outputs",
-    unread: RejectedRows,
-    *,
-    as_json: bool,
-) -> None:
-    """Print and count each candidate, and write it if its verdict alone decides."""
-    for one in chain.from_iterable(answer for answer in answers if not isinstance(answer, RejectedRow)):
-        if isinstance(one, RejectedRow):
-            unread.add(one)
-            continue
-        sampling.add(one)
-        _print(one, as_json=as_json)
-        if not sampling.picks:
-            output.write(one.value, one.verdict, kept=one.passed)
+    ctx.exit(exit_code(sampling.count, unread.count or sampling.passed < sampling.count))
 
 
 def _verified(row: DataRow, *, options: verified_rows.VerifyOptions) -> list[VerifiedCandidate | RejectedRow]:
     return [
-        one if isinstance(one, RejectedRow) else _as_candidate(one, options)
-        for one in verified_rows.verify_row(row, options)
+        verified if isinstance(verified, RejectedRow) else _as_candidate(verified, options)
+        for verified in verified_rows.verify_row(row, options)
     ]
 
 
@@ -255,7 +236,7 @@ def _clean_value(text: str, value: Json) -> Json:
     if isinstance(value, str):
         return without_secrets_of(text, value)
     if isinstance(value, list):
-        return [_clean_value(text, one) for one in value]
+        return [_clean_value(text, item) for item in value]
     return _clean(text, value) if isinstance(value, dict) else value
 
 
@@ -288,29 +269,24 @@ class _Sampling:
         self._codes: Counter[str] = Counter()
         self.count = self.passed = self.calls = self.offering = self.without_tools = 0
 
-    @property
-    def picks(self) -> bool:
-        """Whether all candidates of a group must be known before any is kept."""
-        return self._best_of is not None
-
-    def add(self, one: VerifiedCandidate) -> None:
+    def add(self, candidate: VerifiedCandidate) -> None:
         """Add a candidate."""
         self.count += 1
-        self.passed += one.passed
-        self.calls += one.calls
-        self.offering += one.offers_tools
-        self.without_tools += bool(one.calls) and not one.offers_tools
-        self._codes.update(one.codes)
+        self.passed += candidate.passed
+        self.calls += candidate.calls
+        self.offering += candidate.offers_tools
+        self.without_tools += bool(candidate.calls) and not candidate.offers_tools
+        self._codes.update(candidate.codes)
         place = self._spool.tell() if self._spool is not None else 0
-        group = self._groups.setdefault(one.group, verified_rows.CandidateGroup(one.group))
-        group.candidates.append(verified_rows.ScoredCandidate(place, one.passed, one.score))
+        group = self._groups.setdefault(candidate.group, verified_rows.CandidateGroup(candidate.group))
+        group.candidates.append(verified_rows.ScoredCandidate(place, candidate.passed, candidate.score))
         if self._spool is not None:
-            self._spool.write(write_json([one.verdict, one.value]) + "\n")
+            self._spool.write(write_json([candidate.verdict, candidate.value]) + "\n")
 
     def write_best(self, output: _Outputs) -> None:
         """Write every row to its file; the best of each group are kept."""
         assert self._best_of is not None
-        best = {one.row for group in self._groups.values() for one in group.best(self._best_of, self._seed)}
+        best = {candidate.row for group in self._groups.values() for candidate in group.best(self._best_of, self._seed)}
         for place in sorted(candidate.row for group in self._groups.values() for candidate in group.candidates):
             verdict, value = self._read(place)
             output.write(value, verdict, kept=place in best)
@@ -321,7 +297,9 @@ class _Sampling:
         for group in self._groups.values():
             rows = [self._read(candidate.row)[1] for candidate in group.candidates]
             writer.write(
-                verified_rows.scored_group(rows, [passed if one.passed else failed for one in group.candidates])
+                verified_rows.scored_group(
+                    rows, [passed if candidate.passed else failed for candidate in group.candidates]
+                )
             )
 
     def _read(self, place: int) -> tuple[JsonObject, JsonObject]:

@@ -46,15 +46,15 @@ class FaultIndex:
         self.diagnostics, self.places, self.causes = diagnostics, PositionIndex(by_end=True), causes
         self.differing: set[tuple[int, str]] = set()
         codes = bytearray()
-        for one in diagnostics:
-            at = one.location
+        for diagnostic in diagnostics:
+            at = diagnostic.location
             self.places.add(at.turn, number(at.turn, at.part), at.range.start, at.range.end)
-            codes.append(_CODES[one.rule.severity])
-            if is_layer_difference(one.rule):
-                differs = one.place_in_turn
+            codes.append(_CODES[diagnostic.rule.severity])
+            if is_layer_difference(diagnostic.rule):
+                differs = diagnostic.place_in_turn
                 self.differing.add((differs.turn, differs.part))
             if causes is not None:
-                causes.add(one)
+                causes.add(diagnostic)
         self.places.settle()
         indices = self.places.indices
         self.graded = bytes(codes)
@@ -289,10 +289,10 @@ class DissectedParts(Column[DissectedPart]):
 
     def __init__(self, trace: Trace, inspection: Inspection, numbers: PartNumbers, faults: FaultIndex) -> None:
         self._count, read, defining = len(numbers), array("i", [NO_PART]) * len(numbers), set[int]()
-        for at, one in enumerate(inspection.parts):
+        for index, one in enumerate(inspection.parts):
             number = numbers.number(one.turn, one.part)
             if number != NO_PART:
-                read[number] = at
+                read[number] = index
                 defining |= {number} if one.definitions else set()
         self.defining: Sequence[int] = sorted(defining)
         self._near = LruCache(_PartFactory(trace, inspection, numbers, faults, read).part, _weight, _ROOM)
@@ -320,8 +320,8 @@ class _PartFactory(Struct, frozen=True):
         named = self.numbers.number(number, source.name)
         at = self.read[named]
         nothing = PartInspection(number, source.name, self.inspection.format, ())
-        found = self.inspection.parts[at] if at != NO_PART else nothing
-        return DissectedPart(index, number, turn.role, source, found, self.faults.of_part(number, named))
+        inspection = self.inspection.parts[at] if at != NO_PART else nothing
+        return DissectedPart(index, number, turn.role, source, inspection, self.faults.of_part(number, named))
 
 
 def _weight(part: DissectedPart) -> int:

@@ -45,8 +45,8 @@ def layer_places(dissection: Dissection, location: Location) -> list[Location]:
     """The places of the layers of the step at a place, and the other sides of differences there; each part once."""
     step = layered_step(dissection, location)
     places = dissection.layers.of(step).places if step is not None else []
-    found = (*places, *dissection.layers.other_sides(location))
-    return list({(one.turn, one.part): one for one in reversed(found)}.values())[::-1]
+    locations = (*places, *dissection.layers.other_sides(location))
+    return list({(one.turn, one.part): one for one in reversed(locations)}.values())[::-1]
 
 
 def call_place(dissection: Dissection, location: Location) -> Location:
@@ -99,7 +99,7 @@ def next_fault(dissection: Dissection, location: Location, *, back: bool = False
 def fault_at(dissection: Dissection, location: Location) -> Diagnostic | None:
     """The diagnostic at a place (the smallest of several), or else the nearest one after or before it, or None."""
     faults = dissection.wrong_in_part(location.turn, location.part)
-    here = None if location.is_in_turn else next((one for one in faults if one.location == location), None)
+    here = None if location.is_in_turn else next((fault for fault in faults if fault.location == location), None)
     here = here or faults.smallest_at(location.range.start)
     return here or next_fault(dissection, location) or next_fault(dissection, location, back=True)
 
@@ -131,12 +131,12 @@ def find(dissection: Dissection, words: str, location: Location, *, back: bool =
             turn = parts.turn_of(part)
             texts = trace.turns[turn - 1].parts
         source = texts[part - parts.of_turn(turn).start]
-        found = _last(pattern, source.text, at if not distance else None) if back else None
+        range_ = _last(pattern, source.text, at if not distance else None) if back else None
         if not back:
             match = pattern.search(source.text, at + 1 if not distance else 0)
-            found = Range(*match.span()) if match else None
-        if found is not None:
-            return Location(turn, source.name, found)
+            range_ = Range(*match.span()) if match else None
+        if range_ is not None:
+            return Location(turn, source.name, range_)
     return None
 
 

@@ -93,7 +93,7 @@ def context(dissection: Dissection, location: Location, width: int) -> SideLines
     changed = context_diff_lines(dissection.trace, number, width=width, differences=differences)
     lines = [SideLine(line) for line in islice(changed, _MOST_OF_A_CONTEXT)]
     rows = list(islice(context_rows(dissection.trace, number, width=width), _MOST_OF_A_CONTEXT))
-    if [line for line, _ in rows] == [one.line for one in lines]:  # both only note that it was not recorded
+    if [line for line, _ in rows] == [line.line for line in lines]:  # both only note that it was not recorded
         return SideLines(lines)
     for index, (line, turn) in enumerate(rows):
         parts = turns[turn - 1].parts if turn is not None else ()
@@ -107,11 +107,11 @@ def _predicted(dissection: Dissection, location: Location, width: int) -> Iterat
     part = dissection.part(location.turn, "text")
     if part is None or part.role is not Role.ASSISTANT or dissection.trace.turns[location.turn - 1].calls:
         return
-    faults = [one.fault for one in islice(dissection.wrong_in_part(location.turn, "text"), _MAX_FAULTS)]
+    faults = [diagnostic.fault for diagnostic in islice(dissection.wrong_in_part(location.turn, "text"), _MAX_FAULTS)]
     if len(faults) == _MAX_FAULTS:
         return
-    found = part.found
-    wrong = wrong_predictions(part.text, dissection.inspection.format, found.spans, found.calls, faults)
+    inspection = part.found
+    wrong = wrong_predictions(part.text, dissection.inspection.format, inspection.spans, inspection.calls, faults)
     for sentence in sentences(wrong):
         for line in wrapped((Run(visible_line(sentence), Style.WARNING),), width, indent=4):
             yield SideLine(line, part.location(Range(0, 0)))
@@ -137,8 +137,8 @@ def _lines(turn: Turn, number: int, width: int) -> Iterator[SideLine]:
     for part in turn.parts:
         if part.name.startswith(WIRE_PREFIX):
             place = Location(number, part.name, Range(0, 0))
-            for one in _fact(part.name.removeprefix(WIRE_PREFIX), part.text, width):
-                yield one._replace(location=place)
+            for line in _fact(part.name.removeprefix(WIRE_PREFIX), part.text, width):
+                yield line._replace(location=place)
 
 
 def _generation(generation: Generation, width: int) -> Iterator[SideLine]:
@@ -292,7 +292,7 @@ def _schema_lines(dissection: Dissection, location: Location, width: int) -> Ite
         yield SideLine((Run("No call selected: select one to see the schema of its tool.", Style.DIM),))
         return
     offered = offered_at(dissection, location.turn)
-    tool = next((one for one in reversed(offered) if one.name == call.name), None)
+    tool = next((definition for definition in reversed(offered) if definition.name == call.name), None)
     wrong = _of_call(dissection, location, call)
     if tool is None:
         yield from _not_offered(call, offered, wrong, width)
@@ -305,17 +305,17 @@ def _schema_lines(dissection: Dissection, location: Location, width: int) -> Ite
     for pointer, one in violated(tool.parameters, wrong):
         marks[pointer].append(one)
     shown = list(pretty_json(tool.parameters, room=min(width, _WIDEST_JSON) - 4))
-    printed = {one.pointer for one in shown if one.pointer is not None}
-    for hidden in [one for one in marks if one not in printed]:
+    printed = {line.pointer for line in shown if line.pointer is not None}
+    for hidden in [mark for mark in marks if mark not in printed]:
         marks[_nearest(hidden, printed)] += marks.pop(hidden)
     for line, at in shown:
-        found = marks.get(at, []) if at is not None else []
-        first = found[0] if found else None
+        diagnostics = marks.get(at, []) if at is not None else []
+        first = diagnostics[0] if diagnostics else None
         lead = Run(f"{GLYPHS[first.rule.severity]} ", style_of(first.rule.severity)) if first else Run("  ")
         content = tuple(Run(run.text, style_of(first.rule.severity)) for run in line) if first else line
         place = first.location if first else tool_place(dissection, tool)
         yield SideLine((lead, *content), place, LineKind.COLUMNS)
-        for one in found:
+        for one in diagnostics:
             for message_line in wrapped(quoted(one.fault.message), width - 6, indent=2):
                 yield SideLine((Run("    ^ ", style_of(one.rule.severity)), *message_line), one.location)
 
@@ -345,13 +345,14 @@ def _not_offered(
     if not offered:
         message = f"No tool definitions were recorded for this request: `{name}` cannot be checked."
     else:
-        message = f"No tool `{name}` was offered in this request, only: {', '.join(one.name for one in offered)}."
+        names = ", ".join(definition.name for definition in offered)
+        message = f"No tool `{name}` was offered in this request, only: {names}."
     for line in wrapped(quoted(message), width):
         yield SideLine(line)
-    for one in wrong:
-        if one.rule.code == "T401":
-            for line in wrapped((Run("✖ ", Style.ERROR), *quoted(one.fault.message)), width, indent=2):
-                yield SideLine(line, one.location)
+    for diagnostic in wrong:
+        if diagnostic.rule.code == "T401":
+            for line in wrapped((Run("✖ ", Style.ERROR), *quoted(diagnostic.fault.message)), width, indent=2):
+                yield SideLine(line, diagnostic.location)
 
 
 def _of_call(dissection: Dissection, location: Location, call: ToolCall) -> Sequence[Diagnostic]:
@@ -368,9 +369,9 @@ def _nearest(pointer: str, printed: set[str]) -> str:
 
 def violated(schema: Json, diagnostics: Iterable[Diagnostic]) -> Iterator[tuple[str, Diagnostic]]:
     """For each schema diagnostic, the JSON Pointer of the violated keyword in the schema."""
-    for one in diagnostics:
-        if one.rule.code.startswith("S2"):
-            yield _pointer(schema, one), one
+    for diagnostic in diagnostics:
+        if diagnostic.rule.code.startswith("S2"):
+            yield _pointer(schema, diagnostic), diagnostic
 
 
 def _pointer(schema: Json, diagnostic: Diagnostic) -> str:

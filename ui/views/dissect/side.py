@@ -132,11 +132,11 @@ SideSource = SideLines | LazyLines
 def nearest(places: Sequence[Location | None], place: Location) -> int | None:
     """Scan for the index of this place, or else of the first that contains it, or of the first in its part or turn."""
     best, found = 0, None
-    for index, one in enumerate(places):
-        if one is None or one.turn != place.turn:
+    for index, location in enumerate(places):
+        if location is None or location.turn != place.turn:
             continue
-        contains = one.range.start <= place.range.start < max(one.range.end, one.range.start + 1)
-        grade = 4 if one == place else 1 if one.part != place.part else 3 if contains else 2
+        contains = location.range.start <= place.range.start < max(location.range.end, location.range.start + 1)
+        grade = 4 if location == place else 1 if location.part != place.part else 3 if contains else 2
         if grade > best:
             best, found = grade, index
     return found
@@ -196,15 +196,15 @@ def _near(dissection: Dissection, places: PositionIndex, located: Sequence[Locat
     return same_name[found] if found is not None else places.first(places.of_turn(place.turn))
 
 
-def _diagnostic(one: Diagnostic, more: int, width: int) -> Line:
+def _diagnostic(diagnostic: Diagnostic, more: int, width: int) -> Line:
     """A diagnostic in one line; the number of `more` of its cause is never cut off in a narrow pane."""
-    rule = one.rule
+    rule = diagnostic.rule
     style = style_of(rule.severity)
     line = (
         Run(f"{GLYPHS[rule.severity]} {rule.code}", style),
         Run(f" {rule.name:<22} ", Style.STRONG),
-        Run(f"turn {one.location.turn:<4}", Style.DIM),
-        *quoted(one.fault.message),
+        Run(f"turn {diagnostic.location.turn:<4}", Style.DIM),
+        *quoted(diagnostic.fault.message),
     )
     if not more:
         return line
@@ -235,8 +235,8 @@ def _note_lines(dissection: Dissection, marks: Sequence[Mark], width: int) -> It
         words = Run(visible_line(mark.note[:_LONGEST_FACT]) or "marked", Style.STRONG)
         author = (Run(f"  {visible_line(mark.author)}", Style.DIM),) if mark.author else ()
         note = (Run(f"{where}  ", Style.KEY), words, *author)
-        for one in _fact("note" if mark.note else "mark", note, width):
-            yield one._replace(location=_mark_place(dissection, mark))
+        for line in _fact("note" if mark.note else "mark", note, width):
+            yield line._replace(location=_mark_place(dissection, mark))
     name = title_of(dissection.trace)
     if name:
         yield from _fact("name", (Run(visible_line(name[:_LONGEST_FACT])),), width)
@@ -279,13 +279,13 @@ def _origin_lines(flow: DataFlow, step: Step | None) -> Iterator[SideLine]:
     if step is None:
         yield SideLine((Run("No call selected: select one to see where its values came from.", Style.DIM),))
         return
-    found = flow.of(step.number)
+    flows = flow.of(step.number)
     yield SideLine(
         (Run(f"step {step.number} ", Style.STRONG), Run(visible_line(step.call.name or ""), Style.TOOL_CALL))
     )
-    if not found:
+    if not flows:
         yield SideLine((Run("The call has no values to look for.", Style.DIM),))
-    for one in found:
+    for one in flows:
         yield from _value(one)
 
 
@@ -358,7 +358,7 @@ def initial_position(inspection: Inspection, gist: BreakFacts | None = None) -> 
 
     `gist` is that of the trace, if the caller already has it.
     """
-    broken, found = inspection.chain.broken, inspection.diagnostics
+    broken, diagnostics = inspection.chain.broken, inspection.diagnostics
     if broken is not None:
         step = inspection.chain.steps[broken.step - 1]
         cause = cause_of(broken, step, inspection)
@@ -368,6 +368,6 @@ def initial_position(inspection: Inspection, gist: BreakFacts | None = None) -> 
     if gist is not None:
         first = gist.first_error
     else:
-        errors = (index for index, one in enumerate(found) if one.rule.severity is Severity.ERROR)
+        errors = (index for index, one in enumerate(diagnostics) if one.rule.severity is Severity.ERROR)
         first = next(errors, None)
-    return found[first or 0].location if found else None
+    return diagnostics[first or 0].location if diagnostics else None

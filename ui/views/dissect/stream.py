@@ -186,8 +186,8 @@ class StreamLayout:
         if self.dissection.outline.parts.name(row.part) != location.part or start >= end:
             return None
         cells = self.cells(row)
-        found = Range(cells[start - place.start], cells[end - place.start])
-        return found if len(found) else Range(found.start, found.start + 1)
+        range_ = Range(cells[start - place.start], cells[end - place.start])
+        return range_ if len(range_) else Range(range_.start, range_.start + 1)
 
     def heading(self, turn: int) -> BlockRow | None:
         """The row with a turn's number and role; None if there is no such turn."""
@@ -243,8 +243,8 @@ def turn_heading(dissection: Dissection, number: int, width: int) -> Iterator[Li
     yield (*left, Run("─" * max(width - width_of(left), 0), Style.GUTTER))
     if turn.generation is not None and turn.generation.error is not None:
         yield from wrapped(error_words(turn.generation.error), width, indent=4)
-    for one in dissection.without_part(number):
-        yield from _fault(one, width)
+    for diagnostic in dissection.without_part(number):
+        yield from _fault(diagnostic, width)
 
 
 def part_heading(dissection: Dissection, part: DissectedPart, width: int) -> Iterator[Line]:
@@ -252,7 +252,7 @@ def part_heading(dissection: Dissection, part: DissectedPart, width: int) -> Ite
     turn = dissection.trace.turns[part.turn - 1]
     if len(turn.parts) == 1 and part.name == "text":
         return
-    header = next((one for one in turn.calls if one.part == part.name), None)
+    header = next((call for call in turn.calls if call.part == part.name), None)
     heading = (Run(" ┄ ", Style.GUTTER), Run(visible_line(part.name), Style.KEY), *(_called(header) if header else ()))
     length = Run(f"  {counted(len(part.text), 'character')}", Style.DIM)
     yield clipped((*heading, length), width)
@@ -424,12 +424,12 @@ class Viewport:
         dissection = self.layout.dissection
         if row.part is None:
             if row.turn and spot == self.layout.heading(row.turn):
-                yield from ((one.location, 0) for one in dissection.without_part(row.turn))
+                yield from ((diagnostic.location, 0) for diagnostic in dissection.without_part(row.turn))
         elif row.place is not None:
             cells = self.layout.cells(row)
-            for one in dissection.parts[row.part].wrong_in(row.place):
-                at = min(one.location.range.start - row.place.start, len(cells) - 1)
-                yield one.location, cells[at] - self.left
+            for diagnostic in dissection.parts[row.part].wrong_in(row.place):
+                at = min(diagnostic.location.range.start - row.place.start, len(cells) - 1)
+                yield diagnostic.location, cells[at] - self.left
 
     def _put(self, offset: int) -> None:
         self.offset = offset

@@ -120,7 +120,7 @@ class BlockRows(Struct, frozen=True, dict=True):
 
     def _wrong(self, block: Range) -> Sequence[Diagnostic]:
         is_end = self.block.is_last
-        return [one for one in self.part.wrong_in(block) if is_end or one.range.start < block.end]
+        return [diagnostic for diagnostic in self.part.wrong_in(block) if is_end or diagnostic.range.start < block.end]
 
     def _below(self, wrong: Sequence[Diagnostic], place: Range, cells: Sequence[int]) -> Iterator[StreamRow]:
         for mark in marks_of([place], wrong):
@@ -171,8 +171,10 @@ class BlockRows(Struct, frozen=True, dict=True):
     def _runs(self, place: Range, boxes: Sequence[Range], found: Sequence[Diagnostic]) -> Iterator[Run]:
         """A row's text: boxed markers, spans and faults, each in its own style."""
         here = [box for box in boxes if box.overlaps(place)]
-        wrong = [one for one in found if one.range.overlaps(place)]
-        cuts = {cut for one in (*here, *(one.range for one in wrong)) for cut in (one.start, one.end)}
+        wrong = [diagnostic for diagnostic in found if diagnostic.range.overlaps(place)]
+        cuts = {
+            cut for range_ in (*here, *(diagnostic.range for diagnostic in wrong)) for cut in (range_.start, range_.end)
+        }
         cuts |= set(_span_cuts(self.spans, place))
         opened, closed = {box.start for box in here}, {box.end for box in here}
         for piece in pieces(place, cuts):
@@ -184,9 +186,9 @@ class BlockRows(Struct, frozen=True, dict=True):
                 yield Run(CLOSE, Style.MARKUP)
 
     def _style(self, at: int, boxes: Sequence[Range], wrong: Sequence[Diagnostic]) -> Style:
-        for one in wrong:
-            if one.range.start <= at < one.range.end:
-                return style_of(one.rule.severity)
+        for diagnostic in wrong:
+            if diagnostic.range.start <= at < diagnostic.range.end:
+                return style_of(diagnostic.rule.severity)
         if any(box.start <= at < box.end for box in boxes):
             return Style.MARKUP
         span = innermost(self.spans, at)
@@ -277,13 +279,13 @@ def _fitting(text: str, start: int, limit: int, room: int, boxes: Sequence[Range
     opened = {box.start for box in boxes}
     closed = {box.end - 1 for box in boxes}
     taken = 0
-    for at in range(start, limit):
-        character = text[at]
+    for index in range(start, limit):
+        character = text[index]
         if character == "\n":
-            return at + 1 - start
-        taken += _width(character, white_space=white_space) + (at in opened) + (at in closed)
+            return index + 1 - start
+        taken += _width(character, white_space=white_space) + (index in opened) + (index in closed)
         if taken > room:
-            return max(at - start, 1)
+            return max(index - start, 1)
     return limit - start
 
 
@@ -300,7 +302,7 @@ def _cuts(boxes: Sequence[Range], at: int) -> bool:
 def pieces(place: Range, cuts: Iterable[int]) -> Iterator[Range]:
     """A range in pieces, split at every offset of `cuts` that is inside."""
     at = place.start
-    for cut in sorted({one for one in cuts if place.start < one < place.end}):
+    for cut in sorted({cut for cut in cuts if place.start < cut < place.end}):
         yield Range(at, cut)
         at = cut
     if at < place.end:
@@ -353,14 +355,14 @@ def marks_of(rows: Sequence[Range], diagnostics: Sequence[Diagnostic]) -> list[l
     """The marks below each row: carets in every row of a short fault, but only in the first row of a long one."""
     starts = [row.start for row in rows]
     below: list[list[CaretMark]] = [[] for _ in rows]
-    for one in diagnostics if rows else ():
-        first = max(bisect_right(starts, one.range.start) - 1, 0)
-        last = max(bisect_left(starts, one.range.end) - 1, first)
+    for diagnostic in diagnostics if rows else ():
+        first = max(bisect_right(starts, diagnostic.range.start) - 1, 0)
+        last = max(bisect_left(starts, diagnostic.range.end) - 1, first)
         if last - first >= MOST_MARKED_ROWS:
-            below[first].append(CaretMark(one.fault, rows=last - first + 1))
+            below[first].append(CaretMark(diagnostic.fault, rows=last - first + 1))
         else:
             for index in range(first, last + 1):
-                below[index].append(CaretMark(one.fault, says=index == last))
+                below[index].append(CaretMark(diagnostic.fault, says=index == last))
     return below
 
 

@@ -78,7 +78,7 @@ def chunk_words(part: Part, offset: int) -> str:
     if chunks.token_ids is not None and (ids := chunks.token_ids[index]):
         words.append(f"{'id' if len(ids) == 1 else 'ids'} {_short(ids)}")
     if chunks.logprobs is not None and (odds := chunks.logprobs[index]):
-        words.append("logprob " + _short(f"{one:.2f}" for one in odds))
+        words.append("logprob " + _short(f"{odd:.2f}" for odd in odds))
     return " · ".join(words)
 
 
@@ -137,7 +137,7 @@ def _ids(ids: Sequence[int] | None) -> str:
 
 def _logprobs(odds: Sequence[float] | None) -> str:
     """The log probabilities of a chunk, with a `!` after an unlikely one."""
-    return "│" + (" ".join(f"{one:.2f}{'!' if one < _UNLIKELY else ''}" for one in odds) if odds else "-")
+    return "│" + (" ".join(f"{odd:.2f}{'!' if odd < _UNLIKELY else ''}" for odd in odds) if odds else "-")
 
 
 def _short(words: Iterable[object]) -> str:
@@ -254,7 +254,7 @@ def longest_gap(chunks: Chunks, is_left: Callable[[], bool] = bool) -> ChunkGap 
 
 def _gaps(offsets: Sequence[float | None], first: int) -> Iterator[tuple[float, int]]:
     """The gaps between successive times, each with the index of the later one; `first` is that of the second time."""
-    known = [one for one in offsets if one is not None]
+    known = [offset for offset in offsets if offset is not None]
     if len(known) == len(offsets):
         yield from zip(map(sub, known[1:], known), range(first, first + len(known)), strict=False)
         return
@@ -272,7 +272,7 @@ def _times(turn: Turn, is_left: Callable[[], bool] = bool) -> _ChunkTimes:
     kept = [part.chunks for part in turn.parts if part.chunks is not None]
     firsts = (next((one for one in chunks.offsets_s or () if one is not None), None) for chunks in kept)
     gaps = (gap for chunks in kept if (gap := longest_gap(chunks, is_left)) is not None)
-    first_s = min((one for one in firsts if one is not None), default=None)
+    first_s = min((first for first in firsts if first is not None), default=None)
     return _ChunkTimes(first_s, max(gaps, key=lambda gap: gap.seconds, default=None))
 
 

@@ -353,7 +353,11 @@ def _any_span(
 def _tools_in(part: DissectedPart, span: Span) -> list[ToolDefinition]:
     if span.kind is not SpanKind.TOOL_DEFINITIONS:
         return []
-    return [one for one in part.found.definitions if one.range is not None and span.range.covers(one.range)]
+    return [
+        definition
+        for definition in part.found.definitions
+        if definition.range is not None and span.range.covers(definition.range)
+    ]
 
 
 def _content(part: DissectedPart, span: Span, calls: Sequence[ToolCall], tools: Sequence[ToolDefinition]) -> Run:
@@ -372,9 +376,11 @@ def _words(part: DissectedPart, place: Range) -> str:
 
 def _is_only_words(part: DissectedPart) -> bool:
     """Whether a part contains nothing but one text."""
-    found = part.found
-    is_plain = len(found.spans) <= 1 and not found.calls and not found.results and not found.definitions
-    return is_plain and not any(span.children for span in found.spans)
+    inspection = part.found
+    is_plain = (
+        len(inspection.spans) <= 1 and not inspection.calls and not inspection.results and not inspection.definitions
+    )
+    return is_plain and not any(span.children for span in inspection.spans)
 
 
 def _is_gap(part: DissectedPart, span: Span) -> bool:

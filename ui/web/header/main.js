@@ -49,19 +49,20 @@ class Header {
   }
 
   showPages({ pages, page, filter }) {
-    const nodes = pages.flatMap(([path, title, section], at) => {
-      const link = document.createElement("a");
-      link.href = addressOf(at ? path : "", { filter });
-      link.dataset.path = path;
+    if (!this.links) {
+      this.links = new Map(pages.map(([path, title]) => [path, linkTo(path, title)]));
+      for (const [at, [path, , section]] of pages.entries()) {
+        if (section !== (pages[at - 1]?.[2] ?? "")) this.pages.append(newElement("li", section));
+        const item = document.createElement("li");
+        item.append(this.links.get(path));
+        this.pages.append(item);
+      }
+    }
+    for (const [path, link] of this.links) {
+      link.href = addressOf(path === pages[0][0] ? "" : path, { filter });
       if (path === page) link.setAttribute("aria-current", "page");
-      link.append(iconOf(path), newElement("span", title));
-      const item = document.createElement("li");
-      item.append(link);
-      return section === (pages[at - 1]?.[2] ?? "") ? [item] : [newElement("li", section), item];
-    });
-    const old = this.pages.children; // what is equal stays: a click may begin on it and end after this
-    if (old.length !== nodes.length) this.pages.replaceChildren(...nodes);
-    else nodes.forEach((node, at) => node.isEqualNode(old[at]) || old[at].replaceWith(node));
+      else link.removeAttribute("aria-current");
+    }
   }
 
   // A plain click changes the page without loading it anew; any other is the browser's, such as one for a new tab.
@@ -172,13 +173,15 @@ function addressOf(path, query) {
   return `/${path}${words.size ? "?" : ""}${words}`;
 }
 
-function iconOf(path) {
+function linkTo(path, title) {
+  const link = document.createElement("a");
   const icon = document.createElementNS(DRAWING, "svg");
   icon.setAttribute("viewBox", "0 0 24 24");
   icon.setAttribute("aria-hidden", "true");
   icon.append(document.createElementNS(DRAWING, "path"));
   icon.firstChild.setAttribute("d", PAGE_ICONS[path]);
-  return icon;
+  link.append(icon, newElement("span", title));
+  return link;
 }
 
 function newElement(tag, text, inner) {

@@ -178,10 +178,12 @@ def _in_address(group: GroupFigures) -> str:
 
 def _differences(found: Statistics) -> None:
     put_summary(comparison_sentence(found, page_number_text))
-    judged = [one for one in found.comparisons if one.difference is not None]
+    judged = [comparison for comparison in found.comparisons if comparison.difference is not None]
     rows = [
         _difference(str(index), found, one)
-        for index, one in enumerate(sorted(judged, key=lambda one: 1.0 if one.adjusted_p is None else one.adjusted_p))
+        for index, one in enumerate(
+            sorted(judged, key=lambda comparison: 1.0 if comparison.adjusted_p is None else comparison.adjusted_p)
+        )
     ]
     if rows:
         heads = (
@@ -255,9 +257,9 @@ def compare_runs() -> None:
     ids_place, layer_place = st.columns((3, 1))
     ids_place.text_input("Trace ids; the other traces are compared with the first", key=_KEY, on_change=_changed)
     ids = list(dict.fromkeys(_ID.findall(parameter("runs"))))[:MOST_RUNS]
-    runs = [shown_trace(int(one)) for one in ids]
+    runs = [shown_trace(int(id_)) for id_ in ids]
     if len(runs) > 1:
-        layers = ("", *(one.value for one in Layer))
+        layers = ("", *(layer.value for layer in Layer))
         with layer_place:
             hint = "The layer whose version is compared"
             named = address_choice("Calls and results", layers, "layer", "", titles=_layer_title, hint=hint)
@@ -387,12 +389,12 @@ def _with_command(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 def _begin() -> None:
-    found = store().traces(limit=_ALIKE)
-    if not found:
+    summaries = store().traces(limit=_ALIKE)
+    if not summaries:
         nothing_found("")
         return
     st.info("Enter two to six trace ids, choose traces in the list of traces, or start with one of these.")
-    _choices(found, [])
+    _choices(summaries, [])
 
 
 def _candidates(runs: list[ShownTrace]) -> None:
@@ -401,15 +403,15 @@ def _candidates(runs: list[ShownTrace]) -> None:
     title = trace_title(first)
     known = {run.summary.id for run in runs}
     named = store().traces(field("name", title), limit=_ALIKE) if title else []
-    by_name = [one for one in named if one.id not in known]
+    by_name = [summary for summary in named if summary.id not in known]
     of_source = field("source", first.source) if first.source else ""
-    found = by_name or [one for one in store().traces(of_source, limit=_ALIKE) if one.id not in known]
-    if not found:
+    summaries = by_name or [trace for trace in store().traces(of_source, limit=_ALIKE) if trace.id not in known]
+    if not summaries:
         return
     guessed = "from the same source" if of_source else "in this database"
     why = "with the same name" if by_name else f"{guessed}; their task may be a different one"
     st.caption(f"Other traces {why}. Click one to add it.")
-    _choices(found, [str(run.summary.id) for run in runs])
+    _choices(summaries, [str(run.summary.id) for run in runs])
 
 
 def _choices(found: list[TraceSummary], chosen: list[str]) -> None:

@@ -54,7 +54,7 @@ class LintedSample(Struct, frozen=True):
     @property
     def codes(self) -> tuple[str, ...]:
         """The codes of its faults, each once."""
-        return tuple(dict.fromkeys(one.rule.code for one in self.inspection.diagnostics))
+        return tuple(dict.fromkeys(diagnostic.rule.code for diagnostic in self.inspection.diagnostics))
 
 
 class LintedSet(Struct, frozen=True):
@@ -93,7 +93,9 @@ def read_set(path: str, window: int = 1) -> LintedSet:
         return read_set(path)
     total = before + len(found) + sum(1 for _ in numbered)
     samples = [read_sample(row) for _, row in found if isinstance(row, DataRow)]
-    linted_samples = tuple(LintedSample(one, linted(one, options), facts_of(one, options=options)) for one in samples)
+    linted_samples = tuple(
+        LintedSample(sample, linted(sample, options), facts_of(sample, options=options)) for sample in samples
+    )
     first, last = (found[0][0], found[-1][0]) if found else (0, 0)
     return LintedSet(linted_samples, len(found) - len(samples), first, last, total)
 
@@ -101,9 +103,11 @@ def read_set(path: str, window: int = 1) -> LintedSet:
 def selected_samples(samples: Iterable[LintedSample], code: str, type_: str) -> list[LintedSample]:
     """The samples with a fault of this code and with this type (an empty one matches all); the lowest score first."""
     found = [
-        one for one in samples if (not code or code in one.codes) and (not type_ or type_ == (one.sample.type or ""))
+        sample
+        for sample in samples
+        if (not code or code in sample.codes) and (not type_ or type_ == (sample.sample.type or ""))
     ]
-    return sorted(found, key=lambda one: one.facts.score)
+    return sorted(found, key=lambda sample: sample.facts.score)
 
 
 def show() -> None:
@@ -122,7 +126,9 @@ def show() -> None:
 @st.cache_resource(show_spinner="Reading …", max_entries=_KEPT, ttl=_FRESH_S)
 def _read(name: str, digest: str, _content: bytes, window: int) -> LintedSet:
     with tempfile.TemporaryDirectory() as folder:
-        endings = (one for one in Path(name).suffixes[-2:] if one[1:].isalnum() and len(one) <= _LONGEST_ENDING)
+        endings = (
+            suffix for suffix in Path(name).suffixes[-2:] if suffix[1:].isalnum() and len(suffix) <= _LONGEST_ENDING
+        )
         path = Path(folder, f"set{''.join(endings)}")
         path.write_bytes(_content)
         return read_set(str(path), window)
@@ -147,8 +153,8 @@ def show_set(found: LintedSet, name: str) -> None:
 def _show_report(samples: Iterable[LintedSample]) -> None:
     """Draw the shares of a set beside the recommended ones as a table, and what else is counted below it."""
     report = SetReport()
-    for one in samples:
-        report.add(one.facts)
+    for sample in samples:
+        report.add(sample.facts)
     value = report.value()
     put_sentence(f"{counted(report.samples, 'sample')}, {report.with_calls:,} with calls")
     rows = [
@@ -204,8 +210,8 @@ def _window_words(window: int, total: int) -> str:
 
 def _chosen_sample(samples: Sequence[LintedSample]) -> LintedSample | None:
     """Draw the list of samples; return the selected one."""
-    codes = Counter(code for one in samples for code in one.codes)
-    types = Counter(one.sample.type or "" for one in samples)
+    codes = Counter(code for sample in samples for code in sample.codes)
+    types = Counter(sample.sample.type or "" for sample in samples)
     left, right = st.columns(2)
     code = left.selectbox(
         "Fault",
@@ -220,7 +226,7 @@ def _chosen_sample(samples: Sequence[LintedSample]) -> LintedSample | None:
         key="weaklink_data_type",
     )
     found = selected_samples(samples, code, type_)
-    rows = [_row(one) for one in found[:_MOST_LISTED]]
+    rows = [_row(sample) for sample in found[:_MOST_LISTED]]
     if not rows:
         st.info("No sample has both this fault and this type.")
         return None
@@ -236,25 +242,25 @@ def _chosen_sample(samples: Sequence[LintedSample]) -> LintedSample | None:
     return found[keys.index(selected)] if selected in keys else None
 
 
-def _row(one: LintedSample) -> ListingRow:
-    faults = ", ".join(one.codes)
+def _row(sample: LintedSample) -> ListingRow:
+    faults = ", ".join(sample.codes)
     cells = (
-        (Run(str(one.sample.row.number)),),
+        (Run(str(sample.sample.row.number)),),
         (Run(faults or "-", Style.ERROR if faults else Style.DIM),),
-        (Run(visible_line(one.sample.type or "-")),),
-        (Run(f"{one.facts.score:.2f}"),),
-        (Run(str(one.facts.steps)),),
+        (Run(visible_line(sample.sample.type or "-")),),
+        (Run(f"{sample.facts.score:.2f}"),),
+        (Run(str(sample.facts.steps)),),
     )
-    return ListingRow(str(one.sample.row.number), cells)
+    return ListingRow(str(sample.sample.row.number), cells)
 
 
-def _show_sample(one: LintedSample) -> None:
+def _show_sample(sample: LintedSample) -> None:
     """Draw a sample in the dissector, and what an injected fault changes in it."""
-    st.subheader(label(one.sample.record), anchor=False)
-    trace, number = one.sample.reported_trace, one.sample.row.number
+    st.subheader(label(sample.sample.record), anchor=False)
+    trace, number = sample.sample.reported_trace, sample.sample.row.number
     window = window_of(trace, 1)
-    data = stream_data(trace, one.inspection, window)
-    values = value_rows(Dissection(trace, one.inspection), window, 1)
+    data = stream_data(trace, sample.inspection, window)
+    values = value_rows(Dissection(trace, sample.inspection), window, 1)
     dissector(
         {**data, "values": values, "version": f"{number}", "selected": None, "grows": False},
         key=f"weaklink_sample_{number}",
@@ -265,12 +271,12 @@ def _show_sample(one: LintedSample) -> None:
     if st.button("Another fault", icon=":material/casino:"):
         set_parameters(seed=seed + 1)
         seed += 1
-    (injected,) = inject_faults(one.sample.row, seed=seed)
+    (injected,) = inject_faults(sample.sample.row, seed=seed)
     if not isinstance(injected, InjectedRow):
         st.info(label(f"Nothing was injected: {injected.reason}.", most=500))
         return
     st.caption(label(f"{injected.kind}, seed {seed}", most=200))
-    before, after = (_laid_out(value) for value in (one.sample.row.value, injected.value))
+    before, after = (_laid_out(value) for value in (sample.sample.row.value, injected.value))
     put_lines(text_diff_lines(before, after, _WIDTH))
 
 

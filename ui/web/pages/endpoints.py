@@ -47,7 +47,7 @@ def show() -> None:
             "No endpoint was probed yet: `weaklink probe URL --model NAME` measures which tool calls a server breaks."
         )
         return
-    chosen = next((one for one in endpoints if one.key == parameter("endpoint")), endpoints[0])
+    chosen = next((endpoint for endpoint in endpoints if endpoint.key == parameter("endpoint")), endpoints[0])
     done = sorted_listing(
         _COLUMNS,
         endpoints,
@@ -64,7 +64,7 @@ def show() -> None:
         go_to_page("traces", filter=filter_text)
     if done.picked is not None:
         set_parameters(endpoint=done.picked)
-        chosen = next((one for one in endpoints if one.key == done.picked), chosen)
+        chosen = next((endpoint for endpoint in endpoints if endpoint.key == done.picked), chosen)
     _findings(chosen)
 
 
@@ -74,12 +74,12 @@ def endpoint_of(run: ProbeRunRecord) -> Endpoint:
         own = object_of(object_of(json.loads(run.summary)).get("weaklink"))
     except (ValueError, RecursionError):
         own = {}
-    measures = {word_of(one.get("measure")): one for one in objects_of(own.get("measures"))}
+    measures = {word_of(measure.get("measure")): measure for measure in objects_of(own.get("measures"))}
     shares = {
         name: float(value) for name, one in measures.items() if isinstance(value := one.get("value"), int | float)
     }
     counts = {name: f"{one.get('hits')}/{one.get('of')}" for name, one in measures.items()}
-    findings = tuple((word_of(one.get("kind")), _owners(one)) for one in objects_of(own.get("findings")))
+    findings = tuple((word_of(finding.get("kind")), _owners(finding)) for finding in objects_of(own.get("findings")))
     return Endpoint(run.session, run, shares, counts, findings)
 
 
@@ -88,7 +88,7 @@ def _owners(one: Mapping[str, Json]) -> dict[str, int]:
 
 
 def _by_share(name: str) -> Callable[[Endpoint], float]:
-    return lambda one: one.shares.get(name, -1.0)
+    return lambda endpoint: endpoint.shares.get(name, -1.0)
 
 
 _COLUMNS: tuple[SortedColumn[Endpoint], ...] = (

@@ -145,7 +145,10 @@ def _imported_logs(paths: Sequence[str]) -> list[FileReport]:
 
 
 def _sources() -> list[ListingRow]:
-    return [ListingRow(one.name, ((Run(one.name),), (Run(signs_of(one), Style.DIM),))) for one in importers()]
+    return [
+        ListingRow(importer.name, ((Run(importer.name),), (Run(signs_of(importer), Style.DIM),)))
+        for importer in importers()
+    ]
 
 
 def _has_traces() -> bool:

@@ -55,7 +55,7 @@ def _facts(stats: StoreStats, place: str) -> Iterator[ListingRow]:
     """The facts about the database; the row of a status opens its traces."""
     yield _fact("database", f"{visible_line(place)}, {size_text(stats.size_bytes)}")
     yield _fact("traces", stored_traces(stats))
-    for status in (one for one in STATUSES if stats.by_status.get(one)):
+    for status in (status for status in STATUSES if stats.by_status.get(status)):
         counted_traces = narrowed(field(_STATUS, status), _EVERY if stats.experiments else "")
         value = LinkCell(counted_traces, (Run(f"{stats.by_status[status]:,}"),))
         yield ListingRow(counted_traces, ((status_run(Status(status)),), value))

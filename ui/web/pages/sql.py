@@ -98,4 +98,4 @@ def _trace_button(row: Mapping[str, Value]) -> None:
 
 def _documented(view: View) -> None:
     with st.expander(f"{view.name}: each row is {view.says}"):
-        st.dataframe([{"column": one.name, "description": one.says} for one in view.columns], hide_index=True)
+        st.dataframe([{"column": column.name, "description": column.says} for column in view.columns], hide_index=True)

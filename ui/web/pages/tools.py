@@ -201,14 +201,14 @@ def _violations(
     if query not in results:
         queries.put_placeholder(LOW)
         return
-    found = [one for one in results[query] if not tool or one.tool == tool]
-    if not found:
+    violationses = [violations for violations in results[query] if not tool or violations.tool == tool]
+    if not violationses:
         what = "No argument of the selected tool violates its schema." if tool else "No argument violates a schema."
         st.caption(f"{what} For schema compliance, calls that are not well-formed count too.")
         return
     done = sorted_listing(
         _VIOLATED,
-        found,
+        violationses,
         violation_row,
         name=_VIOLATIONS_ORDER,
         default=_TIMES,
@@ -243,13 +243,13 @@ def violation_term(one: Violations) -> str:
 def _examples(filter_text: str) -> list[TraceSummary]:
     """The newest traces that match a filter, those that broke before the others."""
     broken = store().traces(narrowed(filter_text, "status:broken"), limit=_EXAMPLES)
-    known = {one.id for one in broken}
-    return [*broken, *(one for one in store().traces(filter_text, limit=_EXAMPLES) if one.id not in known)]
+    known = {summary.id for summary in broken}
+    return [*broken, *(trace for trace in store().traces(filter_text, limit=_EXAMPLES) if trace.id not in known)]
 
 
-def _show_examples(found: list[TraceSummary]) -> None:
+def _show_examples(summaries: list[TraceSummary]) -> None:
     st.subheader("Examples", anchor=False)
     filter_text = parameter("filter")
-    opened = trace_list(trace_rows(found, filter_text), filter_text, key="weaklink_examples", label="Examples")
+    opened = trace_list(trace_rows(summaries, filter_text), filter_text, key="weaklink_examples", label="Examples")
     if opened is not None:
         go_to_page("trace", trace=opened, filter=filter_text)

@@ -57,11 +57,11 @@ def _missing(why: str) -> None:
     st.title("Trace", anchor=False)
     st.error(message(why), icon=":material/error:")
     st.caption("The traces with the nearest ids:" if number_parameter("trace") is not None else "The newest traces:")
-    for one in nearest_traces(number_parameter("trace")):
+    for trace in nearest_traces(number_parameter("trace")):
         if st.button(
-            f"{one.id} {label(title_of(one))}", key=f"weaklink_nearest_{one.id}", icon=":material/account_tree:"
+            f"{trace.id} {label(title_of(trace))}", key=f"weaklink_nearest_{trace.id}", icon=":material/account_tree:"
         ):
-            go_to_page("trace", trace=one.id)
+            go_to_page("trace", trace=trace.id)
     if st.button("Show traces", icon=":material/list:"):
         go_to_page("traces")
 
@@ -70,12 +70,12 @@ def nearest_traces(id_: int | None) -> list[TraceSummary]:
     """The traces whose ids are nearest to a number; without a number, the newest."""
     if id_ is None:
         return store().traces(limit=_OFFERED)
-    newest, found, near = store().paging().pulse().newest_id, list[TraceSummary](), _NEAR
+    newest, summaries, near = store().paging().pulse().newest_id, list[TraceSummary](), _NEAR
     at = min(id_, newest)
-    while not found and near < 2 * max(newest, _NEAR):
-        found = store().traces(f"id:>={max(at - near, 0)} id:<={at + near}", limit=min(2 * near, _MOST_NEAR))
+    while not summaries and near < 2 * max(newest, _NEAR):
+        summaries = store().traces(f"id:>={max(at - near, 0)} id:<={at + near}", limit=min(2 * near, _MOST_NEAR))
         near *= 2
-    return sorted(found, key=lambda one: (abs(one.id - id_), one.id))[:_OFFERED]
+    return sorted(summaries, key=lambda summary: (abs(summary.id - id_), summary.id))[:_OFFERED]
 
 
 def _body() -> None:

@@ -105,7 +105,7 @@ def _chosen(found: Sequence[TraceSummary], filter_text: str, *, has_preview: boo
     page = (parameter("filter"), parameter("after"), parameter("order"))
     previous: tuple[tuple[str, ...], str] = st.session_state.get(_LOOKED, (page, ""))
     candidates = (parameter("look"), previous[1] if previous[0] == page else "", rows[0].key)
-    selected = next(one for one in candidates if one in here)
+    selected = next(candidate for candidate in candidates if candidate in here)
     order = _order()
     columns, shown = filled_columns(SORTED_COLUMNS, rows, order.value)
     done = listing(

@@ -73,7 +73,7 @@ def _summary(figures: TriageFigures) -> str:
 
 def worst_trace(filter_text: str) -> TraceSummary | None:
     """The trace with the most errors, of the newest hundred that match a filter; None if there are none."""
-    return max(store().traces(filter_text, limit=_NEWEST_OF_A_RULE), key=lambda one: one.errors, default=None)
+    return max(store().traces(filter_text, limit=_NEWEST_OF_A_RULE), key=lambda trace: trace.errors, default=None)
 
 
 def _statuses(figures: TriageFigures, filter_text: str) -> None:
@@ -102,8 +102,8 @@ def _tasks(figures: TriageFigures, filter_text: str) -> None:
     if not figures.has(figures.queries.whole):
         return
     rows = [
-        ListingRow(_CHAINS[one.chain], ((Run(_CHAIN_TITLES.get(one.chain, one.chain)),), *_task_cells(one)))
-        for one in task_cases(figures.whole())
+        ListingRow(_CHAINS[case.chain], ((Run(_CHAIN_TITLES.get(case.chain, case.chain)),), *_task_cells(case)))
+        for case in task_cases(figures.whole())
     ]
     if rows:
         columns = (ListingColumn(HEADS[0]), *(ListingColumn(head, "end") for head in HEADS[1:]))
@@ -134,7 +134,7 @@ def _measures(figures: TriageFigures) -> None:
         put_placeholder(LOW)
         return
     whole, rows = figures.whole(), []
-    for measure in (one for one in MEASURES if one.name not in TASK_CASES):
+    for measure in (measure for measure in MEASURES if measure.name not in TASK_CASES):
         one = estimate(measure, whole.tally(measure.name))
         is_share = measure.kind is not MeasureKind.MEAN
         text = Run(page_value_text(one, FEWEST), Style.PLAIN if one.value is not None else Style.DIM)

@@ -116,7 +116,7 @@ def _read(file: str, record: str, block: str, source: str, id_: int) -> ShownTra
 
 def _records(block: Block, source: str | None) -> Iterator[Trace]:
     with placed_block(block) as file:
-        yield from (one for one in records_of_block(file, source or None) if not isinstance(one, Skipped))
+        yield from (record for record in records_of_block(file, source or None) if not isinstance(record, Skipped))
 
 
 def _name_of(trace: Trace) -> str:
@@ -126,9 +126,9 @@ def _name_of(trace: Trace) -> str:
 def _summary(dissection: Dissection, file: str, record: str, id_: int) -> TraceSummary:
     """The summary of the trace; fields that only lists show are empty."""
     trace, inspection = dissection.trace, dissection.inspection
-    severities = [one.rule.severity for one in inspection.diagnostics]
+    severities = [diagnostic.rule.severity for diagnostic in inspection.diagnostics]
     generations = [turn.generation for turn in trace.turns if turn.generation is not None]
-    model = next((one.answered_model or one.requested_model for one in generations), "")
+    model = next((generation.answered_model or generation.requested_model for generation in generations), "")
     return TraceSummary(
         id=id_,
         name=trace.name,

@@ -118,7 +118,7 @@ def show_traces() -> None:
     put_summary(f"{counted(total, 'trace')}{f' with {terms}' if terms else ''}.")
     if selection and st.button("All traces", icon=":material/close:"):
         go_to_page("traces")
-    found = query_rows(
+    result = query_rows(
         f"""SELECT file, record, status, model, name, break_code, break_message, errors, calls FROM traces
         WHERE {where} ORDER BY errors DESC, file, record LIMIT {_ON_A_PAGE} OFFSET {first}""",  # as above
         *parameters,
@@ -133,7 +133,7 @@ def show_traces() -> None:
         ListingColumn("calls", "end", room=MinimumWidth.WIDE),
     )
     rows = []
-    for number, row in enumerate(found.rows):
+    for number, row in enumerate(result.rows):
         file, record, status, model, _, code, message, errors, calls = row
         what = f"{code or ''} {message or ''}".strip()
         cells = (
@@ -145,8 +145,8 @@ def show_traces() -> None:
         rows.append(ListingRow(str(number), cells))
     done = listing(columns, rows, key="weaklink_results_traces", label="Traces", is_eager=True)
     _put_pages(first, total)
-    if done.opened is not None and done.opened.isdecimal() and int(done.opened) < len(found.rows):
-        file, record = found.rows[int(done.opened)][:2]
+    if done.opened is not None and done.opened.isdecimal() and int(done.opened) < len(result.rows):
+        file, record = result.rows[int(done.opened)][:2]
         go_to_page("trace", file=file, record=record)
 
 
@@ -208,29 +208,29 @@ def _groups(title: str, column: str, within: Selection, total: int, words: Calla
 
 def _models() -> None:
     st.subheader("Models", anchor=False)
-    found = query_rows(
+    result = query_rows(
         """SELECT model, count(*), count(*) FILTER (status = 'broken') FROM traces
         GROUP BY 1 ORDER BY 3 DESC, 2 DESC, 1""",
         limit=_MOST,
     )
     rows = []
-    for model, traces, broken in found.rows:
+    for model, traces, broken in result.rows:
         of_model, of_broken = selection_text({"model": model}), selection_text({"model": model, "status": "broken"})
         share, number = _count(broken) / _count(traces), _number(broken)
         broken_cell: ListingCell = LinkCell(of_broken, number, share) if broken else BarCell(0.0, number)
         rows.append(ListingRow(of_model, (_text_words(model), LinkCell(of_model, _number(traces)), broken_cell)))
     columns = (ListingColumn("model", is_elastic=True), ListingColumn("traces", "end"), ListingColumn("broken"))
-    _put_listing(columns, rows, "Models", found)
+    _put_listing(columns, rows, "Models", result)
 
 
 def _days() -> None:
     """Draw traces by day and status; undated traces are left out."""
-    found = query_rows(
+    result = query_rows(
         """SELECT day, CAST(CAST(day AS DATE) + 1 AS VARCHAR), status, count(*) FROM traces
         WHERE TRY_CAST(day AS DATE) IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1 DESC""",
         limit=_MOST * len(STATUSES),
     )
-    if not found.rows:
+    if not result.rows:
         return
     rows = [
         {
@@ -242,7 +242,7 @@ def _days() -> None:
             "rank": STATUSES.index(str(status)),
             "key": selection_text({"day": day, "status": status}),
         }
-        for day, end, status, traces in found.rows
+        for day, end, status, traces in result.rows
     ]
     st.subheader("By day", anchor=False)
     picked = statuses_over_time(rows, key="weaklink_results_days", is_share=False, height=HIGH)
@@ -250,9 +250,9 @@ def _days() -> None:
         _open(read_selection(picked))
 
 
-def _put_listing(columns: Sequence[ListingColumn], rows: Sequence[ListingRow], title: str, found: QueryResult) -> None:
+def _put_listing(columns: Sequence[ListingColumn], rows: Sequence[ListingRow], title: str, result: QueryResult) -> None:
     done = listing(columns, rows, key=f"weaklink_results_{title}", label=title, is_eager=True)
-    left_out = " Only the rows with the most traces are shown." if found.notes else ""
+    left_out = " Only the rows with the most traces are shown." if result.notes else ""
     st.caption(f"Click a number of traces to list them.{left_out}")
     if done.opened is not None:
         _open(read_selection(done.opened))

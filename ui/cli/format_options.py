@@ -1,4 +1,4 @@
-"""The options `--format`, `--server-parser` and `--chat-template`: how a server expects the calls of its model."""
+"""The options `--format` and `--server-parser`, and the format that they or `--chat-template` name."""
 
 import click
 
@@ -7,8 +7,22 @@ from weaklink.inspector.formats.format_table import FormatTable, register_table
 from weaklink.inspector.formats.registry import find_format, registered_formats
 from weaklink.inspector.formats.server_parsers import formats_of_parser
 from weaklink.inspector.segmentation import AUTO
-from weaklink.ui.cli.configured_formats import WEAKLINK_TOML
 from weaklink.ui.cli.console import print_notice
+from weaklink.ui.cli.declaring import WEAKLINK_TOML
+
+server_parser_option = click.option(
+    "--server-parser",
+    default="",
+    metavar="NAME",
+    help="The tool parser of the server, as in `--tool-call-parser` of vLLM and SGLang; instead of --format.",
+)
+expected_format_option = click.option(
+    "--format",
+    "-f",
+    default="",
+    metavar="NAME",
+    help="The format in which the server expects calls.  [default: by the model's name]",
+)
 
 
 def expected_format_name(format: str, server_parser: str, chat_template: str | None = None) -> str:
