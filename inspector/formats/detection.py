@@ -91,9 +91,7 @@ def _by_text(text: str) -> tuple[Format, float]:
     """The format that the text most resembles (the first of several), and the confidence."""
     known = formats() if text else ()
     matches = (
-        pattern
-        for pattern in _patterns(known)
-        if any(map(text.__contains__, pattern.literals)) and pattern.pattern.search(text)
+        row for row in _patterns(known) if any(map(text.__contains__, row.literals)) and row.pattern.search(text)
     )
     first = next(matches, None)
     order, best = (first.order, first.weight) if first is not None else (-1, 0.0)
@@ -122,7 +120,7 @@ def _patterns(known: tuple[Format, ...]) -> list[_WeightedPattern]:
         if isinstance(confidence, DetectionPatterns)
         for weight, literals, pattern in confidence.patterns
     )
-    return sorted(weighted, key=lambda pattern: (-pattern.weight, pattern.order))
+    return sorted(weighted, key=lambda row: (-row.weight, row.order))
 
 
 def _without_name(by_text: Format, text_confidence: float, model: str) -> Detection:

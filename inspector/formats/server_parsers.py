@@ -292,19 +292,15 @@ def _predicted(parser: ServerParser, kind: TextKind) -> Prediction | None:
     rows = [row for row in parser.rows if row.covers(kind)]
     exact = [row for row in rows if not row.leading]
     made = [_prediction(parser, row, kind) for row in exact or rows]
-    if not made or None in made:
-        return None
     agreed = [prediction for prediction in made if prediction is not None]
+    if not made or len(agreed) < len(made):
+        return None
     telling = [prediction for prediction in agreed if prediction.outcome is not ParserOutcome.NAMES] or agreed
-    if (
-        len({tuple(name for name, _ in prediction.calls) for prediction in agreed}) > 1
-        or len({prediction.calls for prediction in telling}) > 1
-    ):
+    names = {tuple(name for name, _ in prediction.calls) for prediction in agreed}
+    if len(names) > 1 or len({prediction.calls for prediction in telling}) > 1:
         return None
     streamed = [prediction for prediction in telling if prediction.row.streamed]
-    return next(
-        (prediction for prediction in streamed if all(prediction.streams_alike for prediction in streamed)), telling[0]
-    )
+    return streamed[0] if streamed and all(prediction.streams_alike for prediction in streamed) else telling[0]
 
 
 def _prediction(parser: ServerParser, row: BehaviourRow, kind: TextKind) -> Prediction | None:
@@ -486,13 +482,11 @@ def _has_unread_calls(text: str, format: str, spans: Sequence[Span], calls: Sequ
 
 def _call_of(fault: Fault, spans: Sequence[Span], calls: Sequence[ToolCall]) -> int | None:
     """The index of the call that a fault belongs to: the one it lies in, or the only one of its span."""
-    start = fault.range.start
+    head = Range(fault.range.start, fault.range.start + 1)
     for index, call in enumerate(calls):
-        if call.range.start <= start < call.range.end:
+        if call.range.covers(head):
             return index
-    same = [
-        index for index, call in enumerate(calls) if spans[call.span].range.start <= start < spans[call.span].range.end
-    ]
+    same = [index for index, call in enumerate(calls) if spans[call.span].range.covers(head)]
     return same[0] if len(same) == 1 else None
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -62,11 +63,7 @@ def split_turns(text: str) -> tuple[TranscriptTurn, ...]:
     template = _template(text)
     headers = list(_headers(text, template))
     if template.messages:
-        headers = [
-            header
-            for index, header in enumerate(headers)
-            if not index or _role(headers[index - 1][1]) is not _role(header[1])
-        ]
+        headers = [next(run) for _, run in groupby(headers, key=lambda header: _role(header[1]))]
     if template.unheaded and headers and _BEGINNING.sub("", text[: headers[0][0]], count=1).strip():
         headers.insert(0, (0, "system"))
     if not headers:

@@ -165,9 +165,7 @@ GENERIC_JSON = json_format(
     models=(),
     bare=BareJson(
         {"{": _GENERIC_CALL},
-        more=tuple(
-            Transition(beginning, MarkerSplit.BEFORE, _RESPONSE, width=0, ahead=_STRING) for beginning in _BEGINNINGS
-        ),
+        more=tuple(Transition(text, MarkerSplit.BEFORE, _RESPONSE, width=0, ahead=_STRING) for text in _BEGINNINGS),
         more_states=(
             State(_RESPONSE, SpanKind.TEXT, (), _RESPONSE, payload=JSON, then=unmarked(HOME, MarkerSplit.AFTER)),
         ),
