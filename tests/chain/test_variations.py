@@ -30,6 +30,12 @@ def of_lines(change: Callable[[str], str]) -> Callable[[list[str]], list[str]]:
     return lambda turns: list(map(changed, turns))
 
 
+def _in_folder(turns: list[str]) -> list[str]:
+    """Each line in a folder; a session whose lines go to folders themselves would go to others from there."""
+    goes_itself = any(turn.startswith("call ") and '"cd ' in turn for turn in turns)
+    return turns if goes_itself else of_lines(lambda line: f"cd /srv/work && {line}")(turns)
+
+
 def of_codes(template: str) -> Callable[[list[str]], list[str]]:
     return lambda turns: [
         turn if (match := _CODE.fullmatch(turn)) is None else match[1] + template.format(match[2], match[3])
@@ -53,7 +59,7 @@ def _greeted(turns: list[str]) -> list[str]:
 
 
 VARIATIONS: dict[str, Callable[[list[str]], list[str]]] = {
-    "in a folder": of_lines(lambda line: f"cd /srv/work && {line}"),
+    "in a folder": _in_folder,
     "end of the output": of_lines(_with_tail),
     "Codex's code": of_codes("Wall time: 0.5 seconds\nProcess exited with code {0}\nOutput:\n{1}"),
     "code in tags": of_codes("<returncode>{0}</returncode>\n<output>\n{1}\n</output>"),
