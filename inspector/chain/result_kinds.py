@@ -793,9 +793,8 @@ class KnownPaths:
         first: dict[str, int] = {}
         for turn, text in self._texts():
             for name in _FILE_NAME.findall(text):
-                if (
-                    not (name.isalpha() and name.islower()) or f"/{name}" in text or f"{name}/" in text
-                ):  # "which version"
+                is_word = name.isalpha() and name.islower() and not name.endswith(("file", "readme", "changelog"))
+                if not is_word or f"/{name}" in text or f"{name}/" in text:  # "which version" names none
                     first.setdefault(name.casefold(), turn)
         return first
 

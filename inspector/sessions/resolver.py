@@ -366,7 +366,7 @@ def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures)
                 found is not None
                 and found.known_length == end.length
                 and found.relation is trace_matching.Relation.CONTINUES
-                and (not is_end or (_cached_trace(found).model == query.model != end.trace.model))
+                and (not is_end or (_cached_trace(found).model == query.model and query.model != end.trace.model))
             ):
                 continue  # its sibling, which has continued or has another model
             found = trace_matching.SessionPlace(

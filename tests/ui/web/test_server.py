@@ -230,7 +230,7 @@ def test_a_page_that_fails_says_so_and_cannot_steer_the_terminal(browser: Browse
         page.get_by_test_id("stException").or_(page.get_by_test_id("stAlert")).first.wait_for()
         assert "This app has encountered an error" in page.locator("body").inner_text()
         assert "evil" not in page.locator("body").inner_text()
-        assert page.locator("[data-testid=stMain] a").all() == []
+        assert page.locator("[data-testid=stException] a, [data-testid=stAlert] a").all() == []
         _wait_for(found, "ValueError")
         said = "".join(found.said)
     assert "ValueError: ␛]0;evil␇ \\u202e gone" in said
