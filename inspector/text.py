@@ -135,7 +135,8 @@ _OPENING = 200  # code points
 _LOOKED_AT = 4_000
 OPENING_MESSAGES = 4
 """How many of a user's messages to pass to `opening_of`."""
-_INSERTED = re.compile(r"\s*<([a-z][\w-]*)>")  # such as Claude Code's <system-reminder>
+# Such as Claude Code's <system-reminder>; in <task> (Cline) and <user_query> (Cursor) are the user's own words.
+_INSERTED = re.compile(r"\s*<(?!(?:task|user_query)>)([a-z][\w-]*)>")
 
 
 def after_inserted(text: str) -> int:

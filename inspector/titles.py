@@ -15,13 +15,14 @@ from weaklink.inspector.text import after_inserted
 
 _MAX_TITLE_CHARS = 120
 _MAX_READ_CHARS = 20_000
-_TAGGED = lazy_pattern(r"\s*<(?P<tag>[\w-]{1,60})(?:\s[^<>]{0,200})?>.*?</(?P=tag)>\s*", re.DOTALL)
+_OPENING_TAG = lazy_pattern(r"<(?P<tag>[\w-]{1,60})(?:\s[^<>]{0,200})?>")
+_USERS_WORDS = lazy_pattern(r"<(task|user_query)>((?:(?!<\1>).)*?)</\1>", re.DOTALL)  # of Cline and Cursor
 _COMMAND = lazy_pattern(r"<command-name>\s*([^<>\n]{1,200}?)\s*</command-name>")
 _COMMAND_ARGUMENTS = lazy_pattern(r"<command-args>\s*([^<>]{0,2000}?)\s*</command-args>")
 _NOT_WANTED = lazy_pattern(
     r"\s*(?:\[Request interrupted by user[^\]\n]*\]\s*\Z|# AGENTS\.md instructions\b|<turn_aborted>)"
 )
-_END_MARKERS = lazy_pattern(r"(?:\s*(?:<\|(?:im_end|eot_id|endoftext|end_of_text|end)\|>|</s>))+\s*\Z")
+_END_MARKERS = lazy_pattern(r"(?:(?:<\|(?:im_end|eot_id|endoftext|end_of_text|end)\|>|</s>)\s*)+\Z")
 
 
 _ISSUE = lazy_pattern(r"^ISSUE:[^\S\n]*\n|<(?:issue_description|pr_description)>", re.MULTILINE)
@@ -43,7 +44,7 @@ def first_words(turns: Iterable[Turn], words_of: Callable[[Turn, str], str] = la
 def _readable(text: str) -> str:
     """The beginning of a text, or the beginning after the blocks that a client put before it if they are longer."""
     start = after_inserted(text) if len(text) > _MAX_READ_CHARS else 0
-    return text[start : start + _MAX_READ_CHARS] if start > _MAX_READ_CHARS else text[:_MAX_READ_CHARS]
+    return text[start if start > _MAX_READ_CHARS else 0 : start + _MAX_READ_CHARS]
 
 
 def _wanted(text: str) -> str:
@@ -55,5 +56,24 @@ def _wanted(text: str) -> str:
         return " ".join(f"{command[1]} {arguments[1] if arguments else ''}".split())
     if (issue := _ISSUE.search(text)) is not None:
         text = text[issue.end() :]
-    plain = _END_MARKERS.sub("", _TAGGED.sub("\n", text))
+    elif (users := _USERS_WORDS.search(text)) is not None:
+        text = users[2]
+    plain = _END_MARKERS.sub("", _untagged(text).rstrip())
     return next((line.strip() for line in plain.splitlines() if line.strip()), "")
+
+
+def _untagged(text: str) -> str:
+    """The text with a line feed for each block in tags; linear also for tags without an end."""
+    pieces: list[str] = []
+    unclosed: set[str] = set()
+    done = start = 0
+    while tag := _OPENING_TAG.search(text, start):
+        closing = f"</{tag['tag']}>"
+        end = -1 if closing in unclosed else text.find(closing, tag.end())
+        if end < 0:
+            unclosed.add(closing)
+            start = tag.start() + 1
+            continue
+        pieces.append(text[done : tag.start()])
+        done = start = end + len(closing)
+    return "\n".join((*pieces, text[done:]))

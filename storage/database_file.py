@@ -42,7 +42,7 @@ def named_database(where: str | Path | None) -> str:
 def database_file(where: str | Path | None) -> Path | None:
     """The absolute path of the database that `where` names (see `named_database`); None if that is a URL."""
     named = named_database(where)
-    return None if "://" in named else Path(named).expanduser().absolute()
+    return None if "://" in named else Path(os.path.expanduser(named)).absolute()  # noqa: PTH111 - a Path raises for an unknown user
 
 
 def open_file(path: Path, busy_timeout_s: float, *, read_only: bool) -> sqlite3.Connection:

@@ -313,10 +313,8 @@ class BrokenSchemas(Struct, frozen=True):
 
     def answer(self, sums: GroupSums) -> list[Violations]:
         """See `StatisticsQuery`."""
-        violationses = [Violations(tool, path, code, *counts) for (tool, path, code), counts in sums.items()]
-        return sorted(
-            violationses, key=lambda violations: (-violations.times, violations.tool, violations.path, violations.code)
-        )
+        groups = [Violations(tool, path, code, *counts) for (tool, path, code), counts in sums.items()]
+        return sorted(groups, key=lambda group: (-group.times, group.tool, group.path, group.code))
 
 
 class Uncounted(Struct, frozen=True):

@@ -107,9 +107,6 @@ def open_store(
     return Store(Database(engine, place))
 
 
-"""Right before the newest trace that has no time, in a list by time."""
-
-
 class Store:
     """Traces and inspections in a database. `open_store` returns it; several threads may use it at the same time.
 

@@ -19,6 +19,9 @@ _COMMAND = (
         (["# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>", "rename it"], "rename it"),
         (["<system-reminder>x</system-reminder>\nSay hi<|im_end|>"], "Say hi"),
         (["x" * 300], "x" * 119 + "…"),
+        (["<task>\nFix the login\n</task>\n\n<environment_details>x</environment_details>"], "Fix the login"),
+        (["<env>x</env><user_query>\nFix the login\n</user_query>"], "Fix the login"),
+        ([f"<env>{'x' * 19_985}</env>\nFix the login"], "Fix the login"),
         ([f"<system-reminder>{'skill ' * 5_000}</system-reminder>\n<env>x</env>Say hi"], "Say hi"),
         ([], ""),
         (

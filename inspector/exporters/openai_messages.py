@@ -3,10 +3,11 @@
 A row is `{"messages": [...], "tools": [...], "model": ...}`, the shape of OpenAI's fine-tuning guide, with
 `reasoning_content` as DeepSeek's, vLLM's and SGLang's servers name it. Every text is as it was recorded: calls that
 the model wrote into its text stay there, malformed ones unchanged (`weaklink data convert` creates structured ones).
-An attempt that failed is no message: one that the client repeated until it succeeded, and one that brought nothing.
+An attempt that failed is no message: one that the client repeated, and one that brought nothing.
 """
 
 from collections.abc import Iterator, Sequence, Set
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -52,20 +53,33 @@ def offered_tools(trace: Trace) -> list[ToolDefinition]:
 
 
 def _failed_attempts(turns: Sequence[Turn]) -> frozenset[int]:
-    """The numbers of the answers whose requests failed and that the agent never used; none if there is nothing else."""
+    """The numbers of the answers that the agent never used; none if there is nothing else.
+
+    Their requests failed, or were sent again directly, as some agents do if they cannot read a call.
+    """
     empty = (
         number
         for number, turn in enumerate(turns, 1)
         if turn.generation is not None and turn.generation.error is not None and has_no_content(turn)
     )
-    failed = repeated_turns(turns).union(empty)
+    sent_again = (
+        number
+        for number, (turn, following) in enumerate(pairwise(turns), 1)
+        if turn.generation is not None
+        and following.generation is not None
+        and following.generation.attempt == turn.generation.attempt + 1
+    )
+    failed = repeated_turns(turns).union(empty, sent_again)
     return failed if len(failed) < len(turns) else frozenset()
 
 
 def _dropped(trace: Trace, failed: Set[int]) -> Iterator[str]:
     for number, turn in enumerate(trace.turns, 1):
-        if number in failed and turn.generation is not None and turn.generation.error is not None:
-            yield f"Turn {number} is left out: its request failed (`{turn.generation.error.message.rstrip('.')}`)."
+        if number in failed and turn.generation is not None:
+            error = turn.generation.error
+            reason = f" (`{error.message.rstrip('.')}`)" if error is not None and error.message else ""
+            what = "its request failed" if error is not None else "its request was sent again"
+            yield f"Turn {number} is left out: {what}{reason}."
             continue
         for part in turn.parts:
             if not _is_kept(turn, part.name):

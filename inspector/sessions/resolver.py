@@ -146,7 +146,8 @@ class SessionResolver:
             self._end_at(trace, chain)
             trace.last_answer = chain
             broke = generation is not None and (generation.error or generation.body is not model.BodyState.COMPLETE)
-            trace.complete = trace.complete or not (broke or _has_unreadable_arguments(turn))
+            trace.complete = trace.complete or not broke
+            trace.unreadable = not broke and _has_unreadable_arguments(turn)
             self._cache.mark_window(trace, waiting.last_message, message)
             if any(call.id for call in turn.calls):
                 self._cache.mark_window(trace, b"", message)  # unique, even if the message before it changed
@@ -234,7 +235,8 @@ class SessionResolver:
         prints = features.query.prints
         trace.begins, trace.request, trace.size = features.begins, prints.chain[-1], len(prints.messages)
         trace.system = prints.system
-        trace.span_trace, trace.attempts, trace.complete = features.query.span_trace, 1, False
+        trace.span_trace, trace.attempts = features.query.span_trace, 1
+        trace.complete = trace.unreadable = False
         trace.continues, trace.request_keys, trace.observed = (
             features.query.continues,
             {features.query.request_key},

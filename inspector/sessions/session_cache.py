@@ -148,13 +148,12 @@ class CachedTrace(Struct, eq=False):
 
     `request` is the chain of the last request, which has `size` messages and continues `begins`; `answers` are the
     chains that end with an answer to it, `text_answers` the digests of raw prompt and answer as one text, `complete`
-    says whether an answer came whole and can be read. `continues` is the response that the last request named as its
-    history, `request_keys` are the idempotency keys of its attempts, `model` and `body` the model and a digest of the
-    last one.
-    `observed`: at least one answer before it was recorded when it came, and not only sent back by a client. `known` are
-    the digests of all its messages. `turns` counts the turns of the trace, including answers that are still arriving.
-    Siblings share a `group`, the key of the first of them; `has_siblings`: there are any. `history` finds what each
-    request repeats of earlier turns and requests.
+    says whether an answer came whole, `unreadable` whether a call in the last one is no JSON. `continues` is the
+    response that the last request named as its history, `request_keys` are the idempotency keys of its attempts,
+    `model` and `body` the model and a digest of the last one. `observed`: at least one answer before it was recorded
+    when it came, and not only sent back by a client. `known` are the digests of all its messages. `turns` counts the
+    turns of the trace, including answers that are still arriving. Siblings share a `group`, the key of the first of
+    them; `has_siblings`: there are any. `history` finds what each request repeats of earlier turns and requests.
     """
 
     key: str
@@ -180,6 +179,7 @@ class CachedTrace(Struct, eq=False):
     text_answers: set[bytes] = field(default_factory=set)
     last_answer: bytes = b""
     complete: bool = False
+    unreadable: bool = False
     in_flight: int = 0
     last_s: float | None = None
     turns: int = 0

@@ -153,13 +153,13 @@ def _again(
 ) -> SessionPlace | None:
     """The same messages again: a retry, a sibling's request, or the same words on another day.
 
-    Evidence of a retry is the request's key, the client's count of repetitions, or an earlier attempt that failed or
-    whose call nobody can read; the last only if the client does not count, or if no other request with these messages
-    is open, since a client that counts marks a first attempt as such. Without any, a
-    request that overlaps another one is its sibling, unless a sibling that got the same answer earlier in the
-    conversation has not continued yet: then it is the request of that sibling. Without overlap it is the same request
-    again, unless the trace has siblings already (samples that are drawn one after the other), or the client counts this
-    one as a first attempt (an agent that is started twice).
+    Evidence of a retry is the request's key, the client's count of repetitions, or an earlier attempt that failed or,
+    later in a conversation or with a session's id, whose call nobody can read; the last two only if the client does not
+    count, or if no other request with these messages is open, since a client that counts marks a first attempt as such.
+    Without any, a request that overlaps another one is its sibling, unless a sibling that got the same answer earlier
+    in the conversation has not continued yet: then it is the request of that sibling. Without overlap it is the same
+    request again, unless the trace has siblings already (samples that are drawn one after the other), or the client
+    counts this one as a first attempt (an agent that is started twice).
     Without a session's id, the first request to another model is no retry but a sibling: a program that compares models
     asks each the same. Later in a conversation, another model takes it over.
     """
@@ -168,7 +168,10 @@ def _again(
     if (counted := _counted_retry(query, same)) is not None:
         return SessionPlace(Relation.REPEATS, counted, at)
     repeatable = [trace for trace in recent if point.observed or query.by_id or trace.model == query.model]
-    failed = [trace for trace in repeatable if not (trace.in_flight or trace.complete)]
+    in_agent = point.observed or query.by_id  # otherwise they may be samples of one prompt
+    failed = [
+        trace for trace in repeatable if not trace.in_flight and (not trace.complete or (trace.unreadable and in_agent))
+    ]
     failed.sort(key=lambda trace: trace.body != query.body)
     if failed and query.retry_count is None:
         return SessionPlace(Relation.REPEATS, failed[0], at)

@@ -139,17 +139,24 @@ def test_a_request_after_an_attempt_that_failed_is_its_retry_though_another_one_
     assert relation(fourth) == (first.key, ParentWhy.SIBLING)
 
 
+@pytest.mark.parametrize("begins", [True, False])
 @pytest.mark.parametrize(
-    ("arguments", "is_retried"),
+    ("arguments", "is_unreadable"),
     [('{"city": "Os', True), ("{'city': 1}", True), ("", False), ('{"city": "Oslo"}', False)],
 )
-def test_the_same_request_after_a_call_that_nobody_can_read_is_a_retry(arguments: str, *, is_retried: bool) -> None:
+def test_the_same_request_after_a_call_that_nobody_can_read_is_a_retry_but_for_samples_of_a_prompt(
+    arguments: str, *, is_unreadable: bool, begins: bool
+) -> None:
     book = new_book()
-    first = ask(book, [user("Hi")], **count_header(0))
+    messages: list[Json] = [user("Hi")]
+    if not begins:
+        book.answered(ask(book, messages, **count_header(0)), answer("Hello"))
+        messages = [*messages, assistant("Hello"), user("Is it warm?")]
+    first = ask(book, messages, **count_header(0))
     turn = Turn(Role.ASSISTANT, (Part("call:0", arguments),), calls=(CallHeader("call:0", "weather", "c1"),))
     book.answered(first, DecodedTurn(turn))
-    second = ask(book, [user("Hi")], **count_header(0))
-    if is_retried:
+    second = ask(book, messages, **count_header(0))
+    if is_unreadable and not begins:
         assert (second.key, second.attempt, second.retry_of) == (first.key, 2, first.request_id)
     else:
         assert relation(second) == (first.key, ParentWhy.SIBLING)

@@ -84,8 +84,8 @@ def read_triage(store: Store, wanted: str) -> Triage | None:
 
 def days(triage: Triage) -> list[tuple[str, tuple[int, ...]]]:
     """The last days with traces, oldest first, each with its traces by status; without a date, the day is empty."""
-    figureses = sorted(triage.by_day, key=lambda group: group.keys)[-_MOST_DAYS:]
-    return [(group.keys[0], tuple(group.tally(status.value).hits for status in STATUSES)) for group in figureses]
+    days = sorted(triage.by_day, key=lambda group: group.keys)[-_MOST_DAYS:]
+    return [(group.keys[0], tuple(group.tally(status.value).hits for status in STATUSES)) for group in days]
 
 
 def break_steps(triage: Triage) -> list[tuple[str, int]]:

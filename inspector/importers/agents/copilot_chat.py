@@ -81,7 +81,7 @@ def _request(request: JsonObject, session: AgentSession) -> None:
     result = object_of(request.get("result"))
     facts = object_of(result.get("metadata"))
     state = object_of(request.get("modelState"))
-    results = object_of(facts.get("toolCallResults"))
+    results = {**object_of(facts.get("toolCallResults"))}
     rounds = objects_of(facts.get("toolCallRounds"))
     shown = objects_of(request.get("response"))
     if rounds and not any(step.get("thinking") for step in rounds):

@@ -337,15 +337,15 @@ def _samples(archive: Archive) -> Iterator[tuple[str, JsonObject | Skipped]]:
         shell = _SHELL.fullmatch(member.name)
         if not shell and not _SAMPLE.fullmatch(member.name):
             continue
-        skipped = _content(archive, member)
-        if isinstance(skipped, dict) and shell:
-            skipped = _whole(archive, skipped, shell["folder"], chunks)
-        if isinstance(skipped, dict):
-            yield member.name, skipped
+        content = _content(archive, member)
+        if isinstance(content, dict) and shell:
+            content = _whole(archive, content, shell["folder"], chunks)
+        if isinstance(content, dict):
+            yield member.name, content
         else:
             yield (
                 member.name,
-                skipped if isinstance(skipped, Skipped) else Skipped(member.name, "the sample is not an object"),
+                content if isinstance(content, Skipped) else Skipped(member.name, "the sample is not an object"),
             )
 
 

@@ -120,9 +120,9 @@ def read_any_messages(messages: Json, read: Callable[[Json], ReadMessages] | Non
         listed = batch
     if any(is_item(one) for one in listed):
         return ReadMessages(read_responses_request({"input": listed}).turns)
-    messageses = list(map(read or read_any_message, listed))
-    turns = _with_named_tools(turn for messagese in messageses for turn in messagese.turns)
-    return ReadMessages(tuple(turns), messageses[-1].is_rewritten if messageses else False)
+    readings = list(map(read or read_any_message, listed))
+    turns = _with_named_tools(turn for reading in readings for turn in reading.turns)
+    return ReadMessages(tuple(turns), readings[-1].is_rewritten if readings else False)
 
 
 def read_any_message(message: Json) -> ReadMessages:

@@ -201,14 +201,14 @@ def _violations(
     if query not in results:
         queries.put_placeholder(LOW)
         return
-    violationses = [violations for violations in results[query] if not tool or violations.tool == tool]
-    if not violationses:
+    found_violations = [violations for violations in results[query] if not tool or violations.tool == tool]
+    if not found_violations:
         what = "No argument of the selected tool violates its schema." if tool else "No argument violates a schema."
         st.caption(f"{what} For schema compliance, calls that are not well-formed count too.")
         return
     done = sorted_listing(
         _VIOLATED,
-        violationses,
+        found_violations,
         violation_row,
         name=_VIOLATIONS_ORDER,
         default=_TIMES,
