@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice, pairwise
+from posixpath import normpath
 
 from msgspec import Struct
 
@@ -256,26 +257,37 @@ def _verbs_of_statements(command: ShellCommand) -> Iterator[str]:
     texts = (word for word in command.words if " " in word) if command.program in DATABASE_CLIENTS else ()
     for match in chain.from_iterable(map(_STATEMENT_VERB.finditer, texts)):
         verb = match[1].casefold()
-        yield _VERBS_ALIKE.get(verb, verb)
+        if verb not in _SAYS_NO_AIM:
+            yield _VERBS_ALIKE.get(verb, verb)
 
 
 _STATEMENT_VERB = lazy_pattern(r"(?:^|;)\s*([A-Za-z]{3,})\s")
 _VERBS_ALIKE = dict.fromkeys(("update", "merge", "replace", "upsert", "copy"), "insert")
-_VERBS_ALIKE |= {"truncate": "delete", "drop": "delete", "alter": "create"}
+_SAYS_NO_AIM = frozenset(("with", "do", "begin", "commit", "start", "set", "explain", "call", "end"))
+_VERBS_ALIKE |= {"vacuum": "analyze", "truncate": "delete", "drop": "delete", "alter": "create"}
 
 
 def _works_in_other_place(later: Step, failed: Step) -> bool:
     """Whether two lines do the same in folders beside each other, and the first error does not blame its folder."""
     places = (place_of(failed.call), place_of(later.call))
-    mine, theirs = (f"/{place.strip('/')}/" for place in places if place is not None) if all(places) else ("", "")
+    mine, theirs = (_comparable(place) for place in places if place is not None) if all(places) else ("", "")
     if mine.endswith(theirs) or theirs.endswith(mine) or mine.startswith(theirs) or theirs.startswith(mine):
         return False
     return _BLAMES_PLACE.search(f"{failed.error}\n{failed.result.content[:2_000] if failed.result else ''}") is None
 
 
+def _comparable(place: str) -> str:
+    """A folder between slashes, without its beginning if that is not known here: `~/x` may be `/home/ada/x`."""
+    return f"/{_UNKNOWN_BEGINNING.sub('', normpath(place)).strip('/')}/"
+
+
+_UNKNOWN_BEGINNING = lazy_pattern(r"\A(?:~[^/]*|(?:\.\./)+|/(?:private/)?tmp/.*)")
+
+
 _BLAMES_PLACE = lazy_pattern(
-    r"no such file|not a git repository|missing script|no \w*file found|not (?:be )?found|no rule to make|enoent|"
-    r"could not (?:find|read|open)|cannot find|does not exist|not a directory|no configuration|no tests? ",
+    r"no such file|permission denied: ['\"]?/|\beacces\b|read-only file|not a git repository|missing script|"
+    r"no \w*file found|not (?:be )?found|no rule to make|enoent|could not (?:find|read|open)|cannot find|"
+    r"does not exist|not a directory|no configuration|no tests? ",
     re.IGNORECASE,
 )
 

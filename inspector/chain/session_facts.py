@@ -157,10 +157,18 @@ class SessionFacts:
         mine = main_effect(effects_of(failed.call))
         if mine is None or mine.command is None or not runs_task(mine.command.program):
             return frozenset()
-        effects = (effect for step in self.steps if step.is_good for effect in effects_of(step.call))
-        commands = (effect.command for effect in effects if effect.command is not None)
-        same = (command for command in commands if command.program == mine.command.program)
-        return frozenset(word[:_STEM] for command in same for word in command.operands[:2])
+        return self._stems_of_good_tasks.get(mine.command.program, frozenset())
+
+    @cached_property
+    def _stems_of_good_tasks(self) -> dict[str, frozenset[str]]:
+        """The beginnings of the first operands of each program's successful calls."""
+        stems: dict[str, set[str]] = {}
+        for step in self.steps:
+            for effect in effects_of(step.call) if step.is_good else ():
+                if effect.command is not None:
+                    words = stems.setdefault(effect.command.program, set())
+                    words.update(word[:_STEM] for word in effect.command.operands[:2])
+        return {program: frozenset(words) for program, words in stems.items()}
 
     @cached_property
     def shown_numbers(self) -> frozenset[str]:

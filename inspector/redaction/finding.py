@@ -345,6 +345,9 @@ class Finder:
         if scan.undecided_at is not None:
             begins = (secret.start for secret in found if secret.end > scan.undecided_at)
             self.certain = max(released, min((scan.undecided_at, *begins)))
+            pair = _open_pair(self.text)
+            if pair is not None and pair < self.certain:
+                self.certain = max((pair, released, *(s.end for s in found if s.end <= self.certain)))
             self._wait_to = scan.decided_at + (_BATCH if len(self.text) - self.certain > _BATCH else 0)
         elif found and found[-1].goes_on is not None:
             self._open = found[-1]

@@ -66,6 +66,8 @@ _SESSION_COLUMNS = ("status", "id", "title", "break")
 _SIGNALLED = 128
 """An exit code above it is that of a signal, plus this number."""
 
+_MAX_SIGNAL = 64  # on Linux; a program may end with a larger code itself (ssh with 255)
+
 
 @declaring.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
@@ -232,7 +234,7 @@ def _no_requests(
         yield (Run(f"  {counted(report.unanswered, 'request')} of another kind got no answer: {report.last_failure}."),)
     elif report.others:
         yield (Run(f"  {counted(report.others, 'request')} of another kind passed through."),)
-    elif code > _SIGNALLED:
+    elif _SIGNALLED < code <= _SIGNALLED + _MAX_SIGNAL:
         yield (Run(f"  Signal {code - _SIGNALLED} ended the command, perhaps before it made one."),)
     else:
         yield from _ways_out(command, clients, where, code=code)

@@ -173,7 +173,7 @@ def facets(filter_text: str) -> None:
         return
     query = grouped(filter_text) if name == _STATUS else grouped(filter_text, GroupKey(name))
     results = page_results(query)
-    put_progress(results)
+    put_progress(results, key="facet")
     if query not in results:
         return
     rows = facet_rows(name, results[query])

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from hmac import compare_digest
-from http.cookies import CookieError, SimpleCookie
+from http.cookies import SimpleCookie
 from time import monotonic
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -204,10 +204,6 @@ def _header(scope: _Message, name: bytes) -> str:
 
 
 def cookie_of(scope: _Message, name: str) -> str:
-    """The value of a cookie of a request; empty if there is none."""
-    cookie: SimpleCookie = SimpleCookie()
-    try:
-        cookie.load(_header(scope, b"cookie"))
-    except CookieError:
-        return ""
-    return cookie[name].value if name in cookie else ""
+    """The value of a cookie of a request; empty if there is none. Other programs of this host may set odd ones."""
+    pairs = (pair.strip().partition("=") for pair in _header(scope, b"cookie").split(";"))
+    return next((value.strip('"') for key, _, value in pairs if key == name), "")

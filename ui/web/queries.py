@@ -369,13 +369,13 @@ def _cache() -> StoreQueryCache:
         return cache
 
 
-def put_progress(results: PageResults, sentence: str = "") -> None:
+def put_progress(results: PageResults, sentence: str = "", *, key: str = "page") -> None:
     """Draw a sentence, followed by a note while figures are being counted.
 
-    The page is redrawn when more results are available.
+    The page is redrawn when more results are available. `key` tells apart the parts of a page that ask the same.
     """
     if not results.is_settled():
-        st.fragment(_poll)(results, sentence)
+        st.fragment(_poll)(results, sentence, key)
     elif sentence:
         put_summary(sentence)
 
@@ -398,7 +398,7 @@ def wait_for(query: CountQuery[T]) -> T:
     return results[query]
 
 
-def _poll(results: PageResults, sentence: str) -> None:
+def _poll(results: PageResults, sentence: str, part: str) -> None:
     if results.has_more():
         st.rerun()
     filter_text = parameter("filter")
@@ -407,7 +407,7 @@ def _poll(results: PageResults, sentence: str) -> None:
         put_summary(sentence, aside=words)
     else:
         put_sentence(aside=words)
-    key = f"figures_{hash(results.queries)}"
+    key = f"figures_{part}_{hash(results.queries)}"
     watch(lambda: "more" if results.has_more() else _counting(results, filter_text), words, key=key, every_s=_EVERY_S)
 
 

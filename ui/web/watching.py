@@ -20,7 +20,7 @@ from weaklink.inspector.errors import WeaklinkError
 from weaklink.ui.web.components import watch_element
 
 PATH = "/weaklink/watch/{id}"
-_MOST = 1_000  # of all open pages; the oldest are forgotten
+_MOST = 1_000  # of all open pages; those that no browser asked for longest are forgotten
 _ID_BYTES, _DIGEST_BYTES = 12, 12
 _STATES: "OrderedDict[str, Callable[[], str]]" = OrderedDict()
 _LOCK = Lock()
@@ -47,7 +47,11 @@ def watch_route() -> Route:
 
 
 def _answer(request: Request) -> Response:
-    state = _STATES.get(request.path_params["id"])
+    id_ = request.path_params["id"]
+    with _LOCK:
+        state = _STATES.get(id_)
+        if state is not None:
+            _STATES.move_to_end(id_)
     return Response(status_code=404) if state is None else PlainTextResponse(_digest(_text(state)))
 
 

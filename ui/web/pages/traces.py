@@ -1,6 +1,7 @@
 """The traces that match the filter, page by page, with a preview of the selected one."""
 
 from collections.abc import Sequence
+from time import time
 
 import streamlit as st
 
@@ -26,6 +27,7 @@ from weaklink.ui.web.watching import watch
 _PAGE = 100
 _LIVE_S = 0.5  # a recorder's text is in the database after 0.25 s: so it is on the screen within a second
 _FOLLOW_S = 2.0
+_AGES_S = 60.0
 _LONGEST_ID = 15  # digits: databases have no larger number
 _FOLLOWS = "weaklink_follows"
 _LOOKED = "weaklink_looked"
@@ -45,7 +47,7 @@ def show() -> None:
     with head:
         with st.container(width="stretch"):
             put_progress(total, counted(total[query], "trace") if query in total else "")
-        follows = st.toggle("Follow", key=_FOLLOWS, help="Refresh the list every two seconds.")
+        follows = st.toggle("Follow", key=_FOLLOWS, help="Refresh the list when it changes.")
     is_live = _running() > 0
     every_s = _LIVE_S if is_live else _FOLLOW_S if follows else None
     st.fragment(_list)(filter_text, is_live=is_live, every_s=every_s)
@@ -77,7 +79,13 @@ def _list(filter_text: str, *, is_live: bool, every_s: float | None) -> None:
         st.rerun()
     _put_list(filter_text, listed, running)
     if every_s is not None:
-        watch(lambda: repr(read()), repr((running, listed)), key="list", every_s=every_s)
+        # What arrives changes no summary, and ages grow: so the time decides, too.
+        period_s = _LIVE_S if is_live else _AGES_S
+
+        def state(drawn: tuple[int, list[Listed]]) -> str:
+            return f"{time() // period_s}\n{drawn!r}"
+
+        watch(lambda: state(read()), state((running, listed)), key="list", every_s=every_s)
 
 
 def _put_list(filter_text: str, listed: Sequence[Listed], running: int) -> None:

@@ -17,6 +17,7 @@ function noteActions() {
 async function stateOf(id) {
   try {
     const answer = await fetch(`/weaklink/watch/${id}`);
+    if (answer.status === 404) return ""; // forgotten: the run tells it again
     return answer.ok ? await answer.text() : null;
   } catch {
     return null; // the server is gone, which Streamlit shows

@@ -51,7 +51,7 @@ async def test_a_turn_is_asked_again_after_a_look_at_what_is_sent(tmp_path: Path
             await press(pilot, "escape")
             assert not isinstance(app.screen, AskScreen)
     with open_store(where) as store:
-        assert len(store.traces(limit=6000)) == 13
+        assert len(store.traces("forks:yes", limit=6000)) == 13
 
 
 async def test_fields_that_cannot_be_read_are_named_and_nothing_is_sent(tmp_path: Path) -> None:
@@ -129,4 +129,4 @@ async def test_leaving_the_screen_stops_the_experiment_and_keeps_what_came(tmp_p
             assert "Stopped: interrupted." in shown(app)
     assert len(upstream.requests) < 5000
     with open_store(where) as store:
-        assert 1 < len(store.traces(limit=6000)) <= len(upstream.requests) + 1
+        assert 1 < len(store.traces("forks:yes", limit=6000)) <= len(upstream.requests) + 1
