@@ -78,13 +78,16 @@ class AgentRun(NamedTuple):
 
 
 def _steps(database: Path) -> tuple[tuple[Step, ...], Status, str]:
-    """The steps of the trace with most of them: agents also ask for titles."""
+    """The steps of all traces, and the longest trace's status and last text: agents also ask for titles.
+
+    Qwen Code sends its first request again if it cannot read a call: in a recording that is a sibling.
+    """
     with open_store(database, read_only=True) as store:
-        traces = [store.inspected(summary.id) for summary in store.traces()]
-    trace, inspection = max(traces, key=lambda pair: len(pair[1].chain.steps))
+        traces = [store.inspected(summary.id) for summary in reversed(store.traces())]
+    trace, inspection = max(traces, key=lambda pair: (len(pair[1].chain.steps), len(pair[0].turns)))
     last = trace.turns[-1].parts
-    chain = inspection.chain
-    return tuple(chain.steps), chain.status, last[-1].text if last else ""
+    steps = tuple(step for _, inspected in traces for step in inspected.chain.steps)
+    return steps, inspection.chain.status, last[-1].text if last else ""
 
 
 def _run(agent: str, story: str, home: Path) -> AgentRun:
