@@ -262,7 +262,7 @@ def _verbs_of_statements(command: ShellCommand) -> Iterator[str]:
 
 
 _STATEMENT_VERB = lazy_pattern(r"(?:^|;)\s*([A-Za-z]{3,})\s")
-_VERBS_ALIKE = dict.fromkeys(("update", "merge", "replace", "upsert", "copy"), "insert")
+_VERBS_ALIKE: dict[str, str] = dict.fromkeys(("update", "merge", "replace", "upsert", "copy"), "insert")
 _SAYS_NO_AIM = frozenset(("with", "do", "begin", "commit", "start", "set", "explain", "call", "end"))
 _VERBS_ALIKE |= {"vacuum": "analyze", "truncate": "delete", "drop": "delete", "alter": "create"}
 
