@@ -1,4 +1,4 @@
-"""Shares of cases: each case is checked once, and each that fails is told."""
+"""Shares of cases: each case is checked once, and each that fails is reported."""
 
 import pytest
 

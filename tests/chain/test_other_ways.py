@@ -1,5 +1,7 @@
 """What repairs a failure, what only looks like it, and what is said of it: sessions that differ in one thing."""
 
+import json
+
 import pytest
 
 from tests.chain.building import chain_of
@@ -19,6 +21,23 @@ def test_the_report_of_a_command_repairs_nothing(tool: str) -> None:
     assert (chain.steps[0].recovery, chain.status) == (None, "broken")
     other = 'call b: set_memory {"service": "shop", "region": "eu", "memory": "2Gi", "update": "run services"}'
     assert chain_of("user: Give shop 2 GiB.", *REFUSED, other, "result b: ok", "say: Done.").status == "recovered"
+
+
+@pytest.mark.parametrize(
+    ("failed", "done"),
+    [
+        ("cd ~/shop && git push origin main", "cd /Users/ada/shop && git push origin main"),
+        ("cd ../web && npm run deploy", "cd /srv/shop/web && npm run deploy"),
+        ("cd /srv/shop/api/../web && npm run deploy", "cd /srv/shop/web && npm run deploy"),
+        ("cd /tmp/try1 && npm install left-pad", "cd /tmp/try2 && npm install left-pad"),
+        ("psql -c 'UPDATE t SET a = 1'", "psql -c 'WITH s AS (SELECT 1) UPDATE t SET a = 1'"),
+        ("psql -c 'ANALYZE t'", "psql -c 'VACUUM ANALYZE t'"),
+    ],
+)
+def test_a_place_or_statement_that_may_be_the_same_is_no_other(failed: str, done: str) -> None:
+    lines = [f"call {id_}: bash {json.dumps({'command': line})}" for id_, line in (("a", failed), ("b", done))]
+    chain = chain_of("user: Do it.", lines[0], "result a!: Exit code 1", lines[1], "result b: ok", "say: Done.")
+    assert (chain.steps[0].recovery, chain.status) == ("same-intent", "recovered")
 
 
 def test_the_same_program_with_the_right_path_has_the_same_intent() -> None:

@@ -110,6 +110,17 @@ def test_a_place_is_judged_once_however_small_the_pieces_are(unit: str, monkeypa
     assert len(judged) - verdicts <= verdicts
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 8, 15])
+@pytest.mark.parametrize(
+    "text",
+    ["app:s3cretPass9@db.example.com/x and\n", "app:pw12xyz@db.example.com\n", "app:key7Token1@tcp(db:3306)/x on\n"],
+)
+def test_a_password_that_holds_a_name_waits_for_its_host(text: str, size: int) -> None:
+    stream = Redactor().new_stream()
+    pieces = [stream.feed(text[start : start + size]) for start in range(0, len(text), size)]
+    assert "".join([*pieces, stream.close()]) == Redactor().text(text) != text
+
+
 @pytest.mark.parametrize("unit", ["The token is a word. ", "password a ", "value: x ", "secret "])
 @pytest.mark.parametrize("size", [1, 7, 50])
 def test_a_long_stream_loses_no_character(unit: str, size: int) -> None:

@@ -128,6 +128,7 @@ def test_clients_go_where_they_went_before(tmp_path: Path) -> None:
             137,
             "no request to a model came through the proxy.\n  Signal 9 ended the command, perhaps before it made one.",
         ),
+        (["sh", "-c", "exit 255"], 255, "The command ended with exit code 255 before it made one"),
         (["no-such-command"], 127, "cannot run `no-such-command`: No such file or directory"),
         (["./t.txt"], 126, "cannot run `./t.txt`: Permission denied"),
         (["sh", "-c", "trap '' PIPE; yes | head -1 >&2; exit 0"], 0, "y\n"),

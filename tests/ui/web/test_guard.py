@@ -8,7 +8,7 @@ import pytest
 
 from tests.host_headers import NO_HOST, ODD_ADDRESSES, OF_OTHERS, OF_THIS_MACHINE
 from weaklink.inspector.errors import WeaklinkError
-from weaklink.ui.web.guard import Access, Guard, links
+from weaklink.ui.web.guard import Access, Guard, cookie_of, links
 from weaklink.ui.web.server import index_page, security_headers
 
 _HEADERS = ((b"content-security-policy", b"default-src 'none'"),)
@@ -123,6 +123,12 @@ def test_without_the_token_nothing_is_answered(cookie: str) -> None:
     sent = _asked(_TOLD, *headers)
     assert _status(sent) == 401
     assert b"requires its token" in sent[1]["body"]
+
+
+@pytest.mark.parametrize("others", ["a{b}=1; ", "x; ", "weaklink_token_87=no; "])
+def test_odd_cookies_of_other_programs_hide_none_of_ours(others: str) -> None:
+    headers = [(b"cookie", f'{others}weaklink_menu="icons"; b=2'.encode())]
+    assert cookie_of({"headers": headers}, "weaklink_menu") == "icons"
 
 
 def test_the_address_with_the_token_gives_a_cookie_and_leads_to_the_address_without_it() -> None:
