@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weaklink.inspector import model
-from weaklink.inspector.apis.openai.messages import first_message, read_message
+from weaklink.inspector.apis.openai.messages import first_message, message_object, read_message
 from weaklink.inspector.apis.openai.responses import read_responses_request
 from weaklink.inspector.importers.agents.agent_session import texts
 from weaklink.inspector.importers.generations import response_generation
@@ -173,7 +173,7 @@ def _take_mini(message: model.Json, run: _Run, model_name: str) -> None:
         body = object_of(response)
         refused = body if isinstance(body.get("output"), list) else first_message(body)
         if isinstance(response, str):
-            refused = {"role": "assistant", "content": response}
+            refused = message_object("assistant", response)
         if refused is None:
             run.notes[_NO_RAW] = None
         else:
