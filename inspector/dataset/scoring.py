@@ -7,12 +7,14 @@ For one call with its reference:
   a null may be missing);
 * type_precision: the share of the call's arguments whose value is an instance of the type of the reference's value, by
   Python's `isinstance` (5 is not a float); an argument that is not in the reference has a wrong type;
-* no_hallucination: 1, or 0.5 if the call has an argument that is not a property of the schema;
+* no_hallucination: 1, or 0.5 if the call has an argument that is not a property of the schema, or 0 if the sample
+  offers tools and none of this name;
 * overall: the mean of the measured dimensions.
 
-A dimension with nothing to measure is 1. Without a reference, accuracy and type precision are not measured. Arguments
-that cannot be read score 0 in each measured dimension. The Berkeley leaderboard's references allow several values for
-an argument, allow some arguments to be missing, and match calls in any order; any other reference is matched in order.
+A dimension with nothing to measure is 1. Without a reference, accuracy and type precision are not measured. A call that
+is not valid as written, or whose arguments are no object, scores 0 in each measured dimension. The Berkeley
+leaderboard's references allow several values for an argument, allow some arguments to be missing, and match calls in
+any order; any other reference is matched in order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -174,10 +176,11 @@ def _agreement(step: Step, call: ExpectedCall) -> float:
 
 def _scored(sample: Sample, step: Step, expected: ExpectedCall | None, *, is_extra: bool = False) -> CallScore:
     name, arguments = step.call.name or "", step.call.arguments
-    if not isinstance(arguments, dict):
+    if not step.call.valid or not isinstance(arguments, dict):
         without = 0.0 if expected is not None or is_extra else None
         return CallScore(name, accuracy=without, type_precision=without, is_extra=is_extra)
-    required, properties = schema_names(sample.offered.find(step.call.name))
+    definition = sample.offered.find(step.call.name)
+    required, properties = schema_names(definition)
     reference = expected.arguments if expected is not None else {} if is_extra else None
     score = score_arguments(
         arguments,
@@ -188,9 +191,15 @@ def _scored(sample: Sample, step: Step, expected: ExpectedCall | None, *, is_ext
         required=required,
         properties=properties,
     )
-    if not is_extra:
-        return score
-    return CallScore(name, score.completeness, 0.0, 0.0, score.no_hallucination, is_extra=True)
+    is_invented = definition is None and bool(sample.offered.tools)
+    return CallScore(
+        name,
+        score.completeness,
+        0.0 if is_extra else score.accuracy,
+        0.0 if is_extra else score.type_precision,
+        0.0 if is_invented else score.no_hallucination,
+        is_extra=is_extra,
+    )
 
 
 def schema_names(tool: ToolDefinition | None) -> tuple[tuple[str, ...], tuple[str, ...] | None]:

@@ -263,6 +263,11 @@ def test_each_text_is_in_the_language_that_it_is_listed_under(code: str) -> None
         assert language_of(text, fewest_letters=20, certain=0.5) == code
 
 
+@pytest.mark.parametrize("city", ["Lima", "Oslo", "Rome"])
+def test_a_short_english_question_is_no_pidgin(city: str) -> None:
+    assert language_of(f"Weather in {city} for 3 days?", fewest_letters=12, certain=0.5) == "en"
+
+
 @given(st.text(max_size=80))
 def test_any_question_gets_a_text_of_the_table_or_none(question: str) -> None:
     found = no_tool_answer(question, Random(1))

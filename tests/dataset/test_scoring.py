@@ -162,3 +162,20 @@ def test_arguments_that_cannot_be_read_score_0_in_what_is_measured(expected: Any
     (score,) = score_sample(read_sample(DataRow("f", "line 1", 1, row))).calls
     assert (score.completeness, score.no_hallucination, score.overall) == (0.0, 0.0, 0.0)
     assert (score.accuracy, score.type_precision) == (measured, measured)
+
+
+@pytest.mark.parametrize("expected", [None, [{"name": "book_train", "arguments": OSLO}]])
+def test_a_call_that_only_a_repair_can_read_scores_0(expected: Any) -> None:
+    text = "<tool_call>\n" + str({"name": "book_train", "arguments": OSLO}) + "\n</tool_call>"
+    messages = [{"role": "user", "content": "A train."}, {"role": "assistant", "content": text}]
+    row: dict[str, Any] = {"messages": messages, "tools": [TOOL]} | ({"expected": expected} if expected else {})
+    (score,) = score_sample(read_sample(DataRow("f", "line 1", 1, row))).calls
+    assert score.overall == 0
+
+
+@pytest.mark.parametrize(("tools", "no_hallucination"), [([TOOL], 0.0), ([], 1.0)])
+def test_a_call_of_a_tool_that_is_not_among_the_offered_ones_is_invented(tools: Any, no_hallucination: float) -> None:
+    text = f"<tool_call>\n{json.dumps({'name': 'bookTrain', 'arguments': OSLO})}\n</tool_call>"
+    messages = [{"role": "user", "content": "A train."}, {"role": "assistant", "content": text}]
+    (score,) = score_sample(read_sample(DataRow("f", "line 1", 1, {"messages": messages, "tools": tools}))).calls
+    assert score.no_hallucination == no_hallucination
