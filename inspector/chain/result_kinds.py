@@ -15,9 +15,9 @@ that could not run at all, such as `No module named pytest`, is a `failure`.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from msgspec import Struct
 
@@ -44,7 +44,7 @@ from weaklink.inspector.chain.reader_messages import (
     only_shows,
     shows_content,
 )
-from weaklink.inspector.chain.similar_calls import are_spellings
+from weaklink.inspector.chain.similar_calls import MAX_NAME_CHARS, are_spellings
 from weaklink.inspector.chain.steps import Certainty, ResultKind
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_search, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
@@ -783,31 +783,80 @@ _NOTHING_FAILED = lazy_pattern(r"\b(?:0|no) (?:failed|failures?|errors?)\b", re.
 
 
 class KnownPaths:
-    """The names of files that the user, the system prompt and results name, each with its first turn."""
+    """The names of files that the user, the system prompt and results name, each with its first turn.
+
+    Most sessions look up few, so a text is split into names only if it contains one of these; after some lookups all
+    texts are. Splitting all took 0.15 of an inspection (eight agents' sessions of 4 MB, 2026-11-30).
+    """
 
     def __init__(self, texts: Callable[[], Iterable[tuple[int, str]]] = tuple) -> None:
         self._texts = texts
-
-    @cached_property
-    def _first(self) -> Mapping[str, int]:
-        first: dict[str, int] = {}
-        for turn, text in self._texts():
-            for name in _FILE_NAME.findall(text):
-                is_word = name.isalpha() and name.islower() and not name.endswith(("file", "readme", "changelog"))
-                if not is_word or f"/{name}" in text or f"{name}/" in text:  # "which version" names none
-                    first.setdefault(name.casefold(), turn)
-        return first
+        self._lookups = 0
 
     def are_named(self, targets: Iterable[str], before: int) -> bool:
         """Whether somebody else than the agent named one of these paths before a turn, if need be spelt otherwise."""
         names = [name for target in targets if len(name := target.rsplit("/", 1)[-1]) > 3]
-        known = self._first
-        if any(known.get(name, before) < before for name in names):
-            return True
-        files = [other for other, turn in known.items() if turn < before and "." in other]
-        return any(are_spellings(name, other) for name in names for other in files)
+        self._lookups += 1
+        if self._lookups > _FEW_LOOKUPS:
+            is_named = any(self._first.get(name, before) < before for name in names)
+        else:
+            texts = (text for text in self._named if text.turn < before)
+            is_named = any(name in text.folded and name in text.names for text in texts for name in names)
+        return is_named or any(self._is_spelt(name, before) for name in names)
+
+    @cached_property
+    def _named(self) -> Sequence["_NamedText"]:
+        return [_NamedText(turn, text) for turn, text in self._texts()]
+
+    @cached_property
+    def _first(self) -> Mapping[str, int]:
+        first: dict[str, int] = {}
+        for text in self._named:
+            for name in text.names:
+                first.setdefault(name, text.turn)
+        return first
+
+    def _is_spelt(self, name: str, before: int) -> bool:
+        stem, _, suffix = name[:MAX_NAME_CHARS].partition(".")
+        others = chain(self._files.get(stem, ()), self._files.get(f".{suffix}", ()))
+        return any(turn < before and are_spellings(name, other) for other, turn in others)
+
+    @cached_property
+    def _files(self) -> Mapping[str, Sequence[tuple[str, int]]]:
+        """The names with a dot and their turns, by what is before their first dot and by what is from it on."""
+        turns: dict[str, int] = {}
+        for text in self._named:
+            words = [word for word in text.text.split() if "." in word] if "." in text.text else ()
+            for name in _FILE_NAME.findall(" ".join(dict.fromkeys(words))):
+                if "." in name:
+                    turns.setdefault(name.casefold(), text.turn)
+        files: dict[str, list[tuple[str, int]]] = {}
+        for name, turn in turns.items():
+            stem, _, suffix = name[:MAX_NAME_CHARS].partition(".")
+            files.setdefault(stem, []).append((name, turn))
+            files.setdefault(f".{suffix}", []).append((name, turn))
+        return files
 
 
+class _NamedText:
+    def __init__(self, turn: int, text: str) -> None:
+        self.turn, self.text, self.folded = turn, text, text.casefold()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names in the text, folded; a plain word is one beside a slash only: "which version" names none."""
+        paths = " ".join([word for word in self.text.split() if "/" in word])
+        names = dict.fromkeys(_FILE_NAME.findall(self.text))
+        return frozenset(
+            [name.casefold() for name in names if not _is_word(name) or f"/{name}" in paths or f"{name}/" in paths]
+        )
+
+
+def _is_word(name: str) -> bool:
+    return name.isalpha() and name.islower() and not name.endswith(("file", "readme", "changelog"))
+
+
+_FEW_LOOKUPS = 8
 _SHORT = 400
 _PROGRAM_ERROR = lazy_pattern(
     r"(?:/\S*/)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?: (?:\*\*\*|\(\d+\)|\S[^\n]{0,80}:|\s*\S[^\n]{0,60}"
