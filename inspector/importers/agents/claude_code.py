@@ -530,4 +530,4 @@ CLAUDE_CODE = LogSource(
     score=_score,
     reader=lambda file: read_growing(file, _ClaudeCodeReader),
 )
-"""One trace per session, in the order of their first rows, and per sub-agent; all rows are in memory, within a bound."""
+"""One trace per session, in the order of their first rows, and per sub-agent; all rows are held, within a bound."""
