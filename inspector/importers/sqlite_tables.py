@@ -259,17 +259,6 @@ def _in_memory(file: SourceFile) -> sqlite3.Connection:
     return connection
 
 
-def object_in_text(value: Json) -> JsonObject:
-    """The object in a text that may be JSON; an empty one for anything else."""
-    if not isinstance(value, str):
-        return {}
-    try:
-        read = parse_json_bytes(value.encode("utf-8", "surrogatepass"))
-    except ValueError:
-        return {}
-    return read if isinstance(read, dict) else {}
-
-
 def tables_score(sample: FileSample, schemas: Iterable[Set[str]], columns: Iterable[bytes]) -> float:
     """The confidence in a database with all tables of one of the schemas; in a damaged one, by columns in its head."""
     if not sample.head.startswith(MAGIC):
