@@ -133,7 +133,7 @@ def filled_usage(usage: Usage, other: Usage) -> Usage:
     return Usage(*(mine if mine is not None else its for mine, its in known))
 
 
-class OtlpEvent(Struct, frozen=True):
+class OtlpEvent(Struct, frozen=True, array_like=True):
     """An event of a span, or a log record that belongs to it; `at_s` is seconds since 1970-01-01 UTC, if known."""
 
     name: str
@@ -141,7 +141,7 @@ class OtlpEvent(Struct, frozen=True):
     attributes: JsonObject
 
 
-class OtlpSpan(Struct, frozen=True):
+class OtlpSpan(Struct, frozen=True, array_like=True):
     """A span. Ids are hexadecimal, `parent_id` is `""` for a root; times are seconds since 1970-01-01 UTC, if known.
 
     `service` is the `service.name` of its resource. `dropped` counts the attributes and events beyond a limit.
