@@ -30,7 +30,7 @@ from weaklink.inspector.importers.telemetry.otlp_encodings import (
     spans_of,
 )
 from weaklink.inspector.importers.telemetry.span_traces import traces_of_spans
-from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
+from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan, filled
 from weaklink.inspector.json_text import compact_json, word_of
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions.fingerprints import has_no_content, message_digest
@@ -276,7 +276,7 @@ def _call(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, messages: otlp_s
         started=span.started,
         first_token=None if facts.first_token_s is None else model.Instant(facts.first_token_s),
         ended=span.ended,
-        usage=otlp_span.filled_usage(facts.usage, known.usage),
+        usage=filled(facts.usage, known.usage),
         finish_reason=finish,
         finish=finish_meaning(finish) if finish else None,
         attempt=max(span.number("weaklink.attempt") or 1, 1),
