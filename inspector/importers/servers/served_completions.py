@@ -23,14 +23,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-import msgspec
 from msgspec import Struct, field, structs
 
-from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.gateways.logged_requests import body_of
 from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.log_source import LogSource
-from weaklink.inspector.importers.records import parse_json_bytes, read_lines
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.records import lines_of, parse_json_bytes
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile, until_damage
 from weaklink.inspector.json_text import object_of
 from weaklink.inspector.memory import RECORD_BYTES
 from weaklink.inspector.model import (
@@ -232,7 +231,7 @@ def _exchange(completion: ServedCompletion) -> Exchange:
     kind = "text/event-stream" if completion.streamed else "application/json"
     return Exchange(
         RequestHead("POST", _TARGET, at_s=completion.received_s),
-        _json(request),
+        body_of(request),
         None if answer is None else 200,
         (("content-type", kind),),
         answer,
@@ -249,11 +248,11 @@ def _events(completion: ServedCompletion) -> Iterator[tuple[float | None, bytes]
         **_chunk(completion, {"text": "", "finish_reason": completion.finish or None}),
         "usage": completion.usage or None,
     }
-    yield completion.ended_s, b"data: " + _json(last) + b"\n\ndata: [DONE]\n\n"
+    yield completion.ended_s, b"data: " + body_of(last) + b"\n\ndata: [DONE]\n\n"
 
 
 def _event(completion: ServedCompletion, choice: JsonObject) -> bytes:
-    return b"data: " + _json(_chunk(completion, choice)) + b"\n\n"
+    return b"data: " + body_of(_chunk(completion, choice)) + b"\n\n"
 
 
 def _body(completion: ServedCompletion) -> bytes:
@@ -266,7 +265,7 @@ def _body(completion: ServedCompletion) -> bytes:
         }
         for index, piece in enumerate(completion.pieces or ())
     ]
-    return _json({**_chunk(completion, {}), "choices": choices, "usage": completion.usage or None})
+    return body_of({**_chunk(completion, {}), "choices": choices, "usage": completion.usage or None})
 
 
 def _chunk(completion: ServedCompletion, choice: JsonObject) -> JsonObject:
@@ -276,13 +275,6 @@ def _chunk(completion: ServedCompletion, choice: JsonObject) -> JsonObject:
         "model": completion.model,
         "choices": [{"index": 0, **choice}],
     }
-
-
-def _json(value: JsonObject) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except (UnicodeEncodeError, OverflowError, ValueError):  # lone surrogates, large numbers
-        return json.dumps(value).encode("ascii")
 
 
 def _sglang(file: SourceFile) -> Iterator[Trace | Skipped]:
@@ -297,28 +289,22 @@ def _is_event(row: JsonObject) -> bool:
 def _completions(file: SourceFile) -> Iterator[ServedCompletion | Skipped]:
     pending: dict[str, ServedCompletion] = {}
     size = 0
-    try:
-        with file.open() as stream:
-            for line in read_lines(stream):
-                if isinstance(line, Skipped):
-                    yield line
-                    continue
-                row = _row(line.raw, f"line {line.number}")
-                if isinstance(row, Skipped):
-                    yield row
-                elif row and row.get("event") == "request.received":
-                    completion = _received(row, f"line {line.number}")
-                    pending[completion.id] = completion
-                    size += completion.size
-                elif row:
-                    received = pending.pop(text_of(row, "rid"), None)
-                    size -= received.size if received else 0
-                    yield _finished(row, received, f"line {line.number}")
-                if size > HELD_BYTES:
-                    yield from pending.values()
-                    pending, size = {}, 0
-    except DamagedDataError as error:
-        yield Skipped("end of file", str(error))
+    for line in until_damage(lines_of(file)):
+        record = "" if isinstance(line, Skipped) else f"line {line.number}"
+        row = line if isinstance(line, Skipped) else _row(line.raw, record)
+        if isinstance(row, Skipped):
+            yield row
+        elif row and row.get("event") == "request.received":
+            completion = _received(row, record)
+            pending[completion.id] = completion
+            size += completion.size
+        elif row:
+            received = pending.pop(text_of(row, "rid"), None)
+            size -= received.size if received else 0
+            yield _finished(row, received, record)
+        if size > HELD_BYTES:
+            yield from pending.values()
+            pending, size = {}, 0
     for completion in pending.values():
         yield completion if completion.prompt is not None else Skipped(completion.record, _NO_TEXTS)
 
@@ -432,17 +418,13 @@ class _Log:
 
     def completions(self) -> Iterator[ServedCompletion | Skipped]:
         """The requests: the finished ones when the log is long, the rest at the end."""
-        try:
-            with self._file.open() as stream:
-                for line in read_lines(stream):
-                    if isinstance(line, Skipped):
-                        yield line
-                    elif (skipped := self._take(decode(line.raw), f"line {line.number}")) is not None:
-                        yield skipped
-                    if self._size > HELD_BYTES:
-                        yield from self._over()
-        except DamagedDataError as error:
-            yield Skipped("end of file", str(error))
+        for line in until_damage(lines_of(self._file)):
+            if isinstance(line, Skipped):
+                yield line
+            elif (skipped := self._take(decode(line.raw), f"line {line.number}")) is not None:
+                yield skipped
+            if self._size > HELD_BYTES:
+                yield from self._over()
         yield from self._open.values()
 
     def _over(self) -> Iterator[ServedCompletion]:

@@ -13,11 +13,10 @@ from typing import BinaryIO
 from msgspec import Struct, structs
 
 from weaklink.inspector import model
-from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import parse_json_bytes, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile, until_damage
 from weaklink.inspector.importers.telemetry.framework_calls import StoredSpan
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
 from weaklink.inspector.importers.telemetry.span_traces import SpooledRow, spooled_traces, utc_instant
@@ -117,14 +116,15 @@ def read_parts(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[RunPa
 
     Several bodies may follow each other. Parts that belong to no run (attachments, feedback) are silently ignored.
     """
-    try:
-        with file.open() as stream:
-            for number, (name, raw) in enumerate(_parts(stream, limit), 1):
-                found = _read(f"part {number}", name, raw, limit)
-                if found is not None:
-                    yield found
-    except DamagedDataError as error:
-        yield Skipped("end of file", str(error))
+    return until_damage(_of_parts(file, limit))
+
+
+def _of_parts(file: SourceFile, limit: int) -> Iterator[RunPart | Skipped]:
+    with file.open() as stream:
+        for number, (name, raw) in enumerate(_parts(stream, limit), 1):
+            found = _read(f"part {number}", name, raw, limit)
+            if found is not None:
+                yield found
 
 
 def _read(record: str, name: str, raw: bytes | None, limit: int) -> RunPart | Skipped | None:
