@@ -380,6 +380,11 @@ def parsed_text(value: Json) -> Json:
         return value
 
 
+def json_within(value: Json) -> Json:
+    """The object or the list in a JSON text; any other value, and a text that is no JSON, unchanged."""
+    return parsed_text(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
+
+
 def _parse_slowly(text: str) -> Json:
     try:
         value: Json = json.loads(text, parse_int=_integer)

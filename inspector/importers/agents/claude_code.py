@@ -14,6 +14,7 @@ from msgspec import Struct, field, structs
 from weaklink.inspector.apis.anthropic.messages import CALL_BLOCK, AnthropicUsageShape, read_turns
 from weaklink.inspector.importers.growing_rows import read_growing
 from weaklink.inspector.importers.identity import instant, place_of, text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, parse_json_bytes
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
@@ -269,23 +270,13 @@ def _is_cut(block: Json) -> bool:
     return False
 
 
-class ClaudeCodeImporter:
-    """One trace per session, and one for each of its sub-agents whose rows are in the file."""
-
-    name = SOURCE
-    signs = "rows with a `sessionId` and a `type`, such as messages"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By rows of a session's tree with messages in them, or by the metadata file of a sub-agent."""
-        if sample.rows and all(map(_is_agent, sample.rows)):
-            return 0.8
-        if any(map(_has_message, objects_of(sample.rows[0].get("loglines")) if sample.rows else ())):
-            return 0.9
-        return 0.9 if any(map(_is_message, sample.rows)) else 0.5 if any(map(_is_bookkeeping, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in the order of their first rows; all rows of a file are in memory, within a bound."""
-        return read_growing(file, _ClaudeCodeReader)
+def _score(sample: FileSample) -> float:
+    """By rows of a session's tree with messages in them, or by the metadata file of a sub-agent."""
+    if sample.rows and all(map(_is_agent, sample.rows)):
+        return 0.8
+    if any(map(_has_message, objects_of(sample.rows[0].get("loglines")) if sample.rows else ())):
+        return 0.9
+    return 0.9 if any(map(_is_message, sample.rows)) else 0.5 if any(map(_is_bookkeeping, sample.rows)) else 0.0
 
 
 class _ClaudeCodeReader:
@@ -531,3 +522,12 @@ class _ClaudeCodeSession(Struct):
 def project_of(folder: str) -> str:
     """The last part of the path of the folder that an agent worked in, `""` if it is unknown."""
     return folder.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+CLAUDE_CODE = LogSource(
+    name=SOURCE,
+    signs="rows with a `sessionId` and a `type`, such as messages",
+    score=_score,
+    reader=lambda file: read_growing(file, _ClaudeCodeReader),
+)
+"""One trace per session, in the order of their first rows, and per sub-agent; all rows are held, within a bound."""

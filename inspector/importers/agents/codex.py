@@ -12,6 +12,7 @@ from msgspec import Struct, field, structs
 from weaklink.inspector.apis.openai.responses import API, read_responses_request
 from weaklink.inspector.importers.growing_rows import read_growing
 from weaklink.inspector.importers.identity import instant, place_of, text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
@@ -82,22 +83,10 @@ _UNKNOWN_FORK = (
 )
 
 
-class CodexImporter:
-    """One trace per session: a file is one session, unless files were concatenated."""
-
-    name = SOURCE
-    signs = "rows with a `type` and a `payload`, the format of Codex rollouts"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By rows in Codex's envelope, or a head without one, followed by items."""
-        if any(map(_is_enveloped, sample.rows)):
-            return 0.9
-        has_head = any(map(_is_bare_head, sample.rows[:2]))
-        return 0.8 if has_head and any(map(is_item, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in order; all rows of one session are in memory at once, within `RECORD_MEMORY`."""
-        return read_growing(file, _CodexReader)
+def _score(sample: FileSample) -> float:
+    """By a head without Codex's envelope, followed by items."""
+    has_head = any(map(_is_bare_head, sample.rows[:2]))
+    return 0.8 if has_head and any(map(is_item, sample.rows)) else 0.0
 
 
 class _CodexReader:
@@ -546,3 +535,14 @@ def instructions_text(value: Json) -> str:
     if isinstance(value, dict):
         return text_of(value, "text")
     return text_or_json(value)
+
+
+CODEX = LogSource(
+    name=SOURCE,
+    signs="rows with a `type` and a `payload`, the format of Codex rollouts",
+    is_row=_is_enveloped,
+    confidence=0.9,
+    score=_score,
+    reader=lambda file: read_growing(file, _CodexReader),
+)
+"""One trace per session: a file is one session, unless files were concatenated. A session's rows are in memory."""

@@ -13,9 +13,8 @@ from weaklink.inspector.importers.agents.session_logs import SessionLogs
 from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
-from weaklink.inspector.importers.records import Row
+from weaklink.inspector.importers.records import Row, json_within
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import object_in_text
 from weaklink.inspector.json_text import member_at, object_of, objects_of
 from weaklink.inspector.model import Json, Trace
 
@@ -69,7 +68,7 @@ class _KimiLog:
     def traces(self) -> Iterator[Trace | Skipped]:
         session, pieces = self._session.so_far(), structs.replace(self._pieces, calls=[*self._pieces.calls])
         arguments = text_of(pieces.calls[-1], "arguments").strip() if pieces.calls else "{}"
-        if not (pieces.usage or pieces.results or arguments == "{}" or object_in_text(arguments)):
+        if not (pieces.usage or pieces.results or arguments == "{}" or object_of(json_within(arguments))):
             pieces.calls.pop()  # not malformed, but not there yet
             session.notes[_ARRIVING] = None
         session.answer_of_pieces(pieces)

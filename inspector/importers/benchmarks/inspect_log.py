@@ -25,7 +25,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.importers.benchmarks.inspect_sample import Evaluation, MessagePool, read_sample
 from weaklink.inspector.importers.compression import DamagedDataError
-from weaklink.inspector.importers.log_source import traces_in_each_row
+from weaklink.inspector.importers.log_source import LogSource, traces_in_each_row
 from weaklink.inspector.importers.records import Row, parse_json_bytes
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.memory import RECORD_BYTES, too_long
@@ -264,23 +264,11 @@ def _wide(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int, 
     return size, packed, offset
 
 
-class InspectImporter:
-    """One trace per sample, and one for each other conversation in it."""
-
-    name = "inspect"
-    signs = "an Inspect log's `eval` and `samples`, plain or in an archive"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the first member of an archive, or by the members of a log's document."""
-        if sample.head.startswith(_ZIP):
-            return 0.9 if _FIRST_MEMBER.match(sample.head[30:256]) else 0.0
-        if any(map(_is_log, sample.rows)):
-            return 0.9
-        return 0.9 if _DOCUMENT.match(sample.text.lstrip("\ufeff")) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The samples in the file's order; a log without any is skipped."""
-        yield from _from_archive(file) if file.head.startswith(_ZIP) else traces_in_each_row(file, _in_document)
+def _score(sample: FileSample) -> float:
+    """By the first member of an archive, or by the beginning of a log's document."""
+    if sample.head.startswith(_ZIP):
+        return 0.9 if _FIRST_MEMBER.match(sample.head[30:256]) else 0.0
+    return 0.9 if _DOCUMENT.match(sample.text.lstrip("\ufeff")) else 0.0
 
 
 def _is_log(row: JsonObject) -> bool:
@@ -392,3 +380,14 @@ def _whole(
         "events_data": pooled,
         "attachments": {str(at): text for at, text in enumerate(lists["attachments"])},
     }
+
+
+INSPECT = LogSource(
+    name="inspect",
+    signs="an Inspect log's `eval` and `samples`, plain or in an archive",
+    is_row=_is_log,
+    confidence=0.9,
+    score=_score,
+    reader=lambda file: _from_archive(file) if file.head.startswith(_ZIP) else traces_in_each_row(file, _in_document),
+)
+"""One trace per sample, and one for each other conversation in it; a log without any is skipped."""

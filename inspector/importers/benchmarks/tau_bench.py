@@ -33,7 +33,7 @@ from weaklink.inspector.importers.generations import stored_generation, usage_of
 from weaklink.inspector.importers.identity import instant, row_ids, text_of
 from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row, traces_in_each_row
 from weaklink.inspector.importers.records import Row
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.json_text import compact_json, object_of, objects_of
 from weaklink.inspector.scanning import lazy_pattern
@@ -139,22 +139,6 @@ def _with_action(turn: model.Turn, answer_text: str) -> model.Turn:
     return structs.replace(
         turn, parts=(*thought, model.Part("call:0", raw)), calls=(model.CallHeader("call:0", named),)
     )
-
-
-class Tau2BenchImporter:
-    """One trace per simulation, and one for its user if that called tools."""
-
-    name = "tau2-bench"
-    signs = "`simulations` beside their `tasks`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By a run's simulations and tasks, or by the members of a simulation."""
-        known = any(_is_run(row) or _is_simulation(row) for row in sample.rows)
-        return 0.9 if known or _RESULTS.match(sample.text.lstrip("\ufeff")) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
-        """The simulations of each document; one without messages is skipped."""
-        return traces_in_each_row(file, _simulations)
 
 
 def _simulations(row: Row) -> Iterator[model.Trace | Skipped]:
@@ -407,3 +391,14 @@ TAU_BENCH = LogSource(
     reader=lambda file: trace_of_each_row(file, partial(_trace, model_name=_model_of(file.path))),
 )
 """One trace per trial; one that failed before its messages were stored is skipped, with its error."""
+
+
+TAU2_BENCH = LogSource(
+    name="tau2-bench",
+    signs="`simulations` beside their `tasks`",
+    is_row=lambda row: _is_run(row) or _is_simulation(row),
+    confidence=0.9,
+    score=lambda sample: 0.9 if _RESULTS.match(sample.text.lstrip("\ufeff")) else 0.0,
+    reader=lambda file: traces_in_each_row(file, _simulations),
+)
+"""One trace per simulation, and one for its user if that called tools; a simulation without messages is skipped."""

@@ -15,7 +15,7 @@ from itertools import islice
 from msgspec import Struct
 
 from weaklink.inspector.importers.data.sharegpt import read_calls
-from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
+from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.json_text import list_of, write_json
@@ -97,21 +97,11 @@ def refusal(row: JsonObject) -> str:
     return f"{found}: `--map {mapping}` would read it" if mapping else found
 
 
-def decoded_list(value: Json) -> Json:
-    """The value of a JSON text of a list or an object; any other value unchanged."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        try:
-            return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
-        except NotJsonError:
-            return value
-    return value
-
-
 def _objects(value: Json) -> list[JsonObject]:
     """The objects of a list, which may be JSON text, as may each of them; a single object is a list of one."""
-    listed = decoded_list(value)
+    listed = json_within(value)
     items = listed if isinstance(listed, list) else [listed]
-    decoded = (item if isinstance(item, dict) else decoded_list(item) for item in items)
+    decoded = (item if isinstance(item, dict) else json_within(item) for item in items)
     return [one for one in decoded if isinstance(one, dict)]
 
 
@@ -143,7 +133,7 @@ def openai_tools(value: Json) -> list[Json]:
 def _function(tool: JsonObject) -> JsonObject:
     inner = tool.get("function")
     function = inner if isinstance(inner, dict) else {key: one for key, one in tool.items() if key != "type"}
-    parameters = decoded_list(function.get("parameters"))
+    parameters = json_within(function.get("parameters"))
     if not isinstance(parameters, dict):
         return function
     is_schema = "properties" in parameters or "$ref" in parameters or "$defs" in parameters
@@ -225,7 +215,7 @@ def _answer(calls: Sequence[JsonObject], text: Json = None) -> JsonObject:
 
 def _xlam(row: JsonObject) -> JsonObject | None:
     """Salesforce/xlam-function-calling-60k and APIGen: the calls are the answer, or the reference of another one."""
-    query, answers = row["query"], decoded_list(row["answers"])
+    query, answers = row["query"], json_within(row["answers"])
     is_broken = isinstance(answers, str) and answers.lstrip()[:1] == "["
     if not isinstance(query, str) or not (is_broken or isinstance(answers, list)):
         return None
@@ -240,7 +230,7 @@ def _xlam(row: JsonObject) -> JsonObject | None:
 
 def _bfcl(row: JsonObject) -> JsonObject | None:
     """The Berkeley leaderboard's tasks: prompts in turns, of which the first is read."""
-    question = decoded_list(row["question"])
+    question = json_within(row["question"])
     if isinstance(question, str):
         messages: list[Json] = [{"role": "user", "content": question}]
     else:
@@ -267,7 +257,7 @@ _OTHER_ANSWERS = ("responses", "output", "chosen")
 
 def _without_tools(row: JsonObject, member: str, names: tuple[str, ...]) -> tuple[JsonObject, Json]:
     """The row without the list of tools in one of its members, which is left out if nothing else is in it; the list."""
-    held = decoded_list(row.get(member))
+    held = json_within(row.get(member))
     name = next((name for name in names if held.get(name)), None) if isinstance(held, dict) else None
     if name is None or not isinstance(held, dict):
         return row, None
@@ -279,14 +269,14 @@ def _without_tools(row: JsonObject, member: str, names: tuple[str, ...]) -> tupl
 
 
 def _when2call_preference(row: JsonObject) -> JsonObject | None:
-    chosen, messages = decoded_list(row["chosen_response"]), _objects(row["messages"])
+    chosen, messages = json_within(row["chosen_response"]), _objects(row["messages"])
     answer: JsonObject = chosen if isinstance(chosen, dict) else {"role": "assistant", "content": chosen}
     kept = {key: one for key, one in row.items() if key not in ("chosen_response", "rejected_response")}
     return _with(kept, [*messages, answer], row.get("tools"))
 
 
 def _when2call_test(row: JsonObject) -> JsonObject | None:
-    question, answers = row["question"], decoded_list(row["answers"])
+    question, answers = row["question"], json_within(row["answers"])
     if not isinstance(question, str) or not isinstance(answers, dict):
         return None
     right = answers.get(str(row["correct_answer"])) if _answer_member(row) is None else None
@@ -373,7 +363,7 @@ def _definitions_in(text: str) -> list[JsonObject]:
             depth += 1
         elif character == "}" and depth:
             depth -= 1
-            value = decoded_list(text[start : index + 1]) if not depth else None
+            value = json_within(text[start : index + 1]) if not depth else None
             if isinstance(value, dict) and isinstance(value.get("name"), str):
                 found.append(value)
     return found
@@ -488,7 +478,7 @@ def _verifiers_result(row: JsonObject) -> JsonObject | None:
 
 def _ranking(row: JsonObject) -> JsonObject | None:
     """LLaMA-Factory's ranking: the chosen answer is one more message of the conversation."""
-    conversation, chosen = _objects(row["conversations"]), decoded_list(row["chosen"])
+    conversation, chosen = _objects(row["conversations"]), json_within(row["chosen"])
     if not conversation or not isinstance(chosen, dict):
         return None
     kept = {key: one for key, one in row.items() if key not in ("chosen", "rejected")}

@@ -8,7 +8,8 @@ words (`"Required. Integer. ..."`). An instance without steps is a conversation 
 
 from collections.abc import Iterator
 
-from weaklink.inspector.importers.data.public_shapes import decoded_list, openai_tools
+from weaklink.inspector.importers.data.public_shapes import openai_tools
+from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
@@ -22,7 +23,7 @@ _TYPE = lazy_pattern(r"(?i)\b(string|integer|number|boolean|array|object)\b")
 
 def instance_rows(row: JsonObject) -> list[JsonObject]:
     """The conversations of a row of ToolAlpaca, as rows; empty for any other row."""
-    instances = decoded_list(row.get("Instances"))
+    instances = json_within(row.get("Instances"))
     if not isinstance(instances, list) or not ({"Documentation", "Function_Description"} & row.keys()):
         return []
     tools = openai_tools([*_tools(row)])
@@ -55,7 +56,7 @@ def _messages(instance: JsonObject) -> Iterator[JsonObject]:
 
 
 def _tools(row: JsonObject) -> Iterator[JsonObject]:
-    document = decoded_list(row.get("Documentation"))
+    document = json_within(row.get("Documentation"))
     operations = [*_operations(document)] if isinstance(document, dict) else []
     yield from operations or _described(row.get("Function_Description"))
 
@@ -104,7 +105,7 @@ def _described(functions: Json) -> Iterator[JsonObject]:
         if not isinstance(text, str) or name == "components":
             continue
         description, _, rest = text.partition(_PARAMETERS)
-        listed = decoded_list(rest.partition("\nOutput:")[0].strip())
+        listed = json_within(rest.partition("\nOutput:")[0].strip())
         words = {key: one for key, one in listed.items() if isinstance(one, str)} if isinstance(listed, dict) else {}
         properties: JsonObject = {key: {**_typed(one), "description": one} for key, one in words.items()}
         required: list[Json] = [key for key, one in words.items() if one.lower().startswith("required")]

@@ -12,12 +12,12 @@ from enum import StrEnum
 from msgspec import Struct
 
 from weaklink.inspector.importers.data.openai_messages import messages_trace
-from weaklink.inspector.importers.data.public_shapes import answer_messages, decoded_list, public_row, refusal
+from weaklink.inspector.importers.data.public_shapes import answer_messages, public_row, refusal
 from weaklink.inspector.importers.data.raw_text import completion_trace
 from weaklink.inspector.importers.data.sharegpt import sharegpt_trace
 from weaklink.inspector.importers.data.toolalpaca import instance_rows
 from weaklink.inspector.importers.log_source import LogSource, traces_of
-from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.records import Row, json_within, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Trace
@@ -113,7 +113,7 @@ def listed_row(row: JsonObject) -> JsonObject:
 def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]]:
     """The shape of a row that has no shape of its own, in the form that its importer takes, and its messages."""
     for key in _LISTS:
-        listed = decoded_list(row.get(key))
+        listed = json_within(row.get(key))
         if isinstance(listed, list) and any(isinstance(one, dict) for one in listed):
             return _listed(row, key, listed)
     preferred = _preferred(row)
@@ -208,7 +208,7 @@ def _is_anthropic(row: JsonObject, listed: list[Json]) -> bool:
 
 def _messages(value: Json) -> list[Json] | None:
     """A list of messages; None for anything else."""
-    listed = decoded_list(value)
+    listed = json_within(value)
     is_list = isinstance(listed, list) and bool(listed) and all(isinstance(one, dict) for one in listed)
     return listed if is_list and isinstance(listed, list) else None
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from weaklink.inspector.importers.compression import DamagedDataError
-from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.records import Row, json_within, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import TOO_DEEP
 from weaklink.inspector.memory import RECORD_BYTES, RECORD_MEMORY, too_long
@@ -21,7 +21,6 @@ from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions.exchange import Exchange, Headers
 from weaklink.inspector.sessions.gathering import SkippedExchange, traces_of
 from weaklink.inspector.text import decode
-from weaklink.inspector.wire.provider_json import parse_json
 
 INPUT_KEYS = frozenset({"messages", "input", "prompt", "contents"})
 """The members of a request that have its input; a body without any of them is none."""
@@ -236,19 +235,9 @@ def entries_of(value: JsonObject) -> Iterator[tuple[str, JsonObject]]:
         yield "", value
 
 
-def parsed_member(value: Json) -> Json:
-    """The value of a member that databases and tables store as JSON text; any other member unchanged."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return parse_json(value)
-        except ValueError:
-            return value
-    return value
-
-
 def parsed_object(value: Json) -> JsonObject:
     """An object, or its JSON text; an empty one for anything else."""
-    parsed = parsed_member(value)
+    parsed = json_within(value)
     return parsed if isinstance(parsed, dict) else {}
 
 
@@ -272,7 +261,7 @@ def answer_of(value: Json, ended_s: float | None) -> GatewayAnswer:
 
     A stream has no times: the gateway did not store when its pieces arrived. None, `""`, `{}` and `[]` are no answer.
     """
-    parsed = parsed_member(value)
+    parsed = json_within(value)
     if not parsed:
         return GatewayAnswer()
     if isinstance(parsed, str) and _EVENTS.match(parsed):

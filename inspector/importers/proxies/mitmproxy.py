@@ -11,8 +11,9 @@ from typing import Final
 from msgspec import Struct, structs
 
 from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
-from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
+from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.memory import RECORD_BYTES, too_long
 from weaklink.inspector.model import Trace
 from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
@@ -327,24 +328,9 @@ def _present(members: dict[str, TnetString], name: str) -> TnetString | None:
     return None if value is None or value.is_null else value
 
 
-class MitmproxyImporter:
-    """The traces from a file's exchanges with models."""
-
-    name = "mitmproxy"
-    signs = "a flow in mitmproxy's file format, with its `version`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By a tnetstring that is a dictionary and begins with a member of a flow."""
-        return 1.0 if _FIRST_KEYS.match(sample.head) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The traces, a Skipped for each damaged flow, and one that counts what is not an exchange with a model.
-
-        One flow at a time is in memory, of at most 64 MiB. Exchanges with models are kept until the end, at about three
-        times their size, as a session may continue anywhere in the file.
-        """
-        proxy = ProxyFile("flows", _LOST_REQUESTS, _LOST_ANSWERS, warnings=[_NO_TIMES])
-        return proxy.traces(_records(file, proxy))
+def _traces(file: SourceFile) -> Iterator[Trace | Skipped]:
+    proxy = ProxyFile("flows", _LOST_REQUESTS, _LOST_ANSWERS, warnings=[_NO_TIMES])
+    return proxy.traces(_records(file, proxy))
 
 
 def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[ProxyRecord]:
@@ -379,3 +365,12 @@ def _cut(file: SourceFile, splitter: FlowSplitter) -> Iterator[tuple[int, bytes 
         yield 0, Skipped("end of file", str(error))
     for found in splitter.close():
         yield splitter.number, found
+
+
+MITMPROXY = LogSource(
+    name="mitmproxy",
+    signs="a flow in mitmproxy's file format, with its `version`",
+    score=lambda sample: 1.0 if _FIRST_KEYS.match(sample.head) else 0.0,
+    reader=_traces,
+)
+"""The traces of exchanges with models, and what `ProxyFile` skips; one flow, of 64 MiB at most, is in memory."""

@@ -28,6 +28,7 @@ from weaklink.inspector.apis.openai.chat_captures import (
 from weaklink.inspector.apis.providers import OLLAMA, PROVIDERS, ObjectHead, decoder_for, head_of
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.identity import answer_ids, instant
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Line, first_rows, layout_of, parse_json_bytes, read_lines, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import objects_of
@@ -80,31 +81,22 @@ _PATHS = {
 _READERS = {provider.api: provider.new_reader for provider in PROVIDERS}
 
 
-class ChatCompletionsImporter:
-    """One trace per answer."""
+def _chat_score(sample: FileSample) -> float:
+    """By the `choices` of a chat completion in an event stream, an HTTP response or a row; with less by an error."""
+    text = sample.text.lstrip("\ufeff \t\r\n")
+    if _FRAME.match(text):
+        if _OTHER_API.search(text):
+            return 0.0
+        return 0.9 if _CHAT_ANSWER.search(text) else 0.5 if _ERROR_OR_END.search(text) else 0.0
+    if any(map(_is_chat_answer, sample.rows)):
+        return 0.9
+    return 0.3 if any(map(_is_error, sample.rows)) else 0.0
 
-    name = "chat-completions"
-    signs = "the `choices` of chat completions, or the error of a server, without a request"
 
-    def recognises(self, sample: FileSample) -> float:
-        """By the `choices` of a chat completion in an event stream, an HTTP response or a row.
-
-        An error object is recognised with less confidence.
-        """
-        text = sample.text.lstrip("\ufeff \t\r\n")
-        if _FRAME.match(text):
-            if _OTHER_API.search(text):
-                return 0.0
-            return 0.9 if _CHAT_ANSWER.search(text) else 0.5 if _ERROR_OR_END.search(text) else 0.0
-        if any(map(_is_chat_answer, sample.rows)):
-            return 0.9
-        return 0.3 if any(map(_is_error, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """Each answer; one of more than 64 MiB is skipped."""
-        found = _chat_rows(file) if _has_rows(file) else _from_stream(file, ChatCaptureDecoder(), _CHAT_EVENTS, _ended)
-        for answer in found:
-            yield answer if isinstance(answer, Skipped) else _trace(answer, file.path, (_ONLY_THE_ANSWER,))
+def _chat_completions(file: SourceFile) -> Iterator[Trace | Skipped]:
+    found = _chat_rows(file) if _has_rows(file) else _from_stream(file, ChatCaptureDecoder(), _CHAT_EVENTS, _ended)
+    for answer in found:
+        yield answer if isinstance(answer, Skipped) else _trace(answer, file.path, (_ONLY_THE_ANSWER,))
 
 
 def _has_rows(file: SourceFile) -> bool:
@@ -149,23 +141,17 @@ def _chat_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
     yield from decoder.close()
 
 
-class ApiCapturesImporter:
-    """One trace per answer."""
+def _score(sample: FileSample) -> float:
+    """By an object of an API other than chat completions, in an event stream, an HTTP response or a row."""
+    if _FRAME.match(sample.text.lstrip("\ufeff \t\r\n")):
+        return 0.95 if _ANSWER.search(sample.text) else 0.0
+    heads = map(head_of, sample.rows)
+    return 0.92 if any(head and head.api not in {"", CHAT} for head in heads) else 0.0
 
-    name = "api-captures"
-    signs = "the events or the body of an answer of another API, without a request"
 
-    def recognises(self, sample: FileSample) -> float:
-        """By an object of an API other than chat completions, in an event stream, an HTTP response or a row."""
-        if _FRAME.match(sample.text.lstrip("\ufeff \t\r\n")):
-            return 0.95 if _ANSWER.search(sample.text) else 0.0
-        heads = map(head_of, sample.rows)
-        return 0.92 if any(head and head.api not in {"", CHAT} for head in heads) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """Each answer; one of more than 64 MiB is skipped."""
-        for answer in _answers(file):
-            yield answer if isinstance(answer, Skipped) else _trace(answer, file.path, _warnings(answer))
+def _captures(file: SourceFile) -> Iterator[Trace | Skipped]:
+    for answer in _answers(file):
+        yield answer if isinstance(answer, Skipped) else _trace(answer, file.path, _warnings(answer))
 
 
 def _answers(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
@@ -508,3 +494,20 @@ def _parse_slowly(text: str) -> Json:
         return parse_json(text.lstrip("\ufeff"))
     except ValueError:
         return None
+
+
+CHAT_COMPLETIONS = LogSource(
+    name="chat-completions",
+    signs="the `choices` of chat completions, or the error of a server, without a request",
+    score=_chat_score,
+    reader=_chat_completions,
+)
+"""One trace per answer; one of more than 64 MiB is skipped."""
+
+API_CAPTURES = LogSource(
+    name="api-captures",
+    signs="the events or the body of an answer of another API, without a request",
+    score=_score,
+    reader=_captures,
+)
+"""The same."""

@@ -28,6 +28,7 @@ from msgspec import Struct, field, structs
 
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import parse_json_bytes, read_lines
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import object_of
@@ -148,15 +149,22 @@ class ServedCompletion(Struct):
 
 
 def traces_served(
-    completions: Iterable[ServedCompletion | Skipped], warnings: tuple[str, ...], *, held_bytes: int = HELD_BYTES
+    completions: Iterable[ServedCompletion | Skipped],
+    warnings: tuple[str, ...],
+    nothing: str = "",
+    *,
+    held_bytes: int = HELD_BYTES,
 ) -> Iterator[Trace | Skipped]:
     """The sessions of a server's requests, with `warnings`, and a trace for each answer without a prompt.
 
-    Skipped records are yielded at once; traces when `held_bytes` are held, and at the end.
+    Skipped records are yielded at once; traces when `held_bytes` are held, and at the end. A log without any request is
+    a Skipped, for the reason `nothing`.
     """
     held: list[ServedCompletion] = []
     size = 0
+    is_empty = True
     for completion in completions:
+        is_empty = False
         if isinstance(completion, Skipped):
             yield completion
             continue
@@ -166,6 +174,8 @@ def traces_served(
             yield from _gathered(held, warnings)
             held, size = [], 0
     yield from _gathered(held, warnings)
+    if is_empty:
+        yield Skipped("file", nothing)
 
 
 def _gathered(held: list[ServedCompletion], warnings: tuple[str, ...]) -> Iterator[Trace | Skipped]:
@@ -275,24 +285,9 @@ def _json(value: JsonObject) -> bytes:
         return json.dumps(value).encode("ascii")
 
 
-class SglangLogImporter:
-    """One trace per session, recognised from the prompts; a request with a shortened prompt is a session by itself."""
-
-    name = "sglang"
-    signs = "rows of requests that SGLang received or finished"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By a row of a request that was received or is finished."""
-        return 0.9 if _ROW.search(sample.head) or any(map(_is_event, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions of the log; it is read in portions of 64 MiB, and a session across two portions becomes two."""
-        is_empty = True
-        for found in traces_served(_completions(file), (_NOT_STORED, _ZONE)):
-            is_empty = False
-            yield found if isinstance(found, Skipped) else _flagged(found)
-        if is_empty:
-            yield Skipped("file", "the log contains no row of a request")
+def _sglang(file: SourceFile) -> Iterator[Trace | Skipped]:
+    for found in traces_served(_completions(file), (_NOT_STORED, _ZONE), "the log contains no row of a request"):
+        yield found if isinstance(found, Skipped) else _flagged(found)
 
 
 def _is_event(row: JsonObject) -> bool:
@@ -412,29 +407,19 @@ def _is_cut(text: str) -> bool:
     return kept in _CUTS and text.startswith(_GAP, kept // 2)
 
 
-class VllmLogImporter:
-    """One trace per session, recognised from the prompts; one for each answer whose prompt was not logged."""
+def _vllm(file: SourceFile) -> Iterator[Trace | Skipped]:
+    nothing = "the log contains no line of a request or an answer"
+    for found in traces_served(_Log(file).completions(), (_PARSED, _CUT), nothing):
+        yield found if isinstance(found, Skipped) else _vllm_finished(found)
 
-    name = "vllm"
-    signs = "log lines of requests that vLLM received or answered"
 
-    def recognises(self, sample: FileSample) -> float:
-        """By a line of a request or of an answer; with less confidence by the lines that vLLM logs when it starts."""
-        text = sample.text
-        if text.lstrip("\ufeff \t\r\n").startswith(("{", "[{")):
-            return 0.0
-        if any(line.search(text) for line in (_GENERATED, _RECEIVED, _BEGUN)):
-            return 0.9
-        return 0.6 if _SERVER.search(text) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions of the log; it is read in portions of 64 MiB, and a session across two portions becomes two."""
-        is_empty = True
-        for found in traces_served(_Log(file).completions(), (_PARSED, _CUT)):
-            is_empty = False
-            yield found if isinstance(found, Skipped) else _vllm_finished(found)
-        if is_empty:
-            yield Skipped("file", "the log contains no line of a request or an answer")
+def _vllm_score(sample: FileSample) -> float:
+    """By a line of a request or of an answer; with less confidence by the lines that vLLM logs when it starts."""
+    if sample.text.lstrip("\ufeff \t\r\n").startswith(("{", "[{")):
+        return 0.0
+    if any(line.search(sample.text) for line in (_GENERATED, _RECEIVED, _BEGUN)):
+        return 0.9
+    return 0.6 if _SERVER.search(sample.text) else 0.0
 
 
 class _Log:
@@ -586,3 +571,22 @@ def _calls(text: str) -> Iterator[tuple[str, str]]:
             return
         yield match["name"], text[match.end() : end]
         at = end + 1
+
+
+VLLM = LogSource(
+    name="vllm",
+    signs="log lines of requests that vLLM received or answered",
+    score=_vllm_score,
+    reader=_vllm,
+)
+"""One trace per session, recognised from the prompts, and one for each answer whose prompt was not logged."""
+
+SGLANG = LogSource(
+    name="sglang",
+    signs="rows of requests that SGLang received or finished",
+    is_row=_is_event,
+    confidence=0.9,
+    score=lambda sample: 0.9 if _ROW.search(sample.head) else 0.0,
+    reader=_sglang,
+)
+"""One trace per session, recognised from the prompts; a request with a shortened prompt is a session by itself."""

@@ -16,6 +16,7 @@ from msgspec import Struct, field, structs
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import CALLS
 from weaklink.inspector.apis.providers import decoder_for, read_request
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import parse_json_bytes, read_rows
 from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
 from weaklink.inspector.importers.telemetry import otlp_conventions, otlp_span
@@ -157,24 +158,17 @@ def _unpacked(packed: bytes) -> otlp_span.OtlpSpan:
     return otlp_span.OtlpSpan(*values)
 
 
-class OtlpImporter:
-    """One trace per conversation, from the requests to models in the spans of one session or of one trace."""
+def _score(sample: FileSample) -> float:
+    """By the member that contains the spans, or by the shape of a protobuf body."""
+    if _RESOURCES.match(sample.text.lstrip("\ufeff \t\r\n")):
+        return 0.9
+    return 0.8 if is_otlp(sample.head) else 0.0
 
-    name = "otlp"
-    signs = "`resourceSpans`, or a protobuf body that contains them"
 
-    def recognises(self, sample: FileSample) -> float:
-        """By the member that contains the spans, or by the shape of a protobuf body."""
-        if any(map(has_resources, sample.rows)) or _RESOURCES.match(sample.text.lstrip("\ufeff \t\r\n")):
-            return 0.9
-        return 0.8 if is_otlp(sample.head) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
-        """Skipped records while reading, then the traces; sessions in the order of their first spans."""
-        with SpanSpool() as spool:
-            spans = read_protobuf(file) if is_otlp(file.head) else _of_rows(file)
-            yield from spool_spans(spans, spool)
-            yield from traces_in(spool)
+def _traces(file: SourceFile) -> Iterator[model.Trace | Skipped]:
+    with SpanSpool() as spool:
+        yield from spool_spans(read_protobuf(file) if is_otlp(file.head) else _of_rows(file), spool)
+        yield from traces_in(spool)
 
 
 def spool_spans(spans: Iterable[otlp_span.OtlpSpan | Skipped], spool: SpanSpool) -> Iterator[Skipped]:
@@ -418,3 +412,14 @@ def _warnings(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, call: ModelC
         yield _CUT
     if span.dropped:
         yield _DROPPED
+
+
+OTLP = LogSource(
+    name="otlp",
+    signs="`resourceSpans`, or a protobuf body that contains them",
+    is_row=has_resources,
+    confidence=0.9,
+    score=_score,
+    reader=_traces,
+)
+"""One trace per conversation, from the requests to models in the spans of one session or of one trace."""

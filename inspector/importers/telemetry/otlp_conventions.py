@@ -29,6 +29,7 @@ import msgspec
 from msgspec.structs import replace
 
 from weaklink.inspector.apis.openai.messages import CALLS, call_object, message_object, read_tools
+from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
 from weaklink.inspector.importers.telemetry.langfuse import read_observation
@@ -39,7 +40,6 @@ from weaklink.inspector.importers.telemetry.otlp_span import (
     OtlpSpan,
     RequestMessages,
     SpanFacts,
-    lenient_json,
     objects,
     unfolded,
     unquoted,
@@ -84,7 +84,7 @@ def read_genai(span: OtlpSpan) -> SpanFacts:
         continues=span.text(
             "weaklink.continues", "gen_ai.request.previous_response_id", "openai.request.previous_response_id"
         ),
-        tools=read_tools(lenient_json(span.attributes.get("gen_ai.tool.definitions"))),
+        tools=read_tools(json_within(span.attributes.get("gen_ai.tool.definitions"))),
         parameters=_parameters(span),
         usage=_usage(span),
         finish_reason=_first_word(span.attributes.get("gen_ai.response.finish_reasons")),
@@ -141,7 +141,7 @@ def _evaluation(event: OtlpEvent) -> str:
 
 
 def _read_messages(span: OtlpSpan, facts: SpanFacts) -> None:
-    instructions = lenient_json(span.attributes.get("gen_ai.system_instructions"))
+    instructions = json_within(span.attributes.get("gen_ai.system_instructions"))
     parts: list[Json] = [{"type": "text", "content": instructions}] if isinstance(instructions, str) else []
     parts = [*parts, *objects(instructions)]
     system: list[Json] = [{"role": "system", "parts": parts}] if parts else []
@@ -149,7 +149,7 @@ def _read_messages(span: OtlpSpan, facts: SpanFacts) -> None:
     if messages or system:
         facts.request_messages = RequestMessages([*system, *messages], in_openai_shape)
     answers = span.attributes.get("gen_ai.output.messages")
-    read = lenient_json(answers)
+    read = json_within(answers)
     if isinstance(read, str) and read:
         facts.answers = [read if _is_json(read) else {"role": "assistant", "content": read}]
     elif listed := objects(read):
@@ -166,7 +166,7 @@ def _listed(value: Json, role: str) -> list[Message]:
             return [*_decode_texts(value)]
         except (ValueError, RecursionError):
             pass
-    read = lenient_json(value)
+    read = json_within(value)
     if isinstance(read, str) and read:
         return [read if _is_json(read) else {"role": role, "content": read}]
     return [*objects(read)]
@@ -244,7 +244,7 @@ def _usage(span: OtlpSpan) -> Usage:
 
 
 def _first_word(value: Json) -> str:
-    first = value[0] if isinstance(value, list) and value else lenient_json(value)
+    first = value[0] if isinstance(value, list) and value else json_within(value)
     if isinstance(first, list):
         return _first_word(first) if first else ""
     return first if isinstance(first, str) else ""
@@ -276,7 +276,7 @@ def read_events(span: OtlpSpan, facts: SpanFacts) -> None:
 
 
 def _listed_bodies(span: OtlpSpan) -> Iterator[OtlpEvent]:
-    for event in objects(lenient_json(span.attributes.get("events"))):
+    for event in objects(json_within(span.attributes.get("events"))):
         name = event.get("event.name")
         if isinstance(name, str):
             yield OtlpEvent(name, None, event)
@@ -286,7 +286,7 @@ def _body(event: OtlpEvent) -> JsonObject:
     """The content of an event, whichever attribute has it."""
     body = dict(event.attributes)
     for key in _BODIES:
-        inner = lenient_json(body.get(key))
+        inner = json_within(body.get(key))
         if isinstance(inner, dict):
             body |= inner
         elif isinstance(inner, str) and inner:
@@ -299,7 +299,7 @@ def _genai_message(body: JsonObject, role: str) -> Json:
     named = body.get("role")
     if isinstance(named, str) and named:
         kept["role"] = named
-    if (calls := lenient_json(body.get(CALLS))) is not None:
+    if (calls := json_within(body.get(CALLS))) is not None:
         kept[CALLS] = calls
     for key in ("content", "reasoning_content", "reasoning", "name"):
         if key in body:
@@ -310,7 +310,7 @@ def _genai_message(body: JsonObject, role: str) -> Json:
 
 
 def _read_choice(body: JsonObject, facts: SpanFacts) -> None:
-    value = lenient_json(body.get("message"))
+    value = json_within(body.get("message"))
     message = value if isinstance(value, dict) else {"content": body.get("content", "") if value is None else value}
     calls = body.get(CALLS)
     facts.answers.append(_genai_message(message if calls is None else {CALLS: calls, **message}, "assistant"))
@@ -323,7 +323,7 @@ def _genai_texts(value: Json, role: str) -> list[Json]:
     """A prompt or completion: messages as JSON, or a text."""
     if value is None or value == "":
         return []
-    decoded = lenient_json(value)
+    decoded = json_within(value)
     listed = objects(decoded)
     if listed and all({"role", "content"} & one.keys() for one in listed):
         return [{"role": role, **one} for one in listed]
@@ -349,7 +349,7 @@ def _read_call(span: OtlpSpan, facts: SpanFacts) -> None:
         facts.request_messages = RequestMessages(listed, from_openinference)
     facts.answers = [message for row in span.rows("llm.output_messages") for message in from_openinference(row)]
     raw_request, answer = span.attributes.get("input.value"), span.attributes.get("output.value")
-    facts.raw_request = lenient_json(raw_request)
+    facts.raw_request = json_within(raw_request)
     facts.raw_answer = answer if isinstance(answer, str) else ""
     if not facts.request_messages and not facts.answers:
         if prompts := _prompts(span):
@@ -357,9 +357,9 @@ def _read_call(span: OtlpSpan, facts: SpanFacts) -> None:
         facts.answers = _texts(span.tree("llm.choices"), "completion", "assistant")
     if not facts.request_messages and isinstance(facts.raw_request, str) and facts.raw_request:
         facts.request_messages = RequestMessages([{"role": "user", "content": facts.raw_request}])
-    if not facts.answers and isinstance(lenient_json(answer), str) and answer:
+    if not facts.answers and isinstance(json_within(answer), str) and answer:
         facts.answers = [{"role": "assistant", "content": answer}]
-    parameters = lenient_json(span.attributes.get("llm.invocation_parameters"))
+    parameters = json_within(span.attributes.get("llm.invocation_parameters"))
     if isinstance(parameters, dict):
         facts.parameters = {key: value for key, value in parameters.items() if key not in _NO_PARAMETERS}
     facts.tools = read_tools([*_tools(span)])
@@ -425,7 +425,7 @@ def _texts(listed: Json, key: str, role: str) -> list[Json]:
 def _tools(span: OtlpSpan) -> Iterator[Json]:
     for one in objects(span.tree("llm.tools")):
         tool = one.get("tool", one)
-        yield lenient_json(tool.get("json_schema", tool)) if isinstance(tool, dict) else tool
+        yield json_within(tool.get("json_schema", tool)) if isinstance(tool, dict) else tool
 
 
 def _run(span: OtlpSpan) -> ToolRun:
@@ -588,19 +588,19 @@ def _openllmetry_message(message: JsonObject, role: str) -> Iterator[tuple[str, 
 
 def _content(content: Json) -> Json:
     """The list of blocks in a JSON text; a text that only looks like one is unchanged."""
-    decoded = lenient_json(content)
+    decoded = json_within(content)
     blocks = isinstance(decoded, list) and decoded and all(isinstance(one, dict) and "type" in one for one in decoded)
     return decoded if blocks else content
 
 
 def _functions(span: OtlpSpan) -> Iterator[Json]:
     for one in objects(span.tree("llm.request.functions")):
-        yield {**one, "parameters": lenient_json(one.get("parameters") or one.get("arguments"))}
+        yield {**one, "parameters": json_within(one.get("parameters") or one.get("arguments"))}
 
 
 def _openllmetry_run(span: OtlpSpan) -> ToolRun:
     """A tool's run; its input is `{"args": [...], "kwargs": {...}}`, or `{"inputs": {...}}` from LangChain."""
-    arguments = lenient_json(span.attributes.get("traceloop.entity.input"))
+    arguments = json_within(span.attributes.get("traceloop.entity.input"))
     if isinstance(arguments, dict):
         arguments = next((arguments[key] for key in ("inputs", "input_str", "kwargs") if arguments.get(key)), arguments)
     output = span.attributes.get("traceloop.entity.output")

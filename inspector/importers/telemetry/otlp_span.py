@@ -202,21 +202,6 @@ class OtlpSpan(Struct, frozen=True):
         return unfolded(found) if found else None
 
 
-def json_in(value: Json) -> Json:
-    """The object or list in a JSON text; any other value unchanged. ValueError for truncated JSON."""
-    if not isinstance(value, str) or not value.lstrip().startswith(_OPENERS):
-        return value
-    return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
-
-
-def lenient_json(value: Json) -> Json:
-    """As `json_in`, but broken JSON is returned as the text."""
-    try:
-        return json_in(value)
-    except ValueError:
-        return value
-
-
 def objects(value: Json) -> list[JsonObject]:
     """The objects of a list, or a single object as a list; empty for anything else."""
     listed = value if isinstance(value, list) else [value]
