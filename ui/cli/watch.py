@@ -239,6 +239,8 @@ class LiveImport:
         self._forget_at_s = 0.0
         self._began_ns = time.time_ns() - _TICK_NS
         self._is_locked = False
+        self.databases = 1
+        """How many there were: the numbers of traces are those of the last one."""
 
     def round(self, put: Reports) -> bool:
         """Import what is due, and call `put` with its reports; whether there was anything.
@@ -248,6 +250,7 @@ class LiveImport:
         if self._store.recreate_if_missing():
             print_notice("the database was moved or deleted; a new one is created")
             self.files.forget()
+            self.databases += 1
         self._forget_when_due()
         files = self.files.due(_ROUND_BYTES)
         if not files:
@@ -464,6 +467,7 @@ class BreakNews:
         self._store = store
         self._printed: dict[int, Line | None] = {}
         self._before: set[int] = set()  # imported before the watch; how they were then was not looked up
+        self._databases = 1
         self._clock = clock
         self._refused: dict[str, tuple[str, float]] = {}
         self._printed_refusals: set[str] = set()
@@ -480,7 +484,15 @@ class BreakNews:
                 print_notice(reason)
 
     def lines(self, reports: Iterable[FileReport], live: LiveImport) -> Iterable[Line]:
-        """A line for each trace that broke at another step than before, or is no longer broken."""
+        """A line for each trace that broke at another step than before, or is no longer broken.
+
+        What another watcher imported first is unchanged here. It is looked at nevertheless, but in files with many
+        sessions, where each look would be one for every session.
+        """
+        if self._databases != live.databases:
+            self._databases = live.databases
+            self._printed.clear()
+            self._before.clear()
         for report in reports:
             if not live.is_new(report):
                 self._remember(report, may_go_on=live.may_go_on(report))
@@ -488,11 +500,13 @@ class BreakNews:
             self._refused.pop(report.path, None)
             if report.refused is not None:
                 self._refused[report.path] = report.refused, self._clock()
+            known = self._before if len(report.saved) <= _MOST_SESSIONS else self._before | self._printed.keys()
             for saved in report.saved:
-                if saved.verdict is Verdict.UNCHANGED and (saved.id in self._printed or saved.id in self._before):
+                if saved.verdict is Verdict.UNCHANGED and saved.id in known:
                     continue
                 summary = self._store.summary(saved.id)
-                if saved.verdict is Verdict.UNCHANGED and summary.imported_at_s < live.began_s:
+                is_older = saved.verdict is Verdict.UNCHANGED and summary.imported_at_s < live.began_s
+                if is_older and saved.id not in self._printed:
                     self._printed[saved.id] = _break_of(summary)
                     continue
                 yield from self._news(summary)
