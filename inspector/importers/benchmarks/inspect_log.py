@@ -23,7 +23,7 @@ from typing import BinaryIO, Protocol
 
 from msgspec import Struct, structs
 
-from weaklink.inspector.importers.benchmarks.inspect_sample import Evaluation, MessagePool, read_sample
+from weaklink.inspector.importers.benchmarks.inspect_sample import MessagePool, read_sample
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.log_source import LogSource, traces_in_each_row
 from weaklink.inspector.importers.records import Row, parse_json_bytes
@@ -282,11 +282,11 @@ def _in_document(row: Row) -> Iterator[Trace | Skipped]:
     if not isinstance(samples, list) or not samples:
         yield Skipped(row.record, "the log has no list `samples` with samples in it")
         return
-    evaluation = Evaluation({key: value for key, value in row.value.items() if key != "samples"})
+    header = {key: value for key, value in row.value.items() if key != "samples"}
     for number, sample in enumerate(samples, 1):
         record = f"{row.record}, sample {number}"
         if isinstance(sample, dict):
-            yield from read_sample(sample, evaluation, record)
+            yield from read_sample(sample, header, record)
         else:
             yield Skipped(record, "the sample is not an object")
 
@@ -295,11 +295,11 @@ def _from_archive(file: SourceFile) -> Iterator[Trace | Skipped]:
     try:
         with file.open_seekable() as stream:
             archive = Archive(stream)
-            evaluation = Evaluation(_header(archive))
+            header = _header(archive)
             is_empty = True
             for record, sample in _samples(archive):
                 is_empty = False
-                yield from [sample] if isinstance(sample, Skipped) else read_sample(sample, evaluation, record)
+                yield from [sample] if isinstance(sample, Skipped) else read_sample(sample, header, record)
             if archive.is_cut:
                 yield Skipped("end of file", _CUT)
             elif is_empty:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from weaklink.inspector.importers.data.public_shapes import openai_tools
 from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject
-from weaklink.inspector.json_text import write_json
+from weaklink.inspector.json_text import member_at, write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -83,7 +83,7 @@ def _schema(operation: JsonObject, document: JsonObject) -> JsonObject:
             )
             properties[name] = {**(schema if isinstance(schema, dict) else {}), **described}
             required += [name] if parameter.get("required") is True else []
-    body = _member(operation, "requestBody", "content", "application/json", "schema")
+    body = member_at(operation, "requestBody.content.application/json.schema")
     inner = body.get("properties") if isinstance(body, dict) else None
     if isinstance(body, dict) and isinstance(inner, dict):
         properties.update(inner)
@@ -92,12 +92,6 @@ def _schema(operation: JsonObject, document: JsonObject) -> JsonObject:
     schema_of_all: JsonObject = {"type": "object", "properties": properties, "required": required}
     components = document.get("components")
     return {**schema_of_all, "components": components} if "$ref" in write_json(properties) else schema_of_all
-
-
-def _member(value: Json, *path: str) -> Json:
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 def _described(functions: Json) -> Iterator[JsonObject]:

@@ -14,6 +14,7 @@ from weaklink.inspector.apis.gemini import read_gemini_request
 from weaklink.inspector.apis.openai.messages import CALLS, message_object, read_message, read_tools
 from weaklink.inspector.apis.openai.responses import read_responses_request
 from weaklink.inspector.apis.providers import decoder_for
+from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.telemetry import framework_messages
@@ -393,8 +394,8 @@ def _of_object(output: JsonObject, depth: int) -> FrameworkAnswer | None:
     calls = output.get("toolCalls", output.get(CALLS))
     if isinstance(calls, list) and (calls or "text" in output):
         listed = [call for call in calls if isinstance(call, dict)]
-        answer = _of_calls(_first_text(output, ("text", "content")), listed)
-        return _with_facts(_reasoned(answer, _first_text(output, ("reasoning", "reasoningText"))), output)
+        answer = _of_calls(text_of(output, "text", "content"), listed)
+        return _with_facts(_reasoned(answer, text_of(output, "reasoning", "reasoningText")), output)
     for key in _WITHIN:
         inner = output.get(key)
         if inner and _is_whole_answer(key, inner, output):
@@ -472,14 +473,14 @@ def _with_facts(answer: FrameworkAnswer, *sources: model.Json) -> FrameworkAnswe
     generation = answer.turn.generation or model.Generation()
     response_id = answer.response_id
     for facts in _facts(sources):
-        word = _first_text(facts, _FINISH)
+        word = text_of(facts, *_FINISH)
         if word and generation.finish_reason is None:
             generation = structs.replace(generation, finish_reason=word, finish=finish_meaning(word.replace("-", "_")))
         for key in ("usage_metadata", "token_usage", "usage", "tokenUsage"):
             if generation.usage == model.Usage():
                 generation = structs.replace(generation, usage=usage_of(facts.get(key)))
-        generation = structs.replace(generation, answered_model=generation.answered_model or _first_text(facts, _MODEL))
-        response_id = response_id or _first_text(facts, ("id",) if "finish_reason" in facts or "model" in facts else ())
+        generation = structs.replace(generation, answered_model=generation.answered_model or text_of(facts, *_MODEL))
+        response_id = response_id or (text_of(facts, "id") if "finish_reason" in facts or "model" in facts else "")
     return structs.replace(answer, turn=structs.replace(answer.turn, generation=generation), response_id=response_id)
 
 
@@ -490,10 +491,6 @@ def _facts(sources: tuple[model.Json, ...]) -> Iterator[JsonObject]:
             meta = members.get("response_metadata")
             yield from [meta] if isinstance(meta, dict) else []
             yield members
-
-
-def _first_text(value: JsonObject, keys: tuple[str, ...]) -> str:
-    return next((found for key in keys if isinstance(found := value.get(key), str) and found), "")
 
 
 def _count(usage: JsonObject, *keys: str) -> int | None:

@@ -8,7 +8,7 @@ and Langfuse.
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 from msgspec import Struct, field, structs
@@ -30,7 +30,7 @@ from weaklink.inspector.importers.telemetry.otlp_encodings import (
     spans_of,
 )
 from weaklink.inspector.importers.telemetry.span_traces import traces_of_spans
-from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
+from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan, filled
 from weaklink.inspector.json_text import compact_json, word_of
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions.fingerprints import has_no_content, message_digest
@@ -57,7 +57,7 @@ SESSION_KEYS = (
 """Attributes that name the session of a span, in order of priority."""
 
 _NO_TIME = float("inf")
-_EVENTS = 7
+_decode = msgspec.msgpack.Decoder(otlp_span.OtlpSpan).decode
 _RESOURCES = lazy_pattern(r'\{\s*"resource_?(?:[Ss]pans|[Ll]ogs)"\s*:\s*\[')
 _NO_SPANS = "the row is not OTLP: it has neither `resourceSpans` nor `resourceLogs`"
 TOO_DEEP = "the values are nested too deeply"
@@ -139,23 +139,16 @@ def session_of(span: otlp_span.OtlpSpan) -> model.ExternalId | None:
 
 
 def _packed(span: otlp_span.OtlpSpan) -> bytes:
-    events: list[model.Json] = [[event.name, event.at_s, event.attributes] for event in span.events]
-    values: list[model.Json] = [
-        *(span.trace_id, span.id, span.parent_id, span.name, span.start_s, span.end_s, span.attributes, events),
-        *(span.status, span.message, span.service, span.dropped),
-    ]
     try:
-        return msgspec.msgpack.encode(values)
+        return msgspec.msgpack.encode(span)
     except (UnicodeEncodeError, OverflowError):  # lone surrogates, integers beyond 64 bits
-        return json.dumps(values, default=str).encode("ascii")
+        return json.dumps(msgspec.to_builtins(span), default=str).encode("ascii")
 
 
 def _unpacked(packed: bytes) -> otlp_span.OtlpSpan:
-    values: Any = (
-        parse_json_bytes(packed) if packed.startswith(b"[") else msgspec.msgpack.decode(packed)
-    )  # the format that `_packed` chose
-    values[_EVENTS] = tuple(otlp_span.OtlpEvent(*event) for event in values[_EVENTS])
-    return otlp_span.OtlpSpan(*values)
+    if packed.startswith(b"["):  # the format that `_packed` chose
+        return msgspec.convert(parse_json_bytes(packed), otlp_span.OtlpSpan)
+    return _decode(packed)
 
 
 def _score(sample: FileSample) -> float:
@@ -283,7 +276,7 @@ def _call(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, messages: otlp_s
         started=span.started,
         first_token=None if facts.first_token_s is None else model.Instant(facts.first_token_s),
         ended=span.ended,
-        usage=otlp_span.filled_usage(facts.usage, known.usage),
+        usage=filled(facts.usage, known.usage),
         finish_reason=finish,
         finish=finish_meaning(finish) if finish else None,
         attempt=max(span.number("weaklink.attempt") or 1, 1),
