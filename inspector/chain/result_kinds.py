@@ -825,9 +825,11 @@ class KnownPaths:
     def _files(self) -> Mapping[str, Sequence[tuple[str, int]]]:
         """The names with a dot and their turns, by what is before their first dot and by what is from it on."""
         turns: dict[str, int] = {}
+        split: set[str] = set()
         for text in self._named:
-            words = [word for word in text.text.split() if "." in word] if "." in text.text else ()
-            for name in _FILE_NAME.findall(" ".join(dict.fromkeys(words))):
+            words = {word for word in text.text.split() if "." in word} - split if "." in text.text else set()
+            split |= words
+            for name in _FILE_NAME.findall(" ".join(words)):
                 if "." in name:
                     turns.setdefault(name.casefold(), text.turn)
         files: dict[str, list[tuple[str, int]]] = {}

@@ -476,7 +476,9 @@ class SessionFacts:
 
 def _stems_of(text: str) -> frozenset[str]:
     """The beginnings of the longer words of a text."""
-    return frozenset(word[:_STEM] for name in folded_names(text) for word in name.split("_") if len(word) >= _STEM - 1)
+    return frozenset(
+        word[:_STEM] for name in set(folded_names(text)) for word in name.split("_") if len(word) >= _STEM - 1
+    )
 
 
 def _is_in_word(character: str) -> bool:
