@@ -198,6 +198,8 @@ def test_a_path_that_does_not_exist_yet_is_told(tmp_path: Path) -> None:
     with watching(tmp_path, "nosuch", str(tmp_path), "*.jsonl") as process:
         assert process.stderr is not None
         notice = process.stderr.readline().decode()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
     assert f"watching nosuch (does not exist yet), {tmp_path}, *.jsonl; Ctrl-C ends it" in notice
 
 
