@@ -26,6 +26,8 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
+from glob import has_magic
 from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
@@ -368,7 +370,7 @@ def watch_paths(store: Store, paths: Sequence[str], options: ImportOptions, jobs
         interrupt_on_signals()
         notice_unknown_agents(paths)
         live = LiveImport(store, watched_paths(paths), options, jobs)
-        print_notice(f"watching {', '.join(paths) or 'the usual places'}; Ctrl-C ends it")
+        print_notice(f"watching {_places(paths) or 'the usual places'}; Ctrl-C ends it")
         while True:
             if not live.round(put_news):
                 time.sleep(live.files.pause_s)
@@ -383,6 +385,24 @@ def watched_paths(paths: Sequence[str]) -> Callable[[], Iterable[str]]:
     if not paths:
         return log_paths
     return lambda: chain(log_paths(agents) if agents else (), files_below(others))
+
+
+def _places(paths: Sequence[str]) -> str:
+    """The paths and agents; a path that may be misspelt is said not to exist yet."""
+    known = {path for path in paths if path in sources_with_places() or has_magic(path) or Path(path).exists()}
+    return visible_line(", ".join(path if path in known else f"{path} (does not exist yet)" for path in paths))
+
+
+def check_source(source: str | None) -> None:
+    """Raise BadParameter for a name that is no source's: a watch would refuse every file, one by one, for ever."""
+    if source is None:
+        return
+    from weaklink.inspector.importers.registry import source_names  # noqa: PLC0415  # loads every importer: heavy
+
+    if source not in source_names():
+        nearest = get_close_matches(source, source_names(), n=1)
+        hint = f"did you mean {nearest[0]}?" if nearest else "docs/sources.md lists them."
+        raise click.BadParameter(f"{visible_line(source)} is no source; {hint}", param_hint="--source")
 
 
 @declaring.command("watch")
@@ -411,6 +431,7 @@ def watch(
     follows if the agent recovers. Ctrl-C ends it.
     """
     redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # fails at once for an invalid pattern
+    check_source(source)
     collect_rarely()
     options = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content, project=project)
     try:
@@ -418,7 +439,7 @@ def watch(
         with _opened(where) as store:
             live = LiveImport(store, watched_paths(paths), options)  # what is written from now on is new
             notice_unknown_agents(paths)
-            watched = visible_line(", ".join(paths)) or f"the usual places of {', '.join(sources_with_places())}"
+            watched = _places(paths) or f"the usual places of {', '.join(sources_with_places())}"
             print_notice(f"watching {watched}; Ctrl-C ends it")
             _print_breaks(store, live, color)
     except KeyboardInterrupt:
