@@ -101,6 +101,18 @@ def file_identity(place: DatabaseLocation) -> tuple[int, int] | None:
     return (found.st_dev, found.st_ino) if found is not None else None
 
 
+def file_stamp(place: DatabaseLocation) -> tuple[tuple[int, int], ...]:
+    """Size and time of change of the file and of its write-ahead log: another one after each write; () for a server."""
+    if place.path is None:
+        return ()
+    stamps = []
+    for path in (place.path, place.path.with_name(f"{place.path.name}-wal")):
+        with suppress(OSError):  # there is no log, or no file any more
+            found = path.stat()
+            stamps.append((found.st_size, found.st_mtime_ns))
+    return tuple(stamps)
+
+
 def _by_url(text: str) -> DatabaseLocation:
     scheme = text.partition("://")[0]
     try:

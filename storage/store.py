@@ -20,6 +20,7 @@ from weaklink.storage.engine import (
     damage_errors,
     database_errors,
     file_identity,
+    file_stamp,
     new_engine,
     place_of,
     prepare_file,
@@ -233,6 +234,10 @@ class Store:
     def is_gone(self) -> bool:
         """Whether the opened file is no longer the one at its path; anything written to it would be lost."""
         return file_identity(self.place) != self._file_identity
+
+    def stamp(self) -> tuple[tuple[int, int], ...]:
+        """A cheap sign of writes by any process: another one after each write to an SQLite file; () for PostgreSQL."""
+        return file_stamp(self.place)
 
     def keep_running(
         self, owner: str, steps: Sequence[SessionWrite], *, idle_after_s: float = IDLE_AFTER_S

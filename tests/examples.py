@@ -17,13 +17,13 @@ def in_the_gate(examples: int, *, most: int | None = None) -> settings:
     return settings(max_examples=min(profile.max_examples, most or profile.max_examples))
 
 
-def one_in(most: int, cases: Iterable[Case]) -> list[Case]:
-    """Choose one of `most` cases in the gate, always the same ones and never none; elsewhere all of them.
+def one_in(most: int, cases: Iterable[Case], *, seed: str = "") -> list[Case]:
+    """Choose one of `most` cases in the gate, for a seed always the same ones and never none; elsewhere all of them.
 
     A test that calls this is marked `@pytest.mark.campaign`, so that `make test-slow` runs it on all of its cases.
     """
     every = list(cases)
     if not settings().derandomize:
         return every
-    chosen = [case for number, case in enumerate(every) if crc32(b"%d" % number) % most == 0]  # no stride
+    chosen = [case for number, case in enumerate(every) if crc32(f"{seed}{number}".encode()) % most == 0]  # no stride
     return chosen or every[:1]

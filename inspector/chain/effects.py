@@ -82,7 +82,7 @@ _PROGRAMS = _words(
     probe=(
         "test [ [[ ls dir stat which type command whereis hash grep egrep fgrep zgrep rg ag ack find fd locate diff "
         "cmp colordiff expr printenv pg_isready ping nslookup dig host mountpoint pgrep pidof ps fuser lsof "
-        "ss netstat nc kill killall pkill getent id groups readlink "
+        "ss netstat nc killall pkill getent id groups readlink "
         "realpath man apropos search_file search_dir find_file pip-show dpkg-query file false tree "
         "nvidia-smi rocm-smi vainfo clinfo lspci lsusb lscpu lsblk lsmod kpsewhich fc-match fc-list pkg-config"
     ),
@@ -126,7 +126,7 @@ _TASK_RUNNERS_TABLE = (
 )
 _TASK_RUNNERS = frozenset(_TASK_RUNNERS_TABLE.split())
 _TASK_WORDS = _words(
-    test="test tests tst spec specs e2e unit integration check checks ci verify validate coverage t",
+    test="test tests tst spec specs e2e unit integration check checks ci precommit qa verify validate coverage t",
     lint="lint lints vet clippy eslint style format fmt prettier stylecheck analyze analyse",
     types="types type typecheck tsc mypy typing",
     build="build compile assemble package dist bundle typings kaniko all",
@@ -534,6 +534,8 @@ def _family(command: ShellCommand) -> str:
         return known
     if any(word.startswith("--check") for word in words) or words[:1] == ("audit",):
         return "lint"
+    if program in _CODE_RUNNERS and "--test" in words:
+        return "test"
     if program in _SYNTAX_CHECKS and _SYNTAX_CHECKS[program] in words:
         return "build"
     if program == "xmllint" and not _VALIDATES.isdisjoint(words):

@@ -34,6 +34,7 @@ _NUMBER = lazy_pattern(r"(?<![\d.\w])(?<!\d,)\d{2,15}(?!\w)")  # not what follow
 _DECIMAL = lazy_pattern(r"(?<![\w.:/])\d{1,9}\.\d{2,15}(?![\w.:/]\d)")
 _ANY_NUMBER = lazy_pattern(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,18})?(?:e-?\d{1,3})?(?!\w)")
 _SIZE = lazy_pattern(r"\b(?P<number>\d{1,9})(?:\.\d+)? ?(?P<unit>[kmg])(?:i?b|o|б)\b", re.IGNORECASE)
+_ROUND = lazy_pattern(r"(?<=\d[1-9])0+\Z")  # of two digits or more: 18,200 for 18230
 _UNITS = {"k": 1, "m": 2, "g": 3}
 _DATE = lazy_pattern(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
 _ADDRESS = lazy_pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
@@ -182,7 +183,7 @@ class InventedValues:
         answer = self._facts.answer
         if answer is None or answer.turn <= known:
             return None
-        numbers_said = (number for number in self._answer_numbers if number not in self._rounded_sizes)
+        numbers_said = (number for number in self._answer_numbers if number not in self._rounded)
         looks = effect is not None and effect.kind in (EffectKind.READ, EffectKind.PROBE)
         if is_line and effect is not None and not looks and not runs_code(effect):
             numbers_said = (number for number in numbers_said if not self._facts.is_in_good_call(number))
@@ -260,16 +261,28 @@ class InventedValues:
         return tuple(numbers("".join(sentence for sentence in sentences if not _PROPOSAL.search(sentence))))
 
     @cached_property
-    def _rounded_sizes(self) -> frozenset[str]:
-        """The numbers of the answer that are sizes in a larger unit: `31 KB` for 31020 bytes."""
+    def _rounded(self) -> frozenset[str]:
+        """The numbers of the answer that are rounded, or sizes in a larger unit: `31 KB` for 31020 bytes."""
         text = self._facts.answer.text[:20_000] if self._facts.answer is not None else ""
         said = [(match["number"], match["unit"].casefold()) for match in _SIZE.finditer(_THOUSANDS.sub("", text))]
-        known = self._known_numbers if said else ()
-        return frozenset(
+        sizes = (
             number
             for number, unit in said
-            if any(abs(size / base ** _UNITS[unit] - int(number)) < 1 for size in known for base in (1000, 1024))
+            if any(
+                abs(size / base ** _UNITS[unit] - int(number)) < 1
+                for size in self._known_numbers
+                for base in (1000, 1024)
+            )
         )
+        round_numbers = [
+            (number, 10 ** len(match[0])) for number in self._answer_numbers if (match := _ROUND.search(number))
+        ]
+        near = (
+            number
+            for number, unit in round_numbers
+            if any(abs(size - int(number)) < unit for size in self._known_numbers)
+        )
+        return frozenset((*sizes, *near))
 
     @cached_property
     def _appearances(self) -> FirstAppearances:

@@ -413,7 +413,11 @@ def _of_probe(
         return _of_missing(effect, is_named)
     if code == 2 and finds_in_words(effect) and _has_hits(text):
         return ResultKind.PROBE
-    return ResultKind.PROBE if code == 1 and is_its_own else ResultKind.FAILURE
+    is_silent = code is not None and code < _COULD_NOT_RUN_CODES and not body_of(text).strip()
+    return ResultKind.PROBE if (code == 1 or is_silent) and is_its_own else ResultKind.FAILURE
+
+
+_COULD_NOT_RUN_CODES = 124  # from which on `timeout` and the shell say that a program did not run to its end
 
 
 def _says_no_of_target(effect: Effect, text: str) -> bool:
@@ -540,7 +544,7 @@ _MEASURE = lazy_pattern(r"(?<![\w.])(\d+(?:[.,]\d+)?) ?([kmg]i?b|bytes|b|%|ms|s|
 # Of a test in a container, whose lines may begin with its name (`web-1  | Tests: 1 failed, 37 passed`).
 _TEST_SUMMARY = lazy_pattern(
     r"^(?:[\w.-]+ {1,4}\| +)?(?:(?:=+ |Tests?: +)?[1-9]\d* failed, \d+ passed\b|FAILED \S+::|FAILED \((?:failures|"
-    r"errors)=|--- FAIL: |test result: FAILED|[1-9]\d* failing$|\d+ (?:examples?|tests?), [1-9]\d* failures?\b)",
+    r"errors)=|--- FAIL: |test result: FAILED|[1-9]\d* failing$|\W{0,3}pass(?:ed)?:? \d+\n\W{0,3}fail(?:ed)?:? [1-9]|\d+ (?:examples?|tests?), [1-9]\d* failures?\b)",
     re.MULTILINE,
 )
 
@@ -580,8 +584,8 @@ def _of_check(effect: Effect, text: str, failure: Failure) -> ResultKind:
             if _COULD_NOT_RUN.search(head[:400]) and not _TEST_COUNTS.search(tail)
             else ResultKind.FINDING
         )
-    if failure.exit_code == 2 and "couldn't find an" in head:
-        return ResultKind.FAILURE
+    if failure.exit_code == 2 and effect.subject == "lint" and _NAMES_LINE.search(text[:_HEAD]) is None:
+        return ResultKind.FAILURE  # linters end with 1 for what they found, with 2 for what they could not do
     if _COULD_NOT_RUN.search(head) or _COULD_NOT_RUN.search(tail):
         return ResultKind.FAILURE
     reports = (_LOCATED.search(head), _TEST_COUNTS.search(tail), _DIFFERENCES.search(head))
@@ -589,6 +593,7 @@ def _of_check(effect: Effect, text: str, failure: Failure) -> ResultKind:
     return ResultKind.FINDING if ended or any(match is not None for match in reports) else ResultKind.FAILURE
 
 
+_NAMES_LINE = lazy_pattern(r"[:(]\d+\b|\bline \d+", re.IGNORECASE)
 # A build that got as far as its keys: what is wrong is beside the work.
 _SIGNS_NOTHING = lazy_pattern(
     r"\b(?:keystore|key ?store|provisioning profile|code ?sign\w*|signing)\b[^\n]{0,120}\b(?:incorrect|not|no|fail\w*|"
@@ -825,9 +830,11 @@ class KnownPaths:
     def _files(self) -> Mapping[str, Sequence[tuple[str, int]]]:
         """The names with a dot and their turns, by what is before their first dot and by what is from it on."""
         turns: dict[str, int] = {}
+        split: set[str] = set()
         for text in self._named:
-            words = [word for word in text.text.split() if "." in word] if "." in text.text else ()
-            for name in _FILE_NAME.findall(" ".join(dict.fromkeys(words))):
+            words = {word for word in text.text.split() if "." in word} - split if "." in text.text else set()
+            split |= words
+            for name in _FILE_NAME.findall(" ".join(words)):
                 if "." in name:
                     turns.setdefault(name.casefold(), text.turn)
         files: dict[str, list[tuple[str, int]]] = {}
@@ -981,8 +988,9 @@ _APIS = frozenset(("curl", "wget", "http", "gh api"))
 
 def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, text: str) -> str | None:
     """The line that reports an error of a call that does more than look."""
-    if any(part.command is not None for part in effects):
+    if _WALL_TIME.match(text) is not None or any(part.command is not None for part in effects):
         text = body_of(text)
+    if any(part.command is not None for part in effects):
         if (line := _program_error(effects, text)) is not None:
             return line
     return error_line(text) or _denial(call, effect, text)

@@ -40,7 +40,6 @@ from weaklink.inspector.chain.same_effect import Recovered, asks_elsewhere, list
 from weaklink.inspector.chain.session_facts import (
     MAX_READ_CHARS,
     SessionFacts,
-    asks_to_explain,
     is_not_installed,
     known_turn,
 )
@@ -637,22 +636,23 @@ class NamedWays:
                 return step.number
         return None
 
-    def answering(self, failed: Step, judged: Judged) -> int | None:
+    def answering(self, failed: Step, judged: Judged, *, is_denied: bool) -> int | None:
         """The number of a later step that brought what a failed look at something was to bring: the answer uses it.
 
         It looks or runs, shares a word with the user's request or with the failed call, and its result has a word of
-        the answer which nobody had said before. What the user named has no other way.
+        the answer which nobody had said before. What the user named has no other way. If nothing was changed in the
+        whole session, whatever failed was to look, unless `is_denied`: the agent denies what the user asked for.
         """
         facts, effect = self._facts, main_effect(effects_of(failed.call))
         if effect is None or facts.answer is None or facts.answer.turn <= known_turn(failed):
             return None
         only_looked = effect.kind is EffectKind.RUN and not facts.has_changed_anything
-        may_look = _may_look(failed, effect) or (only_looked and asks_to_explain(facts.request_before(failed)))
+        may_look = _may_look(failed, effect) or (only_looked and not is_denied)
         if not may_look or failed.result_kind is not ResultKind.FAILURE:
             return None
         is_page = any("://" in target for target in effect.targets)
         is_named = any(map(facts.is_users, effect.targets)) if is_page else facts.is_asked(failed)
-        if judged.said is Said.CONCEALED or is_named:
+        if judged.said is Said.CONCEALED:
             return None
         known, requested = self._known_words(failed), self._requested(failed)
         new = _content_words(facts.answer.text) - known
@@ -666,9 +666,17 @@ class NamedWays:
             kinds = {later.kind for later in effects_of(step.call)}
             if EffectKind.WRITE in kinds or requested.isdisjoint(_content_words(_text(step))):
                 continue
+            if is_named and not self._cites(step):
+                continue
             if not new.isdisjoint(_content_words(_result_of(step).casefold())):
                 return step.number
         return None
+
+    def _cites(self, step: Step) -> bool:
+        """Whether the answer names what a step looked at, and nobody had named it before: its source."""
+        answer = self._facts.answer.text.casefold() if self._facts.answer is not None else ""
+        targets = (target for effect in effects_of(step.call) for target in effect.targets)
+        return any(target in answer and not self._facts.is_users(target) for target in targets if len(target) > 3)
 
     def _requested(self, failed: Step) -> frozenset[str]:
         """The words of the user's last request and of the failed call."""

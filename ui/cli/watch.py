@@ -26,6 +26,8 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
+from glob import has_magic
 from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
@@ -239,6 +241,8 @@ class LiveImport:
         self._forget_at_s = 0.0
         self._began_ns = time.time_ns() - _TICK_NS
         self._is_locked = False
+        self.databases = 1
+        """How many there were: the numbers of traces are those of the last one."""
 
     def round(self, put: Reports) -> bool:
         """Import what is due, and call `put` with its reports; whether there was anything.
@@ -248,6 +252,7 @@ class LiveImport:
         if self._store.recreate_if_missing():
             print_notice("the database was moved or deleted; a new one is created")
             self.files.forget()
+            self.databases += 1
         self._forget_when_due()
         files = self.files.due(_ROUND_BYTES)
         if not files:
@@ -365,7 +370,7 @@ def watch_paths(store: Store, paths: Sequence[str], options: ImportOptions, jobs
         interrupt_on_signals()
         notice_unknown_agents(paths)
         live = LiveImport(store, watched_paths(paths), options, jobs)
-        print_notice(f"watching {', '.join(paths) or 'the usual places'}; Ctrl-C ends it")
+        print_notice(f"watching {_places(paths) or 'the usual places'}; Ctrl-C ends it")
         while True:
             if not live.round(put_news):
                 time.sleep(live.files.pause_s)
@@ -380,6 +385,24 @@ def watched_paths(paths: Sequence[str]) -> Callable[[], Iterable[str]]:
     if not paths:
         return log_paths
     return lambda: chain(log_paths(agents) if agents else (), files_below(others))
+
+
+def _places(paths: Sequence[str]) -> str:
+    """The paths and agents; a path that may be misspelt is said not to exist yet."""
+    known = {path for path in paths if path in sources_with_places() or has_magic(path) or Path(path).exists()}
+    return visible_line(", ".join(path if path in known else f"{path} (does not exist yet)" for path in paths))
+
+
+def check_source(source: str | None) -> None:
+    """Raise BadParameter for a name that is no source's: a watch would refuse every file, one by one, for ever."""
+    if source is None:
+        return
+    from weaklink.inspector.importers.registry import source_names  # noqa: PLC0415  # loads every importer: heavy
+
+    if source not in source_names():
+        nearest = get_close_matches(source, source_names(), n=1)
+        hint = f"did you mean {nearest[0]}?" if nearest else "docs/sources.md lists them."
+        raise click.BadParameter(f"{visible_line(source)} is no source; {hint}", param_hint="--source")
 
 
 @declaring.command("watch")
@@ -408,6 +431,7 @@ def watch(
     follows if the agent recovers. Ctrl-C ends it.
     """
     redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # fails at once for an invalid pattern
+    check_source(source)
     collect_rarely()
     options = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content, project=project)
     try:
@@ -415,7 +439,7 @@ def watch(
         with _opened(where) as store:
             live = LiveImport(store, watched_paths(paths), options)  # what is written from now on is new
             notice_unknown_agents(paths)
-            watched = visible_line(", ".join(paths)) or f"the usual places of {', '.join(sources_with_places())}"
+            watched = _places(paths) or f"the usual places of {', '.join(sources_with_places())}"
             print_notice(f"watching {watched}; Ctrl-C ends it")
             _print_breaks(store, live, color)
     except KeyboardInterrupt:
@@ -464,6 +488,7 @@ class BreakNews:
         self._store = store
         self._printed: dict[int, Line | None] = {}
         self._before: set[int] = set()  # imported before the watch; how they were then was not looked up
+        self._databases = 1
         self._clock = clock
         self._refused: dict[str, tuple[str, float]] = {}
         self._printed_refusals: set[str] = set()
@@ -480,7 +505,15 @@ class BreakNews:
                 print_notice(reason)
 
     def lines(self, reports: Iterable[FileReport], live: LiveImport) -> Iterable[Line]:
-        """A line for each trace that broke at another step than before, or is no longer broken."""
+        """A line for each trace that broke at another step than before, or is no longer broken.
+
+        What another watcher imported first is unchanged here. It is looked at nevertheless, but in files with many
+        sessions, where each look would be one for every session.
+        """
+        if self._databases != live.databases:
+            self._databases = live.databases
+            self._printed.clear()
+            self._before.clear()
         for report in reports:
             if not live.is_new(report):
                 self._remember(report, may_go_on=live.may_go_on(report))
@@ -488,11 +521,13 @@ class BreakNews:
             self._refused.pop(report.path, None)
             if report.refused is not None:
                 self._refused[report.path] = report.refused, self._clock()
+            known = self._before if len(report.saved) <= _MOST_SESSIONS else self._before | self._printed.keys()
             for saved in report.saved:
-                if saved.verdict is Verdict.UNCHANGED and (saved.id in self._printed or saved.id in self._before):
+                if saved.verdict is Verdict.UNCHANGED and saved.id in known:
                     continue
                 summary = self._store.summary(saved.id)
-                if saved.verdict is Verdict.UNCHANGED and summary.imported_at_s < live.began_s:
+                is_older = saved.verdict is Verdict.UNCHANGED and summary.imported_at_s < live.began_s
+                if is_older and saved.id not in self._printed:
                     self._printed[saved.id] = _break_of(summary)
                     continue
                 yield from self._news(summary)

@@ -146,7 +146,7 @@ def call_texts(*steps: Step) -> list[str]:
 
 
 def last_words(run: ComparedRun) -> str:
-    """The agent's text after the turn of its last call, without reasoning; may be empty."""
+    """The agent's texts after the turn of its last call, without reasoning, each on a line; may be empty."""
     steps = run.inspection.chain.steps
     after = steps[-1].location.turn if steps else 0
     texts: list[str] = []
@@ -156,8 +156,8 @@ def last_words(run: ComparedRun) -> str:
         turn = run.trace.turns[part.turn - 1]
         source = turn.part(part.part) if part.part == "text" else None
         if source is not None and turn.role is Role.ASSISTANT:
-            texts += (span.inner.of(source.text) for span in part.spans if span.kind is SpanKind.TEXT)
-    return "".join(texts).strip()
+            texts.append("".join(span.inner.of(source.text) for span in part.spans if span.kind is SpanKind.TEXT))
+    return "\n".join(text.strip() for text in texts).strip()
 
 
 def differing_pair(diff: RunDiff) -> tuple[int, int] | None:

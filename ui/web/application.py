@@ -9,9 +9,9 @@ import streamlit as st
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.storage import NoDatabaseYetError
 from weaklink.ui.web.components import header
-from weaklink.ui.web.markup import message
 from weaklink.ui.web.navigation import go_to_page, parameter, register_pages
 from weaklink.ui.web.stores import ICON, current_options, database_name, put_page_name, visitor
+from weaklink.ui.web.watching import put_error
 
 _READ = "weaklink_database_was_read"  # by this session: a database that disappears later is an error, not a first run
 _WITHOUT_DATABASE = frozenset({"rules", "data", "imports", "settings"})
@@ -110,7 +110,6 @@ def _drawing(entry: PageEntry) -> Callable[[], None]:
         except WeaklinkError as error:
             if isinstance(error, NoDatabaseYetError) and _READ not in st.session_state:
                 go_to_page("imports")
-            st.error(message(str(error)), icon=":material/error:")
-            st.button("Try again")
+            put_error(error)
 
     return draw

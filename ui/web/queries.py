@@ -21,7 +21,7 @@ from weaklink.ui.views.styled_text import short_time
 from weaklink.ui.web.markup import put_sentence, put_summary
 from weaklink.ui.web.navigation import parameter
 from weaklink.ui.web.stores import current_options, store
-from weaklink.ui.web.watching import watch
+from weaklink.ui.web.watching import put_part, watch
 
 T = TypeVar("T")
 _THREADS = 2  # while an abandoned query runs, another one can start; two leave time for the page
@@ -250,9 +250,9 @@ class StoreQueryCache(Struct):
     in_progress: dict[_Queries, tuple[float, float]] = field(default_factory=dict)
 
     def refresh(self) -> None:
-        """Check whether the database has changed."""
-        pulse = self.runner.store.paging().pulse()
-        version = f"{pulse.newest_id}.{len(pulse.running)}.{len(pulse.idle)}"
+        """Check whether the database has changed. While a recorder writes, only its traces tell."""
+        stamp, pulse = self.runner.store.stamp(), self.runner.store.paging().pulse()
+        version = f"{pulse.newest_id}.{len(pulse.running)}.{len(pulse.idle)}.{'' if pulse.open else stamp}"
         if version != self.version:
             self.version, self.changed_s = version, monotonic()
 
@@ -350,7 +350,10 @@ def page_results(*queries: CountQuery[Any]) -> PageResults:
 
 
 def data_version() -> str:
-    """A version that changes when traces arrive or end; deletions alone show when results expire, after ten minutes."""
+    """A version that changes when traces arrive or end, and with every other write while none is being recorded.
+
+    In PostgreSQL, what is deleted, marked or inspected again shows when results expire, after ten minutes.
+    """
     cache = _cache()
     cache.refresh()
     return cache.version
@@ -375,7 +378,7 @@ def put_progress(results: PageResults, sentence: str = "", *, key: str = "page")
     The page is redrawn when more results are available. `key` tells apart the parts of a page that ask the same.
     """
     if not results.is_settled():
-        st.fragment(_poll)(results, sentence, key)
+        put_part(_poll, results, sentence, key)
     elif sentence:
         put_summary(sentence)
 

@@ -37,7 +37,7 @@ from weaklink.ui.web.filter_bar import filter_menu
 from weaklink.ui.web.markup import label, message, put_prose
 from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
 from weaklink.ui.web.stores import READS_ONLY, ShownTrace, current_options, require_write, store, visitor, writable
-from weaklink.ui.web.watching import watch
+from weaklink.ui.web.watching import put_part, watch
 
 _NOTE = "weaklink_note"
 _MOST_IDS, _LONGEST = 4, 1_000
@@ -278,7 +278,7 @@ def ask_panel(shown: ShownTrace, at: Location | None) -> None:
             st.error(message(str(error)))
         work = _work_of(shown)
         if work is not None:
-            st.fragment(_results)(work)
+            put_part(_results, work)
 
 
 def _work_of(shown: ShownTrace) -> PageWork | None:

@@ -7,9 +7,11 @@ which runs no script, and lets the script run for another state only, and not ju
 
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import wraps
 from hashlib import blake2b
 from secrets import token_urlsafe
 from threading import Lock
+from typing import ParamSpec
 
 import streamlit as st
 from starlette.requests import Request
@@ -18,12 +20,41 @@ from starlette.routing import Route
 
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.ui.web.components import watch_element
+from weaklink.ui.web.markup import message
 
 PATH = "/weaklink/watch/{id}"
 _MOST = 1_000  # of all open pages; those that no browser asked for longest are forgotten
 _ID_BYTES, _DIGEST_BYTES = 12, 12
 _STATES: "OrderedDict[str, Callable[[], str]]" = OrderedDict()
 _LOCK = Lock()
+P = ParamSpec("P")
+
+
+def put_part(draw: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+    """Draw a part of a page that runs again alone, after a click in it or when what it watches has changed.
+
+    A WeaklinkError of such a run (its trace or the database was deleted meanwhile) lets the whole page run, which says
+    what is the matter; Streamlit would show its own message in place of the part.
+    """
+    runs_alone = False
+
+    @wraps(draw)  # Streamlit tells parts apart by these names
+    def drawn() -> None:
+        try:
+            draw(*args, **kwargs)
+        except WeaklinkError as error:
+            if runs_alone:
+                st.rerun()
+            put_error(error)
+
+    st.fragment(drawn)()
+    runs_alone = True
+
+
+def put_error(error: WeaklinkError) -> None:
+    """Say what is the matter, with a button to try again."""
+    st.error(message(str(error)), icon=":material/error:")
+    st.button("Try again")
 
 
 def watch(state: Callable[[], str], shown: str, *, key: str, every_s: float) -> None:

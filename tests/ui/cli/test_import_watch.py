@@ -187,6 +187,22 @@ def test_a_session_that_grows_replaces_its_shorter_self(tmp_path: Path) -> None:
     assert [file["path"] for file in refused] == ["logs/diary.txt", "logs/other.txt"]
 
 
+@pytest.mark.parametrize("command", [("watch",), ("import", "--watch")])
+def test_a_source_that_does_not_exist_ends_a_watch_at_once(command: tuple[str, ...], weaklink: Run) -> None:
+    done = weaklink(*command, "logs", "--source", "claud-code", "--db", "t.db")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"claud-code is no source; did you mean claude-code?" in done.stderr
+
+
+def test_a_path_that_does_not_exist_yet_is_told(tmp_path: Path) -> None:
+    with watching(tmp_path, "nosuch", str(tmp_path), "*.jsonl") as process:
+        assert process.stderr is not None
+        notice = process.stderr.readline().decode()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert f"watching nosuch (does not exist yet), {tmp_path}, *.jsonl; Ctrl-C ends it" in notice
+
+
 def test_what_cannot_be_watched_is_told(weaklink: Run) -> None:
     for words in (("--watch", "-"), ("--watch", "--dry-run", ".")):
         done = weaklink("import", *words)

@@ -164,6 +164,29 @@ def test_two_watchers_print_the_same_and_the_database_has_one_trace(logs: Path) 
         assert len(one.store.traces()) == 1
 
 
+def test_a_break_that_another_watcher_imported_first_is_printed_by_both(logs: Path) -> None:
+    log, before = logs / "chat.jsonl", USER + SECOND.splitlines(keepends=True)[-1]
+    log.write_text(before, encoding="utf-8")
+    with rounds(logs) as one, rounds(logs) as other:
+        assert one() == other() == []
+        log.write_text(before + USER + MALFORMED, encoding="utf-8")
+        assert one() == other() == ["openai-messages  -  trace 1  broken at #1 J102 truncated-json tide"]
+        log.write_text(before + USER + MALFORMED + REFUSAL + SECOND, encoding="utf-8")
+        assert other() == one() == ["openai-messages  -  trace 1  no longer broken"]
+
+
+def test_numbers_of_a_database_that_was_deleted_mean_nothing_in_the_new_one(logs: Path, tmp_path: Path) -> None:
+    with rounds(logs) as watch:
+        (logs / "broken.jsonl").write_text(USER + MALFORMED, encoding="utf-8")
+        assert watch() == ["openai-messages  -  trace 1  broken at #1 J102 truncated-json tide"]
+        time.sleep(0.02)
+        (logs / "good.jsonl").write_text(USER.replace("Oslo", "Bergen") + SECOND, encoding="utf-8")
+        assert watch() == []
+        for file in tmp_path.glob("t.db*"):
+            file.unlink()
+        assert watch() == ["openai-messages  -  trace 2  broken at #1 J102 truncated-json tide"]
+
+
 def test_while_another_program_locks_the_database_files_stay_due(
     logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

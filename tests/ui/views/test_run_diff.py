@@ -99,6 +99,11 @@ SCENES: tuple[Callable[[], RunDiff], ...] = (
 )
 
 
+def test_answers_after_the_last_call_are_told_apart() -> None:
+    diff = diff_of((*ORDER, "say: It is shipped.", "user: And the price?", "say: 45."), (*ORDER, "say: It is shipped."))
+    assert [run["last_words"] for run in diff_object(diff)["runs"]] == ["It is shipped.\n45.", "It is shipped."]
+
+
 @pytest.mark.parametrize("width", [80, 160])
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
 def test_scene_looks_as_agreed(scene: Callable[[], RunDiff], width: int, update_goldens: bool) -> None:

@@ -19,6 +19,7 @@ from weaklink.ui.web.stream_data import short_mark, stream_place, window_notes, 
 from weaklink.ui.web.trace_actions import adjacent_traces, ask_panel, is_asking, trace_actions
 from weaklink.ui.web.trace_api import browser_data, default_position, empty_views, position_of, view_data
 from weaklink.ui.web.trace_listing import table_and_details, title_of
+from weaklink.ui.web.watching import put_part
 
 _NEAR, _MOST_NEAR, _OFFERED = 200, 2_000, 5
 _LONGEST = 80
@@ -49,7 +50,7 @@ def show() -> None:
         _missing(str(error))
         return
     put_page_name(f"{shown.summary.id} {title_of(shown.summary)}")
-    st.fragment(_body)()
+    put_part(_body)
 
 
 def _missing(why: str) -> None:

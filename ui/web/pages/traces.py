@@ -22,7 +22,7 @@ from weaklink.ui.web.trace_listing import (
     trace_preview,
     trace_rows,
 )
-from weaklink.ui.web.watching import watch
+from weaklink.ui.web.watching import put_part, watch
 
 _PAGE = 100
 _LIVE_S = 0.5  # a recorder's text is in the database after 0.25 s: so it is on the screen within a second
@@ -50,9 +50,9 @@ def show() -> None:
         follows = st.toggle("Follow", key=_FOLLOWS, help="Refresh the list when it changes.")
     is_live = _running() > 0
     every_s = _LIVE_S if is_live else _FOLLOW_S if follows else None
-    st.fragment(_list)(filter_text, is_live=is_live, every_s=every_s)
+    put_part(_list, filter_text, is_live=is_live, every_s=every_s)
     if not is_live:
-        st.fragment(_await_recording)()
+        put_part(_await_recording)
 
 
 def _running() -> int:

@@ -34,6 +34,7 @@ from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
 from weaklink.ui.web.pages.trace import place_of, put_head, put_stream, put_tabs
 from weaklink.ui.web.stores import ShownTrace, current_options, put_page_name
 from weaklink.ui.web.trace_listing import title_of
+from weaklink.ui.web.watching import put_part
 
 _KEPT = 8  # traces; each may be large
 _OPENED: dict[int, tuple[str, str]] = {}
@@ -169,7 +170,7 @@ def show() -> None:
         return
     shown = opened_trace(parameter("file"), parameter("record"))
     put_page_name(f"{shown.summary.record} {title_of(shown.summary)}")
-    st.fragment(_body)()
+    put_part(_body)
 
 
 def _body() -> None:
