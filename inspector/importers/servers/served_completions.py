@@ -223,11 +223,7 @@ def _exchange(completion: ServedCompletion) -> Exchange:
     request: JsonObject = {**completion.settings, "prompt": completion.prompt or "", "stream": completion.streamed}
     if completion.model:
         request["model"] = completion.model
-    answer = (
-        None
-        if completion.pieces is None
-        else tuple(_events(completion) if completion.streamed else [(completion.ended_s, _body(completion))])
-    )
+    answer = None if completion.pieces is None else tuple(_answer(completion, completion.pieces))
     kind = "text/event-stream" if completion.streamed else "application/json"
     return Exchange(
         RequestHead("POST", _TARGET, at_s=completion.received_s),
@@ -241,40 +237,24 @@ def _exchange(completion: ServedCompletion) -> Exchange:
     )
 
 
-def _events(completion: ServedCompletion) -> Iterator[tuple[float | None, bytes]]:
-    for piece in completion.pieces or ():
-        yield piece.at_s, _event(completion, {"text": piece.text, "token_ids": list(piece.token_ids) or None})
-    last = {
-        **_chunk(completion, {"text": "", "finish_reason": completion.finish or None}),
-        "usage": completion.usage or None,
-    }
-    yield completion.ended_s, b"data: " + body_of(last) + b"\n\ndata: [DONE]\n\n"
+def _answer(completion: ServedCompletion, pieces: list[OutputPiece]) -> Iterator[tuple[float | None, bytes]]:
+    """The body of `/v1/completions` with these choices, or the events of its stream, with their times."""
+    facts: JsonObject = {"id": completion.id, "object": "text_completion", "model": completion.model}
+    end: JsonObject = {"finish_reason": completion.finish or None}
+    usage: JsonObject = {"usage": completion.usage or None}
+    texts: list[JsonObject] = [{"text": piece.text, "token_ids": list(piece.token_ids) or None} for piece in pieces]
+    if not completion.streamed:
+        choices: list[Json] = [{"index": index, **text, **end} for index, text in enumerate(texts)]
+        yield completion.ended_s, body_of({**facts, "choices": choices, **usage})
+        return
+    for piece, text in zip(pieces, texts, strict=True):
+        yield piece.at_s, _event({**facts, "choices": [{"index": 0, **text}]})
+    last = _event({**facts, "choices": [{"index": 0, "text": "", **end}], **usage})
+    yield completion.ended_s, last + b"data: [DONE]\n\n"
 
 
-def _event(completion: ServedCompletion, choice: JsonObject) -> bytes:
-    return b"data: " + body_of(_chunk(completion, choice)) + b"\n\n"
-
-
-def _body(completion: ServedCompletion) -> bytes:
-    choices: list[Json] = [
-        {
-            "index": index,
-            "text": piece.text,
-            "finish_reason": completion.finish or None,
-            "token_ids": list(piece.token_ids) or None,
-        }
-        for index, piece in enumerate(completion.pieces or ())
-    ]
-    return body_of({**_chunk(completion, {}), "choices": choices, "usage": completion.usage or None})
-
-
-def _chunk(completion: ServedCompletion, choice: JsonObject) -> JsonObject:
-    return {
-        "id": completion.id,
-        "object": "text_completion",
-        "model": completion.model,
-        "choices": [{"index": 0, **choice}],
-    }
+def _event(chunk: JsonObject) -> bytes:
+    return b"data: " + body_of(chunk) + b"\n\n"
 
 
 def _sglang(file: SourceFile) -> Iterator[Trace | Skipped]:
