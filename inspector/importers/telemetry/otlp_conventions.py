@@ -31,7 +31,7 @@ from msgspec.structs import replace
 from weaklink.inspector.apis.openai.messages import CALLS, call_object, message_object, read_tools
 from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject
-from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
+from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages, sort_blocks
 from weaklink.inspector.importers.telemetry.langfuse import read_observation
 from weaklink.inspector.importers.telemetry.otlp_span import (
     ERROR,
@@ -45,7 +45,7 @@ from weaklink.inspector.importers.telemetry.otlp_span import (
     unquoted,
 )
 from weaklink.inspector.importers.telemetry.spans import OperationKind, ToolRun, TracedSpan, filled_span
-from weaklink.inspector.json_text import compact_json, text_or_json
+from weaklink.inspector.json_text import compact_json, object_of, text_or_json
 from weaklink.inspector.model import Generation, Json, Turn, Usage
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -181,41 +181,16 @@ def _is_cut(messages: Sequence[Message]) -> bool:
 
 
 def in_openai_shape(message: Json) -> list[Json]:
-    """A message of parts as messages of OpenAI's shape; one without parts unchanged."""
-    if not isinstance(message, dict):
-        return []
-    parts = message.get("parts")
-    if not isinstance(parts, list):
-        return [message]
-    return [*_of_parts(message.get("role"), parts, message.get("finish_reason"))]
-
-
-def _of_parts(role: Json, parts: list[Json], finish: Json = None) -> Iterator[Json]:
-    """A message of parts as messages of OpenAI's shape; each tool result becomes a separate message."""
-    blocks: list[Json] = []
-    calls: list[Json] = []
-    results: list[Json] = []
-    for part in parts:
-        kind = part.get("type") if isinstance(part, dict) else None
-        if not isinstance(part, dict):
-            blocks.append(part)
-        elif kind == "tool_call":
-            calls.append(call_object(part.get("name"), part.get("arguments"), part.get("id")))
-        elif kind == "tool_call_response":
-            results.append(_result(part))
-        elif kind in ("text", "reasoning") and isinstance(words := part.get("content"), str):
-            blocks.append({"type": kind, "text": words})
-        else:
-            blocks.append(part)
-    yield from results
-    if blocks or calls or not results:
-        yield message_object(role, blocks, calls=calls, finish_reason=finish or None)
-
-
-def _result(part: JsonObject) -> Json:
-    content = next((part[key] for key in ("response", "result", "content") if part.get(key) is not None), "")
-    text = content if isinstance(content, str) else compact_json(content)
-    return {"role": "tool", "tool_call_id": part.get("id"), "name": part.get("name"), "content": text}
+    """A message of parts as messages of OpenAI's shape, one for each result in it; one without parts unchanged."""
+    parts = object_of(message).get("parts")
+    if not isinstance(message, dict) or not isinstance(parts, list):
+        return [message] if isinstance(message, dict) else []
+    found = sort_blocks(parts)
+    messages: list[Json] = [*found.results]
+    if found.content or found.calls or not messages:
+        finish = message.get("finish_reason") or None
+        messages.append(message_object(message.get("role"), found.content, calls=found.calls, finish_reason=finish))
+    return messages
 
 
 def _tool_run(span: OtlpSpan) -> ToolRun:
