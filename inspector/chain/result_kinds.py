@@ -811,7 +811,7 @@ class KnownPaths:
             is_named = any(self._first.get(name, before) < before for name in names)
         else:
             texts = (text for text in self._named if text.turn < before)
-            is_named = any(name in text.folded and name in text.names for text in texts for name in names)
+            is_named = any(name in text.folded and name in _names_in(text.text) for text in texts for name in names)
         return is_named or any(self._is_spelt(name, before) for name in names)
 
     @cached_property
@@ -822,7 +822,7 @@ class KnownPaths:
     def _first(self) -> Mapping[str, int]:
         first: dict[str, int] = {}
         for text in self._named:
-            for name in text.names:
+            for name in _names_in(text.text):
                 first.setdefault(name, text.turn)
         return first
 
@@ -854,21 +854,22 @@ class _NamedText:
     def __init__(self, turn: int, text: str) -> None:
         self.turn, self.text, self.folded = turn, text, text.casefold()
 
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The names in the text, folded; a plain word is one beside a slash only: "which version" names none."""
-        paths = " ".join([word for word in self.text.split() if "/" in word])
-        names = dict.fromkeys(_FILE_NAME.findall(self.text))
-        return frozenset(
-            [name.casefold() for name in names if not _is_word(name) or f"/{name}" in paths or f"{name}/" in paths]
-        )
+
+@memoized
+def _names_in(text: str) -> frozenset[str]:
+    """The names of files in a text, folded; a plain word is one beside a slash only: "which version" names none."""
+    paths = " ".join([word for word in text.split() if "/" in word])
+    names = dict.fromkeys(_FILE_NAME.findall(text))
+    return frozenset(
+        [name.casefold() for name in names if not _is_word(name) or f"/{name}" in paths or f"{name}/" in paths]
+    )
 
 
 def _is_word(name: str) -> bool:
     return name.isalpha() and name.islower() and not name.endswith(("file", "readme", "changelog"))
 
 
-_FEW_LOOKUPS = 8
+_FEW_LOOKUPS = 64  # looking through all texts takes a hundredth of splitting them
 _SHORT = 400
 _PROGRAM_ERROR = lazy_pattern(
     r"(?:/\S*/)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?: (?:\*\*\*|\(\d+\)|\S[^\n]{0,80}:|\s*\S[^\n]{0,60}"
