@@ -186,7 +186,7 @@ def become(channel: int) -> None:
 
 
 def _make_what_is_made_once() -> None:
-    """Inspect, store and list the sample traces, so that all patterns, tables and statements which that needs are made."""
+    """Inspect, store and list the sample traces: patterns, tables and statements are made where they are first used."""
     read_source = import_module("weaklink.inspector.importers.reading").read_source
     inspect_trace = import_module("weaklink.inspector.inspection").inspect_trace
     trace = import_module("weaklink.inspector.model").Trace
