@@ -176,6 +176,13 @@ def test_a_row_that_cannot_be_read_ends_a_data_command_with_1(weaklink: Run, tmp
     assert done.returncode == 1, done.stderr
 
 
+@pytest.mark.parametrize("command", ["lint", "score", "report", "verify"])
+def test_standard_input_is_refused_by_its_name(weaklink: Run, command: str) -> None:
+    done = weaklink("data", command, "-")
+    assert done.returncode == 2
+    assert b"standard input is read once only; write its rows to a file first" in done.stderr
+
+
 def test_a_named_pipe_is_refused_at_once(weaklink: Run, tmp_path: Path) -> None:
     pipe = tmp_path / "rows.jsonl"
     os.mkfifo(pipe)
