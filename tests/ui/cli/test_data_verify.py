@@ -130,8 +130,8 @@ def test_rows_that_cannot_be_read_alone_end_with_2(weaklink: Run, tmp_path: Path
     assert weaklink("data", "verify", write(tmp_path / "a.jsonl", "{x", {"a": 1})).returncode == 2
 
 
-@pytest.mark.parametrize("command", ["lint", "score", "report", "verify"])
-@pytest.mark.parametrize("text", ["", "\n\n", "[]"])
+@pytest.mark.parametrize("command", ["lint", "score", "report", "verify", "inject", "negatives", "render"])
+@pytest.mark.parametrize("text", ["", "[]"])
 def test_files_without_a_row_are_named(weaklink: Run, tmp_path: Path, command: str, text: str) -> None:
     (tmp_path / "none.json").write_text(text)
     done = weaklink("data", command, str(tmp_path / "none.json"))
