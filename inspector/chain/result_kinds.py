@@ -414,9 +414,13 @@ def _of_probe(
     if code == 2 and finds_in_words(effect) and _has_hits(text):
         return ResultKind.PROBE
     is_silent = code is not None and code < _COULD_NOT_RUN_CODES and not body_of(text).strip()
+    is_silent = is_silent and effect.subject not in _FAILS_WITH_TWO
     return ResultKind.PROBE if (code == 1 or is_silent) and is_its_own else ResultKind.FAILURE
 
 
+_FAILS_WITH_TWO = frozenset(
+    ("grep", "egrep", "fgrep", "zgrep", "rg", "diff", "cmp", "test", "[", "expr", "ls")
+)  # POSIX
 _COULD_NOT_RUN_CODES = 124  # from which on `timeout` and the shell say that a program did not run to its end
 
 
@@ -544,7 +548,8 @@ _MEASURE = lazy_pattern(r"(?<![\w.])(\d+(?:[.,]\d+)?) ?([kmg]i?b|bytes|b|%|ms|s|
 # Of a test in a container, whose lines may begin with its name (`web-1  | Tests: 1 failed, 37 passed`).
 _TEST_SUMMARY = lazy_pattern(
     r"^(?:[\w.-]+ {1,4}\| +)?(?:(?:=+ |Tests?: +)?[1-9]\d* failed, \d+ passed\b|FAILED \S+::|FAILED \((?:failures|"
-    r"errors)=|--- FAIL: |test result: FAILED|[1-9]\d* failing$|\W{0,3}pass(?:ed)?:? \d+\n\W{0,3}fail(?:ed)?:? [1-9]|\d+ (?:examples?|tests?), [1-9]\d* failures?\b)",
+    r"errors)=|--- FAIL: |test result: FAILED|[1-9]\d* failing$|\W{0,3}pass(?:ed)?:? \d+\n\W{0,3}fail(?:ed)?:? [1-9]|"
+    r"\d+ (?:examples?|tests?), [1-9]\d* failures?\b)",
     re.MULTILINE,
 )
 
@@ -806,7 +811,7 @@ class KnownPaths:
             is_named = any(self._first.get(name, before) < before for name in names)
         else:
             texts = (text for text in self._named if text.turn < before)
-            is_named = any(name in text.folded and name in text.names for text in texts for name in names)
+            is_named = any(name in text.folded and name in _names_in(text.text) for text in texts for name in names)
         return is_named or any(self._is_spelt(name, before) for name in names)
 
     @cached_property
@@ -817,7 +822,7 @@ class KnownPaths:
     def _first(self) -> Mapping[str, int]:
         first: dict[str, int] = {}
         for text in self._named:
-            for name in text.names:
+            for name in _names_in(text.text):
                 first.setdefault(name, text.turn)
         return first
 
@@ -849,21 +854,22 @@ class _NamedText:
     def __init__(self, turn: int, text: str) -> None:
         self.turn, self.text, self.folded = turn, text, text.casefold()
 
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The names in the text, folded; a plain word is one beside a slash only: "which version" names none."""
-        paths = " ".join([word for word in self.text.split() if "/" in word])
-        names = dict.fromkeys(_FILE_NAME.findall(self.text))
-        return frozenset(
-            [name.casefold() for name in names if not _is_word(name) or f"/{name}" in paths or f"{name}/" in paths]
-        )
+
+@memoized
+def _names_in(text: str) -> frozenset[str]:
+    """The names of files in a text, folded; a plain word is one beside a slash only: "which version" names none."""
+    paths = " ".join([word for word in text.split() if "/" in word])
+    names = dict.fromkeys(_FILE_NAME.findall(text))
+    return frozenset(
+        [name.casefold() for name in names if not _is_word(name) or f"/{name}" in paths or f"{name}/" in paths]
+    )
 
 
 def _is_word(name: str) -> bool:
     return name.isalpha() and name.islower() and not name.endswith(("file", "readme", "changelog"))
 
 
-_FEW_LOOKUPS = 8
+_FEW_LOOKUPS = 64  # looking through all texts takes a hundredth of splitting them
 _SHORT = 400
 _PROGRAM_ERROR = lazy_pattern(
     r"(?:/\S*/)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?: (?:\*\*\*|\(\d+\)|\S[^\n]{0,80}:|\s*\S[^\n]{0,60}"
@@ -990,9 +996,8 @@ def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, 
     """The line that reports an error of a call that does more than look."""
     if _WALL_TIME.match(text) is not None or any(part.command is not None for part in effects):
         text = body_of(text)
-    if any(part.command is not None for part in effects):
-        if (line := _program_error(effects, text)) is not None:
-            return line
+    if any(part.command is not None for part in effects) and (line := _program_error(effects, text)) is not None:
+        return line
     return error_line(text) or _denial(call, effect, text)
 
 
