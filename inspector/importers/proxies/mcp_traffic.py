@@ -24,6 +24,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from msgspec import Struct, field, structs
 
+from weaklink.inspector.importers.identity import with_warnings
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import compact_json, object_of, word_of
 from weaklink.inspector.model import Instant, Json, RecordedRun, Role, Trace, Turn
@@ -309,8 +310,7 @@ def _with_runs(number: int, trace: Trace, placed: dict[tuple[int, int], _McpRun]
         structs.replace(turn, run=runs[at].recorded()) if at in runs else turn for at, turn in enumerate(trace.turns)
     )
     notes = [note for _, run in sorted(runs.items()) for note in run.notes()][:_MOST_NOTES]
-    provenance = structs.replace(trace.provenance, warnings=(*trace.provenance.warnings, *notes))
-    return structs.replace(trace, turns=tuple(turns), provenance=provenance)
+    return with_warnings(structs.replace(trace, turns=tuple(turns)), notes)
 
 
 def _open_calls(number: int, turns: Sequence[Turn]) -> Iterator[_OpenCall]:
