@@ -390,7 +390,7 @@ def _head(value: JsonObject, request: JsonObject, url: str, headers: Headers) ->
 
 
 def _headers(value: Json) -> Iterator[tuple[str, str]]:
-    """The headers in a list of objects or of pairs (Slack's files), or in an object of values and lists of them (VCR)."""
+    """The headers in a list of objects or pairs (as of Slack), or in an object of values and lists of them (VCR)."""
     for name, listed in object_of(value).items():
         yield from ((name, word_of(one)) for one in (listed if isinstance(listed, list) else [listed]))
     for header in list_of(value):
