@@ -52,8 +52,8 @@ class _SweRun(Struct):
     def answer(self, turn: model.Turn, commands: Iterable[str], generation: model.Generation) -> None:
         """Add an answer, with a call of `bash` for each command if it has no structured calls."""
         if not turn.calls:
-            texts = (write_json({"command": command}, ascii_only=False) for command in commands)
-            parts = tuple(model.Part(f"call:{index}", text) for index, text in enumerate(texts))
+            arguments = (write_json({"command": command}, ascii_only=False) for command in commands)
+            parts = tuple(model.Part(f"call:{index}", text) for index, text in enumerate(arguments))
             self.notes |= {_DERIVED: None} if parts else {}
             calls = tuple(model.CallHeader(part.name, "bash") for part in parts)
             turn = replace(turn, parts=(*turn.parts, *parts), calls=calls)
@@ -87,9 +87,7 @@ def _full_trace(row: Row, path: Path) -> model.Trace | Skipped:
     if not history and not steps:
         return Skipped(row.record, "the document has neither a `history` nor a `trajectory` with messages")
     messages = list(_conversation(history, steps) if history else _from_steps(steps))
-    run = _SweRun(
-        row, path, dict.fromkeys([_NOT_STORED, *([_LOST] if history and len(messages) > len(history) else [])])
-    )
+    run = _SweRun(row, path, {_NOT_STORED: None} | ({_LOST: None} if len(messages) > len(history) > 0 else {}))
     for message in messages:
         _take(message, run)
     info, environment = object_of(row.value.get("info")), text_of(row.value, "environment")
