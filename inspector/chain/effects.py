@@ -534,8 +534,6 @@ def _family(command: ShellCommand) -> str:
         return known
     if any(word.startswith("--check") for word in words) or words[:1] == ("audit",):
         return "lint"
-    if program in _CODE_RUNNERS and "--test" in words:
-        return "test"
     if program in _SYNTAX_CHECKS and _SYNTAX_CHECKS[program] in words:
         return "build"
     if program == "xmllint" and not _VALIDATES.isdisjoint(words):
@@ -574,6 +572,8 @@ def _family_of_task(command: ShellCommand) -> str:
 
 
 def _family_of_script(command: ShellCommand) -> str:
+    if "--test" in command.words:
+        return "test"
     script = next(iter(command.operands), "").rsplit("/", 1)[-1]
     if not script or inline_code(command.words) is not None:
         return ""

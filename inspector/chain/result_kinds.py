@@ -414,9 +414,13 @@ def _of_probe(
     if code == 2 and finds_in_words(effect) and _has_hits(text):
         return ResultKind.PROBE
     is_silent = code is not None and code < _COULD_NOT_RUN_CODES and not body_of(text).strip()
+    is_silent = is_silent and effect.subject not in _FAILS_WITH_TWO
     return ResultKind.PROBE if (code == 1 or is_silent) and is_its_own else ResultKind.FAILURE
 
 
+_FAILS_WITH_TWO = frozenset(
+    ("grep", "egrep", "fgrep", "zgrep", "rg", "diff", "cmp", "test", "[", "expr", "ls")
+)  # POSIX
 _COULD_NOT_RUN_CODES = 124  # from which on `timeout` and the shell say that a program did not run to its end
 
 
@@ -544,7 +548,8 @@ _MEASURE = lazy_pattern(r"(?<![\w.])(\d+(?:[.,]\d+)?) ?([kmg]i?b|bytes|b|%|ms|s|
 # Of a test in a container, whose lines may begin with its name (`web-1  | Tests: 1 failed, 37 passed`).
 _TEST_SUMMARY = lazy_pattern(
     r"^(?:[\w.-]+ {1,4}\| +)?(?:(?:=+ |Tests?: +)?[1-9]\d* failed, \d+ passed\b|FAILED \S+::|FAILED \((?:failures|"
-    r"errors)=|--- FAIL: |test result: FAILED|[1-9]\d* failing$|\W{0,3}pass(?:ed)?:? \d+\n\W{0,3}fail(?:ed)?:? [1-9]|\d+ (?:examples?|tests?), [1-9]\d* failures?\b)",
+    r"errors)=|--- FAIL: |test result: FAILED|[1-9]\d* failing$|\W{0,3}pass(?:ed)?:? \d+\n\W{0,3}fail(?:ed)?:? [1-9]|"
+    r"\d+ (?:examples?|tests?), [1-9]\d* failures?\b)",
     re.MULTILINE,
 )
 
@@ -992,9 +997,8 @@ def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, 
     """The line that reports an error of a call that does more than look."""
     if _WALL_TIME.match(text) is not None or any(part.command is not None for part in effects):
         text = body_of(text)
-    if any(part.command is not None for part in effects):
-        if (line := _program_error(effects, text)) is not None:
-            return line
+    if any(part.command is not None for part in effects) and (line := _program_error(effects, text)) is not None:
+        return line
     return error_line(text) or _denial(call, effect, text)
 
 

@@ -32,8 +32,8 @@ MAX_READ_CHARS = 20_000
 """How much of a call's, of a result's and of an answer's text is searched."""
 
 NOT_INSTALLED = lazy_pattern(
-    r"command not found|(?<!\d): not found\b|no such (?:sub)?command|not recogni[sz]ed as|not installed|no module named|"
-    r"executable (?:doesn['’]t|does not) exist|"
+    r"command not found|(?<!\d): not found\b|no such (?:sub)?command|not recogni[sz]ed as|not installed|"
+    r"no module named|executable (?:doesn['’]t|does not) exist|"
     r"(?:code|status)\W{1,3}127\b|unknown (?:skill|tool|command)",
     re.IGNORECASE,
 )

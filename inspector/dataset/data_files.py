@@ -120,7 +120,11 @@ def _files_of(path: str) -> Iterator[str]:
             if Path(match).is_file() and _is_data(Path(match)):
                 yield match
     else:
-        raise UnreadableFileError(f"cannot read {path}: there is no such file")
+        is_input = path == "-"
+        why = (
+            "standard input is read once only; write its rows to a file first" if is_input else "there is no such file"
+        )
+        raise UnreadableFileError(f"cannot read {path}: {why}")
 
 
 def _files_in(chosen: _Chosen) -> Iterator[str]:

@@ -95,7 +95,7 @@ class VerifiedRow(Struct, frozen=True):
     """One candidate with its verdicts, as (verifier, diagnostics that made it fail), its group key and its score.
 
     `trace` has the places of the diagnostics; it may be empty if there are none. `calls` is the number of its calls;
-    `offers_tools`: its row offers a tool.
+    `offers_tools`: its row offers a tool; `has_schema`: it has one for the answer.
     """
 
     row: DataRow
@@ -106,6 +106,7 @@ class VerifiedRow(Struct, frozen=True):
     score: float
     calls: int = 0
     offers_tools: bool = False
+    has_schema: bool = False
 
     @property
     def passed(self) -> bool:
@@ -145,9 +146,9 @@ def _verified(row: DataRow, options: VerifyOptions) -> VerifiedRow:
         (name, run_verifier(find_verifier(name), reading, select=options.select, ignore=options.ignore).diagnostics)
         for name in options.verifiers
     )
-    return _with_facts(
-        row, options, candidate.trace, verdicts, SoundRow(len(reading.calls), offers_tools=bool(reading.tools))
-    )
+    facts = SoundRow(len(reading.calls), offers_tools=bool(reading.tools))
+    verified = _with_facts(row, options, candidate.trace, verdicts, facts)
+    return structs.replace(verified, has_schema=candidate.schema is not None)
 
 
 def _may_be_sound(options: VerifyOptions) -> bool:

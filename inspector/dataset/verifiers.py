@@ -159,7 +159,9 @@ def check_schema_adherence(reading: CandidateReading) -> Iterator[Diagnostic]:
 
 
 def _no_answer(reading: CandidateReading) -> Iterator[Diagnostic]:
-    yield _at_end_of_all(reading, json_syntax.MALFORMED_JSON, "There is no answer.")
+    has_calls = any(call.location.turn == reading.answer_turn for call in reading.calls)
+    message = "The answer is a call; expected JSON as its text." if has_calls else "There is no answer."
+    yield _at_end_of_all(reading, json_syntax.MALFORMED_JSON, message)
 
 
 def _at_end_of_all(reading: CandidateReading, rule: Rule, message: str) -> Diagnostic:

@@ -23,7 +23,7 @@ from typing import BinaryIO, Protocol
 
 from msgspec import Struct, structs
 
-from weaklink.inspector.importers.benchmarks.inspect_sample import MessagePool, read_sample
+from weaklink.inspector.importers.benchmarks.inspect_sample import pooled_messages, read_sample
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.log_source import LogSource, traces_in_each_row
 from weaklink.inspector.importers.records import Row, parse_json_bytes
@@ -371,13 +371,12 @@ def _whole(
             except (DamagedDataError, ValueError) as error:
                 return Skipped(member.name, str(error))
             items += found if isinstance(found, list) else []
-    pooled: JsonObject = {"messages": lists["messages"]}
-    messages = MessagePool({"events_data": pooled}).expanded(shell.get("message_refs"), len(lists["messages"]))
+    pool = lists["messages"]
     return {
         **shell,
-        "messages": messages or [],
+        "messages": pooled_messages(pool, shell.get("message_refs"), len(pool)) or [],
         "events": lists["events"],
-        "events_data": pooled,
+        "events_data": {"messages": pool},
         "attachments": {str(at): text for at, text in enumerate(lists["attachments"])},
     }
 

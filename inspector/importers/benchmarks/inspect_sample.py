@@ -16,7 +16,7 @@ from weaklink.inspector.apis.openai.messages import CALLS, argument_texts, read_
 from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.source import JsonObject, Skipped
-from weaklink.inspector.json_text import compact_json, count_of, object_of, objects_of
+from weaklink.inspector.json_text import compact_json, count_of, list_of, object_of, objects_of
 from weaklink.inspector.memory import RECORD_BYTES
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.answer_reader import finish_meaning
@@ -162,24 +162,22 @@ def _with_error(turn: model.Turn, message: JsonObject) -> model.Turn:
     return structs.replace(turn, result=header, parts=(*turn.parts, *error_part))
 
 
-class MessagePool:
+def pool_of(sample: JsonObject) -> list[model.Json]:
     """The messages that a sample stores once for all its events."""
+    pooled = sample.get("events_data")
+    return list_of(pooled.get("messages") if isinstance(pooled, dict) else sample.get("message_pool"))
 
-    def __init__(self, sample: JsonObject) -> None:
-        pooled = sample.get("events_data")
-        listed = pooled.get("messages") if isinstance(pooled, dict) else sample.get("message_pool")
-        self.messages: list[model.Json] = listed if isinstance(listed, list) else []
 
-    def expanded(self, refs: model.Json, limit: int) -> list[model.Json] | None:
-        """The messages in the given ranges, in order; None if there are more than `limit`."""
-        found: list[model.Json] = []
-        for ref in refs if isinstance(refs, list) else []:
-            match ref:
-                case [int(start), int(end)] if 0 <= start <= end:
-                    if len(found) + min(end, len(self.messages)) - start > limit:
-                        return None
-                    found += self.messages[start:end]
-        return found
+def pooled_messages(pool: list[model.Json], refs: model.Json, limit: int) -> list[model.Json] | None:
+    """The messages of a pool in the given ranges, in order; None if there are more than `limit`."""
+    found: list[model.Json] = []
+    for ref in list_of(refs):
+        match ref:
+            case [int(start), int(end)] if 0 <= start <= end:
+                if len(found) + min(end, len(pool)) - start > limit:
+                    return None
+                found += pool[start:end]
+    return found
 
 
 class InspectRequest(Struct, frozen=True, dict=True):
@@ -188,12 +186,12 @@ class InspectRequest(Struct, frozen=True, dict=True):
     event: JsonObject
     attachments: Attachments
 
-    def input(self, pool: MessagePool, limit: int) -> list[model.Json] | None:
+    def input(self, pool: list[model.Json], limit: int) -> list[model.Json] | None:
         """The messages that were sent; None if there are more than `limit`."""
         listed = self.event.get("input")
         if isinstance(listed, list) and listed:
             return listed if len(listed) <= limit else None
-        return pool.expanded(self.event.get("input_refs"), limit)
+        return pooled_messages(pool, self.event.get("input_refs"), limit)
 
     @cached_property
     def answer(self) -> model.Json:
@@ -316,7 +314,7 @@ class InspectConversations:
     At most two million messages of the others are compared, and 200,000 kept; `left_out` counts the requests beyond.
     """
 
-    def __init__(self, messages: list[model.Json], pool: MessagePool, attachments: Attachments) -> None:
+    def __init__(self, messages: list[model.Json], pool: list[model.Json], attachments: Attachments) -> None:
         self.own = InspectConversation(list(messages))
         self.others: list[InspectConversation] = []
         self.left_out = 0
@@ -400,8 +398,7 @@ class InspectConversations:
 def read_sample(sample: JsonObject, header: JsonObject, record: str) -> Iterator[model.Trace | Skipped]:
     """The trace of a sample, then its other traces; a sample without messages is skipped. `header` is its log's."""
     attachments = Attachments(sample.get("attachments") or object_of(sample.get("transcript")).get("content"))
-    listed = sample.get("messages")
-    conversations = InspectConversations(listed if isinstance(listed, list) else [], MessagePool(sample), attachments)
+    conversations = InspectConversations(list_of(sample.get("messages")), pool_of(sample), attachments)
     for request in requests_of(sample, attachments):
         conversations.take(request)
     found = [

@@ -8,17 +8,18 @@ A call keeps its own text as the message's arguments wherever the row has one, s
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import islice
 
 from msgspec import Struct
 
+from weaklink.inspector.apis.openai.messages import call_object, message_object
 from weaklink.inspector.importers.data.sharegpt import read_calls
 from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_scanner import read_json
-from weaklink.inspector.json_text import list_of, write_json
+from weaklink.inspector.json_text import list_of, objects_of, write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmentation import segment
@@ -193,8 +194,7 @@ def _with(row: JsonObject, messages: Iterable[Json], tools: Json = None, **more:
 
 
 def _call(name: Json, arguments: Json) -> JsonObject:
-    text = arguments if isinstance(arguments, str) else write_json(arguments, ascii_only=False)
-    return {"type": "function", "function": {"name": name, "arguments": text}}
+    return call_object(name, arguments if isinstance(arguments, str) else write_json(arguments, ascii_only=False))
 
 
 def _calls_in(value: Json) -> list[JsonObject]:
@@ -203,11 +203,6 @@ def _calls_in(value: Json) -> list[JsonObject]:
     if calls or not isinstance(value, str):
         return calls or [_call(None, value)]
     return [_call(header.name, arguments) for header, arguments in read_calls(value)]
-
-
-def _answer(calls: Sequence[JsonObject], text: Json = None) -> JsonObject:
-    message: JsonObject = {"role": "assistant", "content": text}
-    return {**message, "tool_calls": list(calls)} if calls else message
 
 
 # ---------------------------------------------------------------- the shapes
@@ -221,11 +216,11 @@ def _xlam(row: JsonObject) -> JsonObject | None:
         return None
     is_reference = any(row.get(key) is not None for key in (*ANSWERS, *_OTHER_ANSWERS))
     calls = _calls_in(answers) if answers and not is_reference else []
-    messages: list[Json] = [{"role": "user", "content": query}]
+    messages: list[Json] = [message_object("user", query)]
     if not calls:
         return _with(row, messages, row["tools"])
     kept = {key: one for key, one in row.items() if key != "answers"}  # what is the answer is not its own reference
-    return _with(kept, [*messages, _answer(calls)], row["tools"])
+    return _with(kept, [*messages, message_object("assistant", None, calls=calls)], row["tools"])
 
 
 def _bfcl(row: JsonObject) -> JsonObject | None:
@@ -335,7 +330,7 @@ def _glaive_messages(chat: str) -> Iterator[JsonObject]:
         if call is None:
             yield {"role": role, "content": text}
         else:
-            yield _answer([_glaive_call(call[1])], text[: call.start()].strip() or None)
+            yield message_object("assistant", text[: call.start()].strip() or None, calls=[_glaive_call(call[1])])
 
 
 def _glaive_call(text: str) -> JsonObject:
@@ -401,7 +396,8 @@ def _toolace_message(message: JsonObject, plain: Mapping[str, str]) -> JsonObjec
         original = {safe: name for name, safe in names.items()}
         calls = segment(renamed, "pythonic").calls
         if calls and all(call.valid and isinstance(call.arguments, dict) for call in calls):
-            return _answer([_call(original.get(call.name or "", call.name), call.arguments) for call in calls])
+            named = [_call(original.get(call.name or "", call.name), call.arguments) for call in calls]
+            return message_object("assistant", None, calls=named)
     return {"role": role, "content": text}
 
 
@@ -424,16 +420,14 @@ def _unblocked(message: JsonObject) -> JsonObject:
     texts: list[str] = []
     thoughts: list[str] = []
     calls: list[JsonObject] = []
-    for block in list_of(message.get("content")):
-        if not isinstance(block, dict):
-            continue
+    for block in objects_of(message.get("content")):
         kind, value = block.get("type"), block.get("value")
         if kind in ("tool_call", "tool_calls", "function_call"):
             calls += _calls_in(value)
         elif isinstance(value, str):
             (thoughts if kind in ("reasoning", "thinking") else texts).append(value)
     kept = {key: one for key, one in message.items() if key != "content"}
-    found: JsonObject = {**kept, **_answer(calls, "".join(texts)), "role": message.get("role")}
+    found: JsonObject = {**kept, **message_object(message.get("role"), "".join(texts), calls=calls)}
     return {**found, "reasoning_content": "\n".join(thoughts)} if thoughts else found
 
 
@@ -454,7 +448,7 @@ def _swift(row: JsonObject) -> JsonObject | None:
                 assert isinstance(listed, list)
                 listed += calls
             else:
-                found.append({**_answer(calls), **marks})
+                found.append({**message_object("assistant", None, calls=calls), **marks})
         else:
             found.append({**message, "role": "tool"} if role == "tool_response" else message)
         is_open = role == "tool_call"

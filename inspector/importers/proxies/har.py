@@ -28,7 +28,7 @@ from weaklink.inspector.importers.records import (
     parse_json_bytes,
     read_elements,
 )
-from weaklink.inspector.importers.source import HEAD_BYTES, FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import HEAD_BYTES, FileSample, JsonObject, Skipped, SourceFile, until_damage
 from weaklink.inspector.importers.streams import BlockStream
 from weaklink.inspector.json_text import object_of
 from weaklink.inspector.model import Json, Trace
@@ -197,32 +197,25 @@ def _score(sample: FileSample) -> float:
 
 def _traces(file: SourceFile) -> Iterator[Trace | Skipped]:
     proxy = ProxyFile("entries", _LOST_REQUESTS, _LOST_ANSWERS)
-    return proxy.traces(_records(file, proxy))
+    return proxy.traces(until_damage(_records(file, proxy)))
 
 
 def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[ProxyRecord]:
+    with open_har(file) as har:
+        document = HarDocument(har.stream)
+        proxy.source_version = _version(document.log)
+        for element in document.entries():
+            yield element if isinstance(element, Skipped) else _entry(element, har)
+
+
+def _entry(element: Element, har: HarContent) -> ProxyRecord:
+    record = f"entry {element.number}"
     try:
-        with open_har(file) as har:
-            yield from _entries(har, proxy)
-    except DamagedDataError as error:
-        yield Skipped("end of file", str(error))
-
-
-def _entries(har: HarContent, proxy: ProxyFile) -> Iterator[ProxyRecord]:
-    document = HarDocument(har.stream)
-    proxy.source_version = _version(document.log)
-    for element in document.entries():
-        if isinstance(element, Skipped):
-            yield element
-            continue
-        record = f"entry {element.number}"
-        try:
-            value = parse_json_bytes(element.raw)
-        except NotJsonError as error:
-            yield Skipped(record, str(error), error.offset, start=element.offset)
-            continue
-        entry = read_entry(value, record, har.body) if isinstance(value, dict) else None
-        yield entry or Skipped(record, "the entry has no `request` with a `url`", start=element.offset)
+        value = parse_json_bytes(element.raw)
+    except NotJsonError as error:
+        return Skipped(record, str(error), error.offset, start=element.offset)
+    entry = read_entry(object_of(value), record, har.body)
+    return entry or Skipped(record, "the entry has no `request` with a `url`", start=element.offset)
 
 
 def _version(log: JsonObject) -> str:

@@ -10,10 +10,10 @@ from typing import Final
 
 from msgspec import Struct, structs
 
-from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
-from weaklink.inspector.importers.source import Skipped, SourceFile
+from weaklink.inspector.importers.records import blocks_of
+from weaklink.inspector.importers.source import Skipped, SourceFile, until_damage
 from weaklink.inspector.memory import RECORD_BYTES, too_long
 from weaklink.inspector.model import Trace
 from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
@@ -46,7 +46,6 @@ NEWEST_VERSION = 21
 
 _OTHER = {"tcp": "TCP connections", "udp": "UDP connections", "dns": "DNS queries"}
 _PORTS = {"http": 80, "https": 443}
-_BLOCK = 1 << 16  # the bytes that are lost if compressed data is damaged
 
 _FIRST_KEYS = re.compile(
     rb"\d{1,12}:\d{1,2}:(?:backup|client_conn|comment|error|id|intercepted|is_replay|marked|messages|metadata|mode"
@@ -355,14 +354,13 @@ def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[ProxyRecord]:
 def _cut(file: SourceFile, splitter: FlowSplitter) -> Iterator[tuple[int, bytes | Skipped]]:
     """The flows with their numbers; 0 for an error in the file as a whole."""
     number = 0
-    try:
-        with file.open() as stream:
-            while block := stream.read(_BLOCK):
-                for found in splitter.feed(block):
-                    number += 1
-                    yield number, found
-    except DamagedDataError as error:
-        yield 0, Skipped("end of file", str(error))
+    for block in until_damage(blocks_of(file)):
+        if isinstance(block, Skipped):
+            yield 0, block
+            continue
+        for found in splitter.feed(block):
+            number += 1
+            yield number, found
     for found in splitter.close():
         yield splitter.number, found
 

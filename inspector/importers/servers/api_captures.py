@@ -26,11 +26,18 @@ from weaklink.inspector.apis.openai.chat_captures import (
     ChatCaptureDecoder,
 )
 from weaklink.inspector.apis.providers import OLLAMA, PROVIDERS, ObjectHead, decoder_for, head_of
-from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.identity import answer_ids, instant
 from weaklink.inspector.importers.log_source import LogSource
-from weaklink.inspector.importers.records import Line, first_rows, layout_of, parse_json_bytes, read_lines, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.records import (
+    Line,
+    blocks_of,
+    first_rows,
+    layout_of,
+    lines_of,
+    parse_json_bytes,
+    read_rows,
+)
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile, until_damage
 from weaklink.inspector.json_text import objects_of
 from weaklink.inspector.memory import too_long
 from weaklink.inspector.model import Generation, Instant, Json, Provenance, RecognisedBy, Trace
@@ -41,7 +48,6 @@ from weaklink.inspector.wire.events import TurnAssembly, WireEvent
 from weaklink.inspector.wire.framing import ServerSentEvent, SseDecoder
 from weaklink.inspector.wire.provider_json import parse_json
 
-_BLOCK = 1 << 16
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # in JSON both occur only between values
 _FRAME = lazy_pattern(r"(?:data|event|id|retry)?:|HTTP/\d")
@@ -167,20 +173,13 @@ def _from_stream(
     ended: Callable[[bytes], bytes],
 ) -> Iterator[CapturedAnswer | Skipped]:
     """The answers of a stream. If it has `two_events` without the empty line between, `ended` ends each line."""
-    lost_empty_lines = two_events.search(file.head)  # which mark the ends of events
-    try:
-        with file.open() as stream:
-            if lost_empty_lines:
-                for line in read_lines(stream):
-                    yield from [line] if isinstance(line, Skipped) else decoder.feed(ended(line.raw))
-            else:
-                while block := stream.read(_BLOCK):
-                    yield from decoder.feed(block)
-    except DamagedDataError as error:
-        yield from decoder.close()
-        yield Skipped("end of file", str(error))
+    if two_events.search(file.head):  # the empty lines are lost, which mark the ends of events
+        for line in until_damage(lines_of(file)):
+            yield from [line] if isinstance(line, Skipped) else decoder.feed(ended(line.raw))
     else:
-        yield from decoder.close()
+        for block in until_damage(blocks_of(file)):
+            yield from [block] if isinstance(block, Skipped) else decoder.feed(block)
+    yield from decoder.close()
 
 
 def _ended(line: bytes) -> bytes:
@@ -235,12 +234,8 @@ def _records(file: SourceFile) -> Iterator[_JsonRecord | Skipped]:
         for row in read_rows(file):
             yield row if isinstance(row, Skipped) else _JsonRecord(row.record, row.raw, row.value)
         return
-    try:
-        with file.open() as stream:
-            for line in read_lines(stream):
-                yield line if isinstance(line, Skipped) else _record(line)
-    except DamagedDataError as error:
-        yield Skipped("end of file", str(error))
+    for line in until_damage(lines_of(file)):
+        yield line if isinstance(line, Skipped) else _record(line)
 
 
 def _record(line: Line) -> _JsonRecord:
@@ -273,12 +268,11 @@ def _is_one_array(file: SourceFile) -> bool:
 
 def _from_array(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
     answer = ArrivingCapture(api_decoder(GEMINI))
-    try:
-        with file.open() as stream:
-            while block := stream.read(_BLOCK):
-                answer.take(block)
-    except DamagedDataError as error:
-        yield Skipped("end of file", str(error))
+    for block in until_damage(blocks_of(file)):
+        if isinstance(block, Skipped):
+            yield block
+        else:
+            answer.take(block)
     yield answer.captured(1)
 
 

@@ -23,14 +23,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-import msgspec
 from msgspec import Struct, field, structs
 
-from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.gateways.logged_requests import body_of
 from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.log_source import LogSource
-from weaklink.inspector.importers.records import parse_json_bytes, read_lines
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.records import lines_of, parse_json_bytes
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile, until_damage
 from weaklink.inspector.json_text import object_of
 from weaklink.inspector.memory import RECORD_BYTES
 from weaklink.inspector.model import (
@@ -224,15 +223,11 @@ def _exchange(completion: ServedCompletion) -> Exchange:
     request: JsonObject = {**completion.settings, "prompt": completion.prompt or "", "stream": completion.streamed}
     if completion.model:
         request["model"] = completion.model
-    answer = (
-        None
-        if completion.pieces is None
-        else tuple(_events(completion) if completion.streamed else [(completion.ended_s, _body(completion))])
-    )
+    answer = None if completion.pieces is None else tuple(_answer(completion, completion.pieces))
     kind = "text/event-stream" if completion.streamed else "application/json"
     return Exchange(
         RequestHead("POST", _TARGET, at_s=completion.received_s),
-        _json(request),
+        body_of(request),
         None if answer is None else 200,
         (("content-type", kind),),
         answer,
@@ -242,47 +237,24 @@ def _exchange(completion: ServedCompletion) -> Exchange:
     )
 
 
-def _events(completion: ServedCompletion) -> Iterator[tuple[float | None, bytes]]:
-    for piece in completion.pieces or ():
-        yield piece.at_s, _event(completion, {"text": piece.text, "token_ids": list(piece.token_ids) or None})
-    last = {
-        **_chunk(completion, {"text": "", "finish_reason": completion.finish or None}),
-        "usage": completion.usage or None,
-    }
-    yield completion.ended_s, b"data: " + _json(last) + b"\n\ndata: [DONE]\n\n"
+def _answer(completion: ServedCompletion, pieces: list[OutputPiece]) -> Iterator[tuple[float | None, bytes]]:
+    """The body of `/v1/completions` with these choices, or the events of its stream, with their times."""
+    facts: JsonObject = {"id": completion.id, "object": "text_completion", "model": completion.model}
+    end: JsonObject = {"finish_reason": completion.finish or None}
+    usage: JsonObject = {"usage": completion.usage or None}
+    texts: list[JsonObject] = [{"text": piece.text, "token_ids": list(piece.token_ids) or None} for piece in pieces]
+    if not completion.streamed:
+        choices: list[Json] = [{"index": index, **text, **end} for index, text in enumerate(texts)]
+        yield completion.ended_s, body_of({**facts, "choices": choices, **usage})
+        return
+    for piece, text in zip(pieces, texts, strict=True):
+        yield piece.at_s, _event({**facts, "choices": [{"index": 0, **text}]})
+    last = _event({**facts, "choices": [{"index": 0, "text": "", **end}], **usage})
+    yield completion.ended_s, last + b"data: [DONE]\n\n"
 
 
-def _event(completion: ServedCompletion, choice: JsonObject) -> bytes:
-    return b"data: " + _json(_chunk(completion, choice)) + b"\n\n"
-
-
-def _body(completion: ServedCompletion) -> bytes:
-    choices: list[Json] = [
-        {
-            "index": index,
-            "text": piece.text,
-            "finish_reason": completion.finish or None,
-            "token_ids": list(piece.token_ids) or None,
-        }
-        for index, piece in enumerate(completion.pieces or ())
-    ]
-    return _json({**_chunk(completion, {}), "choices": choices, "usage": completion.usage or None})
-
-
-def _chunk(completion: ServedCompletion, choice: JsonObject) -> JsonObject:
-    return {
-        "id": completion.id,
-        "object": "text_completion",
-        "model": completion.model,
-        "choices": [{"index": 0, **choice}],
-    }
-
-
-def _json(value: JsonObject) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except (UnicodeEncodeError, OverflowError, ValueError):  # lone surrogates, large numbers
-        return json.dumps(value).encode("ascii")
+def _event(chunk: JsonObject) -> bytes:
+    return b"data: " + body_of(chunk) + b"\n\n"
 
 
 def _sglang(file: SourceFile) -> Iterator[Trace | Skipped]:
@@ -297,28 +269,22 @@ def _is_event(row: JsonObject) -> bool:
 def _completions(file: SourceFile) -> Iterator[ServedCompletion | Skipped]:
     pending: dict[str, ServedCompletion] = {}
     size = 0
-    try:
-        with file.open() as stream:
-            for line in read_lines(stream):
-                if isinstance(line, Skipped):
-                    yield line
-                    continue
-                row = _row(line.raw, f"line {line.number}")
-                if isinstance(row, Skipped):
-                    yield row
-                elif row and row.get("event") == "request.received":
-                    completion = _received(row, f"line {line.number}")
-                    pending[completion.id] = completion
-                    size += completion.size
-                elif row:
-                    received = pending.pop(text_of(row, "rid"), None)
-                    size -= received.size if received else 0
-                    yield _finished(row, received, f"line {line.number}")
-                if size > HELD_BYTES:
-                    yield from pending.values()
-                    pending, size = {}, 0
-    except DamagedDataError as error:
-        yield Skipped("end of file", str(error))
+    for line in until_damage(lines_of(file)):
+        record = "" if isinstance(line, Skipped) else f"line {line.number}"
+        row = line if isinstance(line, Skipped) else _row(line.raw, record)
+        if isinstance(row, Skipped):
+            yield row
+        elif row and row.get("event") == "request.received":
+            completion = _received(row, record)
+            pending[completion.id] = completion
+            size += completion.size
+        elif row:
+            received = pending.pop(text_of(row, "rid"), None)
+            size -= received.size if received else 0
+            yield _finished(row, received, record)
+        if size > HELD_BYTES:
+            yield from pending.values()
+            pending, size = {}, 0
     for completion in pending.values():
         yield completion if completion.prompt is not None else Skipped(completion.record, _NO_TEXTS)
 
@@ -432,17 +398,13 @@ class _Log:
 
     def completions(self) -> Iterator[ServedCompletion | Skipped]:
         """The requests: the finished ones when the log is long, the rest at the end."""
-        try:
-            with self._file.open() as stream:
-                for line in read_lines(stream):
-                    if isinstance(line, Skipped):
-                        yield line
-                    elif (skipped := self._take(decode(line.raw), f"line {line.number}")) is not None:
-                        yield skipped
-                    if self._size > HELD_BYTES:
-                        yield from self._over()
-        except DamagedDataError as error:
-            yield Skipped("end of file", str(error))
+        for line in until_damage(lines_of(self._file)):
+            if isinstance(line, Skipped):
+                yield line
+            elif (skipped := self._take(decode(line.raw), f"line {line.number}")) is not None:
+                yield skipped
+            if self._size > HELD_BYTES:
+                yield from self._over()
         yield from self._open.values()
 
     def _over(self) -> Iterator[ServedCompletion]:

@@ -24,7 +24,7 @@ from weaklink.inspector.importers.telemetry.span_traces import (
     utc_instant,
 )
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
-from weaklink.inspector.json_text import object_of
+from weaklink.inspector.json_text import object_of, objects_of, word_of
 from weaklink.inspector.model import ExternalId, Json, Role, Trace
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -73,8 +73,7 @@ def _entries(file: SourceFile) -> Iterator[SpooledRow | Trace | Skipped]:
 
 
 def _traces(row: Row, observations: list[JsonObject]) -> Iterator[Trace | Skipped]:
-    inner = row.value.get("trace")
-    trace = inner if isinstance(inner, dict) else row.value
+    trace = object_of(row.value.get("trace")) or row.value
     first = observations[0]
     session = _session_of(trace) or _session_of(first)
     id_ = ExternalId(SESSION, session) if session else ExternalId(TRACE, _trace_of(first) or text_of(trace, "id"))
@@ -89,12 +88,11 @@ def _spans(rows: Iterable[JsonObject]) -> Iterator[TracedSpan]:
 def _observations(row: JsonObject) -> list[JsonObject] | None:
     """The observations of a row that is a trace; None for any other row."""
     inner = row.get("trace")
-    for holder in (row, inner if isinstance(inner, dict) else {}):
-        listed = holder.get("observations")
-        if isinstance(listed, list) and (isinstance(inner, dict) or holder.keys() & {"timestamp", "projectId"}):
-            found = [one for one in listed if isinstance(one, dict)]
-            if found and any(map(_is_observation, found)):
-                return found
+    for holder in (row, object_of(inner)):
+        found = objects_of(holder.get("observations"))
+        is_trace = isinstance(inner, dict) or holder.keys() & {"timestamp", "projectId"}
+        if is_trace and any(map(_is_observation, found)):
+            return found
     return None
 
 
@@ -102,22 +100,12 @@ def _listed(row: JsonObject) -> list[JsonObject]:
     """The observations of a row of a table or of a page; empty for any other row."""
     if _is_observation(row):
         return [row]
-    listed = row.get("data", row.get("messages"))
-    if not isinstance(listed, list):
-        return []
-    return [one for one in listed if isinstance(one, dict) and _is_observation(one)]
+    return list(filter(_is_observation, objects_of(row.get("data", row.get("messages")))))
 
 
-def _is_observation(row: object) -> bool:
-    if not isinstance(row, dict):
-        return False
-    kind = row.get("type")
-    return (
-        isinstance(kind, str)
-        and kind in KINDS
-        and bool(word(row, "traceId") and word(row, "id"))
-        and bool(member(row, "startTime"))
-    )
+def _is_observation(row: JsonObject) -> bool:
+    is_named = text_of(row, "type") in KINDS and word(row, "traceId") and word(row, "id")
+    return bool(is_named and member(row, "startTime"))
 
 
 def _trace_of(row: JsonObject) -> str:
@@ -137,8 +125,7 @@ def member(row: JsonObject, name: str) -> Json:
 
 def word(row: JsonObject, name: str) -> str:
     """A column that is a text, else `""`."""
-    found = member(row, name)
-    return found if isinstance(found, str) else ""
+    return word_of(member(row, name))
 
 
 def read_observation(row: JsonObject, known: KnownMessages) -> TracedSpan:
@@ -206,9 +193,8 @@ def _kind(row: JsonObject, attributes: JsonObject) -> OperationKind:
 
 def _is_tool_message(row: JsonObject) -> bool:
     output = row.get("output")
-    if isinstance(output, dict):
-        return ("tool_call_id" in output or "kwargs" in output) and read_tool_output(output).call_id != ""
-    return isinstance(output, str) and "tool_call_id" in output and read_tool_output(output).call_id != ""
+    may_be = isinstance(output, dict | str) and ("tool_call_id" in output or "kwargs" in output)
+    return may_be and read_tool_output(output).call_id != ""
 
 
 def _name(name: str) -> str:

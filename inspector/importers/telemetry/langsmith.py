@@ -13,16 +13,15 @@ from typing import BinaryIO
 from msgspec import Struct, structs
 
 from weaklink.inspector import model
-from weaklink.inspector.importers.compression import DamagedDataError
-from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import parse_json_bytes, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile, until_damage
 from weaklink.inspector.importers.telemetry.framework_calls import StoredSpan
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
 from weaklink.inspector.importers.telemetry.span_traces import SpooledRow, spooled_traces, utc_instant
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
-from weaklink.inspector.json_text import object_of
+from weaklink.inspector.json_text import member_at, object_of, objects_of
 from weaklink.inspector.memory import RECORD_BYTES, too_long
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -76,18 +75,13 @@ def _runs(row: JsonObject) -> list[JsonObject]:
     """The runs of a row and their descendants, parents first; empty if it has none."""
     listed = [row] if _is_run(row) else []
     if not listed:
-        for key in _LISTS:
-            members = row.get(key)
-            entries: list[model.Json] = members if isinstance(members, list) else []
-            listed += [entry for entry in entries if isinstance(entry, dict) and _may_be_run(entry, key)]
+        listed = [entry for key in _LISTS for entry in objects_of(row.get(key)) if _may_be_run(entry, key)]
     found: list[JsonObject] = []
     pending = listed[::-1]
     while pending:
         run = pending.pop()
-        children = run.get("child_runs")
         found.append({key: value for key, value in run.items() if key != "child_runs"})
-        entries = children if isinstance(children, list) else []
-        pending += [entry for entry in reversed(entries) if isinstance(entry, dict) and _is_run(entry)]
+        pending += filter(_is_run, reversed(objects_of(run.get("child_runs"))))
     return found
 
 
@@ -117,14 +111,15 @@ def read_parts(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[RunPa
 
     Several bodies may follow each other. Parts that belong to no run (attachments, feedback) are silently ignored.
     """
-    try:
-        with file.open() as stream:
-            for number, (name, raw) in enumerate(_parts(stream, limit), 1):
-                found = _read(f"part {number}", name, raw, limit)
-                if found is not None:
-                    yield found
-    except DamagedDataError as error:
-        yield Skipped("end of file", str(error))
+    return until_damage(_of_parts(file, limit))
+
+
+def _of_parts(file: SourceFile, limit: int) -> Iterator[RunPart | Skipped]:
+    with file.open() as stream:
+        for number, (name, raw) in enumerate(_parts(stream, limit), 1):
+            found = _read(f"part {number}", name, raw, limit)
+            if found is not None:
+                yield found
 
 
 def _read(record: str, name: str, raw: bytes | None, limit: int) -> RunPart | Skipped | None:
@@ -229,18 +224,13 @@ def trace_of(run: JsonObject) -> str:
 
 def session_of(run: JsonObject) -> str:
     """The conversation that a run names, `""` if it names none."""
-    return text_of(object_of(object_of(run.get("extra")).get("metadata")), *SESSION_KEYS)
+    return text_of(object_of(member_at(run, "extra.metadata")), *SESSION_KEYS)
 
 
 def _tokens(run: JsonObject) -> list[tuple[model.Instant | None, str]]:
     """The streamed pieces that a framework reported, with their times."""
-    events = run.get("events")
-    found: list[tuple[model.Instant | None, str]] = []
-    for event in events if isinstance(events, list) else ():
-        if isinstance(event, dict) and event.get("name") == "new_token":
-            token = object_of(event.get("kwargs")).get("token")
-            found.append((utc_instant(event.get("time")), token if isinstance(token, str) else ""))
-    return found
+    events = (event for event in objects_of(run.get("events")) if event.get("name") == "new_token")
+    return [(utc_instant(event.get("time")), text_at(event, "kwargs.token")) for event in events]
 
 
 def _with_chunks(

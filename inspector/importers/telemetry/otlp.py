@@ -7,7 +7,7 @@ and Langfuse.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Self
 
 import msgspec
@@ -161,7 +161,7 @@ def _score(sample: FileSample) -> float:
 def _traces(file: SourceFile) -> Iterator[model.Trace | Skipped]:
     with SpanSpool() as spool:
         yield from spool_spans(read_protobuf(file) if is_otlp(file.head) else _of_rows(file), spool)
-        yield from traces_in(spool)
+        yield from traces_in(spool.sessions())
 
 
 def spool_spans(spans: Iterable[otlp_span.OtlpSpan | Skipped], spool: SpanSpool) -> Iterator[Skipped]:
@@ -178,17 +178,22 @@ def spool_spans(spans: Iterable[otlp_span.OtlpSpan | Skipped], spool: SpanSpool)
                 yield Skipped(f"span {span.id}", TOO_DEEP)
 
 
-def traces_in(spool: SpanSpool) -> Iterator[model.Trace | Skipped]:
-    """The traces of all sessions in a spool; a Skipped counts the sessions that have none."""
+def traces_in(
+    sessions: Iterable[tuple[model.ExternalId, Iterable[otlp_span.OtlpSpan]]],
+    take_damage: Callable[[], Sequence[Skipped]] = tuple,
+) -> Iterator[model.Trace | Skipped]:
+    """The traces of sessions; a Skipped counts those that have none.
+
+    `take_damage` returns what of a session could not be read: it comes before the session's traces.
+    """
     without = 0
-    for id_, spans in spool.sessions():
+    for id_, spans in sessions:
         traces = session_traces(id_, spans)
         first = next(traces, None)
-        if first is None:
-            without += 1
-            continue
-        yield first
-        yield from traces
+        damage = take_damage()
+        yield from damage
+        without += first is None and not damage
+        yield from () if first is None else (first, *traces)
     if without:
         reason = f"{without} of the traces in this file contain neither a request to a model nor the run of a tool"
         yield Skipped("other spans", reason, is_irrelevant=True)

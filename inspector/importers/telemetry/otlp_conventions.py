@@ -28,10 +28,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from weaklink.inspector.apis.openai.messages import CALLS, call_object, message_object, read_tools
+from weaklink.inspector.apis.openai.messages import CALLS, call_object, call_objects, message_object, read_tools
 from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject
-from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
+from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages, sort_blocks
 from weaklink.inspector.importers.telemetry.langfuse import read_observation
 from weaklink.inspector.importers.telemetry.otlp_span import (
     ERROR,
@@ -45,7 +45,7 @@ from weaklink.inspector.importers.telemetry.otlp_span import (
     unquoted,
 )
 from weaklink.inspector.importers.telemetry.spans import OperationKind, ToolRun, TracedSpan, filled_span
-from weaklink.inspector.json_text import compact_json, text_or_json
+from weaklink.inspector.json_text import compact_json, object_of, text_or_json
 from weaklink.inspector.model import Generation, Json, Turn, Usage
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -181,41 +181,16 @@ def _is_cut(messages: Sequence[Message]) -> bool:
 
 
 def in_openai_shape(message: Json) -> list[Json]:
-    """A message of parts as messages of OpenAI's shape; one without parts unchanged."""
-    if not isinstance(message, dict):
-        return []
-    parts = message.get("parts")
-    if not isinstance(parts, list):
-        return [message]
-    return [*_of_parts(message.get("role"), parts, message.get("finish_reason"))]
-
-
-def _of_parts(role: Json, parts: list[Json], finish: Json = None) -> Iterator[Json]:
-    """A message of parts as messages of OpenAI's shape; each tool result becomes a separate message."""
-    blocks: list[Json] = []
-    calls: list[Json] = []
-    results: list[Json] = []
-    for part in parts:
-        kind = part.get("type") if isinstance(part, dict) else None
-        if not isinstance(part, dict):
-            blocks.append(part)
-        elif kind == "tool_call":
-            calls.append(call_object(part.get("name"), part.get("arguments"), part.get("id")))
-        elif kind == "tool_call_response":
-            results.append(_result(part))
-        elif kind in ("text", "reasoning") and isinstance(words := part.get("content"), str):
-            blocks.append({"type": kind, "text": words})
-        else:
-            blocks.append(part)
-    yield from results
-    if blocks or calls or not results:
-        yield message_object(role, blocks, calls=calls, finish_reason=finish or None)
-
-
-def _result(part: JsonObject) -> Json:
-    content = next((part[key] for key in ("response", "result", "content") if part.get(key) is not None), "")
-    text = content if isinstance(content, str) else compact_json(content)
-    return {"role": "tool", "tool_call_id": part.get("id"), "name": part.get("name"), "content": text}
+    """A message of parts as messages of OpenAI's shape, one for each result in it; one without parts unchanged."""
+    parts = object_of(message).get("parts")
+    if not isinstance(message, dict) or not isinstance(parts, list):
+        return [message] if isinstance(message, dict) else []
+    found = sort_blocks(parts)
+    messages: list[Json] = [*found.results]
+    if found.content or found.calls or not messages:
+        finish = message.get("finish_reason") or None
+        messages.append(message_object(message.get("role"), found.content, calls=found.calls, finish_reason=finish))
+    return messages
 
 
 def _tool_run(span: OtlpSpan) -> ToolRun:
@@ -295,18 +270,12 @@ def _body(event: OtlpEvent) -> JsonObject:
 
 
 def _genai_message(body: JsonObject, role: str) -> Json:
-    kept: JsonObject = {"role": role}
+    calls = json_within(body.get(CALLS))
+    kept = {key: body.get(key) for key in ("reasoning_content", "reasoning", "name")}
+    kept["tool_call_id"] = body.get("id", body.get("tool_call_id")) if role == "tool" else None
     named = body.get("role")
-    if isinstance(named, str) and named:
-        kept["role"] = named
-    if (calls := json_within(body.get(CALLS))) is not None:
-        kept[CALLS] = calls
-    for key in ("content", "reasoning_content", "reasoning", "name"):
-        if key in body:
-            kept[key] = body[key]
-    if role == "tool":
-        kept["tool_call_id"] = body.get("id", body.get("tool_call_id"))
-    return kept
+    message = message_object(named if isinstance(named, str) and named else role, body.get("content"), calls=(), **kept)
+    return message if calls is None else {**message, CALLS: calls}
 
 
 def _read_choice(body: JsonObject, facts: SpanFacts) -> None:
@@ -377,25 +346,17 @@ def _read_call(span: OtlpSpan, facts: SpanFacts) -> None:
 def from_openinference(message: Json) -> list[Json]:
     """A message of this convention, flat or nested, in OpenAI's shape."""
     inner = (one.get("message", one) for one in objects(unfolded(message)))
-    return [dict(_message(one)) for one in inner if isinstance(one, dict)]
+    return [_message(one) for one in inner if isinstance(one, dict)]
 
 
-def _message(message: JsonObject) -> Iterator[tuple[str, Json]]:
-    yield "role", message.get("role", "")
-    blocks = [*_blocks(message.get("contents"))]
-    if blocks or "content" in message:
-        yield "content", blocks or message["content"]
-    calls: list[Json] = [
-        inner if isinstance(inner := call.get("tool_call"), dict) else call for call in objects(message.get(CALLS))
-    ]
+def _message(message: JsonObject) -> JsonObject:
+    calls: list[Json] = [object_of(call.get("tool_call")) or call for call in objects(message.get(CALLS))]
     if message.get("function_call_name"):
         arguments = message.get("function_call_arguments_json", "")
-        calls.append({"function": {"name": message["function_call_name"], "arguments": arguments}})
-    if calls:
-        yield CALLS, calls
-    for key in ("tool_call_id", "name", "reasoning_content"):
-        if message.get(key) is not None:
-            yield key, message[key]
+        calls.append(call_object(message["function_call_name"], arguments))
+    content = [*_blocks(message.get("contents"))] or message.get("content")
+    kept = {key: message.get(key) for key in ("tool_call_id", "name", "reasoning_content")}
+    return message_object(message.get("role", ""), content, calls=calls, **kept)
 
 
 def _blocks(contents: Json) -> Iterator[Json]:
@@ -532,6 +493,7 @@ _OPENLLMETRY_PREFIXES = (
     "gen_ai.completion.",
 )
 
+_OPENLLMETRY_MEMBERS = ("tool_call_id", "name", "finish_reason", "reasoning_content", "reasoning", "refusal")
 _REQUESTS = {"chat": OperationKind.MODEL, "completion": OperationKind.MODEL}
 
 
@@ -541,7 +503,7 @@ def read_openllmetry(span: OtlpSpan) -> SpanFacts:
         return SpanFacts()
     prompt = span.rows("gen_ai.prompt") or span.rows("llm.prompts")
     listed = span.rows("gen_ai.completion") or span.rows("llm.completions")
-    answers = [dict(_openllmetry_message(one, "assistant")) for one in objects(unfolded(listed))]
+    answers = [_openllmetry_message(one, "assistant") for one in objects(unfolded(listed))]
     request_type = span.text("llm.request.type")
     requested = _REQUESTS.get(request_type, OperationKind.OTHER) if request_type else None
     work = _OPENLLMETRY_KINDS.get(span.text("traceloop.span.kind"))
@@ -567,23 +529,15 @@ def read_openllmetry(span: OtlpSpan) -> SpanFacts:
 
 def from_prompt(message: Json) -> list[Json]:
     """A message of a prompt in OpenAI's shape."""
-    return [dict(_openllmetry_message(one, "user")) for one in objects(unfolded(message))]
+    return [_openllmetry_message(one, "user") for one in objects(unfolded(message))]
 
 
-def _openllmetry_message(message: JsonObject, role: str) -> Iterator[tuple[str, Json]]:
-    yield "role", message.get("role") or role
-    yield "content", _content(message.get("content"))
-    calls: list[Json] = [
-        call_object(call.get("name"), call.get("arguments"), call.get("id")) for call in objects(message.get(CALLS))
-    ]
+def _openllmetry_message(message: JsonObject, role: str) -> JsonObject:
     legacy = message.get("function_call")
-    if isinstance(legacy, dict):
-        calls.append({"function": legacy})
-    if calls:
-        yield CALLS, calls
-    for key in ("tool_call_id", "name", "finish_reason", "reasoning_content", "reasoning", "refusal"):
-        if message.get(key) is not None:
-            yield key, message[key]
+    calls: list[Json] = [*call_objects(objects(message.get(CALLS)))]
+    calls += [{"function": legacy}] if isinstance(legacy, dict) else []
+    kept = {key: message.get(key) for key in _OPENLLMETRY_MEMBERS}
+    return message_object(message.get("role") or role, _content(message.get("content")), calls=calls, **kept)
 
 
 def _content(content: Json) -> Json:

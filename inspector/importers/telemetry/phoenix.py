@@ -11,7 +11,7 @@ from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import DAMAGE, MAGIC, LogTables, open_tables, tables_score, unread_rest
-from weaklink.inspector.importers.telemetry.otlp import TOO_DEEP, SpanSpool, session_traces, spool_spans, traces_in
+from weaklink.inspector.importers.telemetry.otlp import TOO_DEEP, SpanSpool, spool_spans, traces_in
 from weaklink.inspector.importers.telemetry.otlp_encodings import span_of
 from weaklink.inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, flattened, objects
 from weaklink.inspector.json_text import word_of
@@ -38,28 +38,17 @@ def _score(sample: FileSample) -> float:
 
 
 def _of_database(file: SourceFile) -> Iterator[Trace | Skipped]:
-    without = 0
     try:
         with open_tables(file) as tables:
-            for id_, spans in sessions_in(tables):
-                traces = session_traces(id_, spans)
-                first = next(traces, None)
-                damage = tables.take_damage()
-                yield from damage
-                without += first is None and not damage
-                yield from () if first is None else (first,)
-                yield from traces
+            yield from traces_in(sessions_in(tables), tables.take_damage)
     except DAMAGE as error:
         yield unread_rest(error)
-    if without:
-        reason = f"{without} of the traces in this file contain neither a request to a model nor the run of a tool"
-        yield Skipped("other spans", reason, is_irrelevant=True)
 
 
 def _traces(file: SourceFile) -> Iterator[Trace | Skipped]:
     with SpanSpool() as spool:
         yield from spool_spans(_of_rows(file), spool)
-        yield from traces_in(spool)
+        yield from traces_in(spool.sessions())
 
 
 def _of_rows(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:

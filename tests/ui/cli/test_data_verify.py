@@ -130,6 +130,33 @@ def test_rows_that_cannot_be_read_alone_end_with_2(weaklink: Run, tmp_path: Path
     assert weaklink("data", "verify", write(tmp_path / "a.jsonl", "{x", {"a": 1})).returncode == 2
 
 
+@pytest.mark.parametrize("command", ["lint", "score", "report", "verify", "inject", "negatives", "render"])
+@pytest.mark.parametrize("text", ["", "[]"])
+def test_files_without_a_row_are_named(weaklink: Run, tmp_path: Path, command: str, text: str) -> None:
+    (tmp_path / "none.json").write_text(text)
+    done = weaklink("data", command, str(tmp_path / "none.json"))
+    assert done.returncode == 2
+    assert done.stderr.decode().splitlines()[-1] == f"weaklink: there is no row in {tmp_path / 'none.json'}"
+    assert b"pass@" not in done.stderr
+
+
+def test_without_a_schema_it_is_said_what_schema_adherence_asked(weaklink: Run, tmp_path: Path) -> None:
+    talk = [{"role": "user", "content": "Oslo?"}, {"role": "assistant", "content": '{"city": "Oslo"}'}]
+    function = {"name": "get_weather", "arguments": '{"city": "Oslo"}'}
+    asked = [talk[0], {"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": function}]}]
+    file = write(tmp_path / "a.jsonl", {"messages": talk}, {"messages": asked})
+    verify = ("data", "verify", "--verifier", "schema-adherence")
+    done = weaklink(*verify, file)
+    (line,) = done.stdout.decode().splitlines()
+    assert line.endswith("J101 malformed-json: The answer is a call; expected JSON as its text.")
+    notice = "weaklink: no row has a schema (`schema`, `response_format`, or `<schema>` in the system prompt)"
+    assert notice in done.stderr.decode()
+    with_schema = write(tmp_path / "b.jsonl", {"messages": talk}, {"messages": talk, "schema": {"type": "object"}})
+    assert (
+        b"no row has a schema" not in weaklink("data", "verify", with_schema, "--verifier", "schema-adherence").stderr
+    )
+
+
 def test_a_secret_of_a_candidate_is_in_no_verdict(weaklink: Run, tmp_path: Path) -> None:
     secret = "ghp_" + "A1b2C3d4" * 4
     file = write(tmp_path / "a.jsonl", row(secret))
@@ -147,6 +174,13 @@ def test_a_row_that_cannot_be_read_ends_a_data_command_with_1(weaklink: Run, tmp
     done = weaklink("data", command, file)
     assert b"line 2: the JSON is truncated" in done.stderr
     assert done.returncode == 1, done.stderr
+
+
+@pytest.mark.parametrize("command", ["lint", "score", "report", "verify"])
+def test_standard_input_is_refused_by_its_name(weaklink: Run, command: str) -> None:
+    done = weaklink("data", command, "-")
+    assert done.returncode == 2
+    assert b"standard input is read once only; write its rows to a file first" in done.stderr
 
 
 def test_a_named_pipe_is_refused_at_once(weaklink: Run, tmp_path: Path) -> None:

@@ -161,6 +161,17 @@ def test_the_type_the_count_of_calls_and_the_scores_of_a_row_are_repaired_with_i
     assert fixed(weaklink, tmp_path, listed, name="rows.json").count(b'"tool_call_count": 1') == 2
 
 
+def test_a_rule_of_lint_selects_the_fault_that_it_names(weaklink: Run, tmp_path: Path) -> None:
+    misnamed = {"role": "assistant", "content": call('{"name": "get_wether", "arguments": {}}')}
+    row = {"messages": [{"role": "user", "content": "Go."}, misnamed], "tools": [{"name": "get_weather"}]}
+    raw = json.dumps(row).encode() + b"\n"
+    codes = {
+        options: [one["code"] for one in changes(weaklink, tmp_path, raw, "--unsafe", *options)["changes"]]
+        for options in ((), ("--select", "D707"), ("--select", "T401"), ("--ignore", "D707"))
+    }
+    assert list(codes.values()) == [["T401"], ["T401"], ["T401"], []]
+
+
 def test_a_guessed_type_needs_unsafe_and_only_selected_rules_of_a_row_are_repaired(
     weaklink: Run, tmp_path: Path
 ) -> None:

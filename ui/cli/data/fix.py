@@ -13,6 +13,7 @@ import click
 from msgspec import Struct, structs
 
 from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.lint.engine_faults import TWINS
 from weaklink.inspector.dataset.lint.structure import repair_row
 from weaklink.inspector.dataset.record_rewrite import RewrittenRecord, rewrite_record
 from weaklink.inspector.dataset.repair import AppliedRepair, Repair, RepairInput, repair_trace
@@ -24,7 +25,7 @@ from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
 from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
-from weaklink.inspector.rules.catalogue import RULES, chosen_rules
+from weaklink.inspector.rules.catalogue import RULES, chosen_rules, select_rules, words_of
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import decode
@@ -231,7 +232,7 @@ def fix(
         raise click.UsageError("`--output` and `--out-dir` exclude each other.")
     if format != AUTO:
         find_format(format)
-    options = FixOptions(source, format, chosen_rules(select, ignore), unsafe, columns)
+    options = FixOptions(source, format, _chosen(select, ignore), unsafe, columns)
     targets = _targets(paths, output, out_dir)
     _refuse_originals(targets)
     is_shown = with_diff or (output is None and out_dir is None)
@@ -277,6 +278,13 @@ class _Discarded(BytesIO):
     def write(self, content: object) -> int:
         del content
         return 0
+
+
+def _chosen(select: tuple[str, ...], ignore: tuple[str, ...]) -> frozenset[Rule]:
+    """The rules whose faults are repaired; the D rule by which `lint` names a fault of another rule names that, too."""
+    chosen, ignored = chosen_rules(select, ignore), select_rules(words_of(ignore))
+    names = {rule: {rule, TWINS.get(rule, rule)} for rule in RULES}
+    return frozenset(rule for rule in RULES if names[rule] & chosen and not names[rule] & ignored)
 
 
 def _targets(paths: Iterable[str], output: str | None, out_dir: str | None) -> list[tuple[str, str | None]]:

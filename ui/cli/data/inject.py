@@ -17,7 +17,15 @@ from weaklink.inspector.dataset.samples import as_listed
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import exit_code, making_options, map_rows, paths_argument, rejected_rows, row_output
+from weaklink.ui.cli.data.options import (
+    exit_code,
+    making_options,
+    map_rows,
+    no_rows,
+    paths_argument,
+    rejected_rows,
+    row_output,
+)
 from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.styled_text import counted
 
@@ -87,6 +95,8 @@ def inject(
                 mix.add(*answer, writer)
     for line in mix.summary():
         print_notice(line)
+    if not mix.rows:
+        print_notice(no_rows(paths, unread.count))
     ctx.exit(exit_code(mix.rows, unread.count))
 
 

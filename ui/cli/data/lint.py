@@ -40,6 +40,7 @@ from weaklink.ui.cli.data.options import (
     NO_CALLS,
     data_rows,
     map_rows,
+    no_rows,
     paths_argument,
     rejected_option,
     rejected_rows,
@@ -169,7 +170,7 @@ def lint(
     if linting.offering and not linting.calls:
         print_notice(NO_CALLS if linting.answered else NO_ANSWERS)
     if not totals.traces:
-        print_notice("no row could be read")
+        print_notice(no_rows(paths, unread.count))
         ctx.exit(COULD_NOT_RUN)
     if new_baseline is not None:
         write_baseline(new_baseline, settings.baseline.met())

@@ -29,6 +29,7 @@ from weaklink.ui.cli.data.options import (
     exit_code,
     making_options,
     map_rows,
+    no_rows,
     paths_argument,
     rejected_rows,
     row_output,
@@ -97,6 +98,8 @@ def negatives(
                 mix.add(row, found, writer, calls=calls)
     for line in mix.summary():
         print_notice(line)
+    if not mix.rows:
+        print_notice(no_rows(paths, unread.count))
     ctx.exit(exit_code(mix.rows, unread.count))
 
 

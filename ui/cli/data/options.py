@@ -19,6 +19,7 @@ from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.engine import IN_PROCESS, EngineOptions
 from weaklink.ui.importing.worker_process import collect_rarely
+from weaklink.ui.views.styled_text import visible_line
 
 
 def _column_map(_: click.Context, __: click.Parameter, words: Iterable[str]) -> Mapping[str, str]:
@@ -73,6 +74,11 @@ NO_CALLS = (
 
 NO_ANSWERS = "no row has an answer: the set has prompts only, whose tools and references were read"
 """The same for a set of prompts."""
+
+
+def no_rows(paths: Sequence[str], unread: int) -> str:
+    """Why nothing was judged: each of the `unread` rows was reported, or there are none in the files."""
+    return "no row could be read" if unread else f"there is no row in {visible_line(', '.join(paths))}"
 
 
 def exit_code(rows: int, failed: object) -> int:

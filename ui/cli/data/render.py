@@ -31,6 +31,7 @@ from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import (
     exit_code,
     map_rows,
+    no_rows,
     output_option,
     paths_argument,
     rejected_option,
@@ -140,6 +141,8 @@ def render(
                     writer.write(row.value)
                     written[row.format] += 1
     _print_counts(scenarios, written, skipped, has_forms=shape not in STRUCTURED)
+    if not scenarios:
+        print_notice(no_rows(paths, unread.count))
     ctx.exit(exit_code(scenarios, unread.count))
 
 

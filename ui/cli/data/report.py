@@ -29,6 +29,7 @@ from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import (
     exit_code,
     map_rows,
+    no_rows,
     output_option,
     paths_argument,
     rejected_option,
@@ -147,7 +148,7 @@ def report(
     elif html is None:
         sys.stdout.writelines(f"{line}\n" for line in set_lines(paths, value, other_value))
     if not measured.samples:
-        print_notice("no row could be read")
+        print_notice(no_rows(paths, unread.count))
     ctx.exit(exit_code(measured.samples, unread.count))
 
 

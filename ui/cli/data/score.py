@@ -23,6 +23,7 @@ from weaklink.ui.cli.data.options import (
     NO_CALLS,
     exit_code,
     map_rows,
+    no_rows,
     output_option,
     paths_argument,
     rejected_option,
@@ -100,7 +101,7 @@ def score(
         print_notice(f"{table.kept:,} of {table.rows:,} samples have an overall score of {minimum} or more")
     table.print_notices()
     if not table.rows:
-        print_notice("no row could be read")
+        print_notice(no_rows(paths, unread.count))
     ctx.exit(exit_code(table.rows, unread.count))
 
 

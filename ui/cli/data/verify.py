@@ -15,7 +15,7 @@ from msgspec import Struct
 from weaklink.inspector.dataset import verified_rows
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_data_files
 from weaklink.inspector.dataset.rows import RowWriter, open_row_file
-from weaklink.inspector.dataset.verifiers import find_verifier
+from weaklink.inspector.dataset.verifiers import SCHEMA_ADHERENCE, find_verifier
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject
@@ -34,6 +34,7 @@ from weaklink.ui.cli.data.options import (
     RejectedRows,
     exit_code,
     map_rows,
+    no_rows,
     paths_argument,
     seed_option,
 )
@@ -43,6 +44,10 @@ from weaklink.ui.views.segment_json import diagnostic_object
 from weaklink.ui.views.styled_text import counted, visible_line
 
 _SHOWN_GROUPS = 10
+_NO_SCHEMA = (
+    "no row has a schema (`schema`, `response_format`, or `<schema>` in the system prompt), so schema-adherence only "
+    "asked whether the answer is JSON; `--verifier tool-use` judges calls"
+)
 
 
 class VerifiedCandidate(Struct, frozen=True):
@@ -58,6 +63,7 @@ class VerifiedCandidate(Struct, frozen=True):
     lines: tuple[str, ...]
     calls: int
     offers_tools: bool
+    has_schema: bool
 
 
 @declaring.command("verify")
@@ -176,8 +182,10 @@ def verify(
     if report_file is not None:
         with open_row_file(report_file, inputs) as writer:
             writer.write(report)
-    for line in sampling.summary(k_values):
+    for line in sampling.summary(k_values) if sampling.count else [no_rows(paths, unread.count)]:
         print_notice(line)
+    if SCHEMA_ADHERENCE.name in options.verifiers and sampling.count and not sampling.with_schema:
+        print_notice(_NO_SCHEMA)
     ctx.exit(exit_code(sampling.count, unread.count or sampling.passed < sampling.count))
 
 
@@ -224,6 +232,7 @@ def _as_candidate(row: verified_rows.VerifiedRow, options: verified_rows.VerifyO
         tuple(lines),
         row.calls,
         row.offers_tools,
+        row.has_schema,
     )
 
 
@@ -267,7 +276,7 @@ class _Sampling:
         self._spool, self._best_of, self._seed = spool, best_of, seed
         self._groups: dict[str, verified_rows.CandidateGroup] = {}
         self._codes: Counter[str] = Counter()
-        self.count = self.passed = self.calls = self.offering = self.without_tools = 0
+        self.count = self.passed = self.calls = self.offering = self.without_tools = self.with_schema = 0
 
     def add(self, candidate: VerifiedCandidate) -> None:
         """Add a candidate."""
@@ -275,6 +284,7 @@ class _Sampling:
         self.passed += candidate.passed
         self.calls += candidate.calls
         self.offering += candidate.offers_tools
+        self.with_schema += candidate.has_schema
         self.without_tools += bool(candidate.calls) and not candidate.offers_tools
         self._codes.update(candidate.codes)
         place = self._spool.tell() if self._spool is not None else 0
