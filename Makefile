@@ -142,8 +142,8 @@ test-phoenix: dev build/phoenix/installed ## Send what we export to a real Phoen
 test-stores: dev build/stores/installed ## Read from and write to small servers of S3 and of Google Cloud Storage
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/importers/test_object_stores.py $(ARGS)
 
-test-slow: dev system-packages build/axe/installed build/clients/installed build/stores/installed build/llama/installed build/notebooks/installed build/phoenix/installed ## Run the campaigns that take minutes, and every property with 500 examples
-	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest $(ON_ALL_CORES) -m 'slow or hypothesis' --ignore tests/agents $(ARGS)
+test-slow: dev system-packages build/axe/installed build/clients/installed build/stores/installed build/llama/installed build/notebooks/installed build/phoenix/installed ## Run campaigns on all of their cases, what takes minutes, and every property with 500 examples
+	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest $(ON_ALL_CORES) -m 'slow or hypothesis or campaign' --ignore tests/agents $(ARGS)
 
 check: lint types test ## All that must hold before a change lands
 

@@ -170,10 +170,14 @@ def is_unfinished(step: Step) -> bool:
 def _is_cut_off(trace: Trace, lost: Step, steps: Sequence[Step]) -> bool:
     """Whether a call got no result because the session ended there, with a lost connection or an error of the server.
 
-    The log says what ended it, and no later call got a result.
+    The log says what ended it, and no later call got a result. A call that the client itself cut off while the model
+    wrote it is no break either: its user, or its own limit of time, ended the session.
     """
+    reason = abort_reason(trace)
+    if lost.outcome is StepOutcome.MALFORMED:
+        return reason == "client" and lost is steps[-1] and lost.location.turn == len(trace.turns)
     is_last = lost.outcome is StepOutcome.UNANSWERED and all(step.result is None for step in steps[lost.number :])
-    return is_last and lost.said is not Said.CONCEALED and _SERVER_ENDED.issuperset([abort_reason(trace)])
+    return is_last and lost.said is not Said.CONCEALED and _SERVER_ENDED.issuperset([reason])
 
 
 _SERVER_ENDED = frozenset(("connection", "upstream"))

@@ -241,7 +241,8 @@ def says_none_left(clauses: tuple[Clause, ...]) -> bool:
 
 _NONE_LEFT = lazy_pattern(
     r"\bno (?!space\b)(?:more |other |further )?[\w-]+(?: [\w-]+){0,2}? (?:(?:is|are) (?:left|present)|left|"
-    r"remain\w*|any ?more)\b|\bno longer any\b|\bkeine?\w* (?:\w+ ){1,3}mehr\b|\bplus (?:aucun\w*|de|d['’])|"
+    r"remain\w*|any ?more)\b|\bno other [\w-]+(?: [\w-]+)? (?:is|are|was|were|has|have|fail|break|broke)|"
+    r"\bno longer any\b|\bkeine?\w* (?:\w+ ){1,3}mehr\b|\bplus (?:aucun\w*|de|d['’])|"
     r"\bne reste (?:plus|aucun)|\bya no (?:hay|quedan?)\b|\bno quedan?\b|\b(?:já não há|não restam?)\b|"
     r"\bбольше нет\b|\bне осталось\b|"
     r"不再有|[已再]无|なくなり|残っていません"

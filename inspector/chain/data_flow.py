@@ -105,11 +105,14 @@ class OriginIndex:
         self._sources_with: defaultdict[str, list[int]] = defaultdict(list)
         for number, source in enumerate(sources):
             found = searched.intersection(_words_of(source))
+            is_kept = False
             for word in found:
                 numbers = self._sources_with[word]
                 if len(numbers) < _MOST_SOURCES:
                     numbers.append(number)
-                    self._sources[number], self._words_found[number] = source, found
+                    is_kept = True
+            if is_kept:
+                self._sources[number], self._words_found[number] = source, found
         self._readings: dict[int, _WordIndex] = {}
         self._spaced_texts: dict[int, str] = {}
         self._searches: dict[tuple[str, ...], _Search] = {}

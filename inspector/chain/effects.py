@@ -82,7 +82,7 @@ _PROGRAMS = _words(
     probe=(
         "test [ [[ ls dir stat which type command whereis hash grep egrep fgrep zgrep rg ag ack find fd locate diff "
         "cmp colordiff expr printenv pg_isready ping nslookup dig host mountpoint pgrep pidof ps fuser lsof "
-        "ss netstat nc kill killall pkill getent id groups readlink "
+        "ss netstat nc killall pkill getent id groups readlink "
         "realpath man apropos search_file search_dir find_file pip-show dpkg-query file false tree "
         "nvidia-smi rocm-smi vainfo clinfo lspci lsusb lscpu lsblk lsmod kpsewhich fc-match fc-list pkg-config"
     ),
@@ -126,7 +126,7 @@ _TASK_RUNNERS_TABLE = (
 )
 _TASK_RUNNERS = frozenset(_TASK_RUNNERS_TABLE.split())
 _TASK_WORDS = _words(
-    test="test tests tst spec specs e2e unit integration check checks ci verify validate coverage t",
+    test="test tests tst spec specs e2e unit integration check checks ci precommit qa verify validate coverage t",
     lint="lint lints vet clippy eslint style format fmt prettier stylecheck analyze analyse",
     types="types type typecheck tsc mypy typing",
     build="build compile assemble package dist bundle typings kaniko all",
@@ -572,6 +572,8 @@ def _family_of_task(command: ShellCommand) -> str:
 
 
 def _family_of_script(command: ShellCommand) -> str:
+    if "--test" in command.words:
+        return "test"
     script = next(iter(command.operands), "").rsplit("/", 1)[-1]
     if not script or inline_code(command.words) is not None:
         return ""

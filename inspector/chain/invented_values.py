@@ -34,6 +34,8 @@ _NUMBER = lazy_pattern(r"(?<![\d.\w])(?<!\d,)\d{2,15}(?!\w)")  # not what follow
 _DECIMAL = lazy_pattern(r"(?<![\w.:/])\d{1,9}\.\d{2,15}(?![\w.:/]\d)")
 _ANY_NUMBER = lazy_pattern(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,18})?(?:e-?\d{1,3})?(?!\w)")
 _SIZE = lazy_pattern(r"\b(?P<number>\d{1,9})(?:\.\d+)? ?(?P<unit>[kmg])(?:i?b|o|б)\b", re.IGNORECASE)
+_GROUPED = lazy_pattern(r"(?<![\d.,])\d{1,3}(?:[.'\u2019\u00a0\u202f ]\d{3})+(?!\d)")  # "48 700", "12.400"
+_ROUND = lazy_pattern(r"(?<=\d[1-9])0+\Z")  # of two digits or more: 18,200 for 18230
 _UNITS = {"k": 1, "m": 2, "g": 3}
 _DATE = lazy_pattern(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
 _ADDRESS = lazy_pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
@@ -182,7 +184,7 @@ class InventedValues:
         answer = self._facts.answer
         if answer is None or answer.turn <= known:
             return None
-        numbers_said = (number for number in self._answer_numbers if number not in self._rounded_sizes)
+        numbers_said = (number for number in self._answer_numbers if number not in self._rounded)
         looks = effect is not None and effect.kind in (EffectKind.READ, EffectKind.PROBE)
         if is_line and effect is not None and not looks and not runs_code(effect):
             numbers_said = (number for number in numbers_said if not self._facts.is_in_good_call(number))
@@ -224,7 +226,8 @@ class InventedValues:
     def _underived(self) -> str | None:
         text = self._facts.answer.text[:20_000] if self._facts.answer is not None else ""
         said = islice(_DECIMAL.findall(_THOUSANDS.sub("", text)), _MAX_KNOWN)
-        return next((number for number in said if not _is_derived(number, self._known_numbers)), None)
+        underived = (number for number in said if not _is_derived(number, self._known_numbers))
+        return next((number for number in underived if number not in self._grouped), None)
 
     @cached_property
     def _known_numbers(self) -> tuple[float, ...]:
@@ -260,16 +263,34 @@ class InventedValues:
         return tuple(numbers("".join(sentence for sentence in sentences if not _PROPOSAL.search(sentence))))
 
     @cached_property
-    def _rounded_sizes(self) -> frozenset[str]:
-        """The numbers of the answer that are sizes in a larger unit: `31 KB` for 31020 bytes."""
+    def _rounded(self) -> frozenset[str]:
+        """The numbers of the answer that are rounded, or sizes in a larger unit: `31 KB` for 31020 bytes."""
         text = self._facts.answer.text[:20_000] if self._facts.answer is not None else ""
         said = [(match["number"], match["unit"].casefold()) for match in _SIZE.finditer(_THOUSANDS.sub("", text))]
-        known = self._known_numbers if said else ()
-        return frozenset(
+        sizes = (
             number
             for number, unit in said
-            if any(abs(size / base ** _UNITS[unit] - int(number)) < 1 for size in known for base in (1000, 1024))
+            if any(
+                abs(size / base ** _UNITS[unit] - int(number)) < 1
+                for size in self._known_numbers
+                for base in (1000, 1024)
+            )
         )
+        near = (number for number in self._answer_numbers if _ROUND.search(number) and self._is_near(number))
+        return frozenset((*sizes, *near, *(part for group in self._grouped for part in _RUN.findall(group))))
+
+    @cached_property
+    def _grouped(self) -> tuple[str, ...]:
+        """The numbers of the answer in groups of three digits that are near one of others': "48 700" for 48713."""
+        text = self._facts.answer.text[:20_000] if self._facts.answer is not None else ""
+        groups = (match[0] for match in _GROUPED.finditer(text))
+        return tuple(group for group in groups if self._is_near(re.sub(r"\D", "", group)))
+
+    def _is_near(self, number: str) -> bool:
+        """Whether a number of the answer is one of others', rounded to two digits or more."""
+        zeros = _ROUND.search(number)
+        unit = 10 ** len(zeros[0]) if zeros is not None else 1
+        return any(abs(size - int(number)) < unit for size in self._known_numbers)
 
     @cached_property
     def _appearances(self) -> FirstAppearances:

@@ -97,6 +97,8 @@ class Necessity:
         effect = main_effect(effects_of(failed.call))
         if is_not_installed(failed) and facts.is_target_used(failed) and effect is not None and not self._names(effect):
             return True
+        if effect is not None and self._is_unasked_check(failed, effect):
+            return facts.has_changed_anything
         return not self._is_in_series(failed) and not self._quotes(failed, intent) and self._may_be_aside(failed)
 
     def _is_waived(self, failed: Step, judged: Judged) -> bool:
@@ -134,7 +136,7 @@ class Necessity:
         words = judged.statement.text if judged.statement is not None else ""
         if says_already(failed, words) and not denies(words):
             return True
-        if judged.said is not Said.REPORTED or self._is_request_denied(failed, judged):
+        if judged.said is not Said.REPORTED or self.is_request_denied(failed, judged):
             return False
         is_not_there = NOT_INSTALLED.search(text) is not None and effect.kind is not EffectKind.WRITE
         is_not_there = is_not_there or (_NOT_FETCHED.search(text) is not None and not _is_of_tables(effect))
@@ -144,13 +146,18 @@ class Necessity:
         """Whether nobody asked for a check, a build or a plan after a change, and the machine kept it from running."""
         if not 0 < self._facts.last_good_change < failed.number or _NOT_READY.search(text) is None:
             return False
-        asked = self._facts.texts_before(failed)
         if effect.kind is EffectKind.CHECK:
-            return family_pattern(effect.subject).search(asked) is None
+            return self._is_unasked_check(failed, effect)
         words = _VERIFYING.intersection(effect.command.operands[:2] if effect.command is not None else ())
-        return bool(words) and not _share_a_word(words, asked)
+        return bool(words) and not _share_a_word(words, self._facts.texts_before(failed))
 
-    def _is_request_denied(self, failed: Step, judged: Judged) -> bool:
+    def _is_unasked_check(self, failed: Step, effect: Effect) -> bool:
+        """Whether the user spoke neither of a check nor of its family."""
+        if effect.kind is not EffectKind.CHECK or self._names(effect):
+            return False
+        return family_pattern(effect.subject).search(self._facts.texts_before(failed)) is None
+
+    def is_request_denied(self, failed: Step, judged: Judged) -> bool:
         """Whether the sentence on a failure denies what the user asked for: "I could not convert the report"."""
         sentence = judged.statement.text if judged.statement is not None else ""
         asked = frozenset(_words_and_pairs(self._facts.request_before(failed)))
@@ -305,7 +312,7 @@ _TAKING_AWAY = frozenset(("rm", "rmi", "remove", "delete", "del", "--delete", "u
 # A condition of what may be done, not of what happens: "if you can", not "if the test fails".
 _IF_POSSIBLE = lazy_pattern(
     r"\bif (?:(?:you|we|it|that|this|there|time)\b[^,.;]{0,24}\b(?:can|could|possible|quick|easy|works?|time|allows?)|"
-    r"possible|feasible|(?:you (?:can )?find|there (?:is|are)) (?:it|one|any|some)|available)\b|\boptional(?:ly)?\b|"
+    r"possible|feasible|(?:you (?:can )?find|there (?:is|are)) (?:it|one|any|some)|available)\b|\boptionally\b|"
     r"\b(?:wenn|falls)\b[^,.;]{0,24}\b(?:kannst|möglich|geht|klappt|schnell|zeit)\b|\bsi (?:puedes|puede ser|"
     r"es posible|se puede|da tiempo|possible|tu peux|vous pouvez|c['’]est possible)\b|\bse (?:der|puder\w*|possível|"
     r"for possível|conseguir\w*|possibile|puoi|riesci)\b|\bесли (?:можно|можешь|сможешь|получится|возможно)\b|"

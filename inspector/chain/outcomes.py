@@ -99,8 +99,13 @@ _REFUSED_TABLE = (
     # Of one that failed, in languages other than English, whose "failed" may be the state of a thing.
     "fehlgeschlagen gescheitert échoué échouée échec fallido fallida falhou fallito fallita mislukt misslyckades "
     "mislykkedes mislyktes nieudane nieudany selhalo zlyhalo neuspjelo başarısız sikertelen epäonnistui eșuat gagal "
+    # The statuses of HTTP and gRPC.
+    "conflict gone forbidden unauthorized unauthenticated not_found bad_request invalid_argument permission_denied "
+    "already_exists failed_precondition precondition_failed resource_exhausted too_many_requests aborted unavailable "
+    "unimplemented out_of_range deadline_exceeded "
     "απέτυχε неудача неуспешно невдача 失败 失敗 실패 فشل נכשל विफल ล้มเหลว"
 )
+_SPACES = lazy_pattern(r"[ -]")
 _REFUSED = frozenset(_also_bare(_REFUSED_TABLE.split()))
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
 _MAY_BE_JSON = lazy_pattern(r'\s*(?:[\[{]|(?:null|"")\s*\Z)')
@@ -404,7 +409,7 @@ def _denial_with_reason(fields: Mapping[str, Any], call: ToolCall) -> Failure | 
     if has_known_effect(call) or kind_of(call.name or "") is ToolKind.READS or len(fields) > _MAX_DENIAL_FIELDS:
         return None
     denials = (key for key, value in fields.items() if value is False and key.endswith((*_DONE_ENDINGS, *_SUCCESSES)))
-    refusals = (key for key in _ANY_STATES if str(fields.get(key)).strip().casefold() in _REFUSED)
+    refusals = (key for key in _ANY_STATES if _SPACES.sub("_", str(fields.get(key)).strip().casefold()) in _REFUSED)
     key = next(chain(denials, refusals), None)
     if key is None or not _words(fields):
         return None

@@ -42,6 +42,7 @@ _CANNOT = (
     r"(?:file|directory|path|url|resource|page) not found|(?:permission|access) denied|enoent|eacces|eisdir)"
 )
 _QUOTE = "['\"`‘’“”»«]?"
+_TROUBLE = lazy_pattern(rf"{_BARRED}|{_CANNOT}", re.IGNORECASE)
 _AFTER_NAME = rf"{_QUOTE}(?: \([^)\n]{{1,60}}\))?:? {{1,2}}(?:\w+ ){{0,2}}{_BARRED}"
 _BEFORE_NAME = rf"\b{_CANNOT}\b[^\n]{{0,40}}?[:,(]? ?{_QUOTE}(?:[^\s'\"`]*[/\\:])?"
 
@@ -153,8 +154,8 @@ def _reports_own_trouble(line: str, names: frozenset[str], bases: frozenset[str]
     The pattern is made for the few lines that have such a name: making it takes a hundred times as long as looking.
     """
     folded = line.casefold()
-    named = [name for name in ("sudo", *names) if name.casefold() in folded]
-    targets = [base for base in bases if base and base.casefold() in folded]
+    named = [name for name in ("sudo", *names) if name.casefold() in folded] if ":" in line else []
+    targets = [base for base in bases if base and base.casefold() in folded] if _TROUBLE.search(line) else []
     return (bool(named) or bool(targets)) and _own_pattern(tuple(named), tuple(targets)).match(line) is not None
 
 

@@ -73,7 +73,8 @@ class RecoveryAnalysis:
         """How a step that no later call replaced was recovered; None if it is lost."""
         if (other := self._named_ways.after(failed, judged)) is not None:
             return Recovered(Recovery.WORKED_AROUND, VerdictRule.NAMED_WAY, other)
-        if (other := self._named_ways.answering(failed, judged)) is not None:
+        is_denied = not self._facts.request_before(failed) or self._necessity.is_request_denied(failed, judged)
+        if (other := self._named_ways.answering(failed, judged, is_denied=is_denied)) is not None:
             return Recovered(Recovery.WORKED_AROUND, VerdictRule.ANSWER_ELSEWHERE, other)
         is_spared = self._necessity.is_spared(failed, intent, judged)
         return Recovered(Recovery.NOT_NEEDED, VerdictRule.NOT_NEEDED) if is_spared else None

@@ -15,9 +15,9 @@ that could not run at all, such as `No module named pytest`, is a `failure`.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from msgspec import Struct
 
@@ -44,7 +44,7 @@ from weaklink.inspector.chain.reader_messages import (
     only_shows,
     shows_content,
 )
-from weaklink.inspector.chain.similar_calls import are_spellings
+from weaklink.inspector.chain.similar_calls import MAX_NAME_CHARS, are_spellings
 from weaklink.inspector.chain.steps import Certainty, ResultKind
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_search, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
@@ -413,7 +413,15 @@ def _of_probe(
         return _of_missing(effect, is_named)
     if code == 2 and finds_in_words(effect) and _has_hits(text):
         return ResultKind.PROBE
-    return ResultKind.PROBE if code == 1 and is_its_own else ResultKind.FAILURE
+    is_silent = code is not None and code < _COULD_NOT_RUN_CODES and not body_of(text).strip()
+    is_silent = is_silent and effect.subject not in _FAILS_WITH_TWO
+    return ResultKind.PROBE if (code == 1 or is_silent) and is_its_own else ResultKind.FAILURE
+
+
+_FAILS_WITH_TWO = frozenset(
+    ("grep", "egrep", "fgrep", "zgrep", "rg", "diff", "cmp", "test", "[", "expr", "ls")
+)  # POSIX
+_COULD_NOT_RUN_CODES = 124  # from which on `timeout` and the shell say that a program did not run to its end
 
 
 def _says_no_of_target(effect: Effect, text: str) -> bool:
@@ -540,7 +548,8 @@ _MEASURE = lazy_pattern(r"(?<![\w.])(\d+(?:[.,]\d+)?) ?([kmg]i?b|bytes|b|%|ms|s|
 # Of a test in a container, whose lines may begin with its name (`web-1  | Tests: 1 failed, 37 passed`).
 _TEST_SUMMARY = lazy_pattern(
     r"^(?:[\w.-]+ {1,4}\| +)?(?:(?:=+ |Tests?: +)?[1-9]\d* failed, \d+ passed\b|FAILED \S+::|FAILED \((?:failures|"
-    r"errors)=|--- FAIL: |test result: FAILED|[1-9]\d* failing$|\d+ (?:examples?|tests?), [1-9]\d* failures?\b)",
+    r"errors)=|--- FAIL: |test result: FAILED|[1-9]\d* failing$|\W{0,3}pass(?:ed)?:? \d+\n\W{0,3}fail(?:ed)?:? [1-9]|"
+    r"\d+ (?:examples?|tests?), [1-9]\d* failures?\b)",
     re.MULTILINE,
 )
 
@@ -580,8 +589,8 @@ def _of_check(effect: Effect, text: str, failure: Failure) -> ResultKind:
             if _COULD_NOT_RUN.search(head[:400]) and not _TEST_COUNTS.search(tail)
             else ResultKind.FINDING
         )
-    if failure.exit_code == 2 and "couldn't find an" in head:
-        return ResultKind.FAILURE
+    if failure.exit_code == 2 and effect.subject == "lint" and _NAMES_LINE.search(text[:_HEAD]) is None:
+        return ResultKind.FAILURE  # linters end with 1 for what they found, with 2 for what they could not do
     if _COULD_NOT_RUN.search(head) or _COULD_NOT_RUN.search(tail):
         return ResultKind.FAILURE
     reports = (_LOCATED.search(head), _TEST_COUNTS.search(tail), _DIFFERENCES.search(head))
@@ -589,6 +598,7 @@ def _of_check(effect: Effect, text: str, failure: Failure) -> ResultKind:
     return ResultKind.FINDING if ended or any(match is not None for match in reports) else ResultKind.FAILURE
 
 
+_NAMES_LINE = lazy_pattern(r"[:(]\d+\b|\bline \d+", re.IGNORECASE)
 # A build that got as far as its keys: what is wrong is beside the work.
 _SIGNS_NOTHING = lazy_pattern(
     r"\b(?:keystore|key ?store|provisioning profile|code ?sign\w*|signing)\b[^\n]{0,120}\b(?:incorrect|not|no|fail\w*|"
@@ -783,31 +793,83 @@ _NOTHING_FAILED = lazy_pattern(r"\b(?:0|no) (?:failed|failures?|errors?)\b", re.
 
 
 class KnownPaths:
-    """The names of files that the user, the system prompt and results name, each with its first turn."""
+    """The names of files that the user, the system prompt and results name, each with its first turn.
+
+    Most sessions look up few, so a text is split into names only if it contains one of these; after some lookups all
+    texts are. Splitting all took 0.15 of an inspection (eight agents' sessions of 4 MB, 2026-11-30).
+    """
 
     def __init__(self, texts: Callable[[], Iterable[tuple[int, str]]] = tuple) -> None:
         self._texts = texts
-
-    @cached_property
-    def _first(self) -> Mapping[str, int]:
-        first: dict[str, int] = {}
-        for turn, text in self._texts():
-            for name in _FILE_NAME.findall(text):
-                is_word = name.isalpha() and name.islower() and not name.endswith(("file", "readme", "changelog"))
-                if not is_word or f"/{name}" in text or f"{name}/" in text:  # "which version" names none
-                    first.setdefault(name.casefold(), turn)
-        return first
+        self._lookups = 0
 
     def are_named(self, targets: Iterable[str], before: int) -> bool:
         """Whether somebody else than the agent named one of these paths before a turn, if need be spelt otherwise."""
         names = [name for target in targets if len(name := target.rsplit("/", 1)[-1]) > 3]
-        known = self._first
-        if any(known.get(name, before) < before for name in names):
-            return True
-        files = [other for other, turn in known.items() if turn < before and "." in other]
-        return any(are_spellings(name, other) for name in names for other in files)
+        self._lookups += 1
+        if self._lookups > _FEW_LOOKUPS:
+            is_named = any(self._first.get(name, before) < before for name in names)
+        else:
+            texts = (text for text in self._named if text.turn < before)
+            is_named = any(name in text.folded and name in _names_in(text.text) for text in texts for name in names)
+        return is_named or any(self._is_spelt(name, before) for name in names)
+
+    @cached_property
+    def _named(self) -> Sequence["_NamedText"]:
+        return [_NamedText(turn, text) for turn, text in self._texts()]
+
+    @cached_property
+    def _first(self) -> Mapping[str, int]:
+        first: dict[str, int] = {}
+        for text in self._named:
+            for name in _names_in(text.text):
+                first.setdefault(name, text.turn)
+        return first
+
+    def _is_spelt(self, name: str, before: int) -> bool:
+        stem, _, suffix = name[:MAX_NAME_CHARS].partition(".")
+        others = chain(self._files.get(stem, ()), self._files.get(f".{suffix}", ()))
+        return any(turn < before and are_spellings(name, other) for other, turn in others)
+
+    @cached_property
+    def _files(self) -> Mapping[str, Sequence[tuple[str, int]]]:
+        """The names with a dot and their turns, by what is before their first dot and by what is from it on."""
+        turns: dict[str, int] = {}
+        split: set[str] = set()
+        for text in self._named:
+            words = {word for word in text.text.split() if "." in word} - split if "." in text.text else set()
+            split |= words
+            for name in _FILE_NAME.findall(" ".join(words)):
+                if "." in name:
+                    turns.setdefault(name.casefold(), text.turn)
+        files: dict[str, list[tuple[str, int]]] = {}
+        for name, turn in turns.items():
+            stem, _, suffix = name[:MAX_NAME_CHARS].partition(".")
+            files.setdefault(stem, []).append((name, turn))
+            files.setdefault(f".{suffix}", []).append((name, turn))
+        return files
 
 
+class _NamedText:
+    def __init__(self, turn: int, text: str) -> None:
+        self.turn, self.text, self.folded = turn, text, text.casefold()
+
+
+@memoized
+def _names_in(text: str) -> frozenset[str]:
+    """The names of files in a text, folded; a plain word is one beside a slash only: "which version" names none."""
+    paths = " ".join([word for word in text.split() if "/" in word])
+    names = dict.fromkeys(_FILE_NAME.findall(text))
+    return frozenset(
+        [name.casefold() for name in names if not _is_word(name) or f"/{name}" in paths or f"{name}/" in paths]
+    )
+
+
+def _is_word(name: str) -> bool:
+    return name.isalpha() and name.islower() and not name.endswith(("file", "readme", "changelog"))
+
+
+_FEW_LOOKUPS = 64  # looking through all texts takes a hundredth of splitting them
 _SHORT = 400
 _PROGRAM_ERROR = lazy_pattern(
     r"(?:/\S*/)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?: (?:\*\*\*|\(\d+\)|\S[^\n]{0,80}:|\s*\S[^\n]{0,60}"
@@ -932,10 +994,10 @@ _APIS = frozenset(("curl", "wget", "http", "gh api"))
 
 def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, text: str) -> str | None:
     """The line that reports an error of a call that does more than look."""
-    if any(part.command is not None for part in effects):
+    if _WALL_TIME.match(text) is not None or any(part.command is not None for part in effects):
         text = body_of(text)
-        if (line := _program_error(effects, text)) is not None:
-            return line
+    if any(part.command is not None for part in effects) and (line := _program_error(effects, text)) is not None:
+        return line
     return error_line(text) or _denial(call, effect, text)
 
 

@@ -32,8 +32,8 @@ MAX_READ_CHARS = 20_000
 """How much of a call's, of a result's and of an answer's text is searched."""
 
 NOT_INSTALLED = lazy_pattern(
-    r"command not found|: not found\b|no such (?:sub)?command|not recogni[sz]ed as|not installed|no module named|"
-    r"executable (?:doesn['’]t|does not) exist|"
+    r"command not found|(?<!\d): not found\b|no such (?:sub)?command|not recogni[sz]ed as|not installed|"
+    r"no module named|executable (?:doesn['’]t|does not) exist|"
     r"(?:code|status)\W{1,3}127\b|unknown (?:skill|tool|command)",
     re.IGNORECASE,
 )
@@ -476,7 +476,9 @@ class SessionFacts:
 
 def _stems_of(text: str) -> frozenset[str]:
     """The beginnings of the longer words of a text."""
-    return frozenset(word[:_STEM] for name in folded_names(text) for word in name.split("_") if len(word) >= _STEM - 1)
+    return frozenset(
+        word[:_STEM] for name in set(folded_names(text)) for word in name.split("_") if len(word) >= _STEM - 1
+    )
 
 
 def _is_in_word(character: str) -> bool:
@@ -589,18 +591,9 @@ _POLITE = lazy_pattern(
 )
 
 
-def asks_to_explain(request: str) -> bool:
-    """Whether a request, in lower case, asks a question or for an explanation."""
-    return asks_for_words(request) or _EXPLAIN.match(request) is not None
-
-
 _ASKS = lazy_pattern(
     r"(?:^|[.!,:\n]\s+)\W*(?:(?:would|will|should|can|could)(?! you\b)|is|are|was|were|do|does|did|has|have|any|what|"
     r"which|how|why|who|ist|sind|hat|gibt|welche\w*)\b[^\n]*\?|\btell me (?:the|if|whether|what|which)\b"
-)
-_EXPLAIN = lazy_pattern(
-    r"\W*(?:(?:explain|describe|summari[sz]e|compare|erkläre?|beschreibe?|vergleiche?|explique|décris|explica|"
-    r"compara|объясни|опиши|сравни)\b|解释|说明|比较|説明)"
 )
 
 

@@ -12,8 +12,8 @@ substitution and a glob stay as they are written. At most `_MAX_CHARS` of a line
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, pairwise, takewhile
 
 from msgspec import Struct, field, structs
 
@@ -101,8 +101,11 @@ def shell_commands(line: str) -> tuple[ShellCommand, ...]:
 
 def _commands(line: str, depth: int) -> Iterator[ShellCommand]:
     line = line[:_MAX_CHARS]
+    loops: dict[str, list[str]] = {}
     for draft in _drafts(line.replace("\\", "/") if _WINDOWS_PATH.search(line) else line):
-        words = _unwrapped(draft.words)
+        words = _unwrapped(_with_values(draft.words, loops))
+        if words[:1] == ["for"] and words[2:3] == ["in"]:
+            loops |= {f"${words[1]}": words[3:], f"${{{words[1]}}}": words[3:]}
         name = words[0].rsplit("/", 1)[-1] if words else ""
         if (name in _SHELLS or name in _USER_SHELLS) and depth:
             script = _script(words) if name in _SHELLS else _script_of_user(words)
@@ -114,10 +117,32 @@ def _commands(line: str, depth: int) -> Iterator[ShellCommand]:
                     inner[-1] = structs.replace(inner[-1], writes=writes)
                 yield from inner
                 continue
+        run = _run_on_found(words) if name in _FINDERS else []
         if words:
             yield _command(words, draft)
         elif draft.writes:
             yield ShellCommand(">", (), tuple(draft.writes), draft.connector)
+        if run:
+            yield _command(run, structs.replace(draft, connector="|"))
+
+
+def _with_values(words: list[str], values: Mapping[str, list[str]]) -> list[str]:
+    """The words, with what a variable or placeholder stands for in its place: `mv "$f" x` in `for f in *.pdf`."""
+    if values.keys().isdisjoint(words):
+        return words
+    return [value for word in words for value in values.get(word, [word])[:_MAX_COMMANDS]]
+
+
+_FINDERS = frozenset(("find", "fd", "fdfind"))
+_RUNS_ON_FOUND = frozenset(("-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"))
+
+
+def _run_on_found(words: list[str]) -> list[str]:
+    """The command that `find` runs on what it finds, there the folders that it searches; empty if it runs none."""
+    start = next((index for index, word in enumerate(words) if word in _RUNS_ON_FOUND), len(words))
+    folders = list(takewhile(lambda word: not word.startswith(("-", "(", "!")), words[1:start]))
+    run = takewhile(lambda word: word not in (";", "+"), words[start + 1 :])
+    return _unwrapped(_with_values(list(run), {"{}": folders or ["."]}))
 
 
 def elsewhere(command: ShellCommand) -> str | None:

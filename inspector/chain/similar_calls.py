@@ -35,7 +35,7 @@ _MASKED_WORD = lazy_pattern(r"(?<![^\W_])xx+(?![^\W_])")  # what a recording wit
 _PATH = lazy_pattern(r"[^\s]*/[^\s]*|[^\s/]+\.[A-Za-z]\w{0,7}")
 _NAME_IN_TEXT = lazy_pattern(r"[\"']name[\"']?\s{0,9}[:=]\s{0,9}[\"']?([\w.-]{1,80})")
 _LONGEST, _MOST_VALUES, _MOST_WORDS = 400, 24, 48
-_MIN_NAME_CHARS, _MAX_NAME_CHARS = 4, 120
+MAX_NAME_CHARS, _MIN_NAME_CHARS = 120, 4
 
 
 class IntentValue(Struct, frozen=True):
@@ -166,7 +166,7 @@ def respells(one: Intent, other: Intent) -> bool:
 
 def are_spellings(one: str, other: str) -> bool:
     """Whether two paths may be spellings of one: `worker.yml` and `worker.yaml`, `README` and `README.md`."""
-    mine, theirs = (text.rsplit("/", 1)[-1][:_MAX_NAME_CHARS] for text in (one, other))
+    mine, theirs = (text.rsplit("/", 1)[-1][:MAX_NAME_CHARS] for text in (one, other))
     if "*" in mine + theirs or min(len(mine), len(theirs)) < _MIN_NAME_CHARS:
         return False
     (my_stem, _, my_suffix), (their_stem, _, suffix) = mine.partition("."), theirs.partition(".")

@@ -586,9 +586,10 @@ _WORD_OR_NUMBER = lazy_pattern(r"[^\W\d_]\w{3,}|\d{2,}")
 def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
     if _ACKNOWLEDGES.search(sentence):
         return True
-    if _PLAN.match(sentence):
+    is_denied = denies(sentence)
+    if _PLAN.match(sentence) and not (is_denied and _NOT_ENGLISH.search(sentence)):
         return False
-    if denies(sentence):
+    if is_denied:
         return True
     progress = _PROGRESS.search(sentence)
     if progress is not None:

@@ -40,7 +40,6 @@ from weaklink.inspector.chain.same_effect import Recovered, asks_elsewhere, list
 from weaklink.inspector.chain.session_facts import (
     MAX_READ_CHARS,
     SessionFacts,
-    asks_to_explain,
     is_not_installed,
     known_turn,
 )
@@ -637,22 +636,24 @@ class NamedWays:
                 return step.number
         return None
 
-    def answering(self, failed: Step, judged: Judged) -> int | None:
+    def answering(self, failed: Step, judged: Judged, *, is_denied: bool) -> int | None:
         """The number of a later step that brought what a failed look at something was to bring: the answer uses it.
 
         It looks or runs, shares a word with the user's request or with the failed call, and its result has a word of
-        the answer which nobody had said before. What the user named has no other way.
+        the answer which nobody had said before. What the user named has no other way. If nothing was changed in the
+        whole session, whatever failed was to look, unless `is_denied`: the agent denies what the user asked for.
         """
         facts, effect = self._facts, main_effect(effects_of(failed.call))
         if effect is None or facts.answer is None or facts.answer.turn <= known_turn(failed):
             return None
-        only_looked = effect.kind is EffectKind.RUN and not facts.has_changed_anything
-        may_look = _may_look(failed, effect) or (only_looked and asks_to_explain(facts.request_before(failed)))
-        if not may_look or failed.result_kind is not ResultKind.FAILURE:
+        is_change = facts.has_changed_anything or only_asks(failed.call) is False
+        only_looked = effect.kind is EffectKind.RUN and not is_change
+        may_look = _may_look(failed, effect)
+        if not (may_look or (only_looked and not is_denied)) or failed.result_kind is not ResultKind.FAILURE:
             return None
         is_page = any("://" in target for target in effect.targets)
         is_named = any(map(facts.is_users, effect.targets)) if is_page else facts.is_asked(failed)
-        if judged.said is Said.CONCEALED or is_named:
+        if judged.said is Said.CONCEALED or (is_named and (is_denied or not may_look)):
             return None
         known, requested = self._known_words(failed), self._requested(failed)
         new = _content_words(facts.answer.text) - known
@@ -661,18 +662,30 @@ class NamedWays:
                 continue
             if not has_known_effect(failed.call) and step.call.name == failed.call.name:
                 continue  # the next item of a series
-            if ends_run(step.call) or asks_elsewhere(step, failed) or facts.are_listed_together(step, failed):
+            if (
+                (is_named and not self._cites(step))
+                or ends_run(step.call)
+                or asks_elsewhere(step, failed)
+                or facts.are_listed_together(step, failed)
+            ):
                 continue  # its result repeats the answer, or is that of another database or page
             kinds = {later.kind for later in effects_of(step.call)}
-            if EffectKind.WRITE in kinds or requested.isdisjoint(_content_words(_text(step))):
+            if EffectKind.WRITE in kinds or requested.isdisjoint(_content_words(_text(step).replace("_", " "))):
                 continue
             if not new.isdisjoint(_content_words(_result_of(step).casefold())):
                 return step.number
         return None
 
+    def _cites(self, step: Step) -> bool:
+        """Whether the answer names a path or page that a step has and the user had not named: its source."""
+        answer = self._facts.answer.text if self._facts.answer is not None else ""
+        named = {name.casefold().rstrip(".,:/") for name in _SOURCE.findall(answer[:MAX_READ_CHARS])}
+        text = _text(step)
+        return any(name in text and not self._facts.is_users(name) for name in named)
+
     def _requested(self, failed: Step) -> frozenset[str]:
         """The words of the user's last request and of the failed call."""
-        return _content_words(f"{self._facts.request_before(failed)}\n{failed.call.raw_arguments}")
+        return _content_words(f"{self._facts.request_before(failed)}\n{failed.call.raw_arguments}".replace("_", " "))
 
     def _known_words(self, failed: Step) -> frozenset[str]:
         """The words that were said up to a failure, as far as the beginning of the session is read."""
@@ -705,6 +718,7 @@ class NamedWays:
         return frozenset(_stems(word for word in words if len(word) > 2 and word not in _NAMES_NOTHING))
 
 
+_SOURCE = lazy_pattern(r"(?:https?://)?[\w.@~-]*/[\w./@~%-]{2,}|[\w-]{2,}\.[a-z]\w{1,7}\b")
 # What only tells somebody of it, and does nothing itself.
 _HANDS_OVER = frozenset(
     ("transfer", "escalate", "ticket", "case", "note", "log", "notify", "message", "email", "callback", "human")
@@ -751,9 +765,12 @@ def _may_look(step: Step, effect: Effect) -> bool:
     return is_unknown and only_asks(step.call) is not False
 
 
+_GROUP_END = lazy_pattern(r"(?<=\d)[.,'\u2019\u00a0\u202f ](?=\d{3}(?!\d))")
+
+
 def _content_words(text: str) -> frozenset[str]:
-    """The words of a text that name something: from four letters on, and numbers."""
-    words = folded_names(text[:MAX_READ_CHARS])
+    """The words of a text that name something: from four letters on, and numbers, those in groups of digits as one."""
+    words = folded_names(_GROUP_END.sub("", text[:MAX_READ_CHARS]))
     return frozenset(_stems(word for word in words if (len(word) > 3 or word.isdigit()) and word not in _NAMES_NOTHING))
 
 

@@ -22,9 +22,9 @@ from weaklink.inspector.dataset.samples import read_sample
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.transcript import read_transcript
-from weaklink.inspector.importers.data.public_shapes import ANSWERS, decoded_list, public_prompt, refusal
+from weaklink.inspector.importers.data.public_shapes import ANSWERS, public_prompt, refusal
 from weaklink.inspector.importers.data.training_rows import Shape
-from weaklink.inspector.importers.records import parse_json_bytes
+from weaklink.inspector.importers.records import json_within, parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.inspection import format_of, inspect_trace, read_part
@@ -337,7 +337,7 @@ def with_row_facts(trace: Trace, row: Mapping[str, Json], *, own_from: int | Non
         expected=expected,
         answer_format=answer_format,
         reference_error=reference_error,
-        offers_none=decoded_list(row.get("tools", row.get("functions"))) == [],
+        offers_none=json_within(row.get("tools", row.get("functions"))) == [],
     )
 
 

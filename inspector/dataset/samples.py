@@ -24,7 +24,6 @@ from weaklink.inspector.checks.tools import nearest_word
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.formats.detection import detect_format
 from weaklink.inspector.formats.registry import find_format, formats
-from weaklink.inspector.importers.data.public_shapes import decoded_list
 from weaklink.inspector.importers.data.training_rows import (
     REJECTED,
     Shape,
@@ -32,7 +31,7 @@ from weaklink.inspector.importers.data.training_rows import (
     read_conversation_rows,
     read_training_row,
 )
-from weaklink.inspector.importers.records import NotJsonError, Row, parse_json_bytes
+from weaklink.inspector.importers.records import NotJsonError, Row, json_within, parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
@@ -329,7 +328,7 @@ def _offered_in_field(value: Json, key: str) -> OfferedList:
             return OfferedList((), key, f"`{key}` is not valid JSON: {error}")
     if not isinstance(listed, list):
         return OfferedList((), key, f"`{key}` is not a list of tool definitions")
-    listed = [decoded_list(one) for one in listed]
+    listed = [json_within(one) for one in listed]
     tools = read_tools(listed)
     for at, tool in enumerate(tools, 1):
         if not tool.name or not _is_named(listed[at - 1]):

@@ -7,6 +7,8 @@ import zlib
 from collections.abc import Callable
 from typing import BinaryIO, Protocol, cast
 
+from weaklink.inspector.importers.streams import SeekableStream
+
 _MAGIC = ((b"\x1f\x8b\x08", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
 _LAYERS = 3
 _LEAST_BOUND = 1 << 30
@@ -64,7 +66,7 @@ def open_unpacked(
     """
     stream = open_stored()
     if not packing:
-        return stream if size_bytes is None else io.BufferedReader(_FirstBytes(stream, size_bytes), _BLOCK)
+        return stream if size_bytes is None else io.BufferedReader(_first_bytes(stream, size_bytes), _BLOCK)
     bound = max(_LEAST_BOUND, stored_bytes * _GROWTH)
     layers: list[_ByteStream] = [stream]
     for kind in packing:
@@ -88,23 +90,12 @@ def _opened(kind: str, inner: _ByteStream) -> _ByteStream:
     return cast("_ByteStream", zstd.ZstdFile(cast("BinaryIO", inner), "rb"))
 
 
-class _FirstBytes(io.RawIOBase):
-    def __init__(self, stream: BinaryIO, size_bytes: int) -> None:
-        self._stream = stream
-        self._left = size_bytes
+def _first_bytes(stream: io.BufferedReader, size_bytes: int) -> SeekableStream:
+    def read_at(position: int, count: int) -> bytes:
+        stream.seek(position)
+        return stream.read(count)
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's name is private
-        block = self._stream.read(min(len(buffer), self._left))
-        self._left -= len(block)
-        buffer[: len(block)] = block
-        return len(block)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
+    return SeekableStream(size_bytes, read_at, stream.close)
 
 
 class _Salvaging(io.BufferedReader):

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from msgspec import structs
 
-from weaklink.inspector.importers.identity import instant
+from weaklink.inspector.apis.openai.messages import first_choice, stored_usage
+from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import count_of, member_at
 from weaklink.inspector.model import (
@@ -61,6 +62,26 @@ def stored_generation(
         finish=finish_meaning(finish) if finish else None,
         error=error,
         response_id=response_id,
+    )
+
+
+def response_generation(
+    response: JsonObject,
+    *,
+    api: str = "chat.completions",
+    requested_model: str = "",
+    tools: tuple[ToolDefinition, ...] = (),
+    ended: Json = None,
+) -> Generation:
+    """The facts of a provider's response as a log stores it, of chat completions or Responses; empty if it is none."""
+    return stored_generation(
+        api=api,
+        requested_model=requested_model,
+        answered_model=text_of(response, "model"),
+        tools=tools,
+        ended=ended,
+        usage=stored_usage(response.get("usage")),
+        finish=text_of(first_choice(response), "finish_reason"),
     )
 
 

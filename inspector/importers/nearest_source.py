@@ -21,7 +21,7 @@ from msgspec import Struct
 from weaklink.inspector.importers.held_content import HeldContent
 from weaklink.inspector.importers.records import first_rows
 from weaklink.inspector.importers.source import HEAD_BYTES, FileSample, Importer, JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import write_json
+from weaklink.inspector.json_text import member_at, write_json
 from weaklink.inspector.model import Json, Role
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -111,7 +111,7 @@ def _messages_within(sample: FileSample, importers: Sequence[Importer]) -> str:
     path = next((found for row in sample.rows[:_NEAREST_ROWS] for found in _message_paths(row, _DEEPEST)), None)
     if path is None or not all(map(_NAME.match, path)):
         return ""
-    values = [value for row in sample.rows if (value := _at(row, path)) is not None]
+    values = [value for row in sample.rows if (value := member_at(row, ".".join(path))) is not None]
     is_list = isinstance(values[0], list)
     made = "".join(f"{write_json({'messages': value} if is_list else value)}\n" for value in values)
     member = f".{'.'.join(path)}"
@@ -134,12 +134,6 @@ def _message_paths(value: Json, depth: int) -> Iterator[tuple[str, ...]]:
             yield (key,)
         elif isinstance(member, dict):
             yield from ((key, *path) for path in _message_paths(member, depth - 1))
-
-
-def _at(value: Json, path: Sequence[str]) -> Json:
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 def _nearest_by_members(sample: FileSample, importers: Sequence[Importer]) -> str:

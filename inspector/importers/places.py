@@ -7,6 +7,7 @@ docs/sources.md, which says since which version a log is read.
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from msgspec import Struct
@@ -21,8 +22,8 @@ _FOLDER = lazy_pattern(r'"(?:cwd|workspaceDirectory|directory)"\s*:\s*"((?:[^"\\
 class LogPlace(Struct, frozen=True):
     """The logs of one agent: `pattern` below `root`, which the environment variable `variable` replaces.
 
-    `mac_root` is the folder on macOS, if it is another one. `without` are file names that the pattern matches and that
-    are no logs.
+    `mac_root` is the folder on macOS, if it is another one. `without` are patterns of file names that `pattern` matches
+    and that are no logs, or tell what another file tells.
     """
 
     source: str
@@ -47,7 +48,7 @@ PLACES = (
     LogPlace("codex", ".codex", "sessions/**/*.jsonl", "CODEX_HOME"),
     LogPlace("pi", ".pi/agent", "sessions/**/*.jsonl", "PI_CODING_AGENT_DIR"),
     LogPlace("pi", ".omp/agent", "sessions/**/*.jsonl"),
-    LogPlace("pi", ".openclaw", "agents/*/sessions/*.jsonl", "OPENCLAW_STATE_DIR"),
+    LogPlace(*("pi", ".openclaw", "agents/*/sessions/*.jsonl", "OPENCLAW_STATE_DIR"), without=("*.trajectory.jsonl",)),
     LogPlace("openclaw", ".openclaw", "agents/*/agent/openclaw-agent.sqlite", "OPENCLAW_STATE_DIR"),
     LogPlace("gemini-cli", ".gemini", "tmp/*/chats/**/*.json"),
     LogPlace("gemini-cli", ".gemini", "tmp/*/chats/**/*.jsonl"),
@@ -132,7 +133,7 @@ def _places(sources: Iterable[str], environ: Mapping[str, str] | None, platform:
     for place in PLACES:
         if place.source in wanted:
             for path in sorted(place.folder(environ, home, platform).glob(place.pattern)):
-                if path.name not in place.without:
+                if not any(fnmatchcase(path.name, name) for name in place.without):
                     yield place.source, path
 
 

@@ -7,16 +7,15 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from typing import BinaryIO, Protocol
 
 import msgspec
 from msgspec import Struct, structs
 
-from weaklink.inspector.importers.compression import DamagedDataError
-from weaklink.inspector.importers.source import JsonObject, Numbering, Skipped, SourceFile
+from weaklink.inspector.importers.source import JsonObject, Numbering, Skipped, SourceFile, until_damage
 from weaklink.inspector.memory import (
     RECORD_BYTES,
     RECORD_MEMORY,
@@ -268,16 +267,27 @@ def read_rows(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[Row | 
     a sequence of documents; any other file is lines. One record at a time is in memory, of at most `limit` bytes.
     Damaged compression ends the rows with a Skipped.
     """
-    unit = layout_of(file.head)
-    records: Iterable[Line | Element | Skipped]
-    try:
-        with file.open() as stream:
-            records = read_lines(stream, limit=limit) if unit == "line" else read_elements(stream, limit=limit)
-            for record in records:
-                numbered = record if file.numbering is None else renumbered(record, file.numbering)
-                yield numbered if isinstance(numbered, Skipped) else _row(_unit(unit, file.numbering), numbered)
-    except DamagedDataError as error:
-        yield Skipped("end of file", str(error))
+    return until_damage(_rows(file, layout_of(file.head), limit))
+
+
+def _rows(file: SourceFile, unit: str, limit: int) -> Iterator[Row | Skipped]:
+    with file.open() as stream:
+        lines = unit == "line"
+        for record in read_lines(stream, limit=limit) if lines else read_elements(stream, limit=limit):
+            numbered = record if file.numbering is None else renumbered(record, file.numbering)
+            yield numbered if isinstance(numbered, Skipped) else _row(_unit(unit, file.numbering), numbered)
+
+
+def lines_of(file: SourceFile) -> Iterator[Line | Skipped]:
+    """The lines of a file, as from `read_lines`."""
+    with file.open() as stream:
+        yield from read_lines(stream)
+
+
+def blocks_of(file: SourceFile) -> Iterator[bytes]:
+    """The bytes of a file in blocks of 64 KiB: so many are lost where compressed data is damaged."""
+    with file.open() as stream:
+        yield from iter(partial(stream.read, _BLOCK), b"")
 
 
 def rows_of_lines(stream: HasLines, before: int) -> Iterator[Row | Skipped]:
@@ -378,6 +388,11 @@ def parsed_text(value: Json) -> Json:
         return parse_json_bytes(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value
     except NotJsonError:
         return value
+
+
+def json_within(value: Json) -> Json:
+    """The object or the list in a JSON text; any other value, and a text that is no JSON, unchanged."""
+    return parsed_text(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
 
 
 def _parse_slowly(text: str) -> Json:

@@ -5,10 +5,10 @@ from importlib.metadata import entry_points
 
 from weaklink.inspector.importers.agents.aider import AIDER
 from weaklink.inspector.importers.agents.chat_programs import CHATGPT_EXPORT, LM_STUDIO
-from weaklink.inspector.importers.agents.claude_code import ClaudeCodeImporter
+from weaklink.inspector.importers.agents.claude_code import CLAUDE_CODE
 from weaklink.inspector.importers.agents.claude_code_output import CLAUDE_CODE_OUTPUT
 from weaklink.inspector.importers.agents.cline import CLINE
-from weaklink.inspector.importers.agents.codex import CodexImporter
+from weaklink.inspector.importers.agents.codex import CODEX
 from weaklink.inspector.importers.agents.codex_output import CODEX_OUTPUT
 from weaklink.inspector.importers.agents.continue_dev import CONTINUE
 from weaklink.inspector.importers.agents.copilot_chat import COPILOT_CHAT
@@ -21,9 +21,9 @@ from weaklink.inspector.importers.agents.gemini_cli import GEMINI_CLI
 from weaklink.inspector.importers.agents.goose import GOOSE
 from weaklink.inspector.importers.agents.hermes_sessions import HERMES_SESSIONS
 from weaklink.inspector.importers.agents.kimi import KIMI
-from weaklink.inspector.importers.agents.llm import LlmDatabaseImporter
+from weaklink.inspector.importers.agents.llm import LLM_DATABASE
 from weaklink.inspector.importers.agents.open_webui import OPEN_WEBUI
-from weaklink.inspector.importers.agents.openclaw import OPENCLAW
+from weaklink.inspector.importers.agents.openclaw import OPENCLAW, OPENCLAW_TRAJECTORY
 from weaklink.inspector.importers.agents.opencode import OPENCODE
 from weaklink.inspector.importers.agents.openhands import OPENHANDS
 from weaklink.inspector.importers.agents.pi import PI
@@ -32,49 +32,50 @@ from weaklink.inspector.importers.agents.swe_agent import MINI_SWE_AGENT, SWE_AG
 from weaklink.inspector.importers.agents.zed import ZED
 from weaklink.inspector.importers.benchmarks.bfcl import BFCL
 from weaklink.inspector.importers.benchmarks.harbor_atif import HARBOR_ATIF
-from weaklink.inspector.importers.benchmarks.inspect_log import InspectImporter
-from weaklink.inspector.importers.benchmarks.tau_bench import TAU_BENCH, Tau2BenchImporter
+from weaklink.inspector.importers.benchmarks.inspect_log import INSPECT
+from weaklink.inspector.importers.benchmarks.tau_bench import TAU2_BENCH, TAU_BENCH
 from weaklink.inspector.importers.benchmarks.who_and_when import WHO_AND_WHEN
 from weaklink.inspector.importers.data.atropos import ATROPOS
 from weaklink.inspector.importers.data.message_dumps import MESSAGE_DUMPS
 from weaklink.inspector.importers.data.openai_messages import OPENAI_MESSAGES
 from weaklink.inspector.importers.data.raw_text import COMPLETIONS, RAW_TEXT
 from weaklink.inspector.importers.data.sharegpt import SHAREGPT
-from weaklink.inspector.importers.data.trace_files import TraceFileImporter
+from weaklink.inspector.importers.data.trace_files import TRACE_FILES
 from weaklink.inspector.importers.data.training_rows import TRAINING_DATA
 from weaklink.inspector.importers.gateways.helicone import HELICONE
 from weaklink.inspector.importers.gateways.litellm import LITELLM
 from weaklink.inspector.importers.gateways.openrouter import OPENROUTER
 from weaklink.inspector.importers.gateways.portkey import PORTKEY
-from weaklink.inspector.importers.proxies.cassettes import CassetteImporter
-from weaklink.inspector.importers.proxies.har import HarImporter
-from weaklink.inspector.importers.proxies.mitmproxy import MitmproxyImporter
-from weaklink.inspector.importers.servers.api_captures import ApiCapturesImporter, ChatCompletionsImporter
+from weaklink.inspector.importers.proxies.cassettes import VCR
+from weaklink.inspector.importers.proxies.har import HAR
+from weaklink.inspector.importers.proxies.mitmproxy import MITMPROXY
+from weaklink.inspector.importers.servers.api_captures import API_CAPTURES, CHAT_COMPLETIONS
 from weaklink.inspector.importers.servers.batch_files import BatchImporter
-from weaklink.inspector.importers.servers.served_completions import SglangLogImporter, VllmLogImporter
+from weaklink.inspector.importers.servers.served_completions import SGLANG, VLLM
 from weaklink.inspector.importers.servers.verifier_results import VERIFIER_RESULTS
 from weaklink.inspector.importers.source import Importer
 from weaklink.inspector.importers.telemetry.langfuse import LANGFUSE
 from weaklink.inspector.importers.telemetry.langsmith import LANGSMITH
 from weaklink.inspector.importers.telemetry.mlflow import MLFLOW
-from weaklink.inspector.importers.telemetry.otlp import OtlpImporter
-from weaklink.inspector.importers.telemetry.phoenix import PhoenixImporter
+from weaklink.inspector.importers.telemetry.otlp import OTLP
+from weaklink.inspector.importers.telemetry.phoenix import PHOENIX
 
 ENTRY_POINT_GROUP = "weaklink.importers"
 """The group of entry points; each names an Importer."""
 
 _BUILT_IN: tuple[Importer, ...] = (
-    TraceFileImporter(),
+    TRACE_FILES,
     SHAREGPT,
     OPENAI_MESSAGES,
     MESSAGE_DUMPS,
-    ChatCompletionsImporter(),
-    ApiCapturesImporter(),
+    CHAT_COMPLETIONS,
+    API_CAPTURES,
     VERIFIER_RESULTS,
     BatchImporter(),
     BFCL,
     PI,
     OPENCLAW,
+    OPENCLAW_TRAJECTORY,
     GEMINI_CLI,
     OPENCODE,
     COPILOT_CLI,
@@ -94,9 +95,9 @@ _BUILT_IN: tuple[Importer, ...] = (
     CHATGPT_EXPORT,
     LM_STUDIO,
     OPEN_WEBUI,
-    ClaudeCodeImporter(),
+    CLAUDE_CODE,
     CLAUDE_CODE_OUTPUT,
-    CodexImporter(),
+    CODEX,
     CODEX_OUTPUT,
     SWE_AGENT,
     MINI_SWE_AGENT,
@@ -104,24 +105,24 @@ _BUILT_IN: tuple[Importer, ...] = (
     OPENHANDS,
     LANGFUSE,
     LANGSMITH,
-    LlmDatabaseImporter(),
+    LLM_DATABASE,
     HERMES_SESSIONS,
-    MitmproxyImporter(),
-    HarImporter(),
-    CassetteImporter(),
+    MITMPROXY,
+    HAR,
+    VCR,
     LITELLM,
     HELICONE,
     PORTKEY,
     OPENROUTER,
     TAU_BENCH,
-    Tau2BenchImporter(),
-    InspectImporter(),
+    TAU2_BENCH,
+    INSPECT,
     WHO_AND_WHEN,
     ATROPOS,
-    VllmLogImporter(),
-    SglangLogImporter(),
-    OtlpImporter(),
-    PhoenixImporter(),
+    VLLM,
+    SGLANG,
+    OTLP,
+    PHOENIX,
     MLFLOW,
     TRAINING_DATA,
     COMPLETIONS,

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, Protocol, TypeAlias
+from typing import BinaryIO, Protocol, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 from msgspec import Struct
 
-from weaklink.inspector.importers.compression import open_unpacked, packing_of
+from weaklink.inspector.importers.compression import DamagedDataError, open_unpacked, packing_of
 from weaklink.inspector.importers.held_content import FileContent, HeldContent
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
@@ -52,6 +52,17 @@ class Skipped(Struct, frozen=True):
     is_irrelevant: bool = False
     file: str = ""
     start: int | None = None
+
+
+Record = TypeVar("Record")
+
+
+def until_damage(records: Iterable[Record]) -> Iterator[Record | Skipped]:
+    """The records of a file; where its compressed data is damaged they end with a Skipped."""
+    try:
+        yield from records
+    except DamagedDataError as error:
+        yield Skipped("end of file", str(error))
 
 
 class Numbering(Struct, frozen=True):

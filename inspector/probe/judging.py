@@ -59,7 +59,7 @@ _OF_THE_ANSWER = {
 }
 _LEAKS = frozenset({"special-token-in-content", "reasoning-in-content"})
 _OF_THE_SERVER = {
-    "no-answer": "The server answers.",
+    "no-answer": "Every request gets an answer.",
     "request-refused": "The server accepts the parameters that the API defines.",
     "context-exceeded": (
         "The server's context holds the request (`--max-model-len` of vLLM, `--context-length` of SGLang, `-c` of "

@@ -40,6 +40,8 @@ FOLLOW_UPS = 6
 """The most further requests for one answer with faults: a repetition, two that render the prompt, two that complete it,
 one that is not parsed."""
 _BYTES_PER_TOKEN = 4
+_MOST_UNANSWERED = 4
+"""After so many requests that got no answer, and none that got one, a run ends."""
 _SHORTEST_KEY = 8
 _HIDDEN = "*" * 8
 _TEMPLATE_TOKENS = 1024
@@ -141,13 +143,14 @@ class Asker:
 
     def __init__(self, resender: Resender, collector: _Collector, hide: Callable[[bytes], bytes]) -> None:
         self._resender, self._collector, self._hide = resender, collector, hide
-        self._count = 0
+        self._count = self._unanswered = 0
         self._has_answered = False
 
     async def ask(self, body: Mapping[str, Json], path: str = CHAT_PATH, *, at_root: bool = False) -> ProbeAnswer:
         """The answer to a request. `at_root`: the path is below the server's address without the API's version.
 
-        ResendStoppedError if a bound is reached, or the server cannot be reached and has never been.
+        ResendStoppedError if a bound is reached, or the server has answered nothing yet: at once if it cannot be
+        reached, after four requests if it only refuses them as busy or broken.
         """
         self._count += 1
         id_ = f"{self._count}"
@@ -162,8 +165,11 @@ class Asker:
             return ProbeAnswer(body, refused.status, failure=str(refused), began_s=began_s, ended_s=now_s())
         collected = self._collector.answers.pop(id_, None)
         if collected is None or collected.status is None:
+            self._unanswered += 1
             if not self._has_answered and failure.startswith("no answer"):
                 raise ResendStoppedError(f"the server at {base} cannot be reached; {failure}")
+            if not self._has_answered and self._unanswered >= _MOST_UNANSWERED:
+                raise ResendStoppedError(f"none of {self._unanswered} requests got an answer; {failure}")
             return ProbeAnswer(body, None, failure=failure, began_s=began_s, ended_s=now_s())
         self._has_answered = True
         answer = ProbeAnswer(

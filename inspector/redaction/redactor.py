@@ -3,9 +3,11 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from hashlib import blake2b
 from itertools import pairwise
+from operator import attrgetter
 from typing import TypeVar, cast
 
 from msgspec import Struct
@@ -385,7 +387,7 @@ def _within(value: object, texts: list[str], shared: set[int]) -> Iterable[objec
         shared.add(id(value))
         return (value.name, value.description, value.raw or json.dumps(value.parameters), value.parameters)
     if isinstance(value, Struct):
-        return [getattr(value, name) for name in value.__struct_fields__ if name != "exchanges"]
+        return _fields_of(type(value))(value)
     if isinstance(value, dict):
         texts += value
         return value.values()
@@ -393,3 +395,12 @@ def _within(value: object, texts: list[str], shared: set[int]) -> Iterable[objec
         return value
     _NO_TEXTS.add(type(value))
     return ()
+
+
+@cache
+def _fields_of(kind: type[Struct]) -> Callable[[Struct], tuple[object, ...]]:
+    """What returns the fields of a struct: those of a session are read several times."""
+    names = [name for name in kind.__struct_fields__ if name != "exchanges"]
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple(getattr(value, name) for name in names)

@@ -107,6 +107,12 @@ ABORTS = [
 ]
 
 
+@pytest.mark.parametrize(("phase", "status"), [(ErrorPhase.CLIENT_ABORT, "aborted"), (ErrorPhase.TRANSPORT, "broken")])
+def test_a_call_that_the_client_cut_off_is_no_break(phase: ErrorPhase, status: str) -> None:
+    cut = Generation(error=GenerationError(phase, "x"))
+    assert chain_of(CALL, "result: 4", "call: book {'seat", last=cut).status == status
+
+
 @pytest.mark.parametrize(("last", "outcome", "reason"), ABORTS)
 def test_aborted_with_a_reason(last: Generation | None, outcome: Outcome | None, reason: str) -> None:
     chain = chain_of(CALL, "result: 4", "say: It is", last=last, outcome=outcome)

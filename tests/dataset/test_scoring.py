@@ -177,5 +177,6 @@ def test_a_call_that_only_a_repair_can_read_scores_0(expected: Any) -> None:
 def test_a_call_of_a_tool_that_is_not_among_the_offered_ones_is_invented(tools: Any, no_hallucination: float) -> None:
     text = f"<tool_call>\n{json.dumps({'name': 'bookTrain', 'arguments': OSLO})}\n</tool_call>"
     messages = [{"role": "user", "content": "A train."}, {"role": "assistant", "content": text}]
-    (score,) = score_sample(read_sample(DataRow("f", "line 1", 1, {"messages": messages, "tools": tools}))).calls
+    row: dict[str, Any] = {"messages": messages, "tools": tools}
+    (score,) = score_sample(read_sample(DataRow("f", "line 1", 1, row))).calls
     assert score.no_hallucination == no_hallucination

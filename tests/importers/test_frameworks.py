@@ -432,3 +432,24 @@ def test_what_is_nested_without_end_raises_nothing(begin: str, depth: int) -> No
     read_tool_output(text)
     assert read_answer_output(text).turn.parts
     assert unwrapped_json(text)[1] in (text, None)
+
+
+def test_a_run_in_a_message_of_a_user_interface_is_a_call_and_its_result() -> None:
+    parts: list[Json] = [
+        {"type": "step-start"},
+        {"type": "text", "text": "I look."},
+        {
+            "type": "tool-weather",
+            "toolCallId": "c1",
+            "state": "output-available",
+            "input": {"city": "Oslo"},
+            "output": "4 degrees",
+        },
+        {"type": "step-start"},
+        {"type": "text", "text": "4 degrees."},
+    ]
+    messages: Json = [{"role": "user", "content": "Oslo?"}, {"role": "assistant", "parts": parts}]
+    turns = read_request_input({"messages": messages}, KnownMessages()).turns
+    assert [turn.role for turn in turns] == [Role.USER, Role.ASSISTANT, Role.TOOL, Role.ASSISTANT]
+    assert [(call.id, call.name) for call in turns[1].calls] == [("c1", "weather")]
+    assert turns[2].parts[0].text == "4 degrees"

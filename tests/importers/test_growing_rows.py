@@ -2,11 +2,10 @@
 
 import random
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from weaklink.inspector.importers.agents import claude_code, codex, session_logs
+from weaklink.inspector.importers.agents import session_logs
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.memoized import memoizing
@@ -73,14 +72,13 @@ def test_a_file_whose_beginning_changed_is_read_from_the_beginning(tmp_path: Pat
                 assert grown == records(log)
 
 
-@pytest.mark.parametrize("module", [claude_code, codex, session_logs])
+@pytest.mark.parametrize("case", ["claude-code/session", "codex/rollout", "pi/branches"])
 def test_a_session_that_takes_too_much_memory_is_reported_once_while_it_grows(
-    module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case = {claude_code: "claude-code/session", codex: "codex/rollout", session_logs: "pi/branches"}[module]
     source = case.partition("/")[0]
     lines = (CASES / f"{case}.jsonl").read_bytes().splitlines(keepends=True)
-    monkeypatch.setattr(module, "RECORD_MEMORY", sum(map(estimated_memory, lines[:6])))
+    monkeypatch.setattr(session_logs, "RECORD_MEMORY", sum(map(estimated_memory, lines[:6])))
     log = tmp_path / "log.jsonl"
     grown: list[Trace | Skipped] = []
     for number in range(5, len(lines) + 1):

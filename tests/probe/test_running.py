@@ -69,6 +69,29 @@ def test_a_busy_server_gets_the_request_again_after_the_time_that_it_asks_for() 
     assert all(one.record.answered for one in found)
 
 
+def test_a_server_that_answers_nothing_but_errors_ends_the_run_with_the_reason() -> None:
+    async def run() -> tuple[ProbeState, list[ProbedAnswer], int]:
+        found: list[ProbedAnswer] = []
+        async with running() as server:
+            server.busy = [(503, {"retry-after": "0.001"})] * 200
+            return await _run(server, found).run(), found, 200 - len(server.busy)
+
+    state, found, asked = asyncio.run(run())
+    assert state.stop == "none of 4 requests got an answer; the server answered 503: busy"
+    assert len(found) == 2  # a request has two modes; the second one is not judged
+    assert asked == 4 * 6
+
+
+def test_a_request_without_an_answer_among_others_ends_no_run() -> None:
+    async def run() -> ProbeState:
+        async with running() as server:
+            probe = _run(server, [])
+            server.busy = [(503, {"retry-after": "0.001"})] * 6
+            return await probe.run()
+
+    assert asyncio.run(run()).stop == ""
+
+
 def test_the_key_is_sent_and_never_kept() -> None:
     """Not even if the server repeats it in its answers and errors."""
     fault = Fault(

@@ -25,6 +25,8 @@ _OF_PACKING = ("test_round_trip.py", "test_wide_traces.py", "test_long_sessions.
 # The same for single tests, whose work Python does, or of which another test shows that PostgreSQL does it too.
 _REPEATED = (
     "test_a_check_finds_every_changed_column",
+    "test_a_damaged_column_is_noticed_and_withholds_nothing_else",
+    "test_an_agents_rows_do_not_depend_on_when_they_were_written",
     "test_each_way_of_writing_by_itself_forgets_what_it_changed",
     "test_no_write_leaves_what_it_changed_kept",
     *(f"test_a_stored_database_is_read_once_it_is_upgraded[postgresql-v{version:04}" for version in range(7, 16)),

@@ -45,7 +45,7 @@ _TRACES: st.SearchStrategy[_Made] = st.tuples(
 )
 
 
-@in_the_gate(8)
+@in_the_gate(4)
 @given(st.lists(_TRACES, min_size=1, max_size=8))
 def test_each_counted_value_finds_the_traces_that_it_counts(new_store: NewStore, made: list[_Made]) -> None:
     store = new_store()

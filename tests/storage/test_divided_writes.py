@@ -193,14 +193,14 @@ def _check(store: Store, whole: Trace, division: Division) -> None:
     store.delete([saved.id])
 
 
-@in_the_gate(25)
+@in_the_gate(10)
 @given(st.data())
 def test_an_agents_rows_do_not_depend_on_when_they_were_written(shared: Store, data: st.DataObject) -> None:
     whole = replace(data.draw(_AGENTS), outcome=data.draw(st.none() | st.just(Outcome(completed=True))))
     _check(shared, whole, data.draw(divisions(whole)))
 
 
-@in_the_gate(12)
+@in_the_gate(6)
 @given(st.data())
 def test_the_rows_of_any_turns_do_not_depend_on_when_they_were_written(shared: Store, data: st.DataObject) -> None:
     whole = data.draw(_TRACES)

@@ -22,6 +22,7 @@ from contextlib import suppress
 from fcntl import ioctl
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from termios import OPOST, TCSANOW, TIOCSWINSZ, tcgetattr, tcsetattr
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -31,7 +32,7 @@ import msgspec
 LAST_LINE = "from weaklink.command import main; main()"
 _LOADED = ("weaklink.inspector", "weaklink.storage", "weaklink.ui.cli", "weaklink.ui.views", "weaklink.ui.importing")
 _LEFT_OUT = ("weaklink.storage.migrations", "weaklink.inspector.pytest_plugin")
-_MORE = ("alembic.command", "sqlalchemy.dialects.sqlite", "sqlite3")
+_MORE = ("alembic.command", "datasketch", "sqlalchemy.dialects.sqlite", "sqlite3")
 _NUMBER = struct.Struct("!q")
 _STREAMS = 3
 _WRITER_TIMEOUT_S = 2.0  # not the five seconds of a command: many tests have a named pipe that nothing writes to
@@ -154,6 +155,7 @@ def become(channel: int) -> None:
     for name in _MORE + tuple(_modules()):
         import_module(name)
     vars(import_module("weaklink.ui.cli.files"))["WRITER_TIMEOUT_S"] = _WRITER_TIMEOUT_S
+    _make_what_is_made_once()
     gc.freeze()  # what all of them have is looked through by none of them
     streams: list[int] = []
     with socket.socket(fileno=channel) as line:
@@ -181,6 +183,20 @@ def become(channel: int) -> None:
     os.environ.clear()
     os.environ.update(asked.variables)
     sys.argv = [sys.argv[0], *asked.words]
+
+
+def _make_what_is_made_once() -> None:
+    """Inspect, store and list the sample traces: patterns, tables and statements are made where they are first used."""
+    read_source = import_module("weaklink.inspector.importers.reading").read_source
+    inspect_trace = import_module("weaklink.inspector.inspection").inspect_trace
+    trace = import_module("weaklink.inspector.model").Trace
+    samples = Path(str(import_module("weaklink.sample_traces").__file__)).parent
+    import_module("weaklink.inspector.dataset.lint.texts").require_detector()
+    with TemporaryDirectory() as folder, import_module("weaklink.storage").open_store(Path(folder, "w.db")) as store:
+        records = [one for path in sorted(samples.glob("*.jsonl")) for one in read_source(path).records]
+        store.save([(one, inspect_trace(one)) for one in records if isinstance(one, trace)])
+        for one in store.traces("status:broken Oslo"):
+            store.inspected(one.id)
 
 
 def _modules() -> list[str]:

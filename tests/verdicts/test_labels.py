@@ -24,6 +24,7 @@ BLIND = (
     "blind/eight",
     "blind/nine/first",
     "blind/nine/second",
+    "blind/ten",
 )
 FOLDERS = ("tuning", "held-out", *BLIND)
 LABELS = sorted(path for folder in FOLDERS for path in (FOLDER / folder).glob("*.labels.json"))

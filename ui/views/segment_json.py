@@ -35,6 +35,8 @@ def segmentation_object(segmentation: Segmentation, id: Json = None) -> Segmenta
 
 
 def _predictions(segmentation: Segmentation) -> tuple[Prediction, ...]:
+    if not segmentation.text:
+        return ()
     faults = [diagnostic.fault for diagnostic in segmentation.diagnostics]
     return predictions(segmentation.text, segmentation.format, segmentation.spans, segmentation.calls, faults)
 

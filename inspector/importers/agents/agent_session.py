@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from typing import TypeAlias
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from weaklink.inspector.apis.openai.messages import call_objects, message_object, read_message
 from weaklink.inspector.importers.generations import answered_with, stored_generation
@@ -88,6 +88,30 @@ def failure(message: str, *, code: str = "", status: Json = None) -> GenerationE
     known = status if isinstance(status, int) and not isinstance(status, bool) else None
     phase = ErrorPhase.HTTP if known else ErrorPhase.IN_STREAM
     return GenerationError(ErrorPhase.CLIENT_ABORT if code in _ABORTED else phase, message, known, code or None)
+
+
+class _CallResult(Struct, frozen=True):
+    call_id: str
+    content: Json
+    name: str
+    is_error: bool | None
+
+
+class AnswerPieces(Struct):
+    """An answer of which a log holds pieces: words, thoughts, calls (`name`, `arguments`, `id`) and their results."""
+
+    words: str = ""
+    thoughts: str = ""
+    calls: list[JsonObject] = []
+    results: list[_CallResult] = []
+    usage: Usage | None = None
+    started: Json = None
+    ended: Json = None
+    error: GenerationError | None = None
+
+    def add_result(self, call_id: str, content: Json, *, name: str = "", is_error: bool | None = None) -> None:
+        """Add the result of a call, as for `AgentSession.result`."""
+        self.results.append(_CallResult(call_id, content, name, is_error))
 
 
 class AgentSession:
@@ -204,6 +228,22 @@ class AgentSession:
             usage=usage,
             ended=at,
         )
+
+    def answer_of_pieces(self, pieces: AnswerPieces, model: str = "", *, may_be_empty: bool = False) -> None:
+        """Add an answer, if any piece of it arrived or it `may_be_empty`, and the results of its calls."""
+        if pieces.words or pieces.thoughts or pieces.calls or may_be_empty:
+            self.answer(
+                pieces.words,
+                reasoning=pieces.thoughts,
+                calls=call_objects(pieces.calls),
+                model=model,
+                usage=pieces.usage,
+                started=pieces.started,
+                ended=pieces.ended,
+                error=pieces.error,
+            )
+        for result in pieces.results:
+            self.result(result.call_id, result.content, name=result.name, is_error=result.is_error)
 
     def framework_messages(self, messages: Json) -> None:
         """Add messages in the shape of a framework or an API (`read_any_messages`); an assistant's is an answer."""

@@ -12,13 +12,13 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.apis.anthropic.messages import CALL_BLOCK, AnthropicUsageShape, read_turns
-from weaklink.inspector.importers.growing_rows import read_growing
+from weaklink.inspector.importers.agents.session_logs import SessionLogs
 from weaklink.inspector.importers.identity import instant, place_of, text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, parse_json_bytes
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import compact_json, objects_of
-from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     BodyState,
     ErrorPhase,
@@ -269,70 +269,43 @@ def _is_cut(block: Json) -> bool:
     return False
 
 
-class ClaudeCodeImporter:
-    """One trace per session, and one for each of its sub-agents whose rows are in the file."""
-
-    name = SOURCE
-    signs = "rows with a `sessionId` and a `type`, such as messages"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By rows of a session's tree with messages in them, or by the metadata file of a sub-agent."""
-        if sample.rows and all(map(_is_agent, sample.rows)):
-            return 0.8
-        if any(map(_has_message, objects_of(sample.rows[0].get("loglines")) if sample.rows else ())):
-            return 0.9
-        return 0.9 if any(map(_is_message, sample.rows)) else 0.5 if any(map(_is_bookkeeping, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in the order of their first rows; all rows of a file are in memory, within a bound."""
-        return read_growing(file, _ClaudeCodeReader)
+def _score(sample: FileSample) -> float:
+    """By rows of a session's tree with messages in them, or by the metadata file of a sub-agent."""
+    if sample.rows and all(map(_is_agent, sample.rows)):
+        return 0.8
+    if any(map(_has_message, objects_of(sample.rows[0].get("loglines")) if sample.rows else ())):
+        return 0.9
+    return 0.9 if any(map(_is_message, sample.rows)) else 0.5 if any(map(_is_bookkeeping, sample.rows)) else 0.0
 
 
-class _ClaudeCodeReader:
-    """Reads the rows of a file into its sessions."""
+class _SessionTree:
+    """The sessions of a file's rows, in the order of their first rows, and those of their sub-agents."""
 
-    def __init__(self, file: SourceFile) -> None:
-        self.is_full = False
+    def __init__(self, file: SourceFile, _: int) -> None:
         self._path = file.path
         self._place = place_of(file.path)
         self._sessions: dict[tuple[ExternalId, ...], _ClaudeCodeSession] = {}
         self._chains = _Sidechains()
         self._titles: list[tuple[str, str]] = []
-        self._left = RECORD_MEMORY
 
-    def add(self, row: Row | Skipped) -> Iterator[Skipped]:
-        """Add a row, or the rows that it has; what cannot be read."""
-        if isinstance(row, Skipped):
-            yield row
-            return
+    def add(self, row: Row) -> Iterator[Skipped]:
         for inner in _rows(row):
-            if not self.is_full:
-                yield from self._add(inner)
+            if _is_agent(inner.value):
+                yield Skipped("file", _belongs_to(self._path), is_irrelevant=True)
+            elif title := text_of(inner.value, _TITLES.get(text_of(inner.value, "type"), "")):
+                self._titles.append((text_of(inner.value, "leafUuid", "sessionId"), title))
+            elif ids := _ids(inner.value, self._chains, self._place):
+                if ids not in self._sessions:
+                    self._sessions[ids] = _ClaudeCodeSession(inner)
+                if why := self._sessions[ids].take(inner.value):
+                    yield Skipped(inner.record, why)
 
-    def end(self) -> Iterator[Trace]:
+    def traces(self) -> Iterator[Trace]:
         """The sessions with turns."""
         agent = _agent_beside(self._path)
         for ids, session in self._sessions.items():
             if session.turns:
                 yield session.trace(ids, self._titles, agent)
-
-    def _add(self, row: Row) -> Iterator[Skipped]:
-        if _is_agent(row.value):
-            yield Skipped("file", _belongs_to(self._path), is_irrelevant=True)
-            return
-        self._left -= estimated_memory(row.raw)
-        if self._left < 0:
-            self.is_full = True
-            yield Skipped(row.record, TOO_MANY_ROWS)
-            return
-        if title := text_of(row.value, _TITLES.get(text_of(row.value, "type"), "")):
-            self._titles.append((text_of(row.value, "leafUuid", "sessionId"), title))
-            return
-        ids = _ids(row.value, self._chains, self._place)
-        if ids and ids not in self._sessions:
-            self._sessions[ids] = _ClaudeCodeSession(row)
-        if ids and (why := self._sessions[ids].take(row.value)):
-            yield Skipped(row.record, why)
 
 
 def _rows(row: Row) -> Iterator[Row]:
@@ -531,3 +504,12 @@ class _ClaudeCodeSession(Struct):
 def project_of(folder: str) -> str:
     """The last part of the path of the folder that an agent worked in, `""` if it is unknown."""
     return folder.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+CLAUDE_CODE = LogSource(
+    name=SOURCE,
+    signs="rows with a `sessionId` and a `type`, such as messages",
+    score=_score,
+    reader=SessionLogs(_SessionTree),
+)
+"""One trace per session, in the order of their first rows, and per sub-agent; all rows are held, within a bound."""

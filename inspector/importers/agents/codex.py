@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.apis.openai.responses import API, read_responses_request
-from weaklink.inspector.importers.growing_rows import read_growing
-from weaklink.inspector.importers.identity import instant, place_of, text_of
+from weaklink.inspector.importers.agents.session_logs import SessionLogs
+from weaklink.inspector.importers.identity import instant, place_of, text_at, text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import compact_json, count_of, text_or_json, window_of_tokens
 from weaklink.inspector.memoized import memoized
-from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     BodyState,
     ErrorPhase,
@@ -82,53 +82,10 @@ _UNKNOWN_FORK = (
 )
 
 
-class CodexImporter:
-    """One trace per session: a file is one session, unless files were concatenated."""
-
-    name = SOURCE
-    signs = "rows with a `type` and a `payload`, the format of Codex rollouts"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By rows in Codex's envelope, or a head without one, followed by items."""
-        if any(map(_is_enveloped, sample.rows)):
-            return 0.9
-        has_head = any(map(_is_bare_head, sample.rows[:2]))
-        return 0.8 if has_head and any(map(is_item, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in order; all rows of one session are in memory at once, within `RECORD_MEMORY`."""
-        return read_growing(file, _CodexReader)
-
-
-class _CodexReader:
-    """Reads the rows of a file into its sessions, one after another."""
-
-    def __init__(self, file: SourceFile) -> None:
-        self.is_full = False
-        self._place = place_of(file.path)
-        self._session: _CodexSession | None = None
-        self._left = RECORD_MEMORY
-
-    def add(self, row: Row | Skipped) -> Iterator[Trace | Skipped]:
-        """Add a row; the session before, if another one begins, and what cannot be read."""
-        if isinstance(row, Skipped):
-            yield row
-            return
-        if _begins_another(row.value, self._session):
-            yield from self.end()
-            self._session, self._left = None, RECORD_MEMORY
-        self._left -= estimated_memory(row.raw)
-        if self._left < 0:
-            self.is_full = True
-            yield Skipped(row.record, TOO_MANY_ROWS)
-            return
-        self._session = self._session or _CodexSession(row, self._place)
-        if why := self._session.take(row.value):
-            yield Skipped(row.record, why)
-
-    def end(self) -> Iterator[Trace]:
-        """The last session."""
-        return self._session.traces() if self._session else iter(())
+def _score(sample: FileSample) -> float:
+    """By a head without Codex's envelope, followed by items."""
+    has_head = any(map(_is_bare_head, sample.rows[:2]))
+    return 0.8 if has_head and any(map(is_item, sample.rows)) else 0.0
 
 
 def _is_enveloped(value: JsonObject) -> bool:
@@ -139,55 +96,50 @@ def _is_bare_head(value: JsonObject) -> bool:
     return {"id", "timestamp"} <= value.keys() and "type" not in value
 
 
-def _begins_another(value: JsonObject, session: "_CodexSession | None") -> bool:
-    """Whether a row is the head of another session; a fork repeats the heads of those that it continues."""
-    if session is None or not session.id:
-        return False
+def _begun_session(value: JsonObject) -> str:
+    """The id of the session whose head a row is; `""` for any other row."""
     if _is_bare_head(value):
-        return bool(text_of(value, "id")) and text_of(value, "id") not in session.continued
-    meta = value.get("payload")
-    if value.get("type") != "session_meta" or not isinstance(meta, dict):
-        return False
-    return text_of(meta, "id") not in session.continued
+        return text_of(value, "id")
+    return text_at(value, "payload.id") if value.get("type") == "session_meta" else ""
 
 
 class _CodexSession:
-    """One rollout: its head, and its rows as they are read."""
+    """One rollout: its head, and its rows as they are read. A fork repeats the heads of those that it continues."""
 
-    def __init__(self, first: Row, place: ExternalId) -> None:
+    def __init__(self, file: SourceFile, _: int) -> None:
         self.id = ""
         self.parent: ParentTrace | None = None
         self.continued: set[str] = set()  # its own id, and those of the sessions whose rows it repeats
-        self._first = first
-        self._place = place
+        self._record = ""
+        self._place = place_of(file.path)
         self._head: JsonObject = {}
         self._rollout = Rollout()
 
-    def take(self, value: JsonObject) -> str:
-        """Add a row. Returns the reason if it cannot be read, else `""`."""
+    def add(self, row: Row) -> Iterator[Skipped]:
+        value = row.value
+        kind, payload = text_of(value, "type"), value.get("payload")
+        self._record = self._record or row.record
         if is_item(value):
             self._rollout.take_item(value, value.get("timestamp"))
-            return ""
-        if _is_bare_head(value):
+        elif _is_bare_head(value):
             self._begin(value)
-            return ""
-        kind, payload = text_of(value, "type"), value.get("payload")
-        if kind not in _TYPES:
-            return ""
-        if not isinstance(payload, dict):
-            return "the row's `payload` is not an object"
+        elif isinstance(payload, dict):
+            self._take(kind, payload, value.get("timestamp"))
+        elif kind in _TYPES:
+            yield Skipped(row.record, "the row's `payload` is not an object")
+
+    def _take(self, kind: str, payload: JsonObject, at: Json) -> None:
         match kind:
             case "session_meta":
                 self._begin(payload)
             case "response_item":
-                self._rollout.take_item(payload, value.get("timestamp"))
+                self._rollout.take_item(payload, at)
             case "event_msg":
-                self._rollout.take_event(payload, value.get("timestamp"))
+                self._rollout.take_event(payload, at)
             case "turn_context":
                 self._rollout.model = text_of(payload, "model") or self._rollout.model
             case "compacted":
                 self._rollout.take_compaction(payload)
-        return ""
 
     def traces(self) -> Iterator[Trace]:
         """The session as a trace; empty if it has no turns."""
@@ -206,7 +158,7 @@ class _CodexSession:
             outcome=self._rollout.outcome,
             provenance=Provenance(
                 source_version=text_of(self._head, "cli_version"),
-                record=self._first.record,
+                record=self._record,
                 warnings=(_NOT_STORED, *self._rollout.notes),
             ),
         )
@@ -546,3 +498,14 @@ def instructions_text(value: Json) -> str:
     if isinstance(value, dict):
         return text_of(value, "text")
     return text_or_json(value)
+
+
+CODEX = LogSource(
+    name=SOURCE,
+    signs="rows with a `type` and a `payload`, the format of Codex rollouts",
+    is_row=_is_enveloped,
+    confidence=0.9,
+    score=_score,
+    reader=SessionLogs(_CodexSession, _begun_session, lambda session, id_: id_ in session.continued),
+)
+"""One trace per session: a file is one session, unless files were concatenated. A session's rows are in memory."""

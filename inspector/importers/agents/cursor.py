@@ -10,8 +10,9 @@ from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import AgentSession, sessions_in_tables
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject, Skipped
-from weaklink.inspector.importers.sqlite_tables import LogTables, object_in_text
+from weaklink.inspector.importers.sqlite_tables import LogTables
 from weaklink.inspector.json_text import object_of, objects_of
 
 _NOTES = (
@@ -65,7 +66,7 @@ def _answer(bubble: JsonObject, session: AgentSession) -> None:
     failed = _FAILED.get(text_of(tool, "status"))
     if name and failed is not None:
         result = text_of(tool, "result") or text_of(tool, "error")
-        session.result(call_id, result, name=name, is_error=failed, recorded=object_in_text(tool.get("result")))
+        session.result(call_id, result, name=name, is_error=failed, recorded=object_of(json_within(tool.get("result"))))
 
 
 CURSOR = LogSource(

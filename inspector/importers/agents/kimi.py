@@ -6,45 +6,31 @@ came. Each file is a trace of its own; import one of them. Source: Kimi CLI's co
 
 from collections.abc import Iterator
 
-from msgspec import Struct, structs
+from msgspec import structs
 
-from weaklink.inspector.apis.openai.messages import call_objects
-from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, ids_of, texts
+from weaklink.inspector.importers.agents.agent_session import AgentSession, AnswerPieces, failure, ids_of, texts
 from weaklink.inspector.importers.agents.session_logs import SessionLogs
 from weaklink.inspector.importers.generations import usage_of
-from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
-from weaklink.inspector.importers.records import Row
+from weaklink.inspector.importers.records import Row, json_within
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import object_in_text
-from weaklink.inspector.json_text import object_of, objects_of
-from weaklink.inspector.model import GenerationError, Json, Trace
+from weaklink.inspector.json_text import member_at, object_of, objects_of
+from weaklink.inspector.model import Json, Trace
 
 _NOTES = ("the source stores neither the model's name, the tools nor chunks",)
 _NO_USAGE = "the context stores neither times nor usage; `wire.jsonl` beside it does"
 _COMPACTED = "the agent replaced the beginning of the session by a summary, which is not in this file"
 _ARRIVING = "the log ends within the arguments of a call, which is left out: the agent still writes it, or was killed"
 _OWN_ROLES = ("_system_prompt", "_checkpoint", "_usage")
+_PIECES = ("ContentPart", "ToolCall", "ToolCallPart")
 _ERROR = "<system>ERROR: "
 _CHECKPOINT = "<system>CHECKPOINT "
 
 
 def _begins(row: JsonObject) -> bool:
     """Whether a row is the first one of its file."""
-    is_wire = row.get("type") == "metadata" and "protocol_version" in row
-    return is_wire or text_of(row, "role") == "_system_prompt"
-
-
-class _Step(Struct):
-    """An answer of which pieces arrived on the wire, with the results that follow it in the trace."""
-
-    words: str = ""
-    thoughts: str = ""
-    calls: list[JsonObject] = []
-    results: list[JsonObject] = []
-    usage: JsonObject = {}
-    began: Json = None
-    ended: Json = None
+    return text_of(row, "role") == "_system_prompt" or (row.get("type") == "metadata" and "protocol_version" in row)
 
 
 class _KimiLog:
@@ -52,59 +38,62 @@ class _KimiLog:
 
     def __init__(self, file: SourceFile, number: int) -> None:
         self._session = AgentSession("kimi", ids_of("", file, number), "line 1", _NOTES)
-        self._step = _Step()
+        self._pieces = AnswerPieces()
 
     def add(self, row: Row) -> None:
-        self._session.record = row.record if _begins(row.value) else self._session.record
-        message = object_of(row.value.get("message"))
-        if "role" in row.value:
-            self._session.notes[_NO_USAGE] = None
-            _message(row.value, self._session)
-        elif message.get("type") == "CompactionBegin":
-            self._session.notes[_COMPACTED] = None
-        else:
-            self._take(text_of(message, "type"), object_of(message.get("payload")), row.value.get("timestamp"))
-
-    def traces(self) -> Iterator[Trace | Skipped]:
-        session, step = self._session.so_far(), structs.replace(self._step, calls=[*self._step.calls])
-        arguments = text_of(step.calls[-1], "arguments") if step.calls else ""
-        is_whole = not step.calls or step.usage or step.results
-        if not is_whole and not object_in_text(arguments) and arguments.strip() != "{}":
-            step.calls.pop()  # not malformed, but not there yet
-            session.notes[_ARRIVING] = None
-        _end(step, session)
-        yield session.trace()
-
-    def _take(self, event: str, payload: JsonObject, at: Json) -> None:
-        step = self._step
+        session, pieces, at = self._session, self._pieces, row.value.get("timestamp")
+        session.record = row.record if _begins(row.value) else session.record
+        event, payload = text_at(row.value, "message.type"), object_of(member_at(row.value, "message.payload"))
         match event:
+            case _ if "role" in row.value:
+                session.notes[_NO_USAGE] = None
+                _message(row.value, session)
+            case "CompactionBegin":
+                session.notes[_COMPACTED] = None
             case "TurnBegin" | "StepBegin":
-                _end(step, self._session)
-                self._step = _Step(began=at if event == "StepBegin" else None)
-                if event == "TurnBegin":
-                    self._session.began(at)
-                    self._session.say("user", payload.get("user_input"))
-            case "ContentPart":
-                step.words += text_of(payload, "text")
-                step.thoughts += text_of(payload, "think")
-                step.ended = at
-            case "ToolCall":
-                step.calls.append({**object_of(payload.get("function")), "id": payload.get("id")})
-                step.ended = at
-            case "ToolCallPart" if step.calls:
-                last = step.calls[-1]
-                last["arguments"] = text_of(last, "arguments") + text_of(payload, "arguments_part")
-                step.ended = at
-            case "StatusUpdate":
-                step.usage = object_of(payload.get("token_usage")) or step.usage
-            case "ToolResult":
-                step.results.append(payload)
+                session.answer_of_pieces(pieces)
+                self._pieces = AnswerPieces(started=at if event == "StepBegin" else None)
+                session.began(at)
+                session.say("user", payload.get("user_input"))
             case "StepRetry":
                 error = failure(text_of(payload, "error_type"), status=payload.get("status_code"))
-                self._session.answer(None, started=step.began, ended=at, error=error)
+                session.answer(None, started=pieces.started, ended=at, error=error)
             case "StepInterrupted":
-                _end(step, self._session, failure("interrupted", code="aborted"))
-                self._step = _Step()
+                pieces.error = failure("interrupted", code="aborted")
+                session.answer_of_pieces(pieces)
+                self._pieces = AnswerPieces()
+            case _:
+                _take_piece(event, payload, at, pieces)
+
+    def traces(self) -> Iterator[Trace | Skipped]:
+        session, pieces = self._session.so_far(), structs.replace(self._pieces, calls=[*self._pieces.calls])
+        arguments = text_of(pieces.calls[-1], "arguments").strip() if pieces.calls else "{}"
+        if not (pieces.usage or pieces.results or arguments == "{}" or object_of(json_within(arguments))):
+            pieces.calls.pop()  # not malformed, but not there yet
+            session.notes[_ARRIVING] = None
+        session.answer_of_pieces(pieces)
+        yield session.trace()
+
+
+def _take_piece(event: str, payload: JsonObject, at: Json, pieces: AnswerPieces) -> None:
+    pieces.ended = at if event in _PIECES else pieces.ended
+    match event:
+        case "ContentPart":
+            pieces.words += text_of(payload, "text")
+            pieces.thoughts += text_of(payload, "think")
+        case "ToolCall":
+            pieces.calls.append({**object_of(payload.get("function")), "id": payload.get("id")})
+        case "ToolCallPart" if pieces.calls:
+            last = pieces.calls[-1]
+            last["arguments"] = text_of(last, "arguments") + text_of(payload, "arguments_part")
+        case "StatusUpdate" if counts := object_of(payload.get("token_usage")):
+            pieces.usage = usage_of(counts, "input_other", "output", cached="input_cache_read")
+        case "ToolResult":
+            value = object_of(payload.get("return_value"))
+            failed = value.get("is_error") is True
+            words = [text_of(value, "message"), texts(value.get("output"), "text")]
+            content = "\n".join(filter(None, words if failed else words[::-1]))
+            pieces.add_result(text_of(payload, "tool_call_id"), content, is_error=failed)
 
 
 def _message(row: JsonObject, session: AgentSession) -> None:
@@ -119,27 +108,6 @@ def _message(row: JsonObject, session: AgentSession) -> None:
             session.answer(words, reasoning=texts(content, "think"), calls=objects_of(row.get("tool_calls")))
         case "tool":
             session.result(text_of(row, "tool_call_id"), content, is_error=words.startswith(_ERROR))
-
-
-def _end(step: _Step, session: AgentSession, error: GenerationError | None = None) -> None:
-    """Add the answer, if anything of it arrived, and its results."""
-    if step.words or step.thoughts or step.calls:
-        usage = usage_of(step.usage, "input_other", "output", cached="input_cache_read")
-        session.answer(
-            step.words,
-            reasoning=step.thoughts,
-            calls=call_objects(step.calls),
-            usage=usage,
-            started=step.began,
-            ended=step.ended,
-            error=error,
-        )
-    for payload in step.results:
-        value = object_of(payload.get("return_value"))
-        failed = value.get("is_error") is True
-        words = [text_of(value, "message"), texts(value.get("output"), "text")]
-        content = "\n".join(filter(None, words if failed else words[::-1]))
-        session.result(text_of(payload, "tool_call_id"), content, is_error=failed)
 
 
 KIMI = LogSource(

@@ -11,14 +11,15 @@ from msgspec import Struct, field, structs
 
 from weaklink.inspector.importers.generations import stored_generation, usage_of
 from weaklink.inspector.importers.identity import instant, text_of
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import (
     DAMAGE,
-    MAGIC,
     NEW_SCHEMA,
     OLD_SCHEMA,
     LogTables,
     open_tables,
+    tables_score,
     unread_rest,
 )
 from weaklink.inspector.json_text import compact_json, count_of, text_or_json
@@ -57,37 +58,17 @@ _COPIED = frozenset({TurnFlag.COPIED_CONTEXT})
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "system": Role.SYSTEM}
 
 
-class LlmDatabaseImporter:
-    """One trace per thread or conversation, and one for each response that belongs to none."""
-
-    name = "llm-database"
-    signs = "an SQLite database with the tables of `llm`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By SQLite's magic bytes and the names of the tables."""
-        if not sample.head.startswith(MAGIC):
-            return 0.0
-        try:
-            with open_tables(sample.file) as tables:
-                known = tables.names >= NEW_SCHEMA or tables.names >= OLD_SCHEMA
-                return 0.9 if known else 0.0
-        except DAMAGE:  # the column names at its beginning may still identify it
-            return 0.5 if any(column in sample.head for column in _COLUMNS) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The threads, then the conversations, in the order of their ids.
-
-        If the database is damaged, a Skipped follows the traces that could be read.
-        """
-        try:
-            with open_tables(file) as tables:
-                tables.index()
-                if tables.names >= NEW_SCHEMA:
-                    yield from read_threads(tables)
-                if tables.names >= OLD_SCHEMA:
-                    yield from read_old_conversations(tables)
-        except DAMAGE as error:
-            yield unread_rest(error)
+def _traces(file: SourceFile) -> Iterator[Trace | Skipped]:
+    """The threads, then the conversations; if the database is damaged, a Skipped follows what could be read."""
+    try:
+        with open_tables(file) as tables:
+            tables.index()
+            if tables.names >= NEW_SCHEMA:
+                yield from read_threads(tables)
+            if tables.names >= OLD_SCHEMA:
+                yield from read_old_conversations(tables)
+    except DAMAGE as error:
+        yield unread_rest(error)
 
 
 class LlmTurns(Struct):
@@ -322,3 +303,12 @@ def _message_turns(
         named = text_of(message, "role")
         yield Turn(role, parts, named, tuple(calls), generation=generation, flags=flags)
     yield from results
+
+
+LLM_DATABASE = LogSource(
+    name="llm-database",
+    signs="an SQLite database with the tables of `llm`",
+    score=lambda sample: tables_score(sample, (NEW_SCHEMA, OLD_SCHEMA), _COLUMNS),
+    reader=_traces,
+)
+"""One trace per thread or conversation in the order of their ids, and one for each response that belongs to none."""

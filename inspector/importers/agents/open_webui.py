@@ -8,11 +8,10 @@ versions, items of the Responses API in `output`. Source: exports in the tests o
 import html
 from functools import partial
 
-from msgspec import Struct, field
-
-from weaklink.inspector.apis.openai.messages import call_object, stored_usage
+from weaklink.inspector.apis.openai.messages import stored_usage
 from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
+    AnswerPieces,
     branch_of,
     failure,
     session_of_each_row,
@@ -56,65 +55,50 @@ def _chat(value: JsonObject, record: str) -> AgentSession:
     return session
 
 
-class _RunStep(Struct):
-    """One answer of a message, with the attributes and the body of each of its calls."""
-
-    words: str = ""
-    thoughts: str = ""
-    calls: list[tuple[dict[str, str], str]] = field(default_factory=list)
-
-
 def _answer(message: JsonObject, session: AgentSession) -> None:
     session.model = text_of(message, "model") or session.model
     if items := list_of(message.get("output")):
         session.framework_messages(items)
         return
     steps = _steps(text_of(message, "content"))
+    steps[0].usage = stored_usage(message.get("usage")) if len(steps) == 1 else None
+    steps[-1].ended, steps[-1].error = message.get("timestamp"), _error(message.get("error"))
     for step in steps:
-        session.answer(
-            step.words.strip(),
-            reasoning=step.thoughts,
-            calls=[_call(attributes) for attributes, _ in step.calls],
-            model=session.model,
-            usage=stored_usage(message.get("usage")) if len(steps) == 1 else None,
-            ended=message.get("timestamp") if step is steps[-1] else None,
-            error=_error(message.get("error")) if step is steps[-1] else None,
-        )
-        for attributes, body in step.calls:
-            if attributes.get("done") == "true":
-                result = _decoded(attributes.get("result") or body.strip())
-                session.result(attributes.get("id", ""), result, name=attributes.get("name", ""))
+        step.words = step.words.strip()
+        session.answer_of_pieces(step, session.model, may_be_empty=True)
 
 
-def _steps(content: str) -> list[_RunStep]:
-    steps, position = [_RunStep()], 0
+def _steps(content: str) -> list[AnswerPieces]:
+    """The answers of a message: words after calls begin another one."""
+    steps, position = [AnswerPieces()], 0
     for details in _DETAILS.finditer(content):
         if details.start() < position:  # inside the block before
             continue
         end = content.find(_END, details.end())
         end = len(content) if end < 0 else end
         _take_words(content[position : details.start()], steps)
+        body = content[details.end() : end].strip()
         if details[1] == "reasoning":
-            _take_words("", steps, html.unescape(content[details.end() : end]).strip())
+            _take_words("", steps, html.unescape(body).strip())
         else:
-            attributes = {match[1]: match[2] for match in _ATTRIBUTE.finditer(details[2])}
-            steps[-1].calls.append((attributes, content[details.end() : end]))
+            named = {match[1]: match[2] for match in _ATTRIBUTE.finditer(details[2])}
+            call_id, name = named.get("id", ""), named.get("name", "")
+            arguments = _decoded(named.get("arguments", ""))
+            steps[-1].calls.append({"id": named.get("id"), "name": named.get("name"), "arguments": arguments})
+            if named.get("done") == "true":
+                steps[-1].add_result(call_id, _decoded(named.get("result") or body), name=name)
         position = end + len(_END)
     _take_words(content[position:], steps)
     return steps
 
 
-def _take_words(words: str, steps: list[_RunStep], thoughts: str = "") -> None:
+def _take_words(words: str, steps: list[AnswerPieces], thoughts: str = "") -> None:
     if not words.strip() and not thoughts:
         return
     if steps[-1].calls:
-        steps.append(_RunStep())
+        steps.append(AnswerPieces())
     steps[-1].words += words
     steps[-1].thoughts += "\n".join(line.removeprefix("> ") for line in thoughts.split("\n"))
-
-
-def _call(attributes: dict[str, str]) -> JsonObject:
-    return call_object(attributes.get("name"), _decoded(attributes.get("arguments", "")), attributes.get("id"))
 
 
 def _decoded(attribute: str) -> str:

@@ -1,5 +1,9 @@
 """OpenClaw's database of an agent: the entries of Pi's core in `transcript_events`, and what it sent in a trajectory.
 
+A trajectory is also a source of its own: the lines of `SESSION.trajectory.jsonl` and of `events.jsonl` in an export
+(`/export-trajectory`). The last run that was completed has the messages of the whole session (`messagesSnapshot`),
+unless they were longer than the limit; then the events of its calls and results are read.
+
 The transcript has the branches of each session; a long entry is compressed. It lacks the system prompt, the tools, and
 calls of tools that do not exist, whose results stay. The trajectory (`trajectory_runtime_events`) has them, unless they
 were longer than its limit: then they are cut to a note. Source: OpenClaw 2026.9.6 (schema 23).
@@ -10,13 +14,14 @@ from functools import partial
 
 from weaklink.inspector.importers.agents.agent_session import AgentSession, branches_in_tables
 from weaklink.inspector.importers.agents.pi_entries import branch_session, entry_branches
+from weaklink.inspector.importers.agents.session_logs import SessionLogs
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
-from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.importers.sqlite_tables import LogTables
-from weaklink.inspector.json_text import count_of, object_of, objects_of, write_json
-from weaklink.inspector.model import Json
+from weaklink.inspector.json_text import count_of, list_of, object_of, objects_of, write_json
+from weaklink.inspector.model import Json, Trace
 
 _TABLES = ("transcript_events", "trajectory_runtime_events", "session_windows")
 _SESSIONS = "SELECT session_id FROM transcript_events GROUP BY session_id ORDER BY min(rowid)"
@@ -79,7 +84,7 @@ def _restore_calls(entries: Sequence[Row], sent: Sequence[JsonObject]) -> bool:
     return restored
 
 
-def _first_entry(sent: Sequence[JsonObject], notes: list[str], unit: str) -> list[Row]:
+def _first_entry(sent: Sequence[JsonObject], notes: list[str], unit: str, number: int = 0) -> list[Row]:
     """The system prompt and the tools of the first request, as Pi 1.x writes them."""
     compiled = next(_data(sent, "context.compiled"), {})
     if not compiled:
@@ -90,7 +95,7 @@ def _first_entry(sent: Sequence[JsonObject], notes: list[str], unit: str) -> lis
     if tools is None or not isinstance(prompt, str):
         notes.append(_CUT)
     message: JsonObject = {"role": "system", "content": text_of(compiled, "systemPrompt"), "toolsAdded": tools}
-    return [Row(unit, 0, {"type": "message", "message": message}, b"")]
+    return [Row(unit, number, {"type": "message", "message": message}, b"")]
 
 
 def _is_cut(tools: Json) -> bool:
@@ -102,6 +107,72 @@ def _is_cut(tools: Json) -> bool:
 def _data(sent: Sequence[JsonObject], kind: str) -> Iterator[JsonObject]:
     return (object_of(event.get("data")) for event in sent if event.get("type") == kind)
 
+
+class _Trajectory:
+    """The events of one session."""
+
+    def __init__(self, *_: object) -> None:
+        self._rows: list[Row] = []
+
+    def add(self, row: Row) -> None:
+        if row.value.get("source") == "runtime":
+            self._rows.append(row)
+
+    def traces(self) -> Iterator[Trace | Skipped]:
+        if not self._rows:
+            return
+        first, sent = self._rows[0], [row.value for row in self._rows]
+        entries: list[JsonObject] = [
+            {"type": "message", "message": message, "timestamp": message.get("timestamp")}
+            for message in _sent_messages(sent)
+        ]
+        messages = [Row(first.unit, first.number, entry, b"") for entry in entries]
+        notes = [_RESTORED] if _restore_calls(messages, sent) else []
+        header = {name: first.value.get(member) for name, member in _FACTS.items()}
+        session = branch_session(header, [*_first_entry(sent, notes, first.unit, first.number), *messages], 0)
+        session.version = text_of(object_of(next(_data(sent, "trace.metadata"), {}).get("harness")), "version")
+        session.notes |= dict.fromkeys(notes)
+        yield session.trace()
+
+
+_FACTS = {"id": "sessionId", "cwd": "workspaceDir", "timestamp": "ts"}
+
+
+def _sent_messages(sent: Sequence[JsonObject]) -> list[JsonObject]:
+    """The messages of a session, in the shape of Pi's core."""
+    messages: list[JsonObject] = []
+    for event in sent:
+        data, at = object_of(event.get("data")), event.get("ts")
+        written: JsonObject = {"role": "assistant", "model": event.get("modelId"), "timestamp": at}
+        match event.get("type"):
+            case "context.compiled":
+                earlier = data.get("messages")
+                prompt: JsonObject = {"role": "user", "content": text_of(data, "prompt"), "timestamp": at}
+                messages = [*(objects_of(earlier) if isinstance(earlier, list) else messages), prompt]
+            case "tool.call":
+                id_, name = data.get("toolCallId"), data.get("name")
+                call: Json = {"type": "toolCall", "id": id_, "name": name, "arguments": data.get("args")}
+                messages.append({**written, "content": [call]})
+            case "tool.result":
+                result: JsonObject = {"role": "toolResult", "toolCallId": data.get("toolCallId"), "timestamp": at}
+                facts = {"toolName": data.get("name"), "isError": data.get("success") is False}
+                messages.append({**result, **facts, **object_of(data.get("result"))})
+            case "model.completed":
+                snapshot = data.get("messagesSnapshot")
+                texts: Json = [{"type": "text", "text": text} for text in list_of(data.get("assistantTexts"))]
+                messages = (
+                    objects_of(snapshot) if isinstance(snapshot, list) else [*messages, {**written, "content": texts}]
+                )
+    return messages
+
+
+OPENCLAW_TRAJECTORY = LogSource(
+    name="openclaw-trajectory",
+    signs="rows with the `traceSchema` `openclaw-trajectory`",
+    is_row=lambda row: row.get("traceSchema") == "openclaw-trajectory" and isinstance(row.get("data"), dict),
+    reader=SessionLogs(_Trajectory, lambda row: text_of(row, "sessionId")),
+)
+"""One trace per session."""
 
 OPENCLAW = LogSource(
     name="openclaw",

@@ -11,15 +11,13 @@ from msgspec import Struct, field, structs
 
 from weaklink.inspector.apis.openai.messages import (
     call_object,
-    first_choice,
     first_message,
     message_object,
     read_message,
     read_tools,
-    stored_usage,
 )
 from weaklink.inspector.importers.agents.agent_session import rows_of
-from weaklink.inspector.importers.generations import stored_generation
+from weaklink.inspector.importers.generations import response_generation
 from weaklink.inspector.importers.identity import instant, place_of, row_ids, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.recorded_states import read_state
@@ -28,7 +26,6 @@ from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import compact_json, object_of
 from weaklink.inspector.model import (
     ExternalId,
-    Generation,
     Instant,
     Json,
     Outcome,
@@ -141,7 +138,8 @@ class _OpenHandsSession(Struct):
         self.responses.add(response_id)
         message = first_message(response) or self._as_message(event, action)
         self.model = self.model or text_of(response, "model")
-        generation = _generation(response, event, self.tools)
+        api = "chat.completions" if response else ""
+        generation = response_generation(response, api=api, tools=self.tools, ended=event.get("timestamp"))
         self.turns.append(
             structs.replace(read_message(message), role=Role.ASSISTANT, source_role="agent", generation=generation)
         )
@@ -176,17 +174,6 @@ class _OpenHandsSession(Struct):
 def _message_text(event: JsonObject) -> str:
     args = object_of(event.get("args"))
     return text_of(args, "content", "final_thought", "thought") or text_of(event, "message")
-
-
-def _generation(response: JsonObject, event: JsonObject, tools: tuple[ToolDefinition, ...]) -> Generation:
-    return stored_generation(
-        api="chat.completions" if response else "",
-        answered_model=text_of(response, "model"),
-        tools=tools,
-        ended=event.get("timestamp"),
-        usage=stored_usage(response.get("usage")),
-        finish=text_of(first_choice(response), "finish_reason"),
-    )
 
 
 def _conversations(file: SourceFile) -> Iterator[Trace | Skipped]:

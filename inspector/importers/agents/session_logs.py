@@ -5,7 +5,7 @@ A file that grows is read on from where it was read to (`growing_rows`): a log i
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -33,11 +33,13 @@ class SessionLogs(Struct, frozen=True):
     """The `reader` of a source of such files.
 
     `begin` makes a log, of the file and of its number in the file, from 0. `begins` returns the id of the session that
-    a row begins, True for a session without one, and `""` for any other row. A log may take `RECORD_MEMORY`.
+    a row begins, True for a session without one, and `""` for any other row; `repeats` tells whether it is one whose
+    rows the log repeats. A log may take `RECORD_MEMORY`.
     """
 
     begin: Callable[[SourceFile, int], SessionLog]
     begins: Callable[[JsonObject], str | bool] = lambda _: ""
+    repeats: Callable[[Any, str | bool], bool] = lambda log, id_: False
 
     def __call__(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The traces of all logs in a file, in their order."""
@@ -60,7 +62,8 @@ class _LogRows:
     def add(self, row: Row | Skipped) -> Iterator[Trace | Skipped]:
         """Add a row; the traces of the log before, if another one begins, and what cannot be read."""
         named = self._logs.begins(row.value) if isinstance(row, Row) else ""
-        if named and self._id and (named is True or named != self._id):
+        may_end = named and self._id and (named is True or named != self._id)
+        if may_end and not self._logs.repeats(self._log, named):
             yield from self.end()
             self._number, self._left, self._log = self._number + 1, RECORD_MEMORY, None
         self._id = named or self._id

@@ -15,7 +15,7 @@ from weaklink.inspector.importers.identity import row_ids
 from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped
-from weaklink.inspector.json_text import objects_of, whole_number, write_json
+from weaklink.inspector.json_text import object_of, objects_of, whole_number, write_json
 from weaklink.inspector.scanning import lazy_pattern
 
 _QUERY = "begin_of_turn_query"
@@ -33,37 +33,15 @@ _NO_LATENCY = "latencies are left out: they have no start time"
 _FROM_FOLDER = "the model was taken from the folder's name"
 
 
-class InferenceLog:
-    """The log of one row; empty if `value` is not one."""
+def _logged_turns(value: JsonObject) -> list[JsonObject]:
+    """The log of each turn: the user's messages, and the entries of its steps; empty if there is no such log."""
+    return [entry for entry in objects_of(value.get("inference_log")) if _QUERY in entry]
 
-    def __init__(self, value: model.Json) -> None:
-        entries = value if isinstance(value, list) else []
-        self._turns: list[JsonObject] = [entry for entry in entries if isinstance(entry, dict) and _QUERY in entry]
-        self._single_turn = [entry for entry in entries if isinstance(entry, dict) and _QUERY not in entry]
 
-    def __bool__(self) -> bool:
-        return bool(self._turns)
-
-    def prompts(self, turn: int) -> Iterator[model.Turn]:
-        """The messages before the answers of a turn, counted from 0."""
-        yield from map(read_message, objects_of(self._turn(turn).get(_QUERY)))
-
-    def results(self, turn: int, step: int) -> Iterator[model.Turn]:
-        """The results of the calls of a step; turn and step count from 0."""
-        for message in map(read_message, objects_of(self._turn(turn).get(f"step_{step}"))):
-            if message.role is model.Role.TOOL:
-                yield message
-
-    def tools(self, turn: int, step: int) -> tuple[model.ToolDefinition, ...]:
-        """The tools in the request of a step, counted from 0, or in the only request; empty if they were not logged."""
-        for entry in objects_of(self._turn(turn).get(f"step_{step}")) if self._turns else self._single_turn:
-            content = entry.get("content") if entry.get("role") == _INPUT else None
-            if isinstance(content, dict) and content.get("tools"):
-                return read_tools(content["tools"])
-        return ()
-
-    def _turn(self, turn: int) -> JsonObject:
-        return self._turns[turn] if turn < len(self._turns) else {}
+def _logged_tools(entries: list[JsonObject]) -> tuple[model.ToolDefinition, ...]:
+    """The tools in the request among these entries; empty if they were not logged."""
+    inputs = (object_of(entry.get("content")) for entry in entries if entry.get("role") == _INPUT)
+    return next((read_tools(content["tools"]) for content in inputs if content.get("tools")), ())
 
 
 def _is_result(row: JsonObject) -> bool:
@@ -85,12 +63,11 @@ def _trace(row: Row, path: Path, model_name: str) -> model.Trace | Skipped:
     result = value.get("result")
     if not isinstance(result, str | list):
         return Skipped(row.record, "the row has no `result` that is a string or a list")
-    log = InferenceLog(value.get("inference_log"))
     extra_ids = [
         model.ExternalId("file", path.stem),
         *([model.ExternalId("model", model_name)] if model_name else []),
     ]
-    turns = tuple(_turns(value, result, log, model_name))
+    turns = tuple(_turns(value, result, model_name))
     return model.Trace(
         turns=turns,
         model=model_name,
@@ -98,14 +75,14 @@ def _trace(row: Row, path: Path, model_name: str) -> model.Trace | Skipped:
         provenance=model.Provenance(
             source_version="4" if _VERSION_4 & value.keys() else "",
             record=row.record,
-            warnings=tuple(_warnings(value, log, turns, model_name)),
+            warnings=tuple(_warnings(value, turns, model_name)),
         ),
     )
 
 
-def _warnings(value: JsonObject, log: InferenceLog, turns: tuple[model.Turn, ...], model_name: str) -> Iterator[str]:
+def _warnings(value: JsonObject, turns: tuple[model.Turn, ...], model_name: str) -> Iterator[str]:
     has_tools = any(turn.generation and turn.generation.tools for turn in turns)
-    if not log:
+    if not _logged_turns(value):
         yield _ONLY_ASKED if has_tools else _ONLY_ANSWERS
     elif not has_tools:
         yield _NO_TOOLS
@@ -115,16 +92,20 @@ def _warnings(value: JsonObject, log: InferenceLog, turns: tuple[model.Turn, ...
         yield _FROM_FOLDER
 
 
-def _turns(value: JsonObject, result: model.Json, log: InferenceLog, model_name: str) -> Iterator[model.Turn]:
+def _turns(value: JsonObject, result: model.Json, model_name: str) -> Iterator[model.Turn]:
     counts = (value.get("input_token_count"), value.get("output_token_count"), value.get("reasoning_content"))
+    logged = _logged_turns(value)
     if not isinstance(result, list) or not any(isinstance(one, list) for one in result):
-        yield _answer(result, counts, model_name, log.tools(0, 0))
+        entries = objects_of(logged[0].get("step_0") if logged else value.get("inference_log"))
+        yield _answer(result, counts, model_name, _logged_tools(entries))
         return
     for turn, steps in enumerate(result):
-        yield from log.prompts(turn)
+        log = logged[turn] if turn < len(logged) else {}
+        yield from map(read_message, objects_of(log.get(_QUERY)))
         for step, answer in enumerate(steps if isinstance(steps, list) else [steps]):
-            yield _answer(answer, tuple(_at(count, turn, step) for count in counts), model_name, log.tools(turn, step))
-            yield from log.results(turn, step)
+            entries = objects_of(log.get(f"step_{step}") if logged else value.get("inference_log"))
+            yield _answer(answer, tuple(_at(count, turn, step) for count in counts), model_name, _logged_tools(entries))
+            yield from (read for read in map(read_message, entries) if logged and read.role is model.Role.TOOL)
 
 
 def _at(value: model.Json, turn: int, step: int) -> model.Json:

@@ -9,14 +9,14 @@ object.
 from collections import deque
 from collections.abc import Iterator
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import call_objects, calls_in, message_object, read_message, read_tools
 from weaklink.inspector.importers.generations import stored_generation, usage_of
 from weaklink.inspector.importers.identity import instant, place_of, text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
-from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.records import read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_scanner import JsonKind, read_json
 from weaklink.inspector.json_text import compact_json, object_of, objects_of
@@ -32,30 +32,20 @@ _COPIED = frozenset({model.TurnFlag.COPIED_CONTEXT})
 _SYNTHETIC = frozenset({model.TurnFlag.SYNTHETIC})
 
 
-class _TrajectoryPosition(Struct, frozen=True):
-    """The position of a trajectory in a file."""
-
-    row: Row
-    record: str
-    file: model.ExternalId
-
-
 def _trace(
-    value: JsonObject,
-    position: _TrajectoryPosition,
-    parent: model.ParentTrace | None,
-    seen: set[tuple[model.ExternalId, ...]],
+    value: JsonObject, record: str, unnamed: list[model.ExternalId], seen: set[tuple[model.ExternalId, ...]]
 ) -> model.Trace | Skipped:
+    """A trajectory at `record`, a place in a row; `unnamed` are its ids if it names none."""
     steps = objects_of(value.get("steps"))
     if not steps:
-        return Skipped(position.record, "the trajectory has no list `steps` with steps in it")
+        return Skipped(record, "the trajectory has no list `steps` with steps in it")
     agent = object_of(value.get("agent"))
     tools = read_tools(agent.get("tool_definitions"))
     warnings = {_NOT_STORED: None}
     turns = [turn for step in steps for turn in _turns(step, text_of(agent, "model_name"), tools, warnings)]
-    ids = _ids(value, steps, position)
+    ids = _ids(value, steps, unnamed)
     while ids in seen:
-        ids = (*ids, model.ExternalId("record", f"{position.record} {len(ids)}"))
+        ids = (*ids, model.ExternalId("record", f"{record} {len(ids)}"))
     seen.add(ids)
     return model.Trace(
         turns=tuple(turns),
@@ -64,23 +54,23 @@ def _trace(
         started=next((at for step in steps if (at := instant(step.get("timestamp")))), None),
         external_ids=ids,
         recognised_by=model.RecognisedBy.FIELD if text_of(value, "session_id") else model.RecognisedBy.FILE,
-        parent=_parent(value, agent) or parent,
+        parent=_parent(value, agent),
         provenance=model.Provenance(
             source_version=text_of(value, "schema_version").removeprefix("ATIF-v"),
-            record=position.record,
+            record=record,
             warnings=tuple(warnings),
         ),
     )
 
 
-def _ids(value: JsonObject, steps: list[JsonObject], position: _TrajectoryPosition) -> tuple[model.ExternalId, ...]:
+def _ids(value: JsonObject, steps: list[JsonObject], unnamed: list[model.ExternalId]) -> tuple[model.ExternalId, ...]:
     """The session's and the trajectory's ids; after copied steps, also the id of the first step that is not copied."""
     named = [
         model.ExternalId(key, text_of(value, key)) for key in ("session_id", "trajectory_id") if text_of(value, key)
     ]
     first_own = next((step for step in steps if step.get("is_copied_context") is not True), steps[0])
     later = [model.ExternalId("step_id", str(first_own.get("step_id")))] if first_own is not steps[0] else []
-    return (*(named or [position.file, model.ExternalId("sha256", position.row.digest)]), *later)
+    return (*(named or unnamed), *later)
 
 
 def _parent(value: JsonObject, agent: JsonObject) -> model.ParentTrace | None:
@@ -176,8 +166,9 @@ def _trajectories(file: SourceFile) -> Iterator[model.Trace | Skipped]:
         pending: deque[tuple[JsonObject, str, model.ParentTrace | None]] = deque([(row.value, row.record, None)])
         while pending:
             value, record, parent = pending.popleft()
-            trace = _trace(value, _TrajectoryPosition(row, record, place_of(file.path)), parent, seen)
-            yield trace
+            unnamed = [place_of(file.path), model.ExternalId("sha256", row.digest)]
+            trace = _trace(value, record, unnamed, seen)
+            yield structs.replace(trace, parent=trace.parent or parent) if isinstance(trace, model.Trace) else trace
             if isinstance(trace, model.Trace):
                 parent_trace = model.ParentTrace(trace.external_ids[0], model.ParentWhy.SUBAGENT)
                 embedded = objects_of(value.get("subagent_trajectories"))

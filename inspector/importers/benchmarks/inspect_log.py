@@ -23,9 +23,9 @@ from typing import BinaryIO, Protocol
 
 from msgspec import Struct, structs
 
-from weaklink.inspector.importers.benchmarks.inspect_sample import Evaluation, MessagePool, read_sample
+from weaklink.inspector.importers.benchmarks.inspect_sample import pooled_messages, read_sample
 from weaklink.inspector.importers.compression import DamagedDataError
-from weaklink.inspector.importers.log_source import traces_in_each_row
+from weaklink.inspector.importers.log_source import LogSource, traces_in_each_row
 from weaklink.inspector.importers.records import Row, parse_json_bytes
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.memory import RECORD_BYTES, too_long
@@ -264,23 +264,11 @@ def _wide(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int, 
     return size, packed, offset
 
 
-class InspectImporter:
-    """One trace per sample, and one for each other conversation in it."""
-
-    name = "inspect"
-    signs = "an Inspect log's `eval` and `samples`, plain or in an archive"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the first member of an archive, or by the members of a log's document."""
-        if sample.head.startswith(_ZIP):
-            return 0.9 if _FIRST_MEMBER.match(sample.head[30:256]) else 0.0
-        if any(map(_is_log, sample.rows)):
-            return 0.9
-        return 0.9 if _DOCUMENT.match(sample.text.lstrip("\ufeff")) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The samples in the file's order; a log without any is skipped."""
-        yield from _from_archive(file) if file.head.startswith(_ZIP) else traces_in_each_row(file, _in_document)
+def _score(sample: FileSample) -> float:
+    """By the first member of an archive, or by the beginning of a log's document."""
+    if sample.head.startswith(_ZIP):
+        return 0.9 if _FIRST_MEMBER.match(sample.head[30:256]) else 0.0
+    return 0.9 if _DOCUMENT.match(sample.text.lstrip("\ufeff")) else 0.0
 
 
 def _is_log(row: JsonObject) -> bool:
@@ -294,11 +282,11 @@ def _in_document(row: Row) -> Iterator[Trace | Skipped]:
     if not isinstance(samples, list) or not samples:
         yield Skipped(row.record, "the log has no list `samples` with samples in it")
         return
-    evaluation = Evaluation({key: value for key, value in row.value.items() if key != "samples"})
+    header = {key: value for key, value in row.value.items() if key != "samples"}
     for number, sample in enumerate(samples, 1):
         record = f"{row.record}, sample {number}"
         if isinstance(sample, dict):
-            yield from read_sample(sample, evaluation, record)
+            yield from read_sample(sample, header, record)
         else:
             yield Skipped(record, "the sample is not an object")
 
@@ -307,11 +295,11 @@ def _from_archive(file: SourceFile) -> Iterator[Trace | Skipped]:
     try:
         with file.open_seekable() as stream:
             archive = Archive(stream)
-            evaluation = Evaluation(_header(archive))
+            header = _header(archive)
             is_empty = True
             for record, sample in _samples(archive):
                 is_empty = False
-                yield from [sample] if isinstance(sample, Skipped) else read_sample(sample, evaluation, record)
+                yield from [sample] if isinstance(sample, Skipped) else read_sample(sample, header, record)
             if archive.is_cut:
                 yield Skipped("end of file", _CUT)
             elif is_empty:
@@ -383,12 +371,22 @@ def _whole(
             except (DamagedDataError, ValueError) as error:
                 return Skipped(member.name, str(error))
             items += found if isinstance(found, list) else []
-    pooled: JsonObject = {"messages": lists["messages"]}
-    messages = MessagePool({"events_data": pooled}).expanded(shell.get("message_refs"), len(lists["messages"]))
+    pool = lists["messages"]
     return {
         **shell,
-        "messages": messages or [],
+        "messages": pooled_messages(pool, shell.get("message_refs"), len(pool)) or [],
         "events": lists["events"],
-        "events_data": pooled,
+        "events_data": {"messages": pool},
         "attachments": {str(at): text for at, text in enumerate(lists["attachments"])},
     }
+
+
+INSPECT = LogSource(
+    name="inspect",
+    signs="an Inspect log's `eval` and `samples`, plain or in an archive",
+    is_row=_is_log,
+    confidence=0.9,
+    score=_score,
+    reader=lambda file: _from_archive(file) if file.head.startswith(_ZIP) else traces_in_each_row(file, _in_document),
+)
+"""One trace per sample, and one for each other conversation in it; a log without any is skipped."""

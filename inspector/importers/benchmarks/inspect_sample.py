@@ -6,7 +6,7 @@ separate conversations; a request continues the conversation whose messages it r
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from msgspec import Struct, field, structs
@@ -16,7 +16,7 @@ from weaklink.inspector.apis.openai.messages import CALLS, argument_texts, read_
 from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.source import JsonObject, Skipped
-from weaklink.inspector.json_text import compact_json, count_of, object_of, objects_of
+from weaklink.inspector.json_text import compact_json, count_of, list_of, object_of, objects_of
 from weaklink.inspector.memory import RECORD_BYTES
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.answer_reader import finish_meaning
@@ -65,27 +65,17 @@ class Attachments:
         if not isinstance(message, dict):
             return compact_json(message)
         answer_id = text_of(message, "id") if message.get("role") == "assistant" else ""
-        return answer_id or compact_json([self._with_references(message.get(key), _DEPTH) for key in _KEY_MEMBERS])
+        return answer_id or compact_json(
+            [_with_texts(message.get(key), self._name, _DEPTH, keeps_null=False) for key in _KEY_MEMBERS]
+        )
 
-    def resolve(self, value: model.Json, depth: int = _DEPTH) -> model.Json:
+    def resolve(self, value: model.Json) -> model.Json:
         """A JSON value with every reference to a text replaced; values nested more than 64 deep are unchanged."""
-        if isinstance(value, str):
-            return self._text(value)
-        if depth and isinstance(value, list):
-            return [self.resolve(one, depth - 1) for one in value]
-        if depth and isinstance(value, dict):
-            return {key: self.resolve(one, depth - 1) for key, one in value.items()}
-        return value
+        return _with_texts(value, self._text, _DEPTH)
 
-    def _with_references(self, value: model.Json, depth: int) -> model.Json:
-        """A value with every attached text replaced by the attachment's name."""
-        if isinstance(value, str):
-            return value.partition("://")[2] if value.startswith(_PROTOCOLS) else self._names.get(value, value)
-        if depth and isinstance(value, list):
-            return [self._with_references(one, depth - 1) for one in value]
-        if depth and isinstance(value, dict):
-            return {key: self._with_references(one, depth - 1) for key, one in value.items() if one is not None}
-        return value
+    def _name(self, text: str) -> str:
+        """The attachment that a text refers to, or that has this text; any other text unchanged."""
+        return text.partition("://")[2] if text.startswith(_PROTOCOLS) else self._names.get(text, text)
 
     def _text(self, text: str) -> str:
         if not self._texts or not text.startswith(_PROTOCOLS):
@@ -98,6 +88,18 @@ class Attachments:
             self.are_left = True
             return text
         return found
+
+
+def _with_texts(value: model.Json, change: Callable[[str], str], depth: int, *, keeps_null: bool = True) -> model.Json:
+    """A JSON value with changed texts; without members that are null, unless `keeps_null`."""
+    if isinstance(value, str):
+        return change(value)
+    if depth and isinstance(value, list):
+        return [_with_texts(one, change, depth - 1, keeps_null=keeps_null) for one in value]
+    if depth and isinstance(value, dict):
+        members = ((key, one) for key, one in value.items() if keeps_null or one is not None)
+        return {key: _with_texts(one, change, depth - 1, keeps_null=keeps_null) for key, one in members}
+    return value
 
 
 def read_inspect_message(message: model.Json, attachments: Attachments, arguments: Mapping[str, str]) -> model.Turn:
@@ -160,24 +162,22 @@ def _with_error(turn: model.Turn, message: JsonObject) -> model.Turn:
     return structs.replace(turn, result=header, parts=(*turn.parts, *error_part))
 
 
-class MessagePool:
+def pool_of(sample: JsonObject) -> list[model.Json]:
     """The messages that a sample stores once for all its events."""
+    pooled = sample.get("events_data")
+    return list_of(pooled.get("messages") if isinstance(pooled, dict) else sample.get("message_pool"))
 
-    def __init__(self, sample: JsonObject) -> None:
-        pooled = sample.get("events_data")
-        listed = pooled.get("messages") if isinstance(pooled, dict) else sample.get("message_pool")
-        self.messages: list[model.Json] = listed if isinstance(listed, list) else []
 
-    def expanded(self, refs: model.Json, limit: int) -> list[model.Json] | None:
-        """The messages in the given ranges, in order; None if there are more than `limit`."""
-        found: list[model.Json] = []
-        for ref in refs if isinstance(refs, list) else []:
-            match ref:
-                case [int(start), int(end)] if 0 <= start <= end:
-                    if len(found) + min(end, len(self.messages)) - start > limit:
-                        return None
-                    found += self.messages[start:end]
-        return found
+def pooled_messages(pool: list[model.Json], refs: model.Json, limit: int) -> list[model.Json] | None:
+    """The messages of a pool in the given ranges, in order; None if there are more than `limit`."""
+    found: list[model.Json] = []
+    for ref in list_of(refs):
+        match ref:
+            case [int(start), int(end)] if 0 <= start <= end:
+                if len(found) + min(end, len(pool)) - start > limit:
+                    return None
+                found += pool[start:end]
+    return found
 
 
 class InspectRequest(Struct, frozen=True, dict=True):
@@ -186,12 +186,12 @@ class InspectRequest(Struct, frozen=True, dict=True):
     event: JsonObject
     attachments: Attachments
 
-    def input(self, pool: MessagePool, limit: int) -> list[model.Json] | None:
+    def input(self, pool: list[model.Json], limit: int) -> list[model.Json] | None:
         """The messages that were sent; None if there are more than `limit`."""
         listed = self.event.get("input")
         if isinstance(listed, list) and listed:
             return listed if len(listed) <= limit else None
-        return pool.expanded(self.event.get("input_refs"), limit)
+        return pooled_messages(pool, self.event.get("input_refs"), limit)
 
     @cached_property
     def answer(self) -> model.Json:
@@ -314,7 +314,7 @@ class InspectConversations:
     At most two million messages of the others are compared, and 200,000 kept; `left_out` counts the requests beyond.
     """
 
-    def __init__(self, messages: list[model.Json], pool: MessagePool, attachments: Attachments) -> None:
+    def __init__(self, messages: list[model.Json], pool: list[model.Json], attachments: Attachments) -> None:
         self.own = InspectConversation(list(messages))
         self.others: list[InspectConversation] = []
         self.left_out = 0
@@ -395,29 +395,10 @@ class InspectConversations:
         return key
 
 
-class Evaluation(Struct, frozen=True):
-    """The facts of a log about all its samples: its header, and the version of its format."""
-
-    header: JsonObject
-
-    @property
-    def spec(self) -> JsonObject:
-        """The task and the model."""
-        found = self.header.get("eval")
-        return found if isinstance(found, dict) else {}
-
-    @property
-    def version(self) -> str:
-        """The format's version, `""` if it is missing."""
-        version_number = self.header.get("version")
-        return str(version_number) if isinstance(version_number, int) else ""
-
-
-def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iterator[model.Trace | Skipped]:
-    """The trace of a sample, then its other traces; a sample without messages is skipped."""
+def read_sample(sample: JsonObject, header: JsonObject, record: str) -> Iterator[model.Trace | Skipped]:
+    """The trace of a sample, then its other traces; a sample without messages is skipped. `header` is its log's."""
     attachments = Attachments(sample.get("attachments") or object_of(sample.get("transcript")).get("content"))
-    listed = sample.get("messages")
-    conversations = InspectConversations(listed if isinstance(listed, list) else [], MessagePool(sample), attachments)
+    conversations = InspectConversations(list_of(sample.get("messages")), pool_of(sample), attachments)
     for request in requests_of(sample, attachments):
         conversations.take(request)
     found = [
@@ -430,10 +411,11 @@ def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iter
         why = f"; it failed: `{error_message[:500]}`" if error_message else ""
         yield Skipped(record, f"the sample has no messages{why}")
         return
-    ids = _ids(sample, evaluation)
+    spec = object_of(header.get("eval"))
+    ids = _ids(sample, spec)
     sample_id = next((id_ for id_ in ids if id_.name in ("uuid", "sample")), model.ExternalId("sample", ""))
     for number, conversation in enumerate(found):
-        trace = _trace(sample, evaluation, conversation, attachments)
+        trace = _trace(sample, header, conversation, attachments)
         more_ids = (model.ExternalId("conversation", str(number + 1)),) if number else ()
         position = record if not number else f"{record}, conversation {number + 1}"
         more = [_SEPARATE_TRACES] if len(found) > 1 and not number else []
@@ -457,13 +439,14 @@ def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iter
 
 
 def _trace(
-    sample: JsonObject, evaluation: Evaluation, conversation: InspectConversation, attachments: Attachments
+    sample: JsonObject, header: JsonObject, conversation: InspectConversation, attachments: Attachments
 ) -> model.Trace:
-    model_name = text_of(evaluation.spec, "model")
+    spec, version = object_of(header.get("eval")), count_of(header.get("version"))
+    model_name = text_of(spec, "model")
     turns = tuple(_turns(conversation, attachments, model_name))
     requests = conversation.requests()
     role = next((name for request in requests if (name := request.name)), "")
-    task = text_of(evaluation.spec, "task")
+    task = text_of(spec, "task")
     named = f"{task} {sample.get('id')}, epoch {sample.get('epoch')}" + (f", {role}" if role else "")
     began = min(
         (at for request in requests if (at := request.generation.started)), key=lambda at: at.at_s, default=None
@@ -472,9 +455,9 @@ def _trace(
         turns=turns,
         name=named.strip(),
         model=next((name for request in requests if (name := request.generation.requested_model)), model_name),
-        started=began or instant(sample.get("started_at")) or instant(evaluation.spec.get("created")),
+        started=began or instant(sample.get("started_at")) or instant(spec.get("created")),
         provenance=model.Provenance(
-            source_version=evaluation.version,
+            source_version="" if version is None else str(version),
             warnings=tuple(_warnings(sample, conversation, turns, attachments)),
         ),
     )
@@ -520,9 +503,9 @@ def _turn(
     return structs.replace(turn, generation=model.Generation(requested_model=model_name, body=model.BodyState.COMPLETE))
 
 
-def _ids(sample: JsonObject, evaluation: Evaluation) -> tuple[model.ExternalId, ...]:
+def _ids(sample: JsonObject, spec: JsonObject) -> tuple[model.ExternalId, ...]:
     """The sample's `uuid`, its id and its epoch; without a `uuid` also the id of its run."""
-    named, run = text_of(sample, "uuid"), text_of(evaluation.spec, "run_id", "task_id", "created")
+    named, run = text_of(sample, "uuid"), text_of(spec, "run_id", "task_id", "created")
     first = model.ExternalId("uuid", named) if named else model.ExternalId("run", run)
     known = (model.ExternalId(name, str(sample[key])) for name, key in _ID_MEMBERS if sample.get(key) is not None)
     return (*((first,) if first.value else ()), *known)

@@ -15,7 +15,7 @@ tau2-bench: one trace per simulation, and one of its simulated user if that call
 """
 
 from collections.abc import Iterator
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -29,11 +29,12 @@ from weaklink.inspector.apis.openai.messages import (
     read_message,
     read_tools,
 )
+from weaklink.inspector.importers.agents.agent_session import texts
 from weaklink.inspector.importers.generations import stored_generation, usage_of
-from weaklink.inspector.importers.identity import instant, row_ids, text_of
+from weaklink.inspector.importers.identity import instant, row_ids, text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row, traces_in_each_row
 from weaklink.inspector.importers.records import Row
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.json_text import compact_json, object_of, objects_of
 from weaklink.inspector.scanning import lazy_pattern
@@ -139,22 +140,6 @@ def _with_action(turn: model.Turn, answer_text: str) -> model.Turn:
     return structs.replace(
         turn, parts=(*thought, model.Part("call:0", raw)), calls=(model.CallHeader("call:0", named),)
     )
-
-
-class Tau2BenchImporter:
-    """One trace per simulation, and one for its user if that called tools."""
-
-    name = "tau2-bench"
-    signs = "`simulations` beside their `tasks`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By a run's simulations and tasks, or by the members of a simulation."""
-        known = any(_is_run(row) or _is_simulation(row) for row in sample.rows)
-        return 0.9 if known or _RESULTS.match(sample.text.lstrip("\ufeff")) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
-        """The simulations of each document; one without messages is skipped."""
-        return traces_in_each_row(file, _simulations)
 
 
 def _simulations(row: Row) -> Iterator[model.Trace | Skipped]:
@@ -309,36 +294,37 @@ def _greeting(value: JsonObject) -> model.Turn:
 
 
 def _answer(value: JsonObject, side: _Side) -> model.Turn:
-    raw = raw_answer(value)
+    choice = _raw_choice(value)
+    raw, exact = object_of(choice.get("message")) or choice, _exact_arguments(choice)
     calls: list[model.Json] = [
-        {**call, "arguments": raw.arguments.get(text_of(call, "id"), call.get("arguments"))} for call in calls_in(value)
+        {**call, "arguments": exact.get(text_of(call, "id"), call.get("arguments"))} for call in calls_in(value)
     ]
-    thoughts = raw.reasoning or None
-    turn = read_message(message_object("assistant", value.get("content"), reasoning_content=thoughts, calls=calls))
-    usage = object_of(value.get("usage"))
+    thoughts = text_of(raw, "reasoning_content", "reasoning") or texts(raw.get("thinking_blocks"), "thinking")
+    turn = read_message(
+        message_object("assistant", value.get("content"), reasoning_content=thoughts or None, calls=calls)
+    )
     ended, duration_s = instant(value.get("timestamp")), value.get("generation_time_seconds")
+    began_s = ended.at_s - duration_s if ended is not None and isinstance(duration_s, float) else None
     return structs.replace(
         turn,
         source_role=text_of(value, "role"),
         generation=stored_generation(
             api="chat.completions",
             requested_model=side.model,
-            answered_model=raw.model,
+            answered_model=text_at(value, "raw_data.model"),
             parameters=side.parameters,
             tools=side.tools,
-            started=model.Instant(ended.at_s - duration_s, model.InstantSource.DERIVED)
-            if ended and isinstance(duration_s, float)
-            else None,
+            started=None if began_s is None else model.Instant(began_s, model.InstantSource.DERIVED),
             ended=ended,
-            usage=usage_of(usage, "prompt_tokens", "completion_tokens"),
-            finish=raw.finish,
+            usage=usage_of(object_of(value.get("usage")), "prompt_tokens", "completion_tokens"),
+            finish=text_of(choice, "finish_reason", "stop_reason"),
         ),
     )
 
 
 def _are_rewritten(messages: tuple[_Message, ...], role: model.Role) -> bool:
     return any(
-        text_of(call, "id") not in raw_answer(message.value).arguments
+        text_of(call, "id") not in _exact_arguments(_raw_choice(message.value))
         for message in messages
         if message.role is role
         for call in calls_in(message.value)
@@ -355,48 +341,16 @@ def _simulation_outcome(simulation: JsonObject) -> model.Outcome:
     )
 
 
-class RawAnswer(Struct, frozen=True, dict=True):
-    """The facts in an answer's `raw_data`; all empty if there is none."""
-
-    value: JsonObject
-
-    @cached_property
-    def _choice(self) -> JsonObject:
-        return next(iter(objects_of(self.value.get("choices"))), self.value)
-
-    @cached_property
-    def _message(self) -> JsonObject:
-        found = self._choice.get("message")
-        return found if isinstance(found, dict) else self._choice
-
-    @property
-    def model(self) -> str:
-        """The model that answered, `""` if it is missing."""
-        return text_of(self.value, "model")
-
-    @property
-    def finish(self) -> str:
-        """The reason why the answer ended, as the provider names it."""
-        return text_of(self._choice, "finish_reason", "stop_reason")
-
-    @property
-    def reasoning(self) -> str:
-        """The reasoning before the answer."""
-        blocks = objects_of(self._message.get("thinking_blocks"))
-        return text_of(self._message, "reasoning_content", "reasoning") or "".join(
-            text_of(block, "thinking") for block in blocks
-        )
-
-    @cached_property
-    def arguments(self) -> dict[str, str]:
-        """The exact texts of the calls' arguments, by the calls' ids."""
-        texts = argument_texts([self._message])
-        return {call_id: text for call_id, text in texts if isinstance(call_id, str) and isinstance(text, str)}
+def _raw_choice(message: JsonObject) -> JsonObject:
+    """The choice in the provider's own answer (`raw_data`); all of that if it lists none, and empty without one."""
+    response = object_of(message.get("raw_data"))
+    return next(iter(objects_of(response.get("choices"))), response)
 
 
-def raw_answer(message: JsonObject) -> RawAnswer:
-    """The provider's answer in a message's `raw_data`."""
-    return RawAnswer(object_of(message.get("raw_data")))
+def _exact_arguments(choice: JsonObject) -> dict[str, str]:
+    """The exact texts of the calls' arguments, by the calls' ids."""
+    texts = argument_texts([object_of(choice.get("message")) or choice])
+    return {call_id: text for call_id, text in texts if isinstance(call_id, str) and isinstance(text, str)}
 
 
 TAU_BENCH = LogSource(
@@ -407,3 +361,14 @@ TAU_BENCH = LogSource(
     reader=lambda file: trace_of_each_row(file, partial(_trace, model_name=_model_of(file.path))),
 )
 """One trace per trial; one that failed before its messages were stored is skipped, with its error."""
+
+
+TAU2_BENCH = LogSource(
+    name="tau2-bench",
+    signs="`simulations` beside their `tasks`",
+    is_row=lambda row: _is_run(row) or _is_simulation(row),
+    confidence=0.9,
+    score=lambda sample: 0.9 if _RESULTS.match(sample.text.lstrip("\ufeff")) else 0.0,
+    reader=lambda file: traces_in_each_row(file, _simulations),
+)
+"""One trace per simulation, and one for its user if that called tools; a simulation without messages is skipped."""

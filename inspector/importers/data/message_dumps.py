@@ -2,11 +2,8 @@
 
 A file is a list of messages, or has one conversation to a row. Read are LangChain (`messages_to_dict`, `dumpd` and
 `model_dump`; langchain_core/messages/utils.py and load/dump.py), Pydantic AI (`ModelMessagesTypeAdapter`;
-pydantic_ai/messages.py), the AI SDK's model and UI messages (vercel/ai, packages/ai/src/ui/ui-messages.ts), rows and
-lists of Responses items, and Gemini's `contents`. A part of a UI message is a call and its result: it becomes both.
+pydantic_ai/messages.py), the AI SDK's model and UI messages, rows and lists of Responses items, Gemini's `contents`.
 """
-
-from collections.abc import Iterator
 
 from msgspec import structs
 
@@ -21,21 +18,19 @@ from weaklink.inspector.importers.telemetry.framework_messages import (
     KnownMessages,
     is_item,
     is_message,
+    is_ui_part,
     read_any_message,
+    ui_steps,
 )
-from weaklink.inspector.json_text import compact_json, list_of, object_of, objects_of
+from weaklink.inspector.json_text import compact_json, list_of, objects_of
 from weaklink.inspector.model import Generation, Json, Provenance, Role, Trace
 from weaklink.inspector.wire.events import DecodedRequest
 
 _LANGCHAIN = frozenset({"human", "ai", "HumanMessageChunk", "AIMessageChunk"})
-_AI_SDK = frozenset({"tool-call", "tool-result", "tool-invocation", "dynamic-tool", "step-start"})
+_AI_SDK = frozenset({"tool-call", "tool-result"})
 _GEMINI = frozenset({"text", "functionCall", "functionResponse", "function_call", "function_response"})
-_ANSWERS = frozenset({"assistant", "model"})
 _OTHERS = frozenset({"response", "choices", "run_type", "trajectory", "steps", "candidates"})
 _LISTS = ("messages", "contents", "input")
-_ENDED = {"output-available": "output", "result": "result", "output-error": "errorText"}
-
-
 _SETTINGS = (
     *("temperature", "top_p", "max_tokens", "max_output_tokens", "tool_choice", "parallel_tool_calls", "reasoning"),
     *("generationConfig", "generation_config", "toolConfig", "tool_config"),
@@ -51,8 +46,10 @@ def _is_own(message: JsonObject) -> bool:
         return bool(message.keys() & {"content", "data", "kwargs"})
     if "role" in message and any("type" not in part and _GEMINI & part.keys() for part in parts):
         return True
-    kinds = {text_of(part, "type") for part in (*parts, *content)}
-    return is_item(message) or ("role" in message and any(kind in _AI_SDK or _is_tool(kind) for kind in kinds))
+    blocks = (*parts, *content)
+    return is_item(message) or (
+        "role" in message and any(is_ui_part(block) or text_of(block, "type") in _AI_SDK for block in blocks)
+    )
 
 
 def _is_message(row: JsonObject) -> bool:
@@ -68,25 +65,23 @@ def _trace(row: Row) -> Trace | Skipped:
     value = row.value
     if not any(list_of(value.get(key)) for key in _LISTS):
         return Skipped(row.record, "the row has no list `messages`, `contents` or `input`")
-    messages: list[Json] = [part for message in objects_of(value.get("messages")) for part in _expanded(message)]
+    messages: list[Json] = [part for message in objects_of(value.get("messages")) for part in ui_steps(message)]
     if messages:
         value = {**value, "messages": messages}
     elif isinstance(value.get("output"), list):
         value = {**value, "input": [*list_of(value.get("input")), *list_of(value["output"])]}
     settings: JsonObject = {key: value[key] for key in _SETTINGS if key in value}
-    request = structs.replace(
-        read_request_input(value, KnownMessages()), parameters=compact_json(settings) if settings else ""
-    )
+    parameters = compact_json(settings) if settings else ""
+    request = structs.replace(read_request_input(value, KnownMessages()), parameters=parameters)
     answers = [read_answer_output([message]) for message in objects_of(messages) if _is_answer(message)]
     if len(answers) != sum(turn.role is Role.ASSISTANT for turn in request.turns):
         answers = []
-    facts = iter([answer.turn.generation for answer in answers])
+    read = iter([answer.turn.generation for answer in answers])
     turns = tuple(
-        structs.replace(turn, generation=_generation(request, next(facts, None)))
-        if turn.role is Role.ASSISTANT
-        else turn
+        structs.replace(turn, generation=_facts(request, next(read, None))) if turn.role is Role.ASSISTANT else turn
         for turn in request.turns
     )
+    notes = (PARSED_ARGUMENTS,) if any(answer.is_rewritten for answer in answers) else ()
     models = (turn.generation.answered_model for turn in turns if turn.generation)
     return Trace(
         turns,
@@ -95,48 +90,13 @@ def _trace(row: Row) -> Trace | Skipped:
         started=instant(row.value.get("timestamp", row.value.get("created_at"))),
         external_ids=row_ids(row),
         recognised_by=recognised_by(row),
-        provenance=Provenance(
-            record=row.record, warnings=(PARSED_ARGUMENTS,) if any(answer.is_rewritten for answer in answers) else ()
-        ),
+        provenance=Provenance(record=row.record, warnings=notes),
     )
 
 
-def _generation(request: DecodedRequest, facts: Generation | None) -> Generation:
+def _facts(request: DecodedRequest, facts: Generation | None) -> Generation:
     sent = request.generation()
     return sent if facts is None else request.answered_by(structs.replace(facts, api=sent.api))
-
-
-def _is_tool(kind: str) -> bool:
-    """Whether a part of a UI message is the run of a tool; its name follows the dash."""
-    return kind.startswith("tool-") and kind not in ("tool-call", "tool-result")
-
-
-def _expanded(message: JsonObject) -> Iterator[JsonObject]:
-    """A UI message with runs of tools as an answer and a message of results for each of its steps."""
-    parts = objects_of(message.get("parts"))
-    if not any(text_of(part, "type") in _AI_SDK or _is_tool(text_of(part, "type")) for part in parts):
-        yield message
-        return
-    content: list[Json] = []
-    results: list[Json] = []
-    step_end: JsonObject = {"type": "step-start"}
-    for part in [*parts, step_end]:
-        kind = text_of(part, "type")
-        run = object_of(part.get("toolInvocation")) or part
-        if kind == "step-start":
-            if content:
-                yield {"role": "assistant", "content": content}
-            if results:
-                yield {"role": "tool", "content": results}
-            content, results = [], []
-        elif _is_tool(kind) or kind == "dynamic-tool":
-            name = text_of(run, "toolName") or kind.removeprefix("tool-")
-            content.append({**run, "type": "tool-call", "toolName": name})
-            if (key := _ENDED.get(text_of(run, "state"))) is not None:
-                ended: JsonObject = {"type": "tool-result", "toolCallId": run.get("toolCallId"), "toolName": name}
-                results.append({**ended, "output": run.get(key), "isError": key == "errorText"})
-        else:
-            content.append(part)
 
 
 def _score(sample: FileSample) -> float:

@@ -53,11 +53,11 @@ def messages_trace(row: Row) -> Trace | Skipped:
     messages = _messages(value)
     if not messages:
         return Skipped(row.record, "the row has no list `messages` of objects with a role")
-    is_anthropic = _is_anthropic(value, messages)
-    turns = read_messages_request({**value, "messages": messages}).turns if is_anthropic else read_messages(messages)
+    is_theirs = is_anthropic(value, messages)
+    turns = read_messages_request({**value, "messages": messages}).turns if is_theirs else read_messages(messages)
     settings: JsonObject = {key: value[key] for key in _PARAMETERS if key in value}
     generation = stored_generation(
-        api="messages" if is_anthropic else "chat.completions",
+        api="messages" if is_theirs else "chat.completions",
         requested_model=text_of(value, "model"),
         parameters=compact_json(settings) if settings else "",
         tools=read_tools(value.get("tools"), value.get("functions")),
@@ -73,7 +73,7 @@ def messages_trace(row: Row) -> Trace | Skipped:
     )
 
 
-def _is_anthropic(value: JsonObject, messages: list[Json]) -> bool:
+def is_anthropic(value: JsonObject, messages: list[Json]) -> bool:
     """Whether a row has the shape of Anthropic's requests, in its tools or in its messages' blocks."""
     if api_of_request({"tools": value.get("tools")}) == ANTHROPIC:
         return True

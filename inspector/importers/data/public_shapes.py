@@ -8,17 +8,18 @@ A call keeps its own text as the message's arguments wherever the row has one, s
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import islice
 
 from msgspec import Struct
 
+from weaklink.inspector.apis.openai.messages import call_object, message_object
 from weaklink.inspector.importers.data.sharegpt import read_calls
-from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
+from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_scanner import read_json
-from weaklink.inspector.json_text import list_of, write_json
+from weaklink.inspector.json_text import list_of, objects_of, write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmentation import segment
@@ -97,21 +98,11 @@ def refusal(row: JsonObject) -> str:
     return f"{found}: `--map {mapping}` would read it" if mapping else found
 
 
-def decoded_list(value: Json) -> Json:
-    """The value of a JSON text of a list or an object; any other value unchanged."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        try:
-            return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
-        except NotJsonError:
-            return value
-    return value
-
-
 def _objects(value: Json) -> list[JsonObject]:
     """The objects of a list, which may be JSON text, as may each of them; a single object is a list of one."""
-    listed = decoded_list(value)
+    listed = json_within(value)
     items = listed if isinstance(listed, list) else [listed]
-    decoded = (item if isinstance(item, dict) else decoded_list(item) for item in items)
+    decoded = (item if isinstance(item, dict) else json_within(item) for item in items)
     return [one for one in decoded if isinstance(one, dict)]
 
 
@@ -143,7 +134,7 @@ def openai_tools(value: Json) -> list[Json]:
 def _function(tool: JsonObject) -> JsonObject:
     inner = tool.get("function")
     function = inner if isinstance(inner, dict) else {key: one for key, one in tool.items() if key != "type"}
-    parameters = decoded_list(function.get("parameters"))
+    parameters = json_within(function.get("parameters"))
     if not isinstance(parameters, dict):
         return function
     is_schema = "properties" in parameters or "$ref" in parameters or "$defs" in parameters
@@ -203,8 +194,7 @@ def _with(row: JsonObject, messages: Iterable[Json], tools: Json = None, **more:
 
 
 def _call(name: Json, arguments: Json) -> JsonObject:
-    text = arguments if isinstance(arguments, str) else write_json(arguments, ascii_only=False)
-    return {"type": "function", "function": {"name": name, "arguments": text}}
+    return call_object(name, arguments if isinstance(arguments, str) else write_json(arguments, ascii_only=False))
 
 
 def _calls_in(value: Json) -> list[JsonObject]:
@@ -215,32 +205,27 @@ def _calls_in(value: Json) -> list[JsonObject]:
     return [_call(header.name, arguments) for header, arguments in read_calls(value)]
 
 
-def _answer(calls: Sequence[JsonObject], text: Json = None) -> JsonObject:
-    message: JsonObject = {"role": "assistant", "content": text}
-    return {**message, "tool_calls": list(calls)} if calls else message
-
-
 # ---------------------------------------------------------------- the shapes
 
 
 def _xlam(row: JsonObject) -> JsonObject | None:
     """Salesforce/xlam-function-calling-60k and APIGen: the calls are the answer, or the reference of another one."""
-    query, answers = row["query"], decoded_list(row["answers"])
+    query, answers = row["query"], json_within(row["answers"])
     is_broken = isinstance(answers, str) and answers.lstrip()[:1] == "["
     if not isinstance(query, str) or not (is_broken or isinstance(answers, list)):
         return None
     is_reference = any(row.get(key) is not None for key in (*ANSWERS, *_OTHER_ANSWERS))
     calls = _calls_in(answers) if answers and not is_reference else []
-    messages: list[Json] = [{"role": "user", "content": query}]
+    messages: list[Json] = [message_object("user", query)]
     if not calls:
         return _with(row, messages, row["tools"])
     kept = {key: one for key, one in row.items() if key != "answers"}  # what is the answer is not its own reference
-    return _with(kept, [*messages, _answer(calls)], row["tools"])
+    return _with(kept, [*messages, message_object("assistant", None, calls=calls)], row["tools"])
 
 
 def _bfcl(row: JsonObject) -> JsonObject | None:
     """The Berkeley leaderboard's tasks: prompts in turns, of which the first is read."""
-    question = decoded_list(row["question"])
+    question = json_within(row["question"])
     if isinstance(question, str):
         messages: list[Json] = [{"role": "user", "content": question}]
     else:
@@ -267,7 +252,7 @@ _OTHER_ANSWERS = ("responses", "output", "chosen")
 
 def _without_tools(row: JsonObject, member: str, names: tuple[str, ...]) -> tuple[JsonObject, Json]:
     """The row without the list of tools in one of its members, which is left out if nothing else is in it; the list."""
-    held = decoded_list(row.get(member))
+    held = json_within(row.get(member))
     name = next((name for name in names if held.get(name)), None) if isinstance(held, dict) else None
     if name is None or not isinstance(held, dict):
         return row, None
@@ -279,14 +264,14 @@ def _without_tools(row: JsonObject, member: str, names: tuple[str, ...]) -> tupl
 
 
 def _when2call_preference(row: JsonObject) -> JsonObject | None:
-    chosen, messages = decoded_list(row["chosen_response"]), _objects(row["messages"])
+    chosen, messages = json_within(row["chosen_response"]), _objects(row["messages"])
     answer: JsonObject = chosen if isinstance(chosen, dict) else {"role": "assistant", "content": chosen}
     kept = {key: one for key, one in row.items() if key not in ("chosen_response", "rejected_response")}
     return _with(kept, [*messages, answer], row.get("tools"))
 
 
 def _when2call_test(row: JsonObject) -> JsonObject | None:
-    question, answers = row["question"], decoded_list(row["answers"])
+    question, answers = row["question"], json_within(row["answers"])
     if not isinstance(question, str) or not isinstance(answers, dict):
         return None
     right = answers.get(str(row["correct_answer"])) if _answer_member(row) is None else None
@@ -345,7 +330,7 @@ def _glaive_messages(chat: str) -> Iterator[JsonObject]:
         if call is None:
             yield {"role": role, "content": text}
         else:
-            yield _answer([_glaive_call(call[1])], text[: call.start()].strip() or None)
+            yield message_object("assistant", text[: call.start()].strip() or None, calls=[_glaive_call(call[1])])
 
 
 def _glaive_call(text: str) -> JsonObject:
@@ -373,7 +358,7 @@ def _definitions_in(text: str) -> list[JsonObject]:
             depth += 1
         elif character == "}" and depth:
             depth -= 1
-            value = decoded_list(text[start : index + 1]) if not depth else None
+            value = json_within(text[start : index + 1]) if not depth else None
             if isinstance(value, dict) and isinstance(value.get("name"), str):
                 found.append(value)
     return found
@@ -411,7 +396,8 @@ def _toolace_message(message: JsonObject, plain: Mapping[str, str]) -> JsonObjec
         original = {safe: name for name, safe in names.items()}
         calls = segment(renamed, "pythonic").calls
         if calls and all(call.valid and isinstance(call.arguments, dict) for call in calls):
-            return _answer([_call(original.get(call.name or "", call.name), call.arguments) for call in calls])
+            named = [_call(original.get(call.name or "", call.name), call.arguments) for call in calls]
+            return message_object("assistant", None, calls=named)
     return {"role": role, "content": text}
 
 
@@ -434,16 +420,14 @@ def _unblocked(message: JsonObject) -> JsonObject:
     texts: list[str] = []
     thoughts: list[str] = []
     calls: list[JsonObject] = []
-    for block in list_of(message.get("content")):
-        if not isinstance(block, dict):
-            continue
+    for block in objects_of(message.get("content")):
         kind, value = block.get("type"), block.get("value")
         if kind in ("tool_call", "tool_calls", "function_call"):
             calls += _calls_in(value)
         elif isinstance(value, str):
             (thoughts if kind in ("reasoning", "thinking") else texts).append(value)
     kept = {key: one for key, one in message.items() if key != "content"}
-    found: JsonObject = {**kept, **_answer(calls, "".join(texts)), "role": message.get("role")}
+    found: JsonObject = {**kept, **message_object(message.get("role"), "".join(texts), calls=calls)}
     return {**found, "reasoning_content": "\n".join(thoughts)} if thoughts else found
 
 
@@ -464,7 +448,7 @@ def _swift(row: JsonObject) -> JsonObject | None:
                 assert isinstance(listed, list)
                 listed += calls
             else:
-                found.append({**_answer(calls), **marks})
+                found.append({**message_object("assistant", None, calls=calls), **marks})
         else:
             found.append({**message, "role": "tool"} if role == "tool_response" else message)
         is_open = role == "tool_call"
@@ -488,7 +472,7 @@ def _verifiers_result(row: JsonObject) -> JsonObject | None:
 
 def _ranking(row: JsonObject) -> JsonObject | None:
     """LLaMA-Factory's ranking: the chosen answer is one more message of the conversation."""
-    conversation, chosen = _objects(row["conversations"]), decoded_list(row["chosen"])
+    conversation, chosen = _objects(row["conversations"]), json_within(row["chosen"])
     if not conversation or not isinstance(chosen, dict):
         return None
     kept = {key: one for key, one in row.items() if key not in ("chosen", "rejected")}

@@ -4,27 +4,27 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.model import Trace
 from weaklink.inspector.trace_file.lines import HEADER_KEY
 from weaklink.inspector.trace_file.reading import read_trace_stream
 
 
-class TraceFileImporter:
-    """Reads the traces unchanged; one whose provenance names its original source keeps that."""
+def _traces(file: SourceFile) -> Iterator[Trace | Skipped]:
+    """Each trace of the file. UnreadableFileError for a broken line, after the traces before it."""
+    with file.open() as stream:
+        for number, trace in enumerate(read_trace_stream(stream, file.name), 1):
+            if trace.provenance.source:
+                yield trace
+            else:
+                yield replace(trace, provenance=replace(trace.provenance, record=f"trace {number}"))
 
-    name = "trace-file"
-    signs = "a first line with the key `weaklink_trace_file`"
 
-    def recognises(self, sample: FileSample) -> float:
-        """By the first line."""
-        return 1.0 if sample.rows and HEADER_KEY in sample.rows[0] else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """Each trace of the file. UnreadableFileError for a broken line, after the traces before it."""
-        with file.open() as stream:
-            for number, trace in enumerate(read_trace_stream(stream, file.name), 1):
-                if trace.provenance.source:
-                    yield trace
-                else:
-                    yield replace(trace, provenance=replace(trace.provenance, record=f"trace {number}"))
+TRACE_FILES = LogSource(
+    name="trace-file",
+    signs="a first line with the key `weaklink_trace_file`",
+    score=lambda sample: 1.0 if sample.rows and HEADER_KEY in sample.rows[0] else 0.0,
+    reader=_traces,
+)
+"""The traces unchanged; one whose provenance names its original source keeps that."""

@@ -11,15 +11,16 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from weaklink.inspector.importers.data.openai_messages import messages_trace
-from weaklink.inspector.importers.data.public_shapes import answer_messages, decoded_list, public_row, refusal
+from weaklink.inspector.apis.openai.messages import message_object
+from weaklink.inspector.importers.data.openai_messages import is_anthropic, messages_trace
+from weaklink.inspector.importers.data.public_shapes import answer_messages, public_row, refusal
 from weaklink.inspector.importers.data.raw_text import completion_trace
 from weaklink.inspector.importers.data.sharegpt import sharegpt_trace
 from weaklink.inspector.importers.data.toolalpaca import instance_rows
 from weaklink.inspector.importers.log_source import LogSource, traces_of
-from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.records import Row, json_within, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import write_json
+from weaklink.inspector.json_text import list_of, objects_of, write_json
 from weaklink.inspector.model import Json, Trace
 
 _LISTS = ("messages", "conversations", "conversation", "items")
@@ -113,7 +114,7 @@ def listed_row(row: JsonObject) -> JsonObject:
 def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]]:
     """The shape of a row that has no shape of its own, in the form that its importer takes, and its messages."""
     for key in _LISTS:
-        listed = decoded_list(row.get(key))
+        listed = json_within(row.get(key))
         if isinstance(listed, list) and any(isinstance(one, dict) for one in listed):
             return _listed(row, key, listed)
     preferred = _preferred(row)
@@ -128,16 +129,12 @@ def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]
         return Shape.INSTRUCTION, _as_messages(row, messages, _INSTRUCTION), messages
     if isinstance(row.get("prompt"), str) and isinstance(row.get("chosen"), str):
         return Shape.COMPLETION, {**row, "completion": row["chosen"]}, []
-    segments = row.get("segments")
-    if isinstance(segments, list) and any(isinstance(segment, dict) and "text" in segment for segment in segments):
+    segments = objects_of(row.get("segments"))
+    if any("text" in segment for segment in segments):
         return Shape.SEGMENTS, {**row, **_segments(segments)}, []
     if any(isinstance(row.get(key), str | list) for key in COMPLETIONS):
-        completion_text = next((one for key in COMPLETIONS if isinstance(one := row.get(key), str)), None)
-        return (
-            Shape.COMPLETION,
-            row if completion_text is None or "deltas" in row else {**row, "completion": completion_text},
-            [],
-        )
+        text = next((one for key in COMPLETIONS if isinstance(one := row.get(key), str)), None)
+        return Shape.COMPLETION, row if text is None or "deltas" in row else {**row, "completion": text}, []
     return None, row, []
 
 
@@ -159,15 +156,14 @@ def _preferred(row: JsonObject) -> list[Json] | None:
         return list(_instruction({**row, "output": chosen})) if isinstance(row.get("instruction"), str) else None
     if answer is None:
         return None
-    if before is None and isinstance(prompt, str) and not any(_is_question(one) for one in answer):
-        question: JsonObject = {"role": "user", "content": prompt}
-        before = [question]
+    if (
+        before is None
+        and isinstance(prompt, str)
+        and not any(one.get("role", one.get("from")) in ("user", "human") for one in objects_of(answer))
+    ):
+        before = [message_object("user", prompt)]
     before = before or []
     return answer if answer[: len(before)] == before else [*before, *answer]
-
-
-def _is_question(message: Json) -> bool:
-    return isinstance(message, dict) and message.get("role", message.get("from")) in ("user", "human")
 
 
 def _prompt_and_completion(row: JsonObject) -> tuple[str, list[Json]] | None:
@@ -183,32 +179,19 @@ def _prompt_and_completion(row: JsonObject) -> tuple[str, list[Json]] | None:
 
 
 def _listed(row: JsonObject, key: str, listed: list[Json]) -> tuple[Shape, JsonObject, list[Json]]:
-    is_sharegpt = any(isinstance(one, dict) and {"from", "value"} <= one.keys() for one in listed)
-    if is_sharegpt:
-        kept = {name: one for name, one in row.items() if name not in _LISTS}
+    kept = {name: one for name, one in row.items() if name not in _LISTS}
+    if any({"from", "value"} <= one.keys() for one in objects_of(listed)):
         return Shape.SHAREGPT, {**kept, "conversations": listed}, listed
     system = row.get("system")
-    has_system = any(isinstance(one, dict) and one.get("role") == "system" for one in listed)
-    kept = {name: one for name, one in row.items() if name not in _LISTS}
-    if isinstance(system, str) and system and not has_system and not _is_anthropic(row, listed):
-        system_message: JsonObject = {"role": "system", "content": system}
-        return Shape.MESSAGES, {**kept, "messages": [system_message, *listed]}, listed
+    has_system = any(one.get("role") == "system" for one in objects_of(listed))
+    if isinstance(system, str) and system and not has_system and not is_anthropic(row, listed):
+        return Shape.MESSAGES, {**kept, "messages": [message_object("system", system), *listed]}, listed
     return Shape.MESSAGES, {**kept, "messages": listed}, listed
-
-
-def _is_anthropic(row: JsonObject, listed: list[Json]) -> bool:
-    """Whether a row's `system` is read with its messages."""
-    tools = row.get("tools")
-    if isinstance(tools, list) and any(isinstance(tool, dict) and "input_schema" in tool for tool in tools):
-        return True
-    contents = (one.get("content") for one in listed if isinstance(one, dict))
-    blocks = (block for content in contents if isinstance(content, list) for block in content)
-    return any(isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result") for block in blocks)
 
 
 def _messages(value: Json) -> list[Json] | None:
     """A list of messages; None for anything else."""
-    listed = decoded_list(value)
+    listed = json_within(value)
     is_list = isinstance(listed, list) and bool(listed) and all(isinstance(one, dict) for one in listed)
     return listed if is_list and isinstance(listed, list) else None
 
@@ -217,7 +200,7 @@ def _instruction(row: JsonObject) -> Iterator[Json]:
     system, extra_input, history = row.get("system"), row.get("input"), row.get("history")
     if isinstance(system, str) and system:
         yield {"role": "system", "content": system}
-    for pair in history if isinstance(history, list) else ():
+    for pair in list_of(history):
         if isinstance(pair, list) and len(pair) == 2:
             yield {"role": "user", "content": pair[0]}
             yield {"role": "assistant", "content": pair[1]}
@@ -228,13 +211,9 @@ def _instruction(row: JsonObject) -> Iterator[Json]:
     yield {"role": "assistant", "content": row["output"]}
 
 
-def _segments(segments: list[Json]) -> JsonObject:
+def _segments(segments: list[JsonObject]) -> JsonObject:
     """The prompt and the completion: the first segment with a label begins the completion."""
-    pieces = [
-        (segment.get("label") is True, str(segment.get("text") or ""))
-        for segment in segments
-        if isinstance(segment, dict)
-    ]
+    pieces = [(one.get("label") is True, str(one.get("text") or "")) for one in segments]
     first = next((index for index, (is_trained, _) in enumerate(pieces) if is_trained), len(pieces))
     texts = [text for _, text in pieces]
     return {"prompt": "".join(texts[:first]), "completion": "".join(texts[first:])}

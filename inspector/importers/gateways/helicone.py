@@ -14,11 +14,11 @@ from weaklink.inspector.importers.gateways.logged_requests import (
     body_of,
     number_of,
     only_rows,
-    parsed_member,
     parsed_object,
     status_of,
 )
 from weaklink.inspector.importers.identity import seconds_of, text_of
+from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.model import Json
 from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
@@ -95,7 +95,7 @@ def _ending(status: Json) -> tuple[int | None, ExchangeEnd, str]:
 
 def _answer(body: Json, ended_s: float | None) -> GatewayAnswer:
     """The answer; the stream's own text has priority over the answer that Helicone assembled from it."""
-    parsed = parsed_member(body)
+    parsed = json_within(body)
     if isinstance(parsed, dict):
         streamed = answer_of(parsed.get("streamed_data"), ended_s)
         if streamed.pieces is not None:

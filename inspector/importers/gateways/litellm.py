@@ -18,10 +18,10 @@ from weaklink.inspector.importers.gateways.logged_requests import (
     answer_of,
     body_of,
     number_of,
-    parsed_member,
     parsed_object,
 )
 from weaklink.inspector.importers.identity import seconds_of, text_of
+from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.model import Json
 from weaklink.inspector.scanning import lazy_pattern
@@ -112,7 +112,7 @@ def request_in(row: JsonObject, answer: Json, call_type: str) -> LiteLLMRequest 
     kind = _kind(answer, call_type)
     body = _as_sent(row)
     if body is None:
-        messages = parsed_member(row.get("messages"))
+        messages = json_within(row.get("messages"))
         if _is_redacted_text(messages):
             return _IS_REDACTED
         if not messages:
@@ -175,7 +175,7 @@ def logged_request(row: JsonObject, record: str) -> LoggedRequest | Skipped:
     if _NO_WORDS.search(call_type):
         reason = f"a request of the type `{call_type[:60]}` does not request text from a model"
         return Skipped(record, reason, is_irrelevant=True)
-    answer = parsed_member(row.get("response"))
+    answer = json_within(row.get("response"))
     request = request_in(row, answer, call_type)
     if isinstance(request, str):
         return Skipped(record, request)

@@ -11,9 +11,8 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct, structs
 
-from weaklink.inspector.importers.compression import DamagedDataError
-from weaklink.inspector.importers.records import Row, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.records import Row, json_within, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile, until_damage
 from weaklink.inspector.json_text import TOO_DEEP
 from weaklink.inspector.memory import RECORD_BYTES, RECORD_MEMORY, too_long
 from weaklink.inspector.model import BodyState, Json, Trace
@@ -21,7 +20,6 @@ from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions.exchange import Exchange, Headers
 from weaklink.inspector.sessions.gathering import SkippedExchange, traces_of
 from weaklink.inspector.text import decode
-from weaklink.inspector.wire.provider_json import parse_json
 
 INPUT_KEYS = frozenset({"messages", "input", "prompt", "contents"})
 """The members of a request that have its input; a body without any of them is none."""
@@ -236,19 +234,9 @@ def entries_of(value: JsonObject) -> Iterator[tuple[str, JsonObject]]:
         yield "", value
 
 
-def parsed_member(value: Json) -> Json:
-    """The value of a member that databases and tables store as JSON text; any other member unchanged."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return parse_json(value)
-        except ValueError:
-            return value
-    return value
-
-
 def parsed_object(value: Json) -> JsonObject:
     """An object, or its JSON text; an empty one for anything else."""
-    parsed = parsed_member(value)
+    parsed = json_within(value)
     return parsed if isinstance(parsed, dict) else {}
 
 
@@ -272,7 +260,7 @@ def answer_of(value: Json, ended_s: float | None) -> GatewayAnswer:
 
     A stream has no times: the gateway did not store when its pieces arrived. None, `""`, `{}` and `[]` are no answer.
     """
-    parsed = parsed_member(value)
+    parsed = json_within(value)
     if not parsed:
         return GatewayAnswer()
     if isinstance(parsed, str) and _EVENTS.match(parsed):
@@ -307,14 +295,7 @@ def read_entries(file: SourceFile) -> Iterator[Row | Skipped]:
     A table's members are texts; an empty field is left out. A field may have 64 MiB: an unmatched quote ends the table
     at that field.
     """
-    if not _columns(decode(file.head)):
-        yield from read_rows(file)
-        return
-    try:
-        with file.open() as stream, io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="") as text:
-            yield from _rows(text)
-    except DamagedDataError as error:
-        yield Skipped("end of file", str(error))
+    return until_damage(_rows(file)) if _columns(decode(file.head)) else read_rows(file)
 
 
 def sample_rows(sample: FileSample) -> Iterator[JsonObject]:
@@ -339,18 +320,21 @@ def _columns(head: str) -> list[str]:
     return [name.strip() for name in names] if is_table else []
 
 
-def _rows(text: io.TextIOWrapper) -> Iterator[Row | Skipped]:
+def _rows(file: SourceFile) -> Iterator[Row | Skipped]:
     csv.field_size_limit(RECORD_BYTES)  # the csv module's default limit is 128 KiB, for all readers
-    reader = csv.reader(text)
-    names = [name.strip() for name in next(reader)]
-    number = 0
-    try:
-        for number, fields in enumerate(reader, 1):  # `number` is used in the handler
-            if len(fields) > len(names):
-                yield Skipped(f"row {number}", f"it has {len(fields)} fields, but the table has {len(names)} columns")
-            elif fields:
-                value: JsonObject = {name: field for name, field in zip(names, fields, strict=False) if field}
-                yield Row("row", number, value, json.dumps(value).encode("ascii"))
-    except csv.Error as error:
-        limit = too_long(RECORD_BYTES) if "field limit" in str(error) else str(error)
-        yield Skipped(f"row {number + 1}", f"{limit}; the rest of the file was not read")
+    with file.open() as stream, io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="") as text:
+        reader = csv.reader(text)
+        names = [name.strip() for name in next(reader)]
+        number = 0
+        try:
+            for number, fields in enumerate(reader, 1):  # `number` is used in the handler
+                if len(fields) > len(names):
+                    yield Skipped(
+                        f"row {number}", f"it has {len(fields)} fields, but the table has {len(names)} columns"
+                    )
+                elif fields:
+                    value: JsonObject = {name: field for name, field in zip(names, fields, strict=False) if field}
+                    yield Row("row", number, value, json.dumps(value).encode("ascii"))
+        except csv.Error as error:
+            limit = too_long(RECORD_BYTES) if "field limit" in str(error) else str(error)
+            yield Skipped(f"row {number + 1}", f"{limit}; the rest of the file was not read")

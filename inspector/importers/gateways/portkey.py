@@ -13,11 +13,11 @@ from weaklink.inspector.importers.gateways.logged_requests import (
     body_of,
     number_of,
     only_rows,
-    parsed_member,
     parsed_object,
     status_of,
 )
 from weaklink.inspector.importers.identity import seconds_of, text_of
+from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.json_text import object_of
 from weaklink.inspector.model import Json
@@ -50,7 +50,7 @@ def _row_of(log: JsonObject) -> JsonObject:
     """An object of the API for logs as a row of the export."""
     request, response, metadata = (parsed_object(log.get(key)) for key in ("request", "response", "metadata"))
     return {
-        "request": parsed_member(request.get("body")),
+        "request": json_within(request.get("body")),
         "response": response.get("body"),
         "request_url": request.get("url"),
         "metadata": log.get("metadata"),
@@ -66,7 +66,7 @@ def _request(value: JsonObject, record: str) -> LoggedRequest | Skipped:
     row = _row_of(value) if is_log else value
     body, answered = row.get("request"), row.get("response")
     if not is_log:
-        body, answered = _inner(parsed_member(body)), _inner(parsed_member(answered))
+        body, answered = _inner(json_within(body)), _inner(json_within(answered))
     if not isinstance(body, dict) or INPUT_KEYS.isdisjoint(body):
         return Skipped(record, _NO_REQUEST)
     headers = _texts(object_of(value["request"]).get("headers")) if is_log else ()
@@ -90,9 +90,7 @@ def _request(value: JsonObject, record: str) -> LoggedRequest | Skipped:
 def _inner(value: Json) -> Json:
     """The body, if a column contains the whole HTTP message."""
     return (
-        parsed_member(value["body"])
-        if isinstance(value, dict) and "body" in value and "messages" not in value
-        else value
+        json_within(value["body"]) if isinstance(value, dict) and "body" in value and "messages" not in value else value
     )
 
 

@@ -9,10 +9,11 @@ import base64
 from collections.abc import Iterator
 
 from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.proxies.exchanges import ProxyFile, ProxyRecord, SeenExchange
 from weaklink.inspector.importers.proxies.har import read_entry
 from weaklink.inspector.importers.records import read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import compact_json, count_of, list_of, object_of, objects_of
 from weaklink.inspector.memory import RECORD_MEMORY, too_long
 from weaklink.inspector.model import Json, Trace
@@ -30,32 +31,14 @@ _MAX_DEPTH = 200
 _NODE_STARTS = b"\n,[{:"
 
 
-class CassetteImporter:
-    """The traces from a cassette's exchanges with models."""
-
-    name = "vcr"
-    signs = "`interactions`, each with a `request` and a `response`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the list at the beginning of the YAML, or by its members in JSON."""
-        if any(
-            map(
-                _is_interaction,
-                (interaction for row in sample.rows for interaction in objects_of(row.get("interactions"))),
-            )
-        ):
-            return 0.95
-        return 0.95 if _YAML.match(sample.text) and "request:" in sample.text else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The traces, and a Skipped for each interaction that is none, as for a HAR."""
-        proxy = ProxyFile("interactions", _LOST_REQUESTS, _LOST_ANSWERS, warnings=[_NO_TIMES])
-        return proxy.traces(_records(file))
-
-
 def _is_interaction(value: JsonObject) -> bool:
     request = value.get("request")
     return isinstance(request, dict) and bool(request.keys() & {"uri", "url"}) and "response" in value
+
+
+def _traces(file: SourceFile) -> Iterator[Trace | Skipped]:
+    proxy = ProxyFile("interactions", _LOST_REQUESTS, _LOST_ANSWERS, warnings=[_NO_TIMES])
+    return proxy.traces(_records(file))
 
 
 def _records(file: SourceFile) -> Iterator[ProxyRecord]:
@@ -158,3 +141,13 @@ def _content(message: JsonObject) -> JsonObject:
         return {"text": body}
     parsed = message.get("parsed_body")
     return {} if parsed is None else {"text": compact_json(parsed)}
+
+
+VCR = LogSource(
+    name="vcr",
+    signs="`interactions`, each with a `request` and a `response`",
+    is_row=lambda row: any(map(_is_interaction, objects_of(row.get("interactions")))),
+    score=lambda sample: 0.95 if _YAML.match(sample.text) and "request:" in sample.text else 0.0,
+    reader=_traces,
+)
+"""The traces of a cassette's exchanges with models, and a Skipped for each interaction that is none, as for a HAR."""

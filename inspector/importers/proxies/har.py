@@ -19,6 +19,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
 from weaklink.inspector.importers.records import (
     TEXT_AFTER_ARRAY,
@@ -27,7 +28,7 @@ from weaklink.inspector.importers.records import (
     parse_json_bytes,
     read_elements,
 )
-from weaklink.inspector.importers.source import HEAD_BYTES, FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import HEAD_BYTES, FileSample, JsonObject, Skipped, SourceFile, until_damage
 from weaklink.inspector.importers.streams import BlockStream
 from weaklink.inspector.json_text import object_of
 from weaklink.inspector.model import Json, Trace
@@ -187,53 +188,34 @@ def _inflated(stream: BinaryIO) -> Iterator[bytes]:
         raise DamagedDataError("the compressed data is damaged: it ends early")
 
 
-class HarImporter:
-    """The traces from a file's exchanges with models."""
+def _score(sample: FileSample) -> float:
+    """By a `log` with its creator or entries at the document's beginning."""
+    head = beginning_of(sample.file)
+    log = _LOG.search(head) if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else None
+    return 1.0 if log and _OF_A_LOG.search(head, log.end()) else 0.0
 
-    name = "har"
-    signs = "a `log` with `entries`, plain or in an archive"
 
-    def recognises(self, sample: FileSample) -> float:
-        """By a `log` with its creator or entries at the document's beginning."""
-        head = beginning_of(sample.file)
-        if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
-            return 0.0
-        log = _LOG.search(head)
-        return 1.0 if log and _OF_A_LOG.search(head, log.end()) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The traces, a Skipped for each damaged entry, and one that counts what is not an exchange with a model.
-
-        One entry at a time is in memory, of at most 64 MiB. Exchanges with models are kept until the end, at about
-        three times their size, as a session may continue anywhere in the file.
-        """
-        proxy = ProxyFile("entries", _LOST_REQUESTS, _LOST_ANSWERS)
-        return proxy.traces(_records(file, proxy))
+def _traces(file: SourceFile) -> Iterator[Trace | Skipped]:
+    proxy = ProxyFile("entries", _LOST_REQUESTS, _LOST_ANSWERS)
+    return proxy.traces(until_damage(_records(file, proxy)))
 
 
 def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[ProxyRecord]:
+    with open_har(file) as har:
+        document = HarDocument(har.stream)
+        proxy.source_version = _version(document.log)
+        for element in document.entries():
+            yield element if isinstance(element, Skipped) else _entry(element, har)
+
+
+def _entry(element: Element, har: HarContent) -> ProxyRecord:
+    record = f"entry {element.number}"
     try:
-        with open_har(file) as har:
-            yield from _entries(har, proxy)
-    except DamagedDataError as error:
-        yield Skipped("end of file", str(error))
-
-
-def _entries(har: HarContent, proxy: ProxyFile) -> Iterator[ProxyRecord]:
-    document = HarDocument(har.stream)
-    proxy.source_version = _version(document.log)
-    for element in document.entries():
-        if isinstance(element, Skipped):
-            yield element
-            continue
-        record = f"entry {element.number}"
-        try:
-            value = parse_json_bytes(element.raw)
-        except NotJsonError as error:
-            yield Skipped(record, str(error), error.offset, start=element.offset)
-            continue
-        entry = read_entry(value, record, har.body) if isinstance(value, dict) else None
-        yield entry or Skipped(record, "the entry has no `request` with a `url`", start=element.offset)
+        value = parse_json_bytes(element.raw)
+    except NotJsonError as error:
+        return Skipped(record, str(error), error.offset, start=element.offset)
+    entry = read_entry(object_of(value), record, har.body)
+    return entry or Skipped(record, "the entry has no `request` with a `url`", start=element.offset)
 
 
 def _version(log: JsonObject) -> str:
@@ -474,3 +456,7 @@ def _ended_s(value: JsonObject) -> float | None:
     if began is None or isinstance(duration_ms, bool) or not isinstance(duration_ms, int | float):
         return None
     return began.at_s + duration_ms / 1000 if 0 <= duration_ms < 1e12 else None
+
+
+HAR = LogSource(name="har", signs="a `log` with `entries`, plain or in an archive", score=_score, reader=_traces)
+"""The traces of exchanges with models, and what `ProxyFile` skips; one entry, of 64 MiB at most, is in memory."""

@@ -10,9 +10,10 @@ from typing import Final
 
 from msgspec import Struct, structs
 
-from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
-from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
+from weaklink.inspector.importers.records import blocks_of
+from weaklink.inspector.importers.source import Skipped, SourceFile, until_damage
 from weaklink.inspector.memory import RECORD_BYTES, too_long
 from weaklink.inspector.model import Trace
 from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
@@ -45,7 +46,6 @@ NEWEST_VERSION = 21
 
 _OTHER = {"tcp": "TCP connections", "udp": "UDP connections", "dns": "DNS queries"}
 _PORTS = {"http": 80, "https": 443}
-_BLOCK = 1 << 16  # the bytes that are lost if compressed data is damaged
 
 _FIRST_KEYS = re.compile(
     rb"\d{1,12}:\d{1,2}:(?:backup|client_conn|comment|error|id|intercepted|is_replay|marked|messages|metadata|mode"
@@ -327,24 +327,9 @@ def _present(members: dict[str, TnetString], name: str) -> TnetString | None:
     return None if value is None or value.is_null else value
 
 
-class MitmproxyImporter:
-    """The traces from a file's exchanges with models."""
-
-    name = "mitmproxy"
-    signs = "a flow in mitmproxy's file format, with its `version`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By a tnetstring that is a dictionary and begins with a member of a flow."""
-        return 1.0 if _FIRST_KEYS.match(sample.head) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The traces, a Skipped for each damaged flow, and one that counts what is not an exchange with a model.
-
-        One flow at a time is in memory, of at most 64 MiB. Exchanges with models are kept until the end, at about three
-        times their size, as a session may continue anywhere in the file.
-        """
-        proxy = ProxyFile("flows", _LOST_REQUESTS, _LOST_ANSWERS, warnings=[_NO_TIMES])
-        return proxy.traces(_records(file, proxy))
+def _traces(file: SourceFile) -> Iterator[Trace | Skipped]:
+    proxy = ProxyFile("flows", _LOST_REQUESTS, _LOST_ANSWERS, warnings=[_NO_TIMES])
+    return proxy.traces(_records(file, proxy))
 
 
 def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[ProxyRecord]:
@@ -369,13 +354,21 @@ def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[ProxyRecord]:
 def _cut(file: SourceFile, splitter: FlowSplitter) -> Iterator[tuple[int, bytes | Skipped]]:
     """The flows with their numbers; 0 for an error in the file as a whole."""
     number = 0
-    try:
-        with file.open() as stream:
-            while block := stream.read(_BLOCK):
-                for found in splitter.feed(block):
-                    number += 1
-                    yield number, found
-    except DamagedDataError as error:
-        yield 0, Skipped("end of file", str(error))
+    for block in until_damage(blocks_of(file)):
+        if isinstance(block, Skipped):
+            yield 0, block
+            continue
+        for found in splitter.feed(block):
+            number += 1
+            yield number, found
     for found in splitter.close():
         yield splitter.number, found
+
+
+MITMPROXY = LogSource(
+    name="mitmproxy",
+    signs="a flow in mitmproxy's file format, with its `version`",
+    score=lambda sample: 1.0 if _FIRST_KEYS.match(sample.head) else 0.0,
+    reader=_traces,
+)
+"""The traces of exchanges with models, and what `ProxyFile` skips; one flow, of 64 MiB at most, is in memory."""

@@ -26,10 +26,18 @@ from weaklink.inspector.apis.openai.chat_captures import (
     ChatCaptureDecoder,
 )
 from weaklink.inspector.apis.providers import OLLAMA, PROVIDERS, ObjectHead, decoder_for, head_of
-from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.identity import answer_ids, instant
-from weaklink.inspector.importers.records import Line, first_rows, layout_of, parse_json_bytes, read_lines, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.records import (
+    Line,
+    blocks_of,
+    first_rows,
+    layout_of,
+    lines_of,
+    parse_json_bytes,
+    read_rows,
+)
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile, until_damage
 from weaklink.inspector.json_text import objects_of
 from weaklink.inspector.memory import too_long
 from weaklink.inspector.model import Generation, Instant, Json, Provenance, RecognisedBy, Trace
@@ -40,7 +48,6 @@ from weaklink.inspector.wire.events import TurnAssembly, WireEvent
 from weaklink.inspector.wire.framing import ServerSentEvent, SseDecoder
 from weaklink.inspector.wire.provider_json import parse_json
 
-_BLOCK = 1 << 16
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # in JSON both occur only between values
 _FRAME = lazy_pattern(r"(?:data|event|id|retry)?:|HTTP/\d")
@@ -80,31 +87,22 @@ _PATHS = {
 _READERS = {provider.api: provider.new_reader for provider in PROVIDERS}
 
 
-class ChatCompletionsImporter:
-    """One trace per answer."""
+def _chat_score(sample: FileSample) -> float:
+    """By the `choices` of a chat completion in an event stream, an HTTP response or a row; with less by an error."""
+    text = sample.text.lstrip("\ufeff \t\r\n")
+    if _FRAME.match(text):
+        if _OTHER_API.search(text):
+            return 0.0
+        return 0.9 if _CHAT_ANSWER.search(text) else 0.5 if _ERROR_OR_END.search(text) else 0.0
+    if any(map(_is_chat_answer, sample.rows)):
+        return 0.9
+    return 0.3 if any(map(_is_error, sample.rows)) else 0.0
 
-    name = "chat-completions"
-    signs = "the `choices` of chat completions, or the error of a server, without a request"
 
-    def recognises(self, sample: FileSample) -> float:
-        """By the `choices` of a chat completion in an event stream, an HTTP response or a row.
-
-        An error object is recognised with less confidence.
-        """
-        text = sample.text.lstrip("\ufeff \t\r\n")
-        if _FRAME.match(text):
-            if _OTHER_API.search(text):
-                return 0.0
-            return 0.9 if _CHAT_ANSWER.search(text) else 0.5 if _ERROR_OR_END.search(text) else 0.0
-        if any(map(_is_chat_answer, sample.rows)):
-            return 0.9
-        return 0.3 if any(map(_is_error, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """Each answer; one of more than 64 MiB is skipped."""
-        found = _chat_rows(file) if _has_rows(file) else _from_stream(file, ChatCaptureDecoder(), _CHAT_EVENTS, _ended)
-        for answer in found:
-            yield answer if isinstance(answer, Skipped) else _trace(answer, file.path, (_ONLY_THE_ANSWER,))
+def _chat_completions(file: SourceFile) -> Iterator[Trace | Skipped]:
+    found = _chat_rows(file) if _has_rows(file) else _from_stream(file, ChatCaptureDecoder(), _CHAT_EVENTS, _ended)
+    for answer in found:
+        yield answer if isinstance(answer, Skipped) else _trace(answer, file.path, (_ONLY_THE_ANSWER,))
 
 
 def _has_rows(file: SourceFile) -> bool:
@@ -149,23 +147,17 @@ def _chat_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
     yield from decoder.close()
 
 
-class ApiCapturesImporter:
-    """One trace per answer."""
+def _score(sample: FileSample) -> float:
+    """By an object of an API other than chat completions, in an event stream, an HTTP response or a row."""
+    if _FRAME.match(sample.text.lstrip("\ufeff \t\r\n")):
+        return 0.95 if _ANSWER.search(sample.text) else 0.0
+    heads = map(head_of, sample.rows)
+    return 0.92 if any(head and head.api not in {"", CHAT} for head in heads) else 0.0
 
-    name = "api-captures"
-    signs = "the events or the body of an answer of another API, without a request"
 
-    def recognises(self, sample: FileSample) -> float:
-        """By an object of an API other than chat completions, in an event stream, an HTTP response or a row."""
-        if _FRAME.match(sample.text.lstrip("\ufeff \t\r\n")):
-            return 0.95 if _ANSWER.search(sample.text) else 0.0
-        heads = map(head_of, sample.rows)
-        return 0.92 if any(head and head.api not in {"", CHAT} for head in heads) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """Each answer; one of more than 64 MiB is skipped."""
-        for answer in _answers(file):
-            yield answer if isinstance(answer, Skipped) else _trace(answer, file.path, _warnings(answer))
+def _captures(file: SourceFile) -> Iterator[Trace | Skipped]:
+    for answer in _answers(file):
+        yield answer if isinstance(answer, Skipped) else _trace(answer, file.path, _warnings(answer))
 
 
 def _answers(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
@@ -181,20 +173,13 @@ def _from_stream(
     ended: Callable[[bytes], bytes],
 ) -> Iterator[CapturedAnswer | Skipped]:
     """The answers of a stream. If it has `two_events` without the empty line between, `ended` ends each line."""
-    lost_empty_lines = two_events.search(file.head)  # which mark the ends of events
-    try:
-        with file.open() as stream:
-            if lost_empty_lines:
-                for line in read_lines(stream):
-                    yield from [line] if isinstance(line, Skipped) else decoder.feed(ended(line.raw))
-            else:
-                while block := stream.read(_BLOCK):
-                    yield from decoder.feed(block)
-    except DamagedDataError as error:
-        yield from decoder.close()
-        yield Skipped("end of file", str(error))
+    if two_events.search(file.head):  # the empty lines are lost, which mark the ends of events
+        for line in until_damage(lines_of(file)):
+            yield from [line] if isinstance(line, Skipped) else decoder.feed(ended(line.raw))
     else:
-        yield from decoder.close()
+        for block in until_damage(blocks_of(file)):
+            yield from [block] if isinstance(block, Skipped) else decoder.feed(block)
+    yield from decoder.close()
 
 
 def _ended(line: bytes) -> bytes:
@@ -249,12 +234,8 @@ def _records(file: SourceFile) -> Iterator[_JsonRecord | Skipped]:
         for row in read_rows(file):
             yield row if isinstance(row, Skipped) else _JsonRecord(row.record, row.raw, row.value)
         return
-    try:
-        with file.open() as stream:
-            for line in read_lines(stream):
-                yield line if isinstance(line, Skipped) else _record(line)
-    except DamagedDataError as error:
-        yield Skipped("end of file", str(error))
+    for line in until_damage(lines_of(file)):
+        yield line if isinstance(line, Skipped) else _record(line)
 
 
 def _record(line: Line) -> _JsonRecord:
@@ -287,12 +268,11 @@ def _is_one_array(file: SourceFile) -> bool:
 
 def _from_array(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
     answer = ArrivingCapture(api_decoder(GEMINI))
-    try:
-        with file.open() as stream:
-            while block := stream.read(_BLOCK):
-                answer.take(block)
-    except DamagedDataError as error:
-        yield Skipped("end of file", str(error))
+    for block in until_damage(blocks_of(file)):
+        if isinstance(block, Skipped):
+            yield block
+        else:
+            answer.take(block)
     yield answer.captured(1)
 
 
@@ -508,3 +488,20 @@ def _parse_slowly(text: str) -> Json:
         return parse_json(text.lstrip("\ufeff"))
     except ValueError:
         return None
+
+
+CHAT_COMPLETIONS = LogSource(
+    name="chat-completions",
+    signs="the `choices` of chat completions, or the error of a server, without a request",
+    score=_chat_score,
+    reader=_chat_completions,
+)
+"""One trace per answer; one of more than 64 MiB is skipped."""
+
+API_CAPTURES = LogSource(
+    name="api-captures",
+    signs="the events or the body of an answer of another API, without a request",
+    score=_score,
+    reader=_captures,
+)
+"""The same."""

@@ -23,13 +23,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-import msgspec
 from msgspec import Struct, field, structs
 
-from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.gateways.logged_requests import body_of
 from weaklink.inspector.importers.identity import instant, text_of
-from weaklink.inspector.importers.records import parse_json_bytes, read_lines
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.records import lines_of, parse_json_bytes
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile, until_damage
 from weaklink.inspector.json_text import object_of
 from weaklink.inspector.memory import RECORD_BYTES
 from weaklink.inspector.model import (
@@ -148,15 +148,22 @@ class ServedCompletion(Struct):
 
 
 def traces_served(
-    completions: Iterable[ServedCompletion | Skipped], warnings: tuple[str, ...], *, held_bytes: int = HELD_BYTES
+    completions: Iterable[ServedCompletion | Skipped],
+    warnings: tuple[str, ...],
+    nothing: str = "",
+    *,
+    held_bytes: int = HELD_BYTES,
 ) -> Iterator[Trace | Skipped]:
     """The sessions of a server's requests, with `warnings`, and a trace for each answer without a prompt.
 
-    Skipped records are yielded at once; traces when `held_bytes` are held, and at the end.
+    Skipped records are yielded at once; traces when `held_bytes` are held, and at the end. A log without any request is
+    a Skipped, for the reason `nothing`.
     """
     held: list[ServedCompletion] = []
     size = 0
+    is_empty = True
     for completion in completions:
+        is_empty = False
         if isinstance(completion, Skipped):
             yield completion
             continue
@@ -166,6 +173,8 @@ def traces_served(
             yield from _gathered(held, warnings)
             held, size = [], 0
     yield from _gathered(held, warnings)
+    if is_empty:
+        yield Skipped("file", nothing)
 
 
 def _gathered(held: list[ServedCompletion], warnings: tuple[str, ...]) -> Iterator[Trace | Skipped]:
@@ -214,15 +223,11 @@ def _exchange(completion: ServedCompletion) -> Exchange:
     request: JsonObject = {**completion.settings, "prompt": completion.prompt or "", "stream": completion.streamed}
     if completion.model:
         request["model"] = completion.model
-    answer = (
-        None
-        if completion.pieces is None
-        else tuple(_events(completion) if completion.streamed else [(completion.ended_s, _body(completion))])
-    )
+    answer = None if completion.pieces is None else tuple(_answer(completion, completion.pieces))
     kind = "text/event-stream" if completion.streamed else "application/json"
     return Exchange(
         RequestHead("POST", _TARGET, at_s=completion.received_s),
-        _json(request),
+        body_of(request),
         None if answer is None else 200,
         (("content-type", kind),),
         answer,
@@ -232,67 +237,29 @@ def _exchange(completion: ServedCompletion) -> Exchange:
     )
 
 
-def _events(completion: ServedCompletion) -> Iterator[tuple[float | None, bytes]]:
-    for piece in completion.pieces or ():
-        yield piece.at_s, _event(completion, {"text": piece.text, "token_ids": list(piece.token_ids) or None})
-    last = {
-        **_chunk(completion, {"text": "", "finish_reason": completion.finish or None}),
-        "usage": completion.usage or None,
-    }
-    yield completion.ended_s, b"data: " + _json(last) + b"\n\ndata: [DONE]\n\n"
+def _answer(completion: ServedCompletion, pieces: list[OutputPiece]) -> Iterator[tuple[float | None, bytes]]:
+    """The body of `/v1/completions` with these choices, or the events of its stream, with their times."""
+    facts: JsonObject = {"id": completion.id, "object": "text_completion", "model": completion.model}
+    end: JsonObject = {"finish_reason": completion.finish or None}
+    usage: JsonObject = {"usage": completion.usage or None}
+    texts: list[JsonObject] = [{"text": piece.text, "token_ids": list(piece.token_ids) or None} for piece in pieces]
+    if not completion.streamed:
+        choices: list[Json] = [{"index": index, **text, **end} for index, text in enumerate(texts)]
+        yield completion.ended_s, body_of({**facts, "choices": choices, **usage})
+        return
+    for piece, text in zip(pieces, texts, strict=True):
+        yield piece.at_s, _event({**facts, "choices": [{"index": 0, **text}]})
+    last = _event({**facts, "choices": [{"index": 0, "text": "", **end}], **usage})
+    yield completion.ended_s, last + b"data: [DONE]\n\n"
 
 
-def _event(completion: ServedCompletion, choice: JsonObject) -> bytes:
-    return b"data: " + _json(_chunk(completion, choice)) + b"\n\n"
+def _event(chunk: JsonObject) -> bytes:
+    return b"data: " + body_of(chunk) + b"\n\n"
 
 
-def _body(completion: ServedCompletion) -> bytes:
-    choices: list[Json] = [
-        {
-            "index": index,
-            "text": piece.text,
-            "finish_reason": completion.finish or None,
-            "token_ids": list(piece.token_ids) or None,
-        }
-        for index, piece in enumerate(completion.pieces or ())
-    ]
-    return _json({**_chunk(completion, {}), "choices": choices, "usage": completion.usage or None})
-
-
-def _chunk(completion: ServedCompletion, choice: JsonObject) -> JsonObject:
-    return {
-        "id": completion.id,
-        "object": "text_completion",
-        "model": completion.model,
-        "choices": [{"index": 0, **choice}],
-    }
-
-
-def _json(value: JsonObject) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except (UnicodeEncodeError, OverflowError, ValueError):  # lone surrogates, large numbers
-        return json.dumps(value).encode("ascii")
-
-
-class SglangLogImporter:
-    """One trace per session, recognised from the prompts; a request with a shortened prompt is a session by itself."""
-
-    name = "sglang"
-    signs = "rows of requests that SGLang received or finished"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By a row of a request that was received or is finished."""
-        return 0.9 if _ROW.search(sample.head) or any(map(_is_event, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions of the log; it is read in portions of 64 MiB, and a session across two portions becomes two."""
-        is_empty = True
-        for found in traces_served(_completions(file), (_NOT_STORED, _ZONE)):
-            is_empty = False
-            yield found if isinstance(found, Skipped) else _flagged(found)
-        if is_empty:
-            yield Skipped("file", "the log contains no row of a request")
+def _sglang(file: SourceFile) -> Iterator[Trace | Skipped]:
+    for found in traces_served(_completions(file), (_NOT_STORED, _ZONE), "the log contains no row of a request"):
+        yield found if isinstance(found, Skipped) else _flagged(found)
 
 
 def _is_event(row: JsonObject) -> bool:
@@ -302,28 +269,22 @@ def _is_event(row: JsonObject) -> bool:
 def _completions(file: SourceFile) -> Iterator[ServedCompletion | Skipped]:
     pending: dict[str, ServedCompletion] = {}
     size = 0
-    try:
-        with file.open() as stream:
-            for line in read_lines(stream):
-                if isinstance(line, Skipped):
-                    yield line
-                    continue
-                row = _row(line.raw, f"line {line.number}")
-                if isinstance(row, Skipped):
-                    yield row
-                elif row and row.get("event") == "request.received":
-                    completion = _received(row, f"line {line.number}")
-                    pending[completion.id] = completion
-                    size += completion.size
-                elif row:
-                    received = pending.pop(text_of(row, "rid"), None)
-                    size -= received.size if received else 0
-                    yield _finished(row, received, f"line {line.number}")
-                if size > HELD_BYTES:
-                    yield from pending.values()
-                    pending, size = {}, 0
-    except DamagedDataError as error:
-        yield Skipped("end of file", str(error))
+    for line in until_damage(lines_of(file)):
+        record = "" if isinstance(line, Skipped) else f"line {line.number}"
+        row = line if isinstance(line, Skipped) else _row(line.raw, record)
+        if isinstance(row, Skipped):
+            yield row
+        elif row and row.get("event") == "request.received":
+            completion = _received(row, record)
+            pending[completion.id] = completion
+            size += completion.size
+        elif row:
+            received = pending.pop(text_of(row, "rid"), None)
+            size -= received.size if received else 0
+            yield _finished(row, received, record)
+        if size > HELD_BYTES:
+            yield from pending.values()
+            pending, size = {}, 0
     for completion in pending.values():
         yield completion if completion.prompt is not None else Skipped(completion.record, _NO_TEXTS)
 
@@ -412,29 +373,19 @@ def _is_cut(text: str) -> bool:
     return kept in _CUTS and text.startswith(_GAP, kept // 2)
 
 
-class VllmLogImporter:
-    """One trace per session, recognised from the prompts; one for each answer whose prompt was not logged."""
+def _vllm(file: SourceFile) -> Iterator[Trace | Skipped]:
+    nothing = "the log contains no line of a request or an answer"
+    for found in traces_served(_Log(file).completions(), (_PARSED, _CUT), nothing):
+        yield found if isinstance(found, Skipped) else _vllm_finished(found)
 
-    name = "vllm"
-    signs = "log lines of requests that vLLM received or answered"
 
-    def recognises(self, sample: FileSample) -> float:
-        """By a line of a request or of an answer; with less confidence by the lines that vLLM logs when it starts."""
-        text = sample.text
-        if text.lstrip("\ufeff \t\r\n").startswith(("{", "[{")):
-            return 0.0
-        if any(line.search(text) for line in (_GENERATED, _RECEIVED, _BEGUN)):
-            return 0.9
-        return 0.6 if _SERVER.search(text) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions of the log; it is read in portions of 64 MiB, and a session across two portions becomes two."""
-        is_empty = True
-        for found in traces_served(_Log(file).completions(), (_PARSED, _CUT)):
-            is_empty = False
-            yield found if isinstance(found, Skipped) else _vllm_finished(found)
-        if is_empty:
-            yield Skipped("file", "the log contains no line of a request or an answer")
+def _vllm_score(sample: FileSample) -> float:
+    """By a line of a request or of an answer; with less confidence by the lines that vLLM logs when it starts."""
+    if sample.text.lstrip("\ufeff \t\r\n").startswith(("{", "[{")):
+        return 0.0
+    if any(line.search(sample.text) for line in (_GENERATED, _RECEIVED, _BEGUN)):
+        return 0.9
+    return 0.6 if _SERVER.search(sample.text) else 0.0
 
 
 class _Log:
@@ -447,17 +398,13 @@ class _Log:
 
     def completions(self) -> Iterator[ServedCompletion | Skipped]:
         """The requests: the finished ones when the log is long, the rest at the end."""
-        try:
-            with self._file.open() as stream:
-                for line in read_lines(stream):
-                    if isinstance(line, Skipped):
-                        yield line
-                    elif (skipped := self._take(decode(line.raw), f"line {line.number}")) is not None:
-                        yield skipped
-                    if self._size > HELD_BYTES:
-                        yield from self._over()
-        except DamagedDataError as error:
-            yield Skipped("end of file", str(error))
+        for line in until_damage(lines_of(self._file)):
+            if isinstance(line, Skipped):
+                yield line
+            elif (skipped := self._take(decode(line.raw), f"line {line.number}")) is not None:
+                yield skipped
+            if self._size > HELD_BYTES:
+                yield from self._over()
         yield from self._open.values()
 
     def _over(self) -> Iterator[ServedCompletion]:
@@ -586,3 +533,22 @@ def _calls(text: str) -> Iterator[tuple[str, str]]:
             return
         yield match["name"], text[match.end() : end]
         at = end + 1
+
+
+VLLM = LogSource(
+    name="vllm",
+    signs="log lines of requests that vLLM received or answered",
+    score=_vllm_score,
+    reader=_vllm,
+)
+"""One trace per session, recognised from the prompts, and one for each answer whose prompt was not logged."""
+
+SGLANG = LogSource(
+    name="sglang",
+    signs="rows of requests that SGLang received or finished",
+    is_row=_is_event,
+    confidence=0.9,
+    score=lambda sample: 0.9 if _ROW.search(sample.head) else 0.0,
+    reader=_sglang,
+)
+"""One trace per session, recognised from the prompts; a request with a shortened prompt is a session by itself."""

@@ -15,11 +15,11 @@ from msgspec import Struct, field, structs
 from weaklink.inspector.apis.anthropic.messages import CALL_BLOCK, OWN_BLOCKS, RESULT_ID, read_turns
 from weaklink.inspector.apis.gemini import read_gemini_request
 from weaklink.inspector.apis.openai.client_tools import RESULT_ITEMS
-from weaklink.inspector.apis.openai.messages import CALLS, TEXT_BLOCKS, call_object, read_message
+from weaklink.inspector.apis.openai.messages import CALLS, TEXT_BLOCKS, call_object, message_object, read_message
 from weaklink.inspector.apis.openai.responses import CALL_ITEMS, read_responses_request
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
-from weaklink.inspector.json_text import compact_json
+from weaklink.inspector.json_text import compact_json, object_of, objects_of, word_of
 from weaklink.inspector.model import BodyState, CallHeader, Generation, Json, Part, ResultHeader, Role, Turn
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -43,6 +43,8 @@ _RESULTS = frozenset(
     {"tool_call_response", "tool-result", "tool_result", "tool-return", "retry-prompt", "function_call_output"}
 )
 
+_ENDED = {"output-available": "output", "result": "result", "output-error": "errorText"}
+_STEP: JsonObject = {"type": "step-start"}
 _IDS = ("tool_call_id", "toolCallId", RESULT_ID, "call_id", "id")
 _NAMES = ("tool_name", "toolName", "name")
 _ARGUMENTS = ("arguments", "args", "input", "rawInput")
@@ -141,6 +143,11 @@ def read_any_message(message: Json) -> ReadMessages:
     if isinstance(parts, list):
         if any(isinstance(part, dict) and "type" not in part and any(key in part for key in _GEMINI) for part in parts):
             return ReadMessages(read_gemini_request({"contents": [message]}).turns, is_rewritten=True)
+        if any(map(is_ui_part, parts)):
+            steps = list(map(read_any_message, ui_steps(message)))
+            return ReadMessages(
+                tuple(turn for step in steps for turn in step.turns), any(s.is_rewritten for s in steps)
+            )
         return _of_blocks(message, parts)
     if isinstance(content, list):
         kinds = {str(one.get("type")) for one in content if isinstance(one, dict)}
@@ -174,6 +181,40 @@ def _langchain_role(named: Json) -> str:
         return ""
     word = named.removesuffix("Chunk").removesuffix("Message").lower()
     return "user" if word == "chat" else _LANGCHAIN.get(word, "")
+
+
+def is_ui_part(part: Json) -> bool:
+    """Whether a part is of a UI message of the AI SDK: a run of the tool after the dash, or the beginning of a step."""
+    kind = word_of(object_of(part).get("type"))
+    is_run = kind.startswith("tool-") and kind not in _CALLS and kind not in _RESULTS
+    return is_run or kind in ("dynamic-tool", "step-start")
+
+
+def ui_steps(message: JsonObject) -> Iterator[JsonObject]:
+    """A UI message as an answer and a message of results for each of its steps; any other message unchanged.
+
+    Source: vercel/ai, packages/ai/src/ui/ui-messages.ts.
+    """
+    parts = objects_of(message.get("parts"))
+    if not any(map(is_ui_part, parts)):
+        yield message
+        return
+    content: list[Json] = []
+    results: list[Json] = []
+    for part in [*parts, _STEP]:
+        kind, run = word_of(part.get("type")), object_of(part.get("toolInvocation")) or part
+        if part.get("type") == "step-start":
+            steps: tuple[tuple[str, list[Json]], ...] = (("assistant", content), ("tool", results))
+            yield from (message_object(role, blocks) for role, blocks in steps if blocks)
+            content, results = [], []
+        elif is_ui_part(part):
+            name = word_of(run.get("toolName")) or kind.removeprefix("tool-")
+            content.append({**run, "type": "tool-call", "toolName": name})
+            if (key := _ENDED.get(word_of(run.get("state")))) is not None:
+                ended: JsonObject = {"type": "tool-result", "toolCallId": run.get("toolCallId"), "toolName": name}
+                results.append({**ended, "output": run.get(key), "isError": key == "errorText"})
+        else:
+            content.append(part)
 
 
 def _of_blocks(message: JsonObject, blocks: list[Json]) -> ReadMessages:

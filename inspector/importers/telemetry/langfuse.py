@@ -13,7 +13,7 @@ from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.telemetry import framework_calls
+from weaklink.inspector.importers.telemetry.framework_calls import StoredSpan, read_tool_output, unwrapped_json
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages, read_any_message
 from weaklink.inspector.importers.telemetry.span_traces import (
     SESSION,
@@ -23,26 +23,13 @@ from weaklink.inspector.importers.telemetry.span_traces import (
     spooled_traces,
     utc_instant,
 )
-from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
-from weaklink.inspector.json_text import Json, compact_json
-from weaklink.inspector.model.calls import ToolDefinition
-from weaklink.inspector.model.trace import (
-    BodyState,
-    ExternalId,
-    FinishReason,
-    Generation,
-    GenerationError,
-    Role,
-    Trace,
-    Usage,
-)
+from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
+from weaklink.inspector.json_text import object_of, objects_of, word_of
+from weaklink.inspector.model import ExternalId, Json, Role, Trace
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.wire.answer_reader import finish_meaning
-from weaklink.inspector.wire.events import DecodedRequest
 
 _NEITHER = "this is neither a trace nor an observation of Langfuse"
 NOT_STORED = "the source stores whole answers: no stream, no chunks, and only the time of the first chunk"
-REWRITTEN = "the source stores the arguments of some calls parsed; their original text is lost"
 
 KINDS = frozenset(
     {
@@ -67,6 +54,7 @@ _OTHER_WORDS = frozenset({"embeddings", "invoke_agent", "create_agent", "ai.embe
 _OPERATIONS = ("gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind", "ai.operationId")
 _TOOL_LISTS = ("gen_ai.tool.definitions", "ai.prompt.tools", "tools")
 _PREFIX = "execute_tool "
+_NO_SETTINGS = frozenset({"tools", "system"})
 _AGENT = lazy_pattern(r"(?:agent_run|invoke_agent)\b ?\[?(?P<name>.*?)\]?")
 _UPPER = lazy_pattern("[A-Z]")
 
@@ -85,8 +73,7 @@ def _entries(file: SourceFile) -> Iterator[SpooledRow | Trace | Skipped]:
 
 
 def _traces(row: Row, observations: list[JsonObject]) -> Iterator[Trace | Skipped]:
-    inner = row.value.get("trace")
-    trace = inner if isinstance(inner, dict) else row.value
+    trace = object_of(row.value.get("trace")) or row.value
     first = observations[0]
     session = _session_of(trace) or _session_of(first)
     id_ = ExternalId(SESSION, session) if session else ExternalId(TRACE, _trace_of(first) or text_of(trace, "id"))
@@ -101,12 +88,11 @@ def _spans(rows: Iterable[JsonObject]) -> Iterator[TracedSpan]:
 def _observations(row: JsonObject) -> list[JsonObject] | None:
     """The observations of a row that is a trace; None for any other row."""
     inner = row.get("trace")
-    for holder in (row, inner if isinstance(inner, dict) else {}):
-        listed = holder.get("observations")
-        if isinstance(listed, list) and (isinstance(inner, dict) or holder.keys() & {"timestamp", "projectId"}):
-            found = [one for one in listed if isinstance(one, dict)]
-            if found and any(map(_is_observation, found)):
-                return found
+    for holder in (row, object_of(inner)):
+        found = objects_of(holder.get("observations"))
+        is_trace = isinstance(inner, dict) or holder.keys() & {"timestamp", "projectId"}
+        if is_trace and any(map(_is_observation, found)):
+            return found
     return None
 
 
@@ -114,22 +100,12 @@ def _listed(row: JsonObject) -> list[JsonObject]:
     """The observations of a row of a table or of a page; empty for any other row."""
     if _is_observation(row):
         return [row]
-    listed = row.get("data", row.get("messages"))
-    if not isinstance(listed, list):
-        return []
-    return [one for one in listed if isinstance(one, dict) and _is_observation(one)]
+    return list(filter(_is_observation, objects_of(row.get("data", row.get("messages")))))
 
 
-def _is_observation(row: object) -> bool:
-    if not isinstance(row, dict):
-        return False
-    kind = row.get("type")
-    return (
-        isinstance(kind, str)
-        and kind in KINDS
-        and bool(word(row, "traceId") and word(row, "id"))
-        and bool(member(row, "startTime"))
-    )
+def _is_observation(row: JsonObject) -> bool:
+    is_named = text_of(row, "type") in KINDS and word(row, "traceId") and word(row, "id")
+    return bool(is_named and member(row, "startTime"))
 
 
 def _trace_of(row: JsonObject) -> str:
@@ -149,27 +125,46 @@ def member(row: JsonObject, name: str) -> Json:
 
 def word(row: JsonObject, name: str) -> str:
     """A column that is a text, else `""`."""
-    found = member(row, name)
-    return found if isinstance(found, str) else ""
+    return word_of(member(row, name))
 
 
 def read_observation(row: JsonObject, known: KnownMessages) -> TracedSpan:
     """An observation as a span; `known` are the messages of its session. Never raises."""
     attributes = _attributes(row)
     kind = _kind(row, attributes)
-    span = TracedSpan(
-        word(row, "id"),
-        word(row, "parentObservationId"),
-        kind,
-        text_of(attributes, "gen_ai.agent.name") or _name(word(row, "name")),
-        utc_instant(member(row, "startTime")),
-        utc_instant(member(row, "endTime")),
-        span_trace=word(row, "traceId"),
-    )
-    if kind is OperationKind.MODEL:
-        call = _model_call(row, attributes, known)
-        return replace(span, call=call, warnings=(NOT_STORED, *([REWRITTEN] if call.is_rewritten else [])))
-    return replace(span, run=_tool_run(row, attributes)) if kind is OperationKind.TOOL else span
+    name = text_of(attributes, "gen_ai.agent.name") or _name(word(row, "name"))
+    if kind is OperationKind.TOOL:
+        name = text_of(attributes, "gen_ai.tool.name", "tool.name", "ai.toolCall.name") or word(row, "name")
+    settings = object_of(unwrapped_json(member(row, "modelParameters"))[0])
+    read = StoredSpan(
+        span=TracedSpan(
+            word(row, "id"),
+            word(row, "parentObservationId"),
+            kind,
+            name.removeprefix(_PREFIX) if kind is OperationKind.TOOL else name,
+            utc_instant(member(row, "startTime")),
+            utc_instant(member(row, "endTime")),
+            span_trace=word(row, "traceId"),
+        ),
+        input=row.get("input"),
+        output=row.get("output"),
+        error=word(row, "statusMessage") if word(row, "level") == "ERROR" else None,
+        requested_model=text_of(attributes, "gen_ai.request.model", "ai.model.id", "llm.model_name"),
+        answered_model=text_of(attributes, "gen_ai.response.model", "ai.response.model")
+        or word(row, "model")
+        or word(row, "providedModelName"),
+        settings={
+            key: one for key, one in settings.items() if one not in (None, "") and key not in ("tools", "system")
+        },
+        tools=(*map(attributes.get, _TOOL_LISTS), settings.get("tools"), member(row, "toolDefinitions")),
+        usages=(unwrapped_json(member(row, "usageDetails") or row.get("usage"))[0],),
+        finish=_finish(attributes),
+        first_token=utc_instant(member(row, "completionStartTime")),
+        response_id=text_of(attributes, "gen_ai.response.id", "ai.response.id"),
+        call_id=text_of(attributes, "gen_ai.tool.call.id", "ai.toolCall.id"),
+        not_stored=NOT_STORED,
+    ).read(known)
+    return read if read.call is None else replace(read, call=_with_context(read.call, attributes))
 
 
 def _snake_case(name: str) -> str:
@@ -178,10 +173,10 @@ def _snake_case(name: str) -> str:
 
 def _attributes(row: JsonObject) -> JsonObject:
     """The observation's OpenTelemetry attributes, and the rest of its metadata."""
-    metadata, _ = framework_calls.unwrapped_json(row.get("metadata"))
+    metadata, _ = unwrapped_json(row.get("metadata"))
     if not isinstance(metadata, dict):
         return {}
-    inner, _ = framework_calls.unwrapped_json(metadata.get("attributes"))
+    inner, _ = unwrapped_json(metadata.get("attributes"))
     return {**metadata, **inner} if isinstance(inner, dict) else metadata
 
 
@@ -198,13 +193,8 @@ def _kind(row: JsonObject, attributes: JsonObject) -> OperationKind:
 
 def _is_tool_message(row: JsonObject) -> bool:
     output = row.get("output")
-    if isinstance(output, dict):
-        return ("tool_call_id" in output or "kwargs" in output) and framework_calls.read_tool_output(
-            output
-        ).call_id != ""
-    return (
-        isinstance(output, str) and "tool_call_id" in output and framework_calls.read_tool_output(output).call_id != ""
-    )
+    may_be = isinstance(output, dict | str) and ("tool_call_id" in output or "kwargs" in output)
+    return may_be and read_tool_output(output).call_id != ""
 
 
 def _name(name: str) -> str:
@@ -213,95 +203,22 @@ def _name(name: str) -> str:
     return match["name"] if match else name
 
 
-def _model_call(row: JsonObject, attributes: JsonObject, known: KnownMessages) -> ModelCall:
-    request = _request(row, attributes, known)
-    answer = (
-        framework_calls.missing_answer()
-        if row.get("output") in (None, "")
-        else framework_calls.read_answer_output(row.get("output"))
-    )
-    turn = replace(answer.turn, generation=_generation(row, attributes, answer))
-    response_id = answer.response_id or text_of(attributes, "gen_ai.response.id", "ai.response.id")
-    return ModelCall(request, turn, response_id, answer.is_rewritten)
-
-
-def _request(row: JsonObject, attributes: JsonObject, known: KnownMessages) -> DecodedRequest:
-    request = framework_calls.read_request_input(row.get("input"), known)
-    settings, _ = framework_calls.unwrapped_json(member(row, "modelParameters"))
-    kept: JsonObject = dict(settings) if isinstance(settings, dict) else {}
-    tools = request.tools or _tools(row, attributes, kept)
-    kept = {key: value for key, value in kept.items() if value not in (None, "") and key not in ("tools", "system")}
-    instructions, _ = framework_calls.unwrapped_json(attributes.get("gen_ai.system_instructions"))
-    if instructions and all(turn.role is not Role.SYSTEM for turn in request.turns):
-        system = read_any_message({"role": "system", "content": instructions})
-        request = replace(request, turns=(*system.turns, *request.turns))
+def _with_context(call: ModelCall, attributes: JsonObject) -> ModelCall:
+    """The call with the system prompt and the earlier answer that only attributes name."""
+    turns = call.request.turns
+    instructions, _ = unwrapped_json(attributes.get("gen_ai.system_instructions"))
+    if instructions and all(turn.role is not Role.SYSTEM for turn in turns):
+        turns = (*read_any_message({"role": "system", "content": instructions}).turns, *turns)
     previous = text_of(attributes, "gen_ai.conversation.id", "previous_response_id")
-    return replace(
-        request,
-        model=request.model or text_of(attributes, "gen_ai.request.model", "ai.model.id", "llm.model_name"),
-        tools=tools,
-        parameters=request.parameters or (compact_json(kept) if kept else ""),
-        continues=previous if previous.startswith("resp_") else "",
-    )
-
-
-def _tools(row: JsonObject, attributes: JsonObject, settings: JsonObject) -> tuple[ToolDefinition, ...]:
-    offered = [attributes.get(key) for key in _TOOL_LISTS]
-    candidates = (*offered, settings.get("tools"), member(row, "toolDefinitions"))
-    return next((found for candidate in candidates if (found := framework_calls.read_tool_list(candidate))), ())
-
-
-def _generation(row: JsonObject, attributes: JsonObject, answer: framework_calls.FrameworkAnswer) -> Generation:
-    known = answer.turn.generation or Generation()
-    usage, _ = framework_calls.unwrapped_json(member(row, "usageDetails") or row.get("usage"))
-    finish = known.finish_reason or _finish(attributes)
-    error = _error(row)
-    failed = FinishReason.ERROR if error else None
-    return replace(
-        known,
-        requested_model=text_of(attributes, "gen_ai.request.model", "ai.model.id"),
-        answered_model=known.answered_model
-        or text_of(attributes, "gen_ai.response.model", "ai.response.model")
-        or word(row, "model")
-        or word(row, "providedModelName"),
-        started=utc_instant(member(row, "startTime")),
-        first_token=utc_instant(member(row, "completionStartTime")),
-        ended=utc_instant(member(row, "endTime")),
-        usage=framework_calls.usage_of(usage) if known.usage == Usage() else known.usage,
-        finish_reason=finish or None,
-        finish=failed or (finish_meaning(finish) if finish else None),
-        error=error,
-        body=BodyState.COMPLETE if error else known.body,
-    )
+    continues = previous if previous.startswith("resp_") else ""
+    return replace(call, request=replace(call.request, turns=turns, continues=continues))
 
 
 def _finish(attributes: JsonObject) -> str:
-    reasons, _ = framework_calls.unwrapped_json(attributes.get("gen_ai.response.finish_reasons"))
+    reasons, _ = unwrapped_json(attributes.get("gen_ai.response.finish_reasons"))
     if isinstance(reasons, list) and reasons and isinstance(reasons[0], str):
         return reasons[0].replace("-", "_")
     return text_of(attributes, "ai.response.finishReason").replace("-", "_")
-
-
-def _error(row: JsonObject) -> GenerationError | None:
-    return framework_calls.failure(word(row, "statusMessage")) if word(row, "level") == "ERROR" else None
-
-
-def _tool_run(row: JsonObject, attributes: JsonObject) -> ToolRun:
-    output = framework_calls.read_tool_output(row.get("output"))
-    name = text_of(attributes, "gen_ai.tool.name", "tool.name", "ai.toolCall.name") or word(row, "name")
-    value, text = framework_calls.unwrapped_json(row.get("input"))
-    arguments = text if text is not None else value if isinstance(value, str) else compact_json(value)
-    failed = True if word(row, "level") == "ERROR" else output.failed
-    result = output.text
-    if result is None and failed:
-        result = word(row, "statusMessage") or None
-    return ToolRun(
-        name.removeprefix(_PREFIX),
-        text_of(attributes, "gen_ai.tool.call.id", "ai.toolCall.id") or output.call_id,
-        arguments,
-        result,
-        failed,
-    )
 
 
 LANGFUSE = LogSource(

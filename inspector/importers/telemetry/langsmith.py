@@ -7,24 +7,23 @@ langchain-ai/langsmith-sdk:python/langsmith.
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from typing import BinaryIO
 
 from msgspec import Struct, structs
 
 from weaklink.inspector import model
-from weaklink.inspector.importers.compression import DamagedDataError
-from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import parse_json_bytes, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.telemetry import framework_calls
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile, until_damage
+from weaklink.inspector.importers.telemetry.framework_calls import StoredSpan
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
 from weaklink.inspector.importers.telemetry.span_traces import SpooledRow, spooled_traces, utc_instant
-from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
-from weaklink.inspector.json_text import compact_json, object_of
+from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
+from weaklink.inspector.json_text import member_at, object_of, objects_of
 from weaklink.inspector.memory import RECORD_BYTES, too_long
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.wire.events import DecodedRequest
 
 _NEITHER = "this is neither a LangSmith run nor a page of runs"
 _TRACE = ("trace_id", "dotted_order")
@@ -40,7 +39,6 @@ _BEGINS = re.compile(
 _NAME = re.compile(rb"content-disposition:.*?\bname=\"?(?P<name>[^\";\r\n]+)", re.IGNORECASE)
 _RUN = lazy_pattern(r"(?P<operation>post|patch)\.(?P<id>[^.]+)(?:\.(?P<member>[a-z_]+))?")
 NOT_STORED = "the source stores whole answers: no raw stream, and chunk times only if a framework reported them"
-REWRITTEN = "the source stores the arguments of some calls parsed; their original text is lost"
 SESSION_KEYS = ("session_id", "thread_id", "conversation_id")
 """The members of a run's metadata that name its conversation: a run's own `session_id` is its project."""
 
@@ -77,18 +75,13 @@ def _runs(row: JsonObject) -> list[JsonObject]:
     """The runs of a row and their descendants, parents first; empty if it has none."""
     listed = [row] if _is_run(row) else []
     if not listed:
-        for key in _LISTS:
-            members = row.get(key)
-            entries: list[model.Json] = members if isinstance(members, list) else []
-            listed += [entry for entry in entries if isinstance(entry, dict) and _may_be_run(entry, key)]
+        listed = [entry for key in _LISTS for entry in objects_of(row.get(key)) if _may_be_run(entry, key)]
     found: list[JsonObject] = []
     pending = listed[::-1]
     while pending:
         run = pending.pop()
-        children = run.get("child_runs")
         found.append({key: value for key, value in run.items() if key != "child_runs"})
-        entries = children if isinstance(children, list) else []
-        pending += [entry for entry in reversed(entries) if isinstance(entry, dict) and _is_run(entry)]
+        pending += filter(_is_run, reversed(objects_of(run.get("child_runs"))))
     return found
 
 
@@ -118,14 +111,15 @@ def read_parts(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[RunPa
 
     Several bodies may follow each other. Parts that belong to no run (attachments, feedback) are silently ignored.
     """
-    try:
-        with file.open() as stream:
-            for number, (name, raw) in enumerate(_parts(stream, limit), 1):
-                found = _read(f"part {number}", name, raw, limit)
-                if found is not None:
-                    yield found
-    except DamagedDataError as error:
-        yield Skipped("end of file", str(error))
+    return until_damage(_of_parts(file, limit))
+
+
+def _of_parts(file: SourceFile, limit: int) -> Iterator[RunPart | Skipped]:
+    with file.open() as stream:
+        for number, (name, raw) in enumerate(_parts(stream, limit), 1):
+            found = _read(f"part {number}", name, raw, limit)
+            if found is not None:
+                yield found
 
 
 def _read(record: str, name: str, raw: bytes | None, limit: int) -> RunPart | Skipped | None:
@@ -192,20 +186,34 @@ def _body(stream: BinaryIO, boundary: bytes, limit: int) -> tuple[bytes | None, 
 
 def read_run(run: JsonObject, known: KnownMessages) -> TracedSpan:
     """A run as a span; `known` are the messages of its session. Never raises."""
+    extra, inputs, outputs = object_of(run.get("extra")), run.get("inputs"), run.get("outputs")
+    invoked, metadata = object_of(extra.get("invocation_params")), object_of(extra.get("metadata"))
     kind = _KINDS.get(text_of(run, "run_type"), OperationKind.OTHER)
-    span = TracedSpan(
-        text_of(run, "id"),
-        text_of(run, "parent_run_id"),
-        kind,
-        text_of(run, "name"),
-        utc_instant(run.get("start_time")),
-        utc_instant(run.get("end_time")),
-        span_trace=trace_of(run),
-    )
-    if kind is OperationKind.MODEL:
-        call = _model_call(run, known)
-        return structs.replace(span, call=call, warnings=(NOT_STORED, *([REWRITTEN] if call.is_rewritten else [])))
-    return structs.replace(span, run=_tool_run(run)) if kind is OperationKind.TOOL else span
+    if kind is OperationKind.TOOL and isinstance(inputs, dict) and inputs.keys() == {"input"}:
+        inputs = inputs["input"]  # LangChain puts a traced tool's arguments into one text, in Python's notation
+    tokens = _tokens(run)
+    read = StoredSpan(
+        span=TracedSpan(
+            text_of(run, "id"),
+            text_of(run, "parent_run_id"),
+            kind,
+            text_of(run, "name"),
+            utc_instant(run.get("start_time")),
+            utc_instant(run.get("end_time")),
+            span_trace=trace_of(run),
+        ),
+        input=inputs,
+        output=outputs,
+        error=text_of(run, "error") if run.get("error") or run.get("status") == "error" else None,
+        requested_model=text_of(invoked, "model", "model_name") or text_of(metadata, "ls_model_name"),
+        settings={key: value for key, value in invoked.items() if key not in _NO_SETTINGS},
+        tools=(invoked.get("tools"), invoked.get("functions")),
+        usages=(object_of(outputs).get("usage_metadata"), run),
+        first_token=utc_instant(run.get("first_token_time")) or next((at for at, _ in tokens), None),
+        call_id=text_of(metadata, "tool_call_id"),
+        not_stored=NOT_STORED,
+    ).read(known)
+    return read if read.call is None else structs.replace(read, call=_with_chunks(read.call, tokens, read.started))
 
 
 def trace_of(run: JsonObject) -> str:
@@ -216,106 +224,31 @@ def trace_of(run: JsonObject) -> str:
 
 def session_of(run: JsonObject) -> str:
     """The conversation that a run names, `""` if it names none."""
-    return text_of(_metadata(run), *SESSION_KEYS)
-
-
-def _metadata(run: JsonObject) -> JsonObject:
-    return object_of(object_of(run.get("extra")).get("metadata"))
-
-
-def _model_call(run: JsonObject, known: KnownMessages) -> ModelCall:
-    outputs = run.get("outputs")
-    answer = framework_calls.read_answer_output(outputs) if outputs else framework_calls.missing_answer()
-    turn = _with_chunks(answer.turn, run)
-    return ModelCall(
-        _request(run, known),
-        structs.replace(turn, generation=_generation(run, answer)),
-        answer.response_id,
-        answer.is_rewritten,
-    )
-
-
-def _request(run: JsonObject, known: KnownMessages) -> DecodedRequest:
-    request = framework_calls.read_request_input(run.get("inputs"), known)
-    invoked = object_of(object_of(run.get("extra")).get("invocation_params"))
-    settings: JsonObject = {key: value for key, value in invoked.items() if key not in _NO_SETTINGS}
-    return structs.replace(
-        request,
-        model=request.model or text_of(invoked, "model", "model_name") or text_of(_metadata(run), "ls_model_name"),
-        tools=request.tools
-        or framework_calls.read_tool_list(invoked.get("tools"))
-        or framework_calls.read_tool_list(invoked.get("functions")),
-        parameters=request.parameters or (compact_json(settings) if settings else ""),
-    )
-
-
-def _generation(run: JsonObject, answer: framework_calls.FrameworkAnswer) -> model.Generation:
-    known = answer.turn.generation or model.Generation()
-    usage = framework_calls.usage_of(object_of(run.get("outputs")).get("usage_metadata"))
-    usage = framework_calls.usage_of(run) if usage == model.Usage() else usage
-    error = _error(run)
-    return structs.replace(
-        known,
-        started=utc_instant(run.get("start_time")),
-        first_token=utc_instant(run.get("first_token_time")) or next(iter(_tokens(run)), (None, ""))[0],
-        ended=utc_instant(run.get("end_time")),
-        usage=usage if known.usage == model.Usage() else known.usage,
-        finish=model.FinishReason.ERROR if error else known.finish,
-        error=error,
-        body=model.BodyState.COMPLETE if error and not run.get("outputs") else known.body,
-    )
-
-
-def _error(run: JsonObject) -> model.GenerationError | None:
-    words = text_of(run, "error")
-    return framework_calls.failure(words) if words or run.get("status") == "error" else None
+    return text_of(object_of(member_at(run, "extra.metadata")), *SESSION_KEYS)
 
 
 def _tokens(run: JsonObject) -> list[tuple[model.Instant | None, str]]:
     """The streamed pieces that a framework reported, with their times."""
-    events = run.get("events")
-    found: list[tuple[model.Instant | None, str]] = []
-    for event in events if isinstance(events, list) else ():
-        if isinstance(event, dict) and event.get("name") == "new_token":
-            token = object_of(event.get("kwargs")).get("token")
-            found.append((utc_instant(event.get("time")), token if isinstance(token, str) else ""))
-    return found
+    events = (event for event in objects_of(run.get("events")) if event.get("name") == "new_token")
+    return [(utc_instant(event.get("time")), text_at(event, "kwargs.token")) for event in events]
 
 
-def _with_chunks(turn: model.Turn, run: JsonObject) -> model.Turn:
-    """The turn with the chunks of its text, if the reported pieces add up to it and it has no other parts."""
-    text, tokens = turn.part("text"), [token for token in _tokens(run) if token[1]]
-    if text is None or not text.text or "".join(token for _, token in tokens) != text.text or len(turn.parts) > 1:
-        return turn
-    started = utc_instant(run.get("start_time"))
-    ends: list[int] = []
-    for _, token in tokens:
-        ends.append(len(token) + (ends[-1] if ends else 0))
+def _with_chunks(
+    call: ModelCall, tokens: list[tuple[model.Instant | None, str]], started: model.Instant | None
+) -> ModelCall:
+    """The call with the chunks of its answer, if the reported pieces add up to it and it has no other parts."""
+    text, tokens = call.answer.part("text"), [token for token in tokens if token[1]]
+    if (
+        text is None
+        or not text.text
+        or "".join(token for _, token in tokens) != text.text
+        or len(call.answer.parts) > 1
+    ):
+        return call
+    ends = tuple(accumulate(len(token) for _, token in tokens))
     offsets = tuple(at.at_s - started.at_s if at is not None and started is not None else None for at, _ in tokens)
-    chunks = model.Chunks(tuple(ends), tuple(range(len(ends))), offsets)
-    return structs.replace(turn, parts=(model.Part("text", text.text, chunks),))
-
-
-def _tool_run(run: JsonObject) -> ToolRun:
-    output = framework_calls.read_tool_output(run.get("outputs"))
-    failed = True if run.get("error") or run.get("status") == "error" else output.failed
-    result = output.text if output.text is not None else text_of(run, "error") or None
-    return ToolRun(
-        text_of(run, "name"),
-        output.call_id or text_of(_metadata(run), "tool_call_id"),
-        _arguments(run.get("inputs")),
-        result,
-        failed,
-    )
-
-
-def _arguments(inputs: model.Json) -> str:
-    """A tool's arguments; LangChain puts those of a traced tool into one text, in Python's notation."""
-    members = object_of(inputs)
-    alone = members.get("input")
-    if members.keys() == {"input"}:
-        return alone if isinstance(alone, str) else compact_json(alone)
-    return compact_json(inputs)
+    part = model.Part("text", text.text, model.Chunks(ends, tuple(range(len(ends))), offsets))
+    return structs.replace(call, answer=structs.replace(call.answer, parts=(part,)))
 
 
 def _score(sample: FileSample) -> float:

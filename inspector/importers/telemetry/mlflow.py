@@ -9,28 +9,26 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
-from weaklink.inspector import model
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import parsed_text, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.telemetry import framework_calls
+from weaklink.inspector.importers.telemetry.framework_calls import StoredSpan
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
 from weaklink.inspector.importers.telemetry.otlp import read_span
+from weaklink.inspector.importers.telemetry.otlp_encodings import seconds
 from weaklink.inspector.importers.telemetry.otlp_span import ERROR, Messages, OtlpSpan
 from weaklink.inspector.importers.telemetry.span_traces import SpooledRow, spooled_traces
-from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
-from weaklink.inspector.json_text import compact_json, member_at, object_of, objects_of, word_of
+from weaklink.inspector.importers.telemetry.spans import OperationKind, TracedSpan
+from weaklink.inspector.json_text import member_at, object_of, objects_of, word_of
 
 _KINDS = {
     **dict.fromkeys(("CHAT_MODEL", "LLM"), OperationKind.MODEL),
     "TOOL": OperationKind.TOOL,
     "AGENT": OperationKind.AGENT,
 }
-_REWRITTEN = "the source stores the arguments of calls as the instrumentation gave them, mostly parsed"
 _NOT_STORED = "the source does not store the chunks of answers"
 _TRACE, _SESSION = "weaklink.trace", "weaklink.session"
-_NANOSECONDS = 1e9
 
 
 def _rows(file: SourceFile) -> Iterator[SpooledRow | Skipped]:
@@ -69,16 +67,21 @@ def _read(rows: Iterable[JsonObject]) -> Iterator[TracedSpan]:
         if kind is None:
             yield read_span(span, messages, known)
             continue
-        read = TracedSpan(span.id, span.parent_id, kind, span.name, span.started, span.ended, span_trace=span.trace_id)
-        if kind is OperationKind.TOOL:
-            yield structs.replace(read, run=_run(span))
-            continue
-        call = _call(span, known)
-        if kind is OperationKind.MODEL:
-            warnings = (_NOT_STORED, _REWRITTEN) if call.is_rewritten else (_NOT_STORED,)
-            yield structs.replace(read, call=call, warnings=warnings)
-        else:
-            yield structs.replace(read, conversation=call if call.request.turns else None)
+        inputs = span.attributes.get("mlflow.spanInputs")
+        stored = StoredSpan(
+            span=TracedSpan(
+                span.id, span.parent_id, kind, span.name, span.started, span.ended, span_trace=span.trace_id
+            ),
+            input={} if inputs is None else inputs,
+            output=span.attributes.get("mlflow.spanOutputs"),
+            error=span.message if span.status == ERROR else None,
+            tools=(span.attributes.get("mlflow.chat.tools"),),
+            usages=(span.attributes.get("mlflow.chat.tokenUsage"),),
+            not_stored=_NOT_STORED,
+        )
+        conversation = stored.call(known) if kind is OperationKind.AGENT else None
+        is_told = conversation is not None and conversation.request.turns
+        yield structs.replace(stored.read(known), conversation=conversation if is_told else None)
 
 
 def _otlp_span(row: JsonObject) -> OtlpSpan:
@@ -92,51 +95,13 @@ def _otlp_span(row: JsonObject) -> OtlpSpan:
         _id(row, "span_id"),
         text_of(row, "parent_span_id", "parent_id"),
         text_of(row, "name"),
-        _seconds(row.get("start_time_unix_nano", row.get("start_time"))),
-        _seconds(row.get("end_time_unix_nano", row.get("end_time"))),
+        seconds(row.get("start_time_unix_nano", row.get("start_time"))),
+        seconds(row.get("end_time_unix_nano", row.get("end_time"))),
         attributes,
         (),
         ERROR if failed.endswith("ERROR") else 0,
         text_at(row, "status.message", "status_message"),
     )
-
-
-def _seconds(value: model.Json) -> float | None:
-    digits = value if isinstance(value, int) and not isinstance(value, bool) else word_of(value)
-    is_known = isinstance(digits, int) or (digits.isascii() and digits.isdigit() and len(digits) < 25)
-    return int(digits) / _NANOSECONDS if is_known else None
-
-
-def _call(span: OtlpSpan, known: KnownMessages) -> ModelCall:
-    inputs, outputs = span.attributes.get("mlflow.spanInputs"), span.attributes.get("mlflow.spanOutputs")
-    request = framework_calls.read_request_input(inputs, known)
-    tools = request.tools or framework_calls.read_tool_list(span.attributes.get("mlflow.chat.tools"))
-    answer = framework_calls.read_answer_output(outputs) if outputs else framework_calls.missing_answer()
-    generation = answer.turn.generation or model.Generation()
-    usage = framework_calls.usage_of(span.attributes.get("mlflow.chat.tokenUsage"))
-    error = framework_calls.failure(span.message) if span.status == ERROR else None
-    generation = structs.replace(
-        generation,
-        started=span.started,
-        ended=span.ended,
-        usage=usage if generation.usage == model.Usage() else generation.usage,
-        error=generation.error or error,
-    )
-    return ModelCall(
-        structs.replace(request, tools=tools),
-        structs.replace(answer.turn, generation=generation),
-        answer.response_id,
-        answer.is_rewritten,
-    )
-
-
-def _run(span: OtlpSpan) -> ToolRun:
-    output = framework_calls.read_tool_output(span.attributes.get("mlflow.spanOutputs"))
-    inputs = span.attributes.get("mlflow.spanInputs")
-    failed = True if span.status == ERROR else output.failed
-    result = output.text if output.text is not None else span.message or None
-    arguments = inputs if isinstance(inputs, str) else compact_json({} if inputs is None else inputs)
-    return ToolRun(span.name, output.call_id, arguments, result, failed)
 
 
 MLFLOW = LogSource(

@@ -7,8 +7,8 @@ and Langfuse.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Self
 
 import msgspec
 from msgspec import Struct, field, structs
@@ -16,6 +16,7 @@ from msgspec import Struct, field, structs
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import CALLS
 from weaklink.inspector.apis.providers import decoder_for, read_request
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import parse_json_bytes, read_rows
 from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
 from weaklink.inspector.importers.telemetry import otlp_conventions, otlp_span
@@ -29,7 +30,7 @@ from weaklink.inspector.importers.telemetry.otlp_encodings import (
     spans_of,
 )
 from weaklink.inspector.importers.telemetry.span_traces import traces_of_spans
-from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
+from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan, filled
 from weaklink.inspector.json_text import compact_json, word_of
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions.fingerprints import has_no_content, message_digest
@@ -56,7 +57,7 @@ SESSION_KEYS = (
 """Attributes that name the session of a span, in order of priority."""
 
 _NO_TIME = float("inf")
-_EVENTS = 7
+_decode = msgspec.msgpack.Decoder(otlp_span.OtlpSpan).decode
 _RESOURCES = lazy_pattern(r'\{\s*"resource_?(?:[Ss]pans|[Ll]ogs)"\s*:\s*\[')
 _NO_SPANS = "the row is not OTLP: it has neither `resourceSpans` nor `resourceLogs`"
 TOO_DEEP = "the values are nested too deeply"
@@ -138,43 +139,29 @@ def session_of(span: otlp_span.OtlpSpan) -> model.ExternalId | None:
 
 
 def _packed(span: otlp_span.OtlpSpan) -> bytes:
-    events: list[model.Json] = [[event.name, event.at_s, event.attributes] for event in span.events]
-    values: list[model.Json] = [
-        *(span.trace_id, span.id, span.parent_id, span.name, span.start_s, span.end_s, span.attributes, events),
-        *(span.status, span.message, span.service, span.dropped),
-    ]
     try:
-        return msgspec.msgpack.encode(values)
+        return msgspec.msgpack.encode(span)
     except (UnicodeEncodeError, OverflowError):  # lone surrogates, integers beyond 64 bits
-        return json.dumps(values, default=str).encode("ascii")
+        return json.dumps(msgspec.to_builtins(span), default=str).encode("ascii")
 
 
 def _unpacked(packed: bytes) -> otlp_span.OtlpSpan:
-    values: Any = (
-        parse_json_bytes(packed) if packed.startswith(b"[") else msgspec.msgpack.decode(packed)
-    )  # the format that `_packed` chose
-    values[_EVENTS] = tuple(otlp_span.OtlpEvent(*event) for event in values[_EVENTS])
-    return otlp_span.OtlpSpan(*values)
+    if packed.startswith(b"["):  # the format that `_packed` chose
+        return msgspec.convert(parse_json_bytes(packed), otlp_span.OtlpSpan)
+    return _decode(packed)
 
 
-class OtlpImporter:
-    """One trace per conversation, from the requests to models in the spans of one session or of one trace."""
+def _score(sample: FileSample) -> float:
+    """By the member that contains the spans, or by the shape of a protobuf body."""
+    if _RESOURCES.match(sample.text.lstrip("\ufeff \t\r\n")):
+        return 0.9
+    return 0.8 if is_otlp(sample.head) else 0.0
 
-    name = "otlp"
-    signs = "`resourceSpans`, or a protobuf body that contains them"
 
-    def recognises(self, sample: FileSample) -> float:
-        """By the member that contains the spans, or by the shape of a protobuf body."""
-        if any(map(has_resources, sample.rows)) or _RESOURCES.match(sample.text.lstrip("\ufeff \t\r\n")):
-            return 0.9
-        return 0.8 if is_otlp(sample.head) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
-        """Skipped records while reading, then the traces; sessions in the order of their first spans."""
-        with SpanSpool() as spool:
-            spans = read_protobuf(file) if is_otlp(file.head) else _of_rows(file)
-            yield from spool_spans(spans, spool)
-            yield from traces_in(spool)
+def _traces(file: SourceFile) -> Iterator[model.Trace | Skipped]:
+    with SpanSpool() as spool:
+        yield from spool_spans(read_protobuf(file) if is_otlp(file.head) else _of_rows(file), spool)
+        yield from traces_in(spool.sessions())
 
 
 def spool_spans(spans: Iterable[otlp_span.OtlpSpan | Skipped], spool: SpanSpool) -> Iterator[Skipped]:
@@ -191,17 +178,22 @@ def spool_spans(spans: Iterable[otlp_span.OtlpSpan | Skipped], spool: SpanSpool)
                 yield Skipped(f"span {span.id}", TOO_DEEP)
 
 
-def traces_in(spool: SpanSpool) -> Iterator[model.Trace | Skipped]:
-    """The traces of all sessions in a spool; a Skipped counts the sessions that have none."""
+def traces_in(
+    sessions: Iterable[tuple[model.ExternalId, Iterable[otlp_span.OtlpSpan]]],
+    take_damage: Callable[[], Sequence[Skipped]] = tuple,
+) -> Iterator[model.Trace | Skipped]:
+    """The traces of sessions; a Skipped counts those that have none.
+
+    `take_damage` returns what of a session could not be read: it comes before the session's traces.
+    """
     without = 0
-    for id_, spans in spool.sessions():
+    for id_, spans in sessions:
         traces = session_traces(id_, spans)
         first = next(traces, None)
-        if first is None:
-            without += 1
-            continue
-        yield first
-        yield from traces
+        damage = take_damage()
+        yield from damage
+        without += first is None and not damage
+        yield from () if first is None else (first, *traces)
     if without:
         reason = f"{without} of the traces in this file contain neither a request to a model nor the run of a tool"
         yield Skipped("other spans", reason, is_irrelevant=True)
@@ -289,7 +281,7 @@ def _call(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, messages: otlp_s
         started=span.started,
         first_token=None if facts.first_token_s is None else model.Instant(facts.first_token_s),
         ended=span.ended,
-        usage=otlp_span.filled_usage(facts.usage, known.usage),
+        usage=filled(facts.usage, known.usage),
         finish_reason=finish,
         finish=finish_meaning(finish) if finish else None,
         attempt=max(span.number("weaklink.attempt") or 1, 1),
@@ -418,3 +410,14 @@ def _warnings(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, call: ModelC
         yield _CUT
     if span.dropped:
         yield _DROPPED
+
+
+OTLP = LogSource(
+    name="otlp",
+    signs="`resourceSpans`, or a protobuf body that contains them",
+    is_row=has_resources,
+    confidence=0.9,
+    score=_score,
+    reader=_traces,
+)
+"""One trace per conversation, from the requests to models in the spans of one session or of one trace."""

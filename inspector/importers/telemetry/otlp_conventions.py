@@ -28,9 +28,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from weaklink.inspector.apis.openai.messages import CALLS, call_object, message_object, read_tools
+from weaklink.inspector.apis.openai.messages import CALLS, call_object, call_objects, message_object, read_tools
+from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject
-from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
+from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages, sort_blocks
 from weaklink.inspector.importers.telemetry.langfuse import read_observation
 from weaklink.inspector.importers.telemetry.otlp_span import (
     ERROR,
@@ -39,13 +40,12 @@ from weaklink.inspector.importers.telemetry.otlp_span import (
     OtlpSpan,
     RequestMessages,
     SpanFacts,
-    lenient_json,
     objects,
     unfolded,
     unquoted,
 )
 from weaklink.inspector.importers.telemetry.spans import OperationKind, ToolRun, TracedSpan, filled_span
-from weaklink.inspector.json_text import compact_json, text_or_json
+from weaklink.inspector.json_text import compact_json, object_of, text_or_json
 from weaklink.inspector.model import Generation, Json, Turn, Usage
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -84,7 +84,7 @@ def read_genai(span: OtlpSpan) -> SpanFacts:
         continues=span.text(
             "weaklink.continues", "gen_ai.request.previous_response_id", "openai.request.previous_response_id"
         ),
-        tools=read_tools(lenient_json(span.attributes.get("gen_ai.tool.definitions"))),
+        tools=read_tools(json_within(span.attributes.get("gen_ai.tool.definitions"))),
         parameters=_parameters(span),
         usage=_usage(span),
         finish_reason=_first_word(span.attributes.get("gen_ai.response.finish_reasons")),
@@ -141,7 +141,7 @@ def _evaluation(event: OtlpEvent) -> str:
 
 
 def _read_messages(span: OtlpSpan, facts: SpanFacts) -> None:
-    instructions = lenient_json(span.attributes.get("gen_ai.system_instructions"))
+    instructions = json_within(span.attributes.get("gen_ai.system_instructions"))
     parts: list[Json] = [{"type": "text", "content": instructions}] if isinstance(instructions, str) else []
     parts = [*parts, *objects(instructions)]
     system: list[Json] = [{"role": "system", "parts": parts}] if parts else []
@@ -149,7 +149,7 @@ def _read_messages(span: OtlpSpan, facts: SpanFacts) -> None:
     if messages or system:
         facts.request_messages = RequestMessages([*system, *messages], in_openai_shape)
     answers = span.attributes.get("gen_ai.output.messages")
-    read = lenient_json(answers)
+    read = json_within(answers)
     if isinstance(read, str) and read:
         facts.answers = [read if _is_json(read) else {"role": "assistant", "content": read}]
     elif listed := objects(read):
@@ -166,7 +166,7 @@ def _listed(value: Json, role: str) -> list[Message]:
             return [*_decode_texts(value)]
         except (ValueError, RecursionError):
             pass
-    read = lenient_json(value)
+    read = json_within(value)
     if isinstance(read, str) and read:
         return [read if _is_json(read) else {"role": role, "content": read}]
     return [*objects(read)]
@@ -181,41 +181,16 @@ def _is_cut(messages: Sequence[Message]) -> bool:
 
 
 def in_openai_shape(message: Json) -> list[Json]:
-    """A message of parts as messages of OpenAI's shape; one without parts unchanged."""
-    if not isinstance(message, dict):
-        return []
-    parts = message.get("parts")
-    if not isinstance(parts, list):
-        return [message]
-    return [*_of_parts(message.get("role"), parts, message.get("finish_reason"))]
-
-
-def _of_parts(role: Json, parts: list[Json], finish: Json = None) -> Iterator[Json]:
-    """A message of parts as messages of OpenAI's shape; each tool result becomes a separate message."""
-    blocks: list[Json] = []
-    calls: list[Json] = []
-    results: list[Json] = []
-    for part in parts:
-        kind = part.get("type") if isinstance(part, dict) else None
-        if not isinstance(part, dict):
-            blocks.append(part)
-        elif kind == "tool_call":
-            calls.append(call_object(part.get("name"), part.get("arguments"), part.get("id")))
-        elif kind == "tool_call_response":
-            results.append(_result(part))
-        elif kind in ("text", "reasoning") and isinstance(words := part.get("content"), str):
-            blocks.append({"type": kind, "text": words})
-        else:
-            blocks.append(part)
-    yield from results
-    if blocks or calls or not results:
-        yield message_object(role, blocks, calls=calls, finish_reason=finish or None)
-
-
-def _result(part: JsonObject) -> Json:
-    content = next((part[key] for key in ("response", "result", "content") if part.get(key) is not None), "")
-    text = content if isinstance(content, str) else compact_json(content)
-    return {"role": "tool", "tool_call_id": part.get("id"), "name": part.get("name"), "content": text}
+    """A message of parts as messages of OpenAI's shape, one for each result in it; one without parts unchanged."""
+    parts = object_of(message).get("parts")
+    if not isinstance(message, dict) or not isinstance(parts, list):
+        return [message] if isinstance(message, dict) else []
+    found = sort_blocks(parts)
+    messages: list[Json] = [*found.results]
+    if found.content or found.calls or not messages:
+        finish = message.get("finish_reason") or None
+        messages.append(message_object(message.get("role"), found.content, calls=found.calls, finish_reason=finish))
+    return messages
 
 
 def _tool_run(span: OtlpSpan) -> ToolRun:
@@ -244,7 +219,7 @@ def _usage(span: OtlpSpan) -> Usage:
 
 
 def _first_word(value: Json) -> str:
-    first = value[0] if isinstance(value, list) and value else lenient_json(value)
+    first = value[0] if isinstance(value, list) and value else json_within(value)
     if isinstance(first, list):
         return _first_word(first) if first else ""
     return first if isinstance(first, str) else ""
@@ -276,7 +251,7 @@ def read_events(span: OtlpSpan, facts: SpanFacts) -> None:
 
 
 def _listed_bodies(span: OtlpSpan) -> Iterator[OtlpEvent]:
-    for event in objects(lenient_json(span.attributes.get("events"))):
+    for event in objects(json_within(span.attributes.get("events"))):
         name = event.get("event.name")
         if isinstance(name, str):
             yield OtlpEvent(name, None, event)
@@ -286,7 +261,7 @@ def _body(event: OtlpEvent) -> JsonObject:
     """The content of an event, whichever attribute has it."""
     body = dict(event.attributes)
     for key in _BODIES:
-        inner = lenient_json(body.get(key))
+        inner = json_within(body.get(key))
         if isinstance(inner, dict):
             body |= inner
         elif isinstance(inner, str) and inner:
@@ -295,22 +270,16 @@ def _body(event: OtlpEvent) -> JsonObject:
 
 
 def _genai_message(body: JsonObject, role: str) -> Json:
-    kept: JsonObject = {"role": role}
+    calls = json_within(body.get(CALLS))
+    kept = {key: body.get(key) for key in ("reasoning_content", "reasoning", "name")}
+    kept["tool_call_id"] = body.get("id", body.get("tool_call_id")) if role == "tool" else None
     named = body.get("role")
-    if isinstance(named, str) and named:
-        kept["role"] = named
-    if (calls := lenient_json(body.get(CALLS))) is not None:
-        kept[CALLS] = calls
-    for key in ("content", "reasoning_content", "reasoning", "name"):
-        if key in body:
-            kept[key] = body[key]
-    if role == "tool":
-        kept["tool_call_id"] = body.get("id", body.get("tool_call_id"))
-    return kept
+    message = message_object(named if isinstance(named, str) and named else role, body.get("content"), calls=(), **kept)
+    return message if calls is None else {**message, CALLS: calls}
 
 
 def _read_choice(body: JsonObject, facts: SpanFacts) -> None:
-    value = lenient_json(body.get("message"))
+    value = json_within(body.get("message"))
     message = value if isinstance(value, dict) else {"content": body.get("content", "") if value is None else value}
     calls = body.get(CALLS)
     facts.answers.append(_genai_message(message if calls is None else {CALLS: calls, **message}, "assistant"))
@@ -323,7 +292,7 @@ def _genai_texts(value: Json, role: str) -> list[Json]:
     """A prompt or completion: messages as JSON, or a text."""
     if value is None or value == "":
         return []
-    decoded = lenient_json(value)
+    decoded = json_within(value)
     listed = objects(decoded)
     if listed and all({"role", "content"} & one.keys() for one in listed):
         return [{"role": role, **one} for one in listed]
@@ -349,7 +318,7 @@ def _read_call(span: OtlpSpan, facts: SpanFacts) -> None:
         facts.request_messages = RequestMessages(listed, from_openinference)
     facts.answers = [message for row in span.rows("llm.output_messages") for message in from_openinference(row)]
     raw_request, answer = span.attributes.get("input.value"), span.attributes.get("output.value")
-    facts.raw_request = lenient_json(raw_request)
+    facts.raw_request = json_within(raw_request)
     facts.raw_answer = answer if isinstance(answer, str) else ""
     if not facts.request_messages and not facts.answers:
         if prompts := _prompts(span):
@@ -357,9 +326,9 @@ def _read_call(span: OtlpSpan, facts: SpanFacts) -> None:
         facts.answers = _texts(span.tree("llm.choices"), "completion", "assistant")
     if not facts.request_messages and isinstance(facts.raw_request, str) and facts.raw_request:
         facts.request_messages = RequestMessages([{"role": "user", "content": facts.raw_request}])
-    if not facts.answers and isinstance(lenient_json(answer), str) and answer:
+    if not facts.answers and isinstance(json_within(answer), str) and answer:
         facts.answers = [{"role": "assistant", "content": answer}]
-    parameters = lenient_json(span.attributes.get("llm.invocation_parameters"))
+    parameters = json_within(span.attributes.get("llm.invocation_parameters"))
     if isinstance(parameters, dict):
         facts.parameters = {key: value for key, value in parameters.items() if key not in _NO_PARAMETERS}
     facts.tools = read_tools([*_tools(span)])
@@ -377,25 +346,17 @@ def _read_call(span: OtlpSpan, facts: SpanFacts) -> None:
 def from_openinference(message: Json) -> list[Json]:
     """A message of this convention, flat or nested, in OpenAI's shape."""
     inner = (one.get("message", one) for one in objects(unfolded(message)))
-    return [dict(_message(one)) for one in inner if isinstance(one, dict)]
+    return [_message(one) for one in inner if isinstance(one, dict)]
 
 
-def _message(message: JsonObject) -> Iterator[tuple[str, Json]]:
-    yield "role", message.get("role", "")
-    blocks = [*_blocks(message.get("contents"))]
-    if blocks or "content" in message:
-        yield "content", blocks or message["content"]
-    calls: list[Json] = [
-        inner if isinstance(inner := call.get("tool_call"), dict) else call for call in objects(message.get(CALLS))
-    ]
+def _message(message: JsonObject) -> JsonObject:
+    calls: list[Json] = [object_of(call.get("tool_call")) or call for call in objects(message.get(CALLS))]
     if message.get("function_call_name"):
         arguments = message.get("function_call_arguments_json", "")
-        calls.append({"function": {"name": message["function_call_name"], "arguments": arguments}})
-    if calls:
-        yield CALLS, calls
-    for key in ("tool_call_id", "name", "reasoning_content"):
-        if message.get(key) is not None:
-            yield key, message[key]
+        calls.append(call_object(message["function_call_name"], arguments))
+    content = [*_blocks(message.get("contents"))] or message.get("content")
+    kept = {key: message.get(key) for key in ("tool_call_id", "name", "reasoning_content")}
+    return message_object(message.get("role", ""), content, calls=calls, **kept)
 
 
 def _blocks(contents: Json) -> Iterator[Json]:
@@ -425,7 +386,7 @@ def _texts(listed: Json, key: str, role: str) -> list[Json]:
 def _tools(span: OtlpSpan) -> Iterator[Json]:
     for one in objects(span.tree("llm.tools")):
         tool = one.get("tool", one)
-        yield lenient_json(tool.get("json_schema", tool)) if isinstance(tool, dict) else tool
+        yield json_within(tool.get("json_schema", tool)) if isinstance(tool, dict) else tool
 
 
 def _run(span: OtlpSpan) -> ToolRun:
@@ -532,6 +493,7 @@ _OPENLLMETRY_PREFIXES = (
     "gen_ai.completion.",
 )
 
+_OPENLLMETRY_MEMBERS = ("tool_call_id", "name", "finish_reason", "reasoning_content", "reasoning", "refusal")
 _REQUESTS = {"chat": OperationKind.MODEL, "completion": OperationKind.MODEL}
 
 
@@ -541,7 +503,7 @@ def read_openllmetry(span: OtlpSpan) -> SpanFacts:
         return SpanFacts()
     prompt = span.rows("gen_ai.prompt") or span.rows("llm.prompts")
     listed = span.rows("gen_ai.completion") or span.rows("llm.completions")
-    answers = [dict(_openllmetry_message(one, "assistant")) for one in objects(unfolded(listed))]
+    answers = [_openllmetry_message(one, "assistant") for one in objects(unfolded(listed))]
     request_type = span.text("llm.request.type")
     requested = _REQUESTS.get(request_type, OperationKind.OTHER) if request_type else None
     work = _OPENLLMETRY_KINDS.get(span.text("traceloop.span.kind"))
@@ -567,40 +529,32 @@ def read_openllmetry(span: OtlpSpan) -> SpanFacts:
 
 def from_prompt(message: Json) -> list[Json]:
     """A message of a prompt in OpenAI's shape."""
-    return [dict(_openllmetry_message(one, "user")) for one in objects(unfolded(message))]
+    return [_openllmetry_message(one, "user") for one in objects(unfolded(message))]
 
 
-def _openllmetry_message(message: JsonObject, role: str) -> Iterator[tuple[str, Json]]:
-    yield "role", message.get("role") or role
-    yield "content", _content(message.get("content"))
-    calls: list[Json] = [
-        call_object(call.get("name"), call.get("arguments"), call.get("id")) for call in objects(message.get(CALLS))
-    ]
+def _openllmetry_message(message: JsonObject, role: str) -> JsonObject:
     legacy = message.get("function_call")
-    if isinstance(legacy, dict):
-        calls.append({"function": legacy})
-    if calls:
-        yield CALLS, calls
-    for key in ("tool_call_id", "name", "finish_reason", "reasoning_content", "reasoning", "refusal"):
-        if message.get(key) is not None:
-            yield key, message[key]
+    calls: list[Json] = [*call_objects(objects(message.get(CALLS)))]
+    calls += [{"function": legacy}] if isinstance(legacy, dict) else []
+    kept = {key: message.get(key) for key in _OPENLLMETRY_MEMBERS}
+    return message_object(message.get("role") or role, _content(message.get("content")), calls=calls, **kept)
 
 
 def _content(content: Json) -> Json:
     """The list of blocks in a JSON text; a text that only looks like one is unchanged."""
-    decoded = lenient_json(content)
+    decoded = json_within(content)
     blocks = isinstance(decoded, list) and decoded and all(isinstance(one, dict) and "type" in one for one in decoded)
     return decoded if blocks else content
 
 
 def _functions(span: OtlpSpan) -> Iterator[Json]:
     for one in objects(span.tree("llm.request.functions")):
-        yield {**one, "parameters": lenient_json(one.get("parameters") or one.get("arguments"))}
+        yield {**one, "parameters": json_within(one.get("parameters") or one.get("arguments"))}
 
 
 def _openllmetry_run(span: OtlpSpan) -> ToolRun:
     """A tool's run; its input is `{"args": [...], "kwargs": {...}}`, or `{"inputs": {...}}` from LangChain."""
-    arguments = lenient_json(span.attributes.get("traceloop.entity.input"))
+    arguments = json_within(span.attributes.get("traceloop.entity.input"))
     if isinstance(arguments, dict):
         arguments = next((arguments[key] for key in ("inputs", "input_str", "kwargs") if arguments.get(key)), arguments)
     output = span.attributes.get("traceloop.entity.output")

@@ -19,8 +19,7 @@ from typing import BinaryIO, TypeAlias
 
 from msgspec.structs import replace
 
-from weaklink.inspector.importers.compression import DamagedDataError
-from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile, until_damage
 from weaklink.inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, objects
 from weaklink.inspector.json_text import word_of
 from weaklink.inspector.memory import RECORD_BYTES, too_long
@@ -315,11 +314,12 @@ def _is_evidence(number: int, value: int | bytes) -> bool:
 
 def read_protobuf(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
     """The spans of a file. One `ResourceSpans`, or one body with its length, is in memory, of 64 MiB at most."""
-    try:
-        with file.open() as stream:
-            yield from _of_bodies(stream) if _has_length(file.head) else _of_stream(stream)
-    except DamagedDataError as error:
-        yield Skipped("end of file", str(error))
+    return until_damage(_of_file(file))
+
+
+def _of_file(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
+    with file.open() as stream:
+        yield from _of_bodies(stream) if _has_length(file.head) else _of_stream(stream)
 
 
 def _has_length(head: bytes) -> bool:

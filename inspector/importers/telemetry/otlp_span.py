@@ -1,17 +1,19 @@
 """An OpenTelemetry span from any container, its attribute values, and the facts that a convention reads from it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
 from hashlib import blake2b
 from itertools import chain
 from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from weaklink.inspector.apis.openai.messages import read_message
 from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject
-from weaklink.inspector.importers.telemetry.spans import OperationKind, ToolRun
+from weaklink.inspector.importers.telemetry.spans import OperationKind, ToolRun, filled
 from weaklink.inspector.json_text import compact_json, whole_number
 from weaklink.inspector.model import Instant, Json, Part, Role, ToolDefinition, Turn, Usage
 from weaklink.inspector.text import decode
@@ -81,9 +83,6 @@ def _value(text: msgspec.Raw) -> Json:
         return decode(bytes(text))
 
 
-_USAGE = Usage.__struct_fields__
-
-
 class SpanFacts(Struct):
     """What one convention says about one span; a fact that is missing has its default.
 
@@ -114,26 +113,15 @@ class SpanFacts(Struct):
 
 def merged_facts(facts: Iterable[SpanFacts]) -> SpanFacts:
     """Facts from several conventions about one span: each fact from the first convention that has it."""
-    first, *others = facts
-    nothing = SpanFacts()
-    for other in others:
-        for name in SpanFacts.__struct_fields__:
-            value = getattr(first, name)
-            if value == getattr(nothing, name) or (value is OperationKind.OTHER and other.kind):
-                setattr(first, name, getattr(other, name))
-        first.usage = filled_usage(first.usage, other.usage)
-    return first
+    return reduce(_merged, facts)
 
 
-def filled_usage(usage: Usage, other: Usage) -> Usage:
-    """Token counts, with unknown ones taken from another."""
-    if usage == other:
-        return usage
-    known = [(getattr(usage, name), getattr(other, name)) for name in _USAGE]
-    return Usage(*(mine if mine is not None else its for mine, its in known))
+def _merged(first: SpanFacts, other: SpanFacts) -> SpanFacts:
+    kind = other.kind if first.kind is OperationKind.OTHER and other.kind else first.kind or other.kind
+    return replace(filled(first, other), kind=kind, usage=filled(first.usage, other.usage))
 
 
-class OtlpEvent(Struct, frozen=True):
+class OtlpEvent(Struct, frozen=True, array_like=True):
     """An event of a span, or a log record that belongs to it; `at_s` is seconds since 1970-01-01 UTC, if known."""
 
     name: str
@@ -141,7 +129,7 @@ class OtlpEvent(Struct, frozen=True):
     attributes: JsonObject
 
 
-class OtlpSpan(Struct, frozen=True):
+class OtlpSpan(Struct, frozen=True, array_like=True):
     """A span. Ids are hexadecimal, `parent_id` is `""` for a root; times are seconds since 1970-01-01 UTC, if known.
 
     `service` is the `service.name` of its resource. `dropped` counts the attributes and events beyond a limit.
@@ -200,21 +188,6 @@ class OtlpSpan(Struct, frozen=True):
         start = f"{prefix}."
         found = {key[len(start) :]: value for key, value in self.attributes.items() if key.startswith(start)}
         return unfolded(found) if found else None
-
-
-def json_in(value: Json) -> Json:
-    """The object or list in a JSON text; any other value unchanged. ValueError for truncated JSON."""
-    if not isinstance(value, str) or not value.lstrip().startswith(_OPENERS):
-        return value
-    return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
-
-
-def lenient_json(value: Json) -> Json:
-    """As `json_in`, but broken JSON is returned as the text."""
-    try:
-        return json_in(value)
-    except ValueError:
-        return value
 
 
 def objects(value: Json) -> list[JsonObject]:

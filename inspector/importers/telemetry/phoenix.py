@@ -7,10 +7,11 @@ Phoenix keeps OpenInference's attributes: flat under dotted names in the API, ne
 from collections.abc import Iterator
 
 from weaklink.inspector.importers.identity import seconds_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import DAMAGE, MAGIC, LogTables, open_tables, unread_rest
-from weaklink.inspector.importers.telemetry.otlp import TOO_DEEP, SpanSpool, session_traces, spool_spans, traces_in
+from weaklink.inspector.importers.sqlite_tables import DAMAGE, MAGIC, LogTables, open_tables, tables_score, unread_rest
+from weaklink.inspector.importers.telemetry.otlp import TOO_DEEP, SpanSpool, spool_spans, traces_in
 from weaklink.inspector.importers.telemetry.otlp_encodings import span_of
 from weaklink.inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, flattened, objects
 from weaklink.inspector.json_text import word_of
@@ -28,56 +29,26 @@ _SESSIONS = "project_sessions"
 _ATTRIBUTES = "attributes."
 
 
-class PhoenixImporter:
-    """One trace per session, or per trace of spans if there is no session."""
-
-    name = "phoenix"
-    signs = "spans with a `context` and a `span_kind`, or Phoenix's own database"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the members of Phoenix's spans, or the names of the database's tables."""
-        if sample.head.startswith(MAGIC):
-            return _is_database(sample)
-        if any(any(True for _ in _spans(row)) for row in sample.rows):
-            return 0.9
-        listed = _LISTED.match(sample.text.lstrip("\ufeff \t\r\n"))
-        return 0.8 if listed and not sample.rows and _SPAN_WORDS.search(sample.text) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in the order of their first spans; in a database, of their ids."""
-        if file.head.startswith(MAGIC):
-            yield from _of_database(file)
-            return
-        with SpanSpool() as spool:
-            yield from spool_spans(_of_rows(file), spool)
-            yield from traces_in(spool)
-
-
-def _is_database(sample: FileSample) -> float:
-    try:
-        with open_tables(sample.file) as tables:
-            return 0.9 if tables.names >= TABLES else 0.0
-    except DAMAGE:  # the column names at its beginning may still identify it
-        return 0.5 if any(column in sample.head for column in _COLUMNS) else 0.0
+def _score(sample: FileSample) -> float:
+    """By the names of a database's tables, or by the beginning of a list of spans."""
+    if sample.head.startswith(MAGIC):
+        return tables_score(sample, (TABLES,), _COLUMNS)
+    listed = _LISTED.match(sample.text.lstrip("\ufeff \t\r\n"))
+    return 0.8 if listed and not sample.rows and _SPAN_WORDS.search(sample.text) else 0.0
 
 
 def _of_database(file: SourceFile) -> Iterator[Trace | Skipped]:
-    without = 0
     try:
         with open_tables(file) as tables:
-            for id_, spans in sessions_in(tables):
-                traces = session_traces(id_, spans)
-                first = next(traces, None)
-                damage = tables.take_damage()
-                yield from damage
-                without += first is None and not damage
-                yield from () if first is None else (first,)
-                yield from traces
+            yield from traces_in(sessions_in(tables), tables.take_damage)
     except DAMAGE as error:
         yield unread_rest(error)
-    if without:
-        reason = f"{without} of the traces in this file contain neither a request to a model nor the run of a tool"
-        yield Skipped("other spans", reason, is_irrelevant=True)
+
+
+def _traces(file: SourceFile) -> Iterator[Trace | Skipped]:
+    with SpanSpool() as spool:
+        yield from spool_spans(_of_rows(file), spool)
+        yield from traces_in(spool.sessions())
 
 
 def _of_rows(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
@@ -197,3 +168,15 @@ def events_of(listed: Json) -> tuple[OtlpEvent, ...]:
         )
         for one in objects(listed)
     )
+
+
+PHOENIX = LogSource(
+    name="phoenix",
+    signs="spans with a `context` and a `span_kind`, or Phoenix's own database",
+    is_row=lambda row: any(True for _ in _spans(row)),
+    confidence=0.9,
+    score=_score,
+    reader=_traces,
+    table_reader=_of_database,
+)
+"""One trace per session, or per trace of spans without one, in the order of first spans; in a database, of ids."""

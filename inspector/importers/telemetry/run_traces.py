@@ -10,7 +10,7 @@ agent within another is its sub-agent.
                                   assistant: what the span has as output
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import structs
 
@@ -26,15 +26,15 @@ _NO_REQUESTS = (
 
 def traces_of_runs(
     spans: Iterable[TracedSpan],
-    agent_around: Callable[[TracedSpan], str],
+    agent_of: Mapping[str, TracedSpan],
     ids: tuple[model.ExternalId, ...],
     recognised_by: model.RecognisedBy,
     warnings: Iterable[str],
 ) -> Iterator[model.Trace]:
     """The traces of a session's agents, and of the runs outside of any; spans come in the order of their times.
 
-    `agent_around` returns the id of the nearest agent around a span, `""` if there is none. Of an agent without a run
-    there is a trace only if its span has messages.
+    `agent_of` is the nearest agent around a span, by its id. An agent without a run is a trace only if its span
+    has messages.
     """
     agents: dict[str, TracedSpan] = {}
     runs: dict[str, list[TracedSpan]] = {}
@@ -43,13 +43,13 @@ def traces_of_runs(
             agents[span.id] = span
             runs.setdefault(span.id, [])
         elif span.run is not None:
-            runs.setdefault(agent_around(span), []).append(span)
+            runs.setdefault(agent_of[span.id].id if span.id in agent_of else "", []).append(span)
     for agent_id, listed in runs.items():
         agent = agents.get(agent_id)
         turns = tuple(_turns(agent, listed))
         if turns:
             first = agent or listed[0]
-            around = agent_around(agent) if agent is not None else ""
+            around = agent_of.get(agent.id) if agent is not None else None
             yield model.Trace(
                 turns,
                 name=agent.name if agent is not None else "",
@@ -61,8 +61,8 @@ def traces_of_runs(
                     model.ExternalId("span_id", first.id),
                 ),
                 recognised_by=recognised_by,
-                parent=model.ParentTrace(model.ExternalId("span_id", around), model.ParentWhy.SUBAGENT)
-                if around in agents
+                parent=model.ParentTrace(model.ExternalId("span_id", around.id), model.ParentWhy.SUBAGENT)
+                if around is not None and around.id in agents
                 else None,
                 provenance=model.Provenance(
                     record=f"span {first.id}", warnings=(*dict.fromkeys(warnings), _NO_REQUESTS)

@@ -6,7 +6,7 @@ Results that no later request repeats are taken from the spans of tools.
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from typing import Self
 
@@ -28,6 +28,7 @@ from weaklink.inspector.importers.telemetry.spans import (
     end_of,
     merge_duplicates,
     moment_of,
+    nearest_outer,
 )
 from weaklink.inspector.model.exchange import renumbered
 from weaklink.inspector.scanning import lazy_pattern
@@ -65,9 +66,9 @@ def traces_of_spans(
     known = {span.id: span for span in spans}
     kept = merge_duplicates(sorted(known.values(), key=moment_of))
     requests = [span for span in kept if span.call is not None]
-    agents = _Agents(known)
+    agents = {id_: known[outer] for id_, outer in nearest_outer(known.values(), OperationKind.AGENT).items() if outer}
     if not requests:
-        yield from traces_of_runs(kept, agents.around, ids, recognised_by, warnings)
+        yield from traces_of_runs(kept, agents, ids, recognised_by, warnings)
         return
     growing = _placed(requests, agents)
     results = results_of([trace.finished_turns() for trace in growing], (span for span in kept if span.run is not None))
@@ -86,41 +87,6 @@ def _is_child(
         return True
     parent_trace = by_first_span.get(parent.external_id.value)
     return parent_trace is not None and trace.first.span_trace in parent_trace.span_traces
-
-
-class _Agents:
-    """For each span the id and the name of the agent around it, `""` if there is none."""
-
-    def __init__(self, spans: dict[str, TracedSpan]) -> None:
-        self._spans = spans
-        self._around: dict[str, str] = {}
-        for id_ in spans:
-            self._find(id_)
-
-    def around(self, span: TracedSpan) -> str:
-        """The id of the nearest agent span."""
-        return self._around.get(span.id, "")
-
-    def name_around(self, span: TracedSpan) -> str:
-        """The name of the nearest agent span."""
-        agent = self._spans.get(self.around(span))
-        return agent.name if agent is not None else ""
-
-    def _find(self, at: str) -> None:
-        path: list[str] = []
-        while at in self._spans and at not in self._around:
-            self._around[at] = ""  # stops at a cycle
-            path.append(at)
-            at = self._spans[at].parent_id
-        found = self._inside(at)
-        for one in reversed(path):
-            self._around[one] = found
-            found = self._inside(one)
-
-    def _inside(self, id_: str) -> str:
-        """The agent around the children of a span."""
-        span = self._spans.get(id_)
-        return id_ if span is not None and span.kind is OperationKind.AGENT else self._around.get(id_, "")
 
 
 class _GrowingSpanTrace(Struct):
@@ -184,7 +150,7 @@ def _renumbered(turn: model.Turn, numbers: dict[int, int]) -> model.Turn:
     )
 
 
-def _placed(requests: Sequence[TracedSpan], agents: _Agents) -> list[_GrowingSpanTrace]:
+def _placed(requests: Sequence[TracedSpan], agents: Mapping[str, TracedSpan]) -> list[_GrowingSpanTrace]:
     placer = _RequestPlacer(agents)
     moments = [(moment_of(span), at, False) for at, span in enumerate(requests)]
     moments += [(end_of(span), at, True) for at, span in enumerate(requests)]
@@ -215,7 +181,7 @@ class _PendingRequest(Struct):
 class _RequestPlacer:
     """Places the requests of one session in traces, and adds their answers."""
 
-    def __init__(self, agents: _Agents) -> None:
+    def __init__(self, agents: Mapping[str, TracedSpan]) -> None:
         self._agents = agents
         self._next_id = model.ExternalId(_SPAN_ID, "")
         self._resolver = SessionResolver(name_trace=lambda: self._next_id)
@@ -227,7 +193,7 @@ class _RequestPlacer:
         self.growing: list[_GrowingSpanTrace] = []
 
     def begin_request(self, span: TracedSpan, call: ModelCall) -> None:
-        agent = self._agents.around(span)
+        agent = self._agents[span.id].id if span.id in self._agents else ""
         earlier = self._tools.get(call.request.continues, ()) if call.repeats_tools else ()
         tools = self._tools[call.response_id] = call.request.tools or earlier
         if call.request.turns or call.request.continues:
@@ -290,7 +256,7 @@ class _RequestPlacer:
         return self._grow(span, model.Trace((), model=call.request.model, started=span.started))
 
     def _grow(self, span: TracedSpan, facts: model.Trace) -> _GrowingSpanTrace:
-        growing = _GrowingSpanTrace(facts, span, self._agents.name_around(span))
+        growing = _GrowingSpanTrace(facts, span, self._agents[span.id].name if span.id in self._agents else "")
         self.growing.append(growing)
         return growing
 

@@ -6,16 +6,19 @@ instrumentation. The innermost span is nearest to the wire and has priority; the
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from enum import StrEnum
 from functools import reduce
+from typing import TypeVar
 
 from msgspec import Struct, structs
 
-from weaklink.inspector.model import Generation, Instant, Turn, Usage
+from weaklink.inspector.model import Generation, Instant, Turn
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions.fingerprints import has_no_content, message_digest
 from weaklink.inspector.wire.events import DecodedRequest
+
+Facts = TypeVar("Facts", bound=Struct)
 
 _BEGIN, _STREAM, _RESULT, _END = range(4)
 
@@ -111,7 +114,7 @@ def merge_duplicates(spans: Sequence[TracedSpan]) -> list[TracedSpan]:
     """
     spans = _with_whole_runs(spans)
     same = _SameRequests()
-    outer = _nearest_outer(spans, OperationKind.MODEL)
+    outer = _outer_of_same_kind(spans, OperationKind.MODEL)
     innermost: dict[str, TracedSpan] = {}
     for span in spans:
         holder = outer.get(span.id)
@@ -155,7 +158,7 @@ class _SameRequests:
 
 def _with_whole_runs(spans: Sequence[TracedSpan]) -> Sequence[TracedSpan]:
     """The spans without those runs of tools that are within a run of the same tool."""
-    outer = _nearest_outer(spans, OperationKind.TOOL)
+    outer = _outer_of_same_kind(spans, OperationKind.TOOL)
     if not outer:
         return spans
     whole = {span.id: span for span in spans}
@@ -191,31 +194,39 @@ def _is_same_tool(outer: str, inner: str) -> bool:
     return outer == inner or (outer.endswith(inner) and bool(inner) and not outer[-len(inner) - 1].isalnum())
 
 
-def _nearest_outer(spans: Sequence[TracedSpan], kind: OperationKind) -> dict[str, str]:
-    """For each span of a kind the id of the span of that kind around it, with only spans of kind OTHER between them."""
-    by_id = {span.id: span for span in spans}
-    above: dict[str, str] = {}  # for any span: the nearest one of that kind from its parent on; `""` for none
-    for span in spans:
-        path: list[str] = []
-        at = span.id
-        while at in by_id and at not in above:
-            above[at] = ""  # stops at a cycle
-            path.append(at)
-            at = by_id[at].parent_id
-        found = _as_outer(by_id.get(at), kind, above)
-        for one in reversed(path):
-            above[one] = found
-            found = _as_outer(by_id[one], kind, above)
+def _outer_of_same_kind(spans: Sequence[TracedSpan], kind: OperationKind) -> dict[str, str]:
+    """For each span of a kind that has one the span of that kind around it, with only the kind OTHER between them."""
+    above = nearest_outer(spans, kind, (OperationKind.OTHER,))
     return {span.id: above[span.id] for span in spans if span.kind is kind and above[span.id]}
 
 
-def _as_outer(span: TracedSpan | None, kind: OperationKind, above: dict[str, str]) -> str:
-    """The nearest span of a kind around the children of a span, `""` for none."""
-    if span is None:
-        return ""
-    if span.kind is kind:
-        return span.id
-    return above.get(span.id, "") if span.kind is OperationKind.OTHER else ""
+def nearest_outer(
+    spans: Iterable[TracedSpan], kind: OperationKind, between: Container[OperationKind] = tuple(OperationKind)
+) -> dict[str, str]:
+    """For each span the id of the nearest span of a kind around it, `""` for none; between them only other kinds.
+
+    `between` are these kinds. A cycle of parents ends the search. Linear.
+    """
+    by_id = {span.id: span for span in spans}
+    above: dict[str, str] = {}
+
+    def around_children(id_: str) -> str:
+        span = by_id.get(id_)
+        if span is None or span.kind is kind:
+            return "" if span is None else id_
+        return above[id_] if span.kind in between else ""
+
+    for id_ in by_id:
+        path: list[str] = []
+        at = id_
+        while at in by_id and at not in above:
+            above[at] = ""
+            path.append(at)
+            at = by_id[at].parent_id
+        for inner in reversed(path):
+            above[inner] = around_children(at)
+            at = inner
+    return above
 
 
 def _put_same_responses(spans: Sequence[TracedSpan], same: _SameRequests) -> None:
@@ -300,21 +311,13 @@ def _filled_answer(call: ModelCall, other: ModelCall) -> tuple[Turn, bool]:
         more = [part for part in its.answer.parts if mine.answer.part(part.name) is None]
         answer = structs.replace(mine.answer, parts=(*mine.answer.parts, *more))
         is_rewritten = mine.is_rewritten
-    known = _filled_generation(call.answer.generation or Generation(), other.answer.generation or Generation())
-    return structs.replace(answer, generation=known), is_rewritten
+    known, more_known = call.answer.generation or Generation(), other.answer.generation or Generation()
+    usage = filled(known.usage, more_known.usage)
+    return structs.replace(answer, generation=structs.replace(filled(known, more_known), usage=usage)), is_rewritten
 
 
-def _filled_generation(known: Generation, other: Generation) -> Generation:
-    nothing = Generation()
-    more = {
-        name: getattr(other, name)
-        for name in Generation.__struct_fields__
-        if getattr(known, name) == getattr(nothing, name)
-    }
-    usage = Usage(
-        *(
-            getattr(other.usage, name) if getattr(known.usage, name) is None else getattr(known.usage, name)
-            for name in Usage.__struct_fields__
-        )
-    )
-    return structs.replace(known, **{**more, "usage": usage})
+def filled(facts: Facts, other: Facts) -> Facts:
+    """The facts, with each that is missing (as in a value without any) taken from another value of the same type."""
+    nothing = type(facts)()
+    missing = (name for name in facts.__struct_fields__ if getattr(facts, name) == getattr(nothing, name))
+    return structs.replace(facts, **{name: getattr(other, name) for name in missing})

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call, python, tool
+from tests.examples import one_in
 from tests.mutations import markers
 from tests.work import functions_run
 from weaklink.inspector.chain.steps import Status, StepOutcome
@@ -103,19 +104,23 @@ def test_a_shape_is_told_in_every_format_with_the_call_that_it_means(shape: str)
             assert [one.arguments for one in attempts] == [arguments], (name, text)
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("name", NAMES)
 def test_a_call_in_another_formats_syntax_is_told(name: str) -> None:
+    """The gate reads the calls of one format in six as each format, those of others in each."""
     seed = random.Random(name)
-    for written in in_other_formats("send_email", {"to": "a@b.c", "subject": "Hi"}):
+    for written in one_in(6, in_other_formats("send_email", {"to": "a@b.c", "subject": "Hi"}), seed=name):
         found = segment(f"Let me look.\n{written}{seed.choice(('', ' '))}", name, tools=TOOLS)
         attempts = [one for one in found.diagnostics if one.fault.call is not None]
         assert attempts or found.calls or found.diagnostics, (name, written)
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("name", NAMES)
 def test_a_call_in_another_formats_syntax_has_the_types_of_the_tools_schema(name: str) -> None:
+    """The gate reads the calls of one format in six as each format, those of others in each."""
     call = ToolCall("get_weather", {"city": "Oslo", "days": 2}, "", valid=True, range=Range(0, 0))
-    for written in {one.write_calls([call]) for one in formats()}:
+    for written in one_in(6, dict.fromkeys(one.write_calls([call]) for one in formats()), seed=name):
         attempts = [one for one in segment(written, name, tools=TOOLS).diagnostics if one.rule.code == "F309"]
         read = [one.fault.call.arguments for one in attempts if one.fault.call is not None]
         assert all(arguments == call.arguments for arguments in read), written

@@ -128,5 +128,14 @@ def test_a_misspelt_agent_is_named(name: str, hint: str | None, weaklink: Run, h
     assert notices == ([] if hint is None else [f"weaklink: {hint}"])
 
 
+def test_what_another_file_of_the_session_tells_is_not_found(tmp_path: Path) -> None:
+    sessions = tmp_path / ".openclaw/agents/main/sessions"
+    sessions.mkdir(parents=True)
+    shutil.copy(CASES / "pi/branches.jsonl", sessions / "s-41.jsonl")
+    shutil.copy(CASES / "openclaw-trajectory/two_sessions.jsonl", sessions / "s-41.trajectory.jsonl")
+    found = found_logs(environ=environment(tmp_path))
+    assert [Path(log.path).name for log in found] == ["s-41.jsonl"]
+
+
 def test_every_place_is_of_a_source() -> None:
     assert {place.source for place in PLACES} <= set(source_names())

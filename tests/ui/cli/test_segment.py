@@ -63,6 +63,10 @@ def test_every_key_is_there_and_says_what_the_contract_says(weaklink: Run) -> No
     assert diagnostic["fix"] == {"edits": [comma], "safe": True}
 
 
+def test_nothing_is_said_of_servers_where_nothing_was_written(weaklink: Run) -> None:
+    assert answer(weaklink, "")["servers"] == []
+
+
 def test_a_file_is_read_as_standard_input_is(weaklink: Run, tmp_path: Path) -> None:
     (tmp_path / "r.txt").write_text(CALL, encoding="utf-8")
     assert answer(weaklink, b"", "r.txt") == answer(weaklink, CALL, "-") == answer(weaklink, CALL)

@@ -1,7 +1,9 @@
 """A dashboard over the demo's database and a real browser, which the tests of a session share."""
 
+import asyncio
 import subprocess
 import sys
+from asyncio import AbstractEventLoop
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,14 +40,26 @@ def demo_dashboard(demo_database: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A real, headless Chromium; for one module: its loop runs in this thread, where other tests begin their own."""
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[tuple[Browser, AbstractEventLoop]]:
+    """A real, headless Chromium, and the loop in which it is driven, which only runs where `browser` lets it."""
     with sync_playwright() as playwright:
         expect.set_options(timeout=PATIENCE_MS)
         opened = playwright.chromium.launch(executable_path=CHROMIUM, args=list(CHROMIUM_OPTIONS))
-        yield opened
+        loop = asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+        yield opened, loop
+        asyncio._set_running_loop(loop)
         opened.close()
+
+
+@pytest.fixture
+def browser(chromium: tuple[Browser, AbstractEventLoop]) -> Iterator[Browser]:
+    """The browser that all tests share; its loop counts as running in this thread only during a test that has it."""
+    opened, loop = chromium
+    asyncio._set_running_loop(loop)
+    yield opened
+    asyncio._set_running_loop(None)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from tests.ui.web.pages_walked import LATE_ANSWERS, settled, watched
 from weaklink.storage import open_store
 
 _LEAST_PX, _HIGHEST_PX = 180, 130
+_BETWEEN = pytest.mark.slow  # a width between two that are tried in the gate, or another pair of what is tried there
 _COLUMNS = """() => {
     // The columns of the list of traces with their widths in pixels; hidden ones have none.
     const tables = [...document.querySelectorAll('*')].filter((one) => one.shadowRoot);
@@ -29,7 +30,7 @@ def _widths(page: Page, address: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("path", ["traces", "traces?preview=closed"])
-@pytest.mark.parametrize("width", [1280, 1366, 1440, 1920])
+@pytest.mark.parametrize("width", [1280, pytest.param(1366, marks=_BETWEEN), pytest.param(1440, marks=_BETWEEN), 1920])
 def test_status_title_and_break_are_readable_and_figures_have_room(
     browser: Browser, demo_dashboard: str, width: int, path: str
 ) -> None:
@@ -76,7 +77,7 @@ def test_the_next_figures_follow_a_short_list_of_breaks(page: Page, demo_dashboa
     assert after["y"] - (worst["y"] + worst["height"]) < 80
 
 
-@pytest.mark.parametrize("width", [1280, 1366, 1920])
+@pytest.mark.parametrize("width", [1280, pytest.param(1366, marks=_BETWEEN), 1920])
 def test_the_cells_of_a_row_and_the_buttons_of_its_preview_stand_in_one_line(
     browser: Browser, demo_dashboard: str, width: int
 ) -> None:
@@ -154,7 +155,7 @@ def endings(demo_database: Path) -> dict[str, int]:
         return {one.status.value: one.id for one in store.traces(limit=100)}
 
 
-@pytest.mark.parametrize("width", [1280, 1366, 1920])
+@pytest.mark.parametrize("width", [1280, pytest.param(1366, marks=_BETWEEN), 1920])
 def test_the_head_of_a_trace_is_low_and_the_verdict_is_beside_the_stream(
     browser: Browser, demo_dashboard: str, endings: dict[str, int], width: int
 ) -> None:
@@ -367,8 +368,17 @@ def test_the_details_of_a_row_are_beside_its_table(
     assert shown["y"] < 900
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize(("path", "row"), [("tools", "get_weather"), ("rules", "J104"), ("traces", "")])
+@pytest.mark.parametrize(
+    ("path", "row", "width"),
+    [
+        ("tools", "get_weather", 1280),
+        pytest.param("tools", "get_weather", 390, marks=_BETWEEN),
+        pytest.param("rules", "J104", 1280, marks=_BETWEEN),
+        ("rules", "J104", 390),
+        ("traces", "", 1280),
+        ("traces", "", 390),
+    ],
+)
 def test_nothing_moves_when_the_details_of_a_row_open_and_close_by_a_late_answer(
     browser: Browser, demo_dashboard: str, path: str, row: str, width: int
 ) -> None:
@@ -395,8 +405,15 @@ def test_nothing_moves_when_the_details_of_a_row_open_and_close_by_a_late_answer
     context.close()
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("ending", ["ok", "broken"])
+@pytest.mark.parametrize(
+    ("ending", "width"),
+    [
+        ("ok", 1280),
+        ("broken", 390),
+        pytest.param("ok", 390, marks=_BETWEEN),
+        pytest.param("broken", 1280, marks=_BETWEEN),
+    ],
+)
 def test_nothing_moves_when_ask_again_opens_and_closes_by_a_late_answer(
     browser: Browser, demo_dashboard: str, endings: dict[str, int], ending: str, width: int
 ) -> None:
@@ -521,7 +538,10 @@ def test_a_click_on_a_row_of_a_comparison_shows_what_differs_in_it(
     expect(page).to_have_url(re.compile(rf"/trace\?trace={endings['recovered']}&"))
 
 
-@pytest.mark.parametrize(("width", "is_icons"), [(800, True), (1366, True), (1600, False), (1920, False)])
+@pytest.mark.parametrize(
+    ("width", "is_icons"),
+    [pytest.param(800, True, marks=_BETWEEN), (1366, True), (1600, False), pytest.param(1920, False, marks=_BETWEEN)],
+)
 def test_the_menu_is_icons_where_names_would_take_the_streams_room_and_stays_as_it_was_left(
     browser: Browser,
     demo_dashboard: str,
