@@ -123,7 +123,7 @@ def _faults(call: ToolCall, tool: ToolDefinition, schema: PreparedSchema) -> Ite
     if schema.schema is None and schema.takes_objects and not isinstance(value, dict):
         violations = (Violation("type", (), ["object"]),)
     if violations or formats:
-        yield from violation_faults((*violations, *formats), value, ArgumentPlaces(call))
+        yield from violation_faults((*violations, *formats), value, ArgumentPlaces(call), schema.known_violations)
 
 
 def _checked_value(call: ToolCall, schema: PreparedSchema) -> Json:

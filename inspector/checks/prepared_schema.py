@@ -115,6 +115,11 @@ class PreparedSchema(Struct, frozen=True):
             return UncheckedValue(f"the schema library rejected it ({error})")
         return violations or (Violation("schema", (), None),)
 
+    def known_violations(self, value: Json) -> tuple[Violation, ...]:
+        """The violations, none if the value was not checked."""
+        found = self.violations(value)
+        return () if isinstance(found, UncheckedValue) else found
+
     def format_mismatches(self, value: Json) -> tuple[Violation, ...]:
         """Strings that do not have the format that the schema names for them."""
         if self._formats is None or self._work is None or self._work.is_recursive:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from weaklink.inspector.checks.json_schema import Path, Violation, value_at
@@ -16,6 +16,7 @@ from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
 
 _MAX_EXTRAS = 20
+_MOST_TRIALS = 8  # of hints in one call; each checks all of its arguments
 _SIZED = (str, list, dict)
 
 _LIMITS = {
@@ -61,22 +62,59 @@ class ArgumentLocator(Protocol):
         ...
 
 
-def violation_faults(violations: Sequence[Violation], value: Json, places: ArgumentLocator) -> Iterator[Fault]:
-    """The faults for these violations of `value`, each only once."""
-    seen = set()
+def violation_faults(
+    violations: Sequence[Violation], value: Json, places: ArgumentLocator, check: Callable[[Json], Sequence[Violation]]
+) -> Iterator[Fault]:
+    """The faults for these violations of `value`, each only once.
+
+    `check` returns the violations of a value: what a hint would write, or omit, has to fit.
+    """
+    seen, trials = set(), _Trials(value, check)
     for violation in violations:
-        for fault in _ViolationWording(violation, value, places).faults():
+        for fault in _ViolationWording(violation, value, places, trials).faults():
             key = (fault.rule, fault.range, "" if fault.rule is rules.UNEXPECTED_PROPERTY else fault.message)
             if key not in seen:
                 seen.add(key)
                 yield fault
 
 
+class _Trials:
+    """Whether the arguments `value` fit with another value at a path, or without it; True once there were too many."""
+
+    def __init__(self, value: Json, check: Callable[[Json], Sequence[Violation]]) -> None:
+        self._value, self._check, self._left = value, check, _MOST_TRIALS
+
+    def fits(self, path: Path, text: str, *, is_listed: bool) -> bool:
+        """Whether the JSON of a text fits at the path; as a list of one item, with that item."""
+        wrong = {path, (*path, 0)} if is_listed else {path}
+        return not any(violation.path in wrong for violation in self._of(_with(self._value, path, [json.loads(text)])))
+
+    def may_omit(self, path: Path) -> bool:
+        """Whether nothing requires the member at the path."""
+        found = self._of(_with(self._value, path, []))
+        return not any((one.keyword, one.path, one.limit) == ("required", path[:-1], path[-1]) for one in found)
+
+    def _of(self, value: Json) -> Sequence[Violation]:
+        self._left -= 1
+        return self._check(value) if self._left >= 0 else ()
+
+
+def _with(value: Json, path: Path, new: list[Json]) -> Json:
+    """The value with the only item of `new` at the path, or without the member there."""
+    if not path:
+        return new[0] if new else None
+    at, inner = path[0], [_with(value_at(value, path[:1]), path[1:], new)] if len(path) > 1 else new
+    if isinstance(value, dict):
+        return {**{key: member for key, member in value.items() if key != at}, **{str(at): item for item in inner}}
+    assert isinstance(value, list)
+    return [*value[: int(at)], *inner, *value[int(at) + 1 :]]
+
+
 class _ViolationWording:
     """A violation of `value`, with the value `got` that violates, and the words for it."""
 
-    def __init__(self, violation: Violation, value: Json, places: ArgumentLocator) -> None:
-        self.violation, self.value, self.places = violation, value, places
+    def __init__(self, violation: Violation, value: Json, places: ArgumentLocator, trials: _Trials) -> None:
+        self.violation, self.value, self.places, self.trials = violation, value, places, trials
         self.path, self.limit = violation.path, violation.limit
         self.got = value_at(value, violation.path)
 
@@ -127,9 +165,12 @@ class _ViolationWording:
             message = f"The arguments are {type_of(self.got)}; expected an object with one member per parameter."
             return self._fault(rules.ARGUMENTS_NOT_AN_OBJECT, message)
         message = f"Expected {either(types)}{argument_clause(self.path)}, got {type_of(self.got)}: {shown(self.got)}."
-        repair = coerced(self.got, types)
+        repair = coerced(self.got, types, object_of(self.violation.schema).get("items"))
+        is_listed = repair is not None and repair.startswith("[") and repair != str(self.got).strip()
+        if repair is not None and not self.trials.fits(self.path, repair, is_listed=is_listed):
+            repair = None
         hint = f"Write {quoted(repair)}." if repair is not None else None
-        if self.got is None and self.path and repair is None:
+        if self.got is None and self.path and repair is None and self.trials.may_omit(self.path):
             hint = f"Omit {quoted(str(self.path[-1]))} if it has no value."
         return self._fault(rules.WRONG_TYPE, message, hint, repair)
 
@@ -159,11 +200,11 @@ class _ViolationWording:
     def _no_alternative(self) -> Iterator[Fault]:
         meant = intended_violations(self.violation)
         for violation in meant:
-            yield from _ViolationWording(violation, self.value, self.places).faults()
+            yield from _ViolationWording(violation, self.value, self.places, self.trials).faults()
         if meant:
             return
         branches = distinct_branches(self.violation)
-        closest = _ViolationWording(min(branches, key=len)[0], self.value, self.places)
+        closest = _ViolationWording(min(branches, key=len)[0], self.value, self.places, self.trials)
         reason = next(closest.faults()).message
         got = f"{shown(self.got)}{argument_clause(self.path)}"
         message = f"{got} matches none of the {len(branches)} alternatives; the closest one: {reason}"
@@ -248,8 +289,11 @@ def argument_clause(path: Path) -> str:
     return f" for `{pointer(path)}`" if path else ""
 
 
-def coerced(got: Json, types: Sequence[str]) -> str | None:
-    """JSON text with the meaning of `got` in one of these types, None if there is none."""
+def coerced(got: Json, types: Sequence[str], items: Json = None) -> str | None:
+    """JSON text with the meaning of `got` in one of these types, None if there is none.
+
+    `items` is the schema of an array's items.
+    """
     if isinstance(got, str):
         text = got.strip()
         if ("integer" in types and _INTEGER.fullmatch(text)) or ("number" in types and _NUMBER.fullmatch(text)):
@@ -258,12 +302,19 @@ def coerced(got: Json, types: Sequence[str]) -> str | None:
             return text.lower()
         if "null" in types and text.lower() in ("null", "none"):
             return "null"
-        return _unquoted(text, types)
+        return _unquoted(text, types, items)
     if isinstance(got, int | float) and "string" in types:
         return f'"{write_json(got)}"'
     if "array" in types and got is not None and not isinstance(got, list | dict) and len(types) == 1:
-        return f"[{write_json(got, ascii_only=False)}]"
+        return _list_of(got, items)
     return None
+
+
+def _list_of(item: Json, items: Json) -> str:
+    """JSON text of the list of one item, in the type that its schema states if it can be."""
+    stated = object_of(items).get("type")
+    types = [stated] if isinstance(stated, str) else list(map(str, list_of(stated)))
+    return f"[{coerced(item, types) or write_json(item, ascii_only=False)}]"
 
 
 def nearest_value(got: Json, allowed: Sequence[Json]) -> tuple[Json] | None:
@@ -282,7 +333,7 @@ def nearest_value(got: Json, allowed: Sequence[Json]) -> tuple[Json] | None:
     return (as_text[nearest],) if nearest is not None else None
 
 
-def _unquoted(text: str, types: Sequence[str]) -> str | None:
+def _unquoted(text: str, types: Sequence[str], items: Json) -> str | None:
     openers = {"object": "{", "array": "["}
     if len(text) < 100_000 and any(text.startswith(openers[name]) for name in types if name in openers):
         try:
@@ -291,5 +342,5 @@ def _unquoted(text: str, types: Sequence[str]) -> str | None:
             return None
         return text
     if "array" in types and len(types) == 1 and len(text) < 1_000:
-        return f"[{write_json(text, ascii_only=False)}]"
+        return _list_of(text, items)
     return None

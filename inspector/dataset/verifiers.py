@@ -242,7 +242,7 @@ def _schema_faults(node: JsonNode, payload: str, start: int, schema_: Json) -> I
     if isinstance(violations, UncheckedValue):
         yield Fault(schema.SCHEMA_NOT_CHECKED, place, f"The answer was not checked: {violations.why}.", path="")
         return
-    faults = list(violation_faults(violations, value, places))
+    faults = list(violation_faults(violations, value, places, prepared.known_violations))
     yield from faults
     reported = {fault.path for fault in faults}
     for key in invented_keys(value, prepared.schema if prepared.faults else schema_):

@@ -43,6 +43,43 @@ def test_a_keyword_is_checked_as_the_specification_says(row: dict[str, Any]) -> 
     assert is_valid == (not [code for code in row["codes"] if code != "S209"])
 
 
+_NUMBERS = {"type": "array", "items": {"type": "integer"}, "minItems": 1}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "hint"),
+    [
+        ({"type": "string"}, None, None),  # it is required, so it cannot be omitted
+        (_NUMBERS, "1,2", None),
+        (_NUMBERS, "12", "Write `[12]`."),
+        (_NUMBERS, "[1, 2]", "Write `[1, 2]`."),
+        ({"type": "array", "items": {"type": "string"}}, 5, 'Write `["5"]`.'),
+        ({"type": "array", "items": {"$ref": "#/$defs/city"}}, "Oslo", 'Write `["Oslo"]`.'),
+        ({"type": "array", "items": {"$ref": "#/$defs/city"}}, "Rome", None),
+        ({"type": "string", "enum": ["a", "b"]}, 7, None),
+        ({"type": "string", "enum": ["7", "8"]}, 7, 'Write `"7"`.'),
+        ({"type": "integer", "maximum": 5}, "9", None),
+        ({"type": "object", "required": ["a"]}, '{"a": 1}', 'Write `{"a": 1}`.'),
+    ],
+)
+def test_a_hint_names_only_what_fits(schema: Any, value: object, hint: str | None) -> None:
+    parameters = {
+        "type": "object",
+        "properties": {"v": schema},
+        "required": ["v"],
+        "$defs": {"city": {"const": "Oslo"}},
+    }
+    fault = next(one.fault for one in called({"v": value}, parameters).diagnostics if one.rule.code == "S202")
+    assert fault.hint == hint
+    assert (fault.fix is None) == (hint is None)
+
+
+def test_what_nothing_requires_may_be_omitted() -> None:
+    parameters = {"type": "object", "properties": {"v": {"type": "string"}}}
+    (found,) = called({"v": None}, parameters).diagnostics
+    assert found.fault.hint == "Omit `v` if it has no value."
+
+
 def test_pieces_give_what_the_whole_gives_and_faults_come_with_their_call() -> None:
     text = '<tool_call>{"name": "f", "arguments": {"city": 5}}</tool_call>\n<tool_call>{"name": "g"}</tool_call>'
     tools = [ToolDefinition("f", parameters=CITY)]
