@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from weaklink.inspector.errors import StoreError
 from weaklink.storage import tables
-from weaklink.storage.database_file import REVISIONS, VERSION_TABLE
+from weaklink.storage.database_file import REVISIONS, VERSION_TABLE, database_file
 from weaklink.storage.engine import DatabaseLocation, write_ahead, writing
 from weaklink.storage.packing.blobs import from_blob, key
 from weaklink.storage.packing.records import trace_from, unpack_facts
@@ -93,8 +93,9 @@ def ensure_current(engine: sa.Engine, place: DatabaseLocation, *, create: bool, 
     if state == "" and not create:
         raise NoDatabaseYetError(f"{place}: the database is empty; {_WAYS} fills it{_DEMO}")
     if state in REVISIONS[:-1]:
+        option = "" if place.path == database_file(None) else " with the same `--db`"
         raise StoreError(
-            f"{place}: the database was created by an older version of weaklink; run `weaklink db upgrade`"
+            f"{place}: the database was created by an older version of weaklink; run `weaklink db upgrade`{option}"
         )
     _refuse_foreign(state, place)
     if read_only:

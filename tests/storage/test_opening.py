@@ -126,7 +126,7 @@ def test_a_database_of_a_newer_weaklink(database: str, version: str) -> None:
 def test_a_database_of_an_older_weaklink(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     open_store(database).close()
     monkeypatch.setattr("weaklink.storage.schema.REVISIONS", (*REVISIONS, "v9998"))
-    with pytest.raises(StoreError, match="older version of weaklink; run `weaklink db upgrade`"):
+    with pytest.raises(StoreError, match="older version of weaklink; run `weaklink db upgrade` with the same `--db`"):
         open_store(database)
 
 

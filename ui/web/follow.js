@@ -41,7 +41,7 @@ class Following {
   claim(trace) {
     const { awaited } = this;
     this.awaited = null;
-    return awaited?.trace === trace ? awaited.place : null;
+    return awaited && awaited.trace === trace ? awaited.place : null; // a stream of training data has no trace
   }
 
   select(trace, place) {

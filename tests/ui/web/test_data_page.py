@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page, expect
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.web.pages_walked import settled
 from weaklink.ui.web.pages import data
 from weaklink.ui.web.pages.data import LintedSet, read_set, selected_samples
 
@@ -103,3 +105,14 @@ def test_the_page_says_which_rows_it_shows_and_leads_to_the_others(tmp_path: Pat
     assert "Rows 3 to 4 of 5" in app.info[0].value
     assert [one.label for one in app.button] == ["Rows 1 to 2", "Rows 5 to 5"]
     assert not app.exception, [one.value for one in app.exception]
+
+
+def test_a_set_is_drawn_in_a_browser(demo_dashboard: str, page: Page, tmp_path: Path) -> None:
+    (tmp_path / "set.jsonl").write_text(
+        '{"messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]}\n'
+    )
+    page.goto(f"{demo_dashboard}data")
+    page.set_input_files("input[type=file]", tmp_path / "set.jsonl")
+    expect(page.get_by_text("1 sample, the lowest score first.")).to_be_visible()
+    settled(page)
+    expect(page.get_by_text("Hello.").last).to_be_visible()
