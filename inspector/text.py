@@ -23,6 +23,10 @@ _KNOWN_BINARIES = (
     (b"\xff\xfe", "text in UTF-16"),
     (b"\xfe\xff", "text in UTF-16"),
 )
+_TERMINAL_SEQUENCE = lazy_pattern(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)|[@-Z\\^_])"
+    r"|\\(?:u001[bB]|x1[bB]|033)\[[0-9;]{0,20}m"
+)
 _PIECE = 4096  # block size in code points: the line of a position costs counting in at most one block
 _NOT_ENCODABLE = re.compile("[\ud800-\udfff]+")
 _LONGEST = 40
@@ -198,3 +202,21 @@ def digest_of(texts: Iterable[str]) -> str:
     for text in texts:
         content.update(text.encode("utf-8", "surrogatepass") + b"\0")
     return content.hexdigest()
+
+
+def without_terminal_sequences(text: str) -> str:
+    r"""The text without the sequences by which programs colour and move on a terminal (ECMA-48).
+
+    Those that set colours go also where they are written as escapes (`\u001b[31m`). It is the same object without any.
+    """
+    return _TERMINAL_SEQUENCE.sub("", text) if "\x1b" in text or "\\" in text else text
+
+
+def terminal_offsets(text: str) -> list[int]:
+    """The offset in `text` of each character of `without_terminal_sequences(text)`, and of its end."""
+    offsets: list[int] = []
+    end = 0
+    for match in _TERMINAL_SEQUENCE.finditer(text):
+        offsets += range(end, match.start())
+        end = match.end()
+    return [*offsets, *range(end, len(text) + 1)]

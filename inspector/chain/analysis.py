@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from weaklink.inspector.chain.background_runs import with_judgements, with_originals
 from weaklink.inspector.chain.data_flow import DataFlow, trace_values, with_dependencies
@@ -19,6 +19,7 @@ from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.outcomes import (
     ErrorPatterns,
     goes_on_after,
+    plain_result,
     steps_of,
 )
 from weaklink.inspector.chain.pairing import Pairing
@@ -91,7 +92,7 @@ def analyse(
 
     if len({step.location.turn for step in linked}) > 1:  # calls of one turn use no results of each other
         linked = with_dependencies(linked, flow())
-    acting = tuple(with_originals(linked))
+    acting = tuple(map(_in_plain_text, with_originals(linked)))
     recovery = RecoveryAnalysis(trace, acting, speeches)
     steps = tuple(with_judgements(linked, with_recoveries(acting, recovery, pairing.attempts)))
     chain = _judged(trace, steps, faults, recovery)
@@ -99,6 +100,12 @@ def analyse(
     if broken is None or broken.reaction is not Reaction.CONCEALED:
         return Analysis(chain, flow)
     return Analysis(chain, flow, recovery.invented_values.place(chain.steps[broken.step - 1]))
+
+
+def _in_plain_text(step: Step) -> Step:
+    if step.result is None or (result := plain_result(step.result)) is step.result:
+        return step
+    return structs.replace(step, result=result)
 
 
 def others_texts(trace: Trace) -> Iterator[tuple[int, str]]:

@@ -25,7 +25,7 @@ from weaklink.inspector.model import BodyState, Role, RunState, ToolCall, ToolRe
 from weaklink.inspector.rules import conversation as rules
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.text import Range
+from weaklink.inspector.text import Range, terminal_offsets, without_terminal_sequences
 from weaklink.inspector.wire.events import WIRE_PREFIX
 
 _KNOWN_ALREADY = "Continue with the existing result."
@@ -156,11 +156,17 @@ def _empty_results(steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Itera
 
 def _place_of_words(result: ToolResult, words: str, whole: Location | None) -> Location | None:
     """The location of an error's words in its result, if they occur there verbatim and once; else the whole result."""
-    at = result.content.find(words) if whole is not None and len(result.content) == len(whole.range) else -1
-    if whole is None or not words or at < 0 or result.content.find(words, at + 1) >= 0:
+    if whole is None or not words or len(result.content) != len(whole.range):
         return whole
-    start = whole.range.start + at
-    return structs.replace(whole, range=Range(start, start + len(words)))
+    plain = without_terminal_sequences(result.content)
+    at = plain.find(words)
+    if at < 0 or plain.find(words, at + 1) >= 0:
+        return whole
+    start, end = at, at + len(words)
+    if plain != result.content:
+        offsets = terminal_offsets(result.content)
+        start, end = offsets[start], offsets[end - 1] + 1
+    return structs.replace(whole, range=Range(start, end).moved(whole.range.start))
 
 
 def _loops(steps: Sequence[Step]) -> Iterator[Diagnostic]:

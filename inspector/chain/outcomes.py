@@ -45,6 +45,7 @@ from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import RecordedState, Role, RunState, ToolCall, ToolResult, Trace
 from weaklink.inspector.rules.layers import CALL_LOST_BY_SERVER
 from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import without_terminal_sequences
 
 PATTERN_SEARCH_LIMIT = 65_536
 """How much of a result's beginning, and of its end, is searched, in code points."""
@@ -553,6 +554,7 @@ def judged_result(
     placed: PlacedCall, result: ToolResult, patterns: ErrorPatterns = _NO_PATTERNS, known: KnownPaths | None = None
 ) -> Judgement | None:
     """What kind of result a call got; None for a success."""
+    result = plain_result(result)
     if not patterns and is_plain_success(placed.call, result):
         return None
     result = _of_runs(placed.call, result)
@@ -565,6 +567,14 @@ def judged_result(
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("error pattern", line[:200]),))
     paths, turn = known or KnownPaths(), placed.location.turn
     return kind_of_result(placed.call, result, failure, lambda effect: paths.are_named(effect.targets, turn))
+
+
+def plain_result(result: ToolResult) -> ToolResult:
+    """The result without its colours, by which words of a program would not be known; the same object without any."""
+    content = without_terminal_sequences(result.content)
+    return (
+        result if content is result.content or content == result.content else structs.replace(result, content=content)
+    )
 
 
 def repeats_argument(call: ToolCall, result: ToolResult) -> bool:
