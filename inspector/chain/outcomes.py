@@ -570,11 +570,17 @@ def judged_result(
 
 
 def plain_result(result: ToolResult) -> ToolResult:
-    """The result without its colours, by which words of a program would not be known; the same object without any."""
-    content = without_terminal_sequences(result.content)
-    return (
-        result if content is result.content or content == result.content else structs.replace(result, content=content)
-    )
+    """The result as its tool wrote it and a reader sees it; the same object if it is so already.
+
+    Without colours, by which words of a program would not be known, and without the reminders that Claude Code adds.
+    """
+    content = without_terminal_sequences(result.content.removeprefix("\ufeff"))
+    for _ in range(_MOST_REMINDERS):
+        before, opener, reminder = content.rpartition("<system-reminder>")
+        if not opener or not reminder.rstrip().endswith("</system-reminder>"):
+            break
+        content = before.rstrip()
+    return result if content == result.content else structs.replace(result, content=content)
 
 
 def repeats_argument(call: ToolCall, result: ToolResult) -> bool:
@@ -612,6 +618,7 @@ def _is_run_of(run: Any, asked: frozenset[str]) -> bool:
 
 _SIGNS = ("error", "traceback", "running", "started", "background", "[]", "[ ]", "false")
 """Case-folded substrings of what the other rules can find in a JSON object on one line."""
+_MOST_REMINDERS = 8
 _FEWEST_WORDS = 8  # a shorter answer of a tool that changes something may be a denial
 
 

@@ -1,7 +1,8 @@
 """The same sessions in other clothes: what must not change a verdict, tried on every session of the rounds.
 
 A line is run in another folder, or shows the end of its output; a result states its exit code as another agent writes
-it; the user greets first; the agent writes its last words as bullets, under a heading, or with a courtesy at the end.
+it, has colours, a reminder of the agent or other line ends; the user greets first; the agent writes its last words as
+bullets, under a heading, or with a courtesy at the end.
 """
 
 import json
@@ -17,6 +18,9 @@ from tests.examples import one_in
 from weaklink.inspector.chain.steps import Chain
 
 _CALL = re.compile(r"(call \S+ \w+ )(\{.*\})", re.DOTALL)
+_RESULT = re.compile(r"(result \S+ )(.*)", re.DOTALL)
+_TELLING = re.compile(r"\b(?:error|failed|failures?|passed|warning|denied|not found)\b", re.IGNORECASE)
+_REMINDER = "<system-reminder>\nThe list of tasks was not used lately. Errors of it are not yours.\n</system-reminder>"
 _CODE = re.compile(r"(result \S+ )Exit code (\d+)\n?(.*)", re.DOTALL)
 
 
@@ -36,6 +40,21 @@ def _in_folder(turns: list[str]) -> list[str]:
     """Each line in a folder; a session whose lines go to folders themselves would go to others from there."""
     goes_itself = any(turn.startswith("call ") and '"cd ' in turn for turn in turns)
     return turns if goes_itself else of_lines(lambda line: f"cd /srv/work && {line}")(turns)
+
+
+def of_results(change: Callable[[str], str]) -> Callable[[list[str]], list[str]]:
+    """Each result that is text, changed; one that is JSON or in tags stays."""
+
+    def changed(turn: str) -> str:
+        match = _RESULT.fullmatch(turn)
+        return turn if match is None or match[2].lstrip()[:1] in ("{", "[", "<", "") else match[1] + change(match[2])
+
+    return lambda turns: list(map(changed, turns))
+
+
+def _coloured(text: str) -> str:
+    """Words by which programs tell how it went, as they are written on a terminal."""
+    return _TELLING.sub("\x1b[1m\x1b[31m\\g<0>\x1b[0m", text)
 
 
 def of_codes(template: str) -> Callable[[list[str]], list[str]]:
@@ -66,6 +85,9 @@ VARIATIONS: dict[str, Callable[[list[str]], list[str]]] = {
     "Codex's code": of_codes("Wall time: 0.5 seconds\nProcess exited with code {0}\nOutput:\n{1}"),
     "code in tags": of_codes("<returncode>{0}</returncode>\n<output>\n{1}\n</output>"),
     "code at the end": of_codes("{1}\n\nCommand exited with code {0}"),
+    "colours": of_results(_coloured),
+    "reminder": of_results(lambda text: f"{text}\n\n{_REMINDER}"),
+    "line ends": of_results(lambda text: text.replace("\n", "\r\n") + "\r\n"),
     "greeting": _greeted,
     "thought": lambda turns: [turn.replace("say: ", "say: THOUGHT: ", 1) for turn in turns],
     "heading": of_last_words(lambda words: f"**Summary**\n\n{words}"),
