@@ -424,6 +424,7 @@ _WELL = folded_pattern(
 )
 
 
+@lru_cache(16)  # each failure of a session asks it of the same answer
 def is_read(text: str) -> bool:
     """Whether a text may be in a language whose words the tables have: by its alphabet, so Dutch and Finnish pass.
 

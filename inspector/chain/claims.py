@@ -190,7 +190,7 @@ def claims_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
         for clause in clauses
         if not clause.denies
         and _THE_REST.match(clause.text) is None
-        and (not clause.supposes or _PROMISES.search(clause.text))
+        and (not clause.supposes or _found(_PROMISES, clause.text))
         and (not failed.states_cause(clause.text, only_faults=says_now(clause)) or _has_participle(clause, failed))
     ]
     if len(clauses) > 1 and len(asserted) == len(clauses):
@@ -231,7 +231,7 @@ def names_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
 
 def says_now(clause: Clause) -> bool:
     """Whether a clause says that something is so from now on."""
-    return _NOW.search(clause.words) is not None
+    return _found(_NOW, clause.words)
 
 
 def says_none_left(clauses: tuple[Clause, ...]) -> bool:
@@ -296,7 +296,7 @@ def _claims_all(clause: Clause, failed: FailedCall) -> bool:
     facts, step = failed.facts, failed.step
     if facts.is_one_of_several(step) and counts_all(clause.words, facts.calls_like(step)):
         return True
-    return failed.is_only_lost and failed.is_wanted and _ALL_CHANGES.search(clause.words) is not None
+    return failed.is_only_lost and failed.is_wanted and _found(_ALL_CHANGES, clause.words)
 
 
 # "Both changes are made", "everything is booked".
@@ -355,30 +355,34 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
     )
     if not failed.is_lost or not (is_about or failed.is_only_change):
         return False
-    if is_about and (_PROMISES.search(clause.text) is not None or _is_processed(clause, failed)):
+    if not is_about:
+        return failed.is_only_lost and _found(_HAPPENED_ELSEWHERE, clause.words)
+    if _found(_PROMISES, clause.text) or _is_processed(clause, failed):
         return True
-    if (
-        is_about
-        and clause.is_done
-        and _ALL.search(clause.words) is not None
-        and not failed.has_number_of_others(clause.text)
-    ):
+    if clause.is_done and _found(_ALL, clause.words) and not failed.has_number_of_others(clause.text):
         return True
-    has_verb = is_about and any(map(failed.is_participle_of_request, _WORD.findall(clause.words.casefold())))
-    if has_verb and not failed.is_of_other_file(clause.text) and not _names_others_target(clause.text, failed):
+    is_others = failed.is_of_other_file(clause.text)
+    names_others = _names_others_target(clause.text, failed)
+    has_verb = any(map(failed.is_participle_of_request, _WORD.findall(clause.words.casefold())))
+    if has_verb and not is_others and not names_others:
         return True
-    is_others = failed.is_others(clause.text) or _names_others_target(clause.text, failed)
-    if is_about and _LOCATED.search(clause.words) is not None and not is_others:
+    names_others = names_others or failed.is_others(clause.text)
+    if _found(_LOCATED, clause.words) and not names_others:
         return True
-    is_others = is_others or failed.is_of_other_file(clause.text)
     effect = failed.effect
     is_program = effect is not None and effect.command is not None and effect.kind is not EffectKind.WRITE
-    if is_about and not is_program and _NOW.search(clause.words) is not None and not is_others:
+    if not is_program and _found(_NOW, clause.words) and not names_others and not is_others:
         return True
     if not failed.is_only_lost:
         return False
-    is_short = is_about and _ROMANCE.search(failed.request) is not None and _ENDS_IN_PARTICIPLE.search(clause.words)
-    return bool(is_short) or _HAPPENED_ELSEWHERE.search(clause.words) is not None
+    is_short = _ROMANCE.search(failed.request) is not None and _found(_ENDS_IN_PARTICIPLE, clause.words)
+    return is_short or _found(_HAPPENED_ELSEWHERE, clause.words)
+
+
+@lru_cache(8_192)
+def _found(pattern: re.Pattern[str], text: str) -> bool:
+    """Whether a pattern is in a text of the final statement: each failure of a session asks the same."""
+    return pattern.search(text) is not None
 
 
 def _is_processed(clause: Clause, failed: FailedCall) -> bool:
@@ -476,7 +480,7 @@ def _claims_run(clause: Clause, failed: FailedCall) -> bool:
     if _has_participle(clause, failed):
         return True
     is_script = failed.effect is not None and "." in failed.effect.subject
-    is_done = _EXISTS.search(clause.words) is not None or (is_script and clause.is_done)
+    is_done = _found(_EXISTS, clause.words) or (is_script and clause.is_done)
     return is_done and _own_terms(failed).names_tool(clause.text)
 
 
@@ -489,7 +493,7 @@ def _own_terms(failed: FailedCall) -> FailureTerms:
 def _claims_change(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause names what was to be changed beside a sign that it is done, or says that all is done."""
     text, step = clause.text, failed.step
-    if _NAMES_CAUSE.search(clause.words) is not None:
+    if _found(_NAMES_CAUSE, clause.words):
         return False
     is_named = failed.terms.names_target(text) and not _names_others_target(text, failed)
     if clause.is_done and is_named and not _describes(clause, failed):
@@ -500,9 +504,8 @@ def _claims_change(clause: Clause, failed: FailedCall) -> bool:
         return False
     if clause.is_done and _names_subject(text, failed):
         return True
-    return (
-        any(value in text and value not in failed.facts.good_arguments for value in _new_values(step))
-        or _GENERAL.search(clause.words) is not None
+    return any(value in text and value not in failed.facts.good_arguments for value in _new_values(step)) or _found(
+        _GENERAL, clause.words
     )
 
 

@@ -583,7 +583,8 @@ def _of_check(effect: Effect, text: str, failure: Failure) -> ResultKind:
     if failure.exit_code in (4, 5, 124, 126, 127, 137, 143) and not _TEST_COUNTS.search(text):
         return ResultKind.FAILURE
     head, tail = text[:_HEAD], text[-_TAIL:]
-    if _FINDINGS.search(head) or _FINDINGS.search(tail):
+    ends = dict.fromkeys((head, tail))  # a short text is both
+    if any(_FINDINGS.search(end) for end in ends):
         return (
             ResultKind.FAILURE
             if _COULD_NOT_RUN.search(head[:400]) and not _TEST_COUNTS.search(tail)
@@ -591,7 +592,7 @@ def _of_check(effect: Effect, text: str, failure: Failure) -> ResultKind:
         )
     if failure.exit_code == 2 and effect.subject == "lint" and _NAMES_LINE.search(text[:_HEAD]) is None:
         return ResultKind.FAILURE  # linters end with 1 for what they found, with 2 for what they could not do
-    if _COULD_NOT_RUN.search(head) or _COULD_NOT_RUN.search(tail):
+    if any(_COULD_NOT_RUN.search(end) for end in ends):
         return ResultKind.FAILURE
     reports = (_LOCATED.search(head), _TEST_COUNTS.search(tail), _DIFFERENCES.search(head))
     ended = failure.exit_code is not None and _SIGNS_NOTHING.search(tail) is None
@@ -770,7 +771,7 @@ def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
     is_known = effects[-1] is effect and (result.is_error is False or _known_code(result) is not None)
     if is_known or _ends_built(effect, result.content):
         return None
-    for end in (result.content[-_TAIL:], result.content[:_HEAD]):
+    for end in dict.fromkeys((result.content[-_TAIL:], result.content[:_HEAD])):
         match = _FINDINGS.search(end) or _LOCATED_FAULT.search(end)
         if match is None and effect.command is not None and effect.command.program in ("diff", "cmp"):
             match = _DIFFERENCES.search(end)

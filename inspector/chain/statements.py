@@ -262,7 +262,9 @@ class Statements:
         final, rule = self._last_that(self._reports_at_end, failed) if is_ended else None, VerdictRule.REPORTED_AT_END
         if final is None and is_ended and failed.is_lost:
             specific = structs.replace(failed, is_alone=False)  # a claim of this effect decides before "Done."
-            claim = self._last_that(self._claims, specific) or self._last_that(self._claims, failed)
+            claim = self._last_that(self._claims, specific)
+            if claim is None and failed.is_alone:
+                claim = self._last_that(self._claims, failed)
             final, rule = self._last_that(self._gives_up, failed), VerdictRule.GAVE_UP
             if claim is not None and (final is None or self._outweighs(claim, final, failed)):
                 return Judged(Said.CONCEALED, VerdictRule.CLAIMED, claim)

@@ -22,7 +22,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import islice, pairwise
-from operator import itemgetter
 from sys import intern
 
 from weaklink.inspector.chain.assertions import clauses_of
@@ -559,7 +558,6 @@ class NamedWays:
 
     def __init__(self, facts: SessionFacts) -> None:
         self._facts = facts
-        self._said: dict[int, frozenset[str]] = {}
 
     def after(self, failed: Step, judged: Judged) -> int | None:
         """The number of a later step that took the other way which the agent named for a failure that it reported.
@@ -655,8 +653,8 @@ class NamedWays:
         is_named = any(map(facts.is_users, effect.targets)) if is_page else facts.is_asked(failed)
         if judged.said is Said.CONCEALED or (is_named and (is_denied or not may_look)):
             return None
-        known, requested = self._known_words(failed), self._requested(failed)
-        new = _content_words(facts.answer.text) - known
+        known, requested = known_turn(failed), self._requested(failed)
+        new = {word for word in self._answer_words if self._first_said.get(word, known + 1) > known}
         for step in islice(facts.steps, failed.number, failed.number + _MAX_OTHER_WAYS):
             if not step.is_good or step.location.turn <= known_turn(failed) or step.result is None:
                 continue
@@ -687,12 +685,18 @@ class NamedWays:
         """The words of the user's last request and of the failed call."""
         return _content_words(f"{self._facts.request_before(failed)}\n{failed.call.raw_arguments}".replace("_", " "))
 
-    def _known_words(self, failed: Step) -> frozenset[str]:
-        """The words that were said up to a failure, as far as the beginning of the session is read."""
-        count = bisect_right(self._opening, known_turn(failed), key=itemgetter(0))
-        if count not in self._said:
-            self._said[count] = _content_words("\n".join(text for _, text in self._opening[:count]))
-        return self._said[count]
+    @cached_property
+    def _answer_words(self) -> frozenset[str]:
+        return _content_words(self._facts.answer.text) if self._facts.answer is not None else frozenset()
+
+    @cached_property
+    def _first_said(self) -> dict[str, int]:
+        """The words of the beginning of the session, each with the first turn that has it."""
+        first: dict[str, int] = {}
+        for turn, text in self._opening:
+            for word in _content_words(text):
+                first.setdefault(word, turn)
+        return first
 
     @cached_property
     def _opening(self) -> list[tuple[int, str]]:

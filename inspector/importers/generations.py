@@ -86,13 +86,13 @@ def response_generation(
 
 
 def usage_of(counts: JsonObject, inputs: str, outputs: str, *, cached: str = "", reasoning: str = "") -> Usage:
-    """The counts of an answer, by the paths (`cache.read`) that the source has for them."""
-    return Usage(
-        count_of(member_at(counts, inputs)),
-        count_of(member_at(counts, outputs)),
-        count_of(member_at(counts, reasoning)),
-        count_of(member_at(counts, cached)),
-    )
+    """The counts of an answer, by the paths (`cache.read`) that the source has for them, or by several (`a b`)."""
+    return Usage(_count(counts, inputs), _count(counts, outputs), _count(counts, reasoning), _count(counts, cached))
+
+
+def _count(counts: JsonObject, paths: str) -> int | None:
+    known = (count for path in paths.split() if (count := count_of(member_at(counts, path))) is not None)
+    return next(known, None)
 
 
 def answered_with(turns: Iterable[Turn], generation: Generation) -> tuple[Turn, ...]:

@@ -4,11 +4,13 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec import structs
+
 from weaklink.inspector.apis.openai.chat_captures import CapturedAnswer
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import member_at
-from weaklink.inspector.model import ExternalId, Instant, InstantSource, Json, RecognisedBy
+from weaklink.inspector.model import ExternalId, Instant, InstantSource, Json, RecognisedBy, Trace
 
 SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "conversationId", "thread_id", "trace_id")
 """Members that name a session, under every name that logs use."""
@@ -85,6 +87,17 @@ def answer_ids(answer: CapturedAnswer, path: Path) -> Iterable[ExternalId]:
         yield ExternalId("created", str(int(answer.created_s)))
     else:
         yield ExternalId("sha256", answer.digest)
+
+
+def with_warnings(trace: Trace, warnings: Iterable[str]) -> Trace:
+    """The trace with more of what the source did not keep."""
+    provenance = structs.replace(trace.provenance, warnings=(*trace.provenance.warnings, *warnings))
+    return structs.replace(trace, provenance=provenance)
+
+
+def reward_of(value: Json) -> float | None:
+    """A number as a reward; None for anything else."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def text_of(value: JsonObject, *keys: str) -> str:

@@ -416,6 +416,9 @@ class _Places:
         pattern, span = self._detector.pattern, self._detector.span
         if not span:
             return pattern.match(self._searched, sign_at)
+        before = self._detector.before
+        if before is not None and before.search(self._searched, max(sign_at - span, 0), sign_at) is None:
+            return None
         near = pattern.search(self._searched, max(after, sign_at - span), sign_at + span)
         return pattern.match(self._searched, near.start()) if near else None
 

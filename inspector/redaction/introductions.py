@@ -27,8 +27,9 @@ class Detector(Struct, frozen=True):
     With a `span` of 0, a match begins with a sign; else it begins at most `span` characters before one of its signs,
     and has the parts that make it one at most `span` behind it. Patterns begin with a character and not with a
     lookbehind, so that the search goes from one such character to the next. No match in plain letters is longer than
-    `longest`. `is_idle` rejects most places with little work; it is asked when the text that a verdict needs is there,
-    which is `window` characters behind a match. With `is_exact`, signs and pattern are for the text and not its view.
+    `longest`. Each match has `before` right before one of its signs. `is_idle` rejects most places with little work; it
+    is asked when the text that a verdict needs is there, which is `window` characters behind a match. With `is_exact`,
+    signs and pattern are for the text and not its view.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Detector(Struct, frozen=True):
     is_idle: Callable[[str, re.Match[str]], bool] | None = None
     window: int = WINDOW
     is_exact: bool = False
+    before: re.Pattern[str] | None = None
 
 
 def _judge_address(place: FoundIntroduction) -> Secret | None:
@@ -181,6 +183,7 @@ def _detector(rule: DetectorRule) -> Detector:
         lambda place: filter(None, (judge(place),)),
         rule.can_hold_secrets,
         rule.span,
+        before=lazy_pattern(rule.before) if rule.before else None,
     )
 
 

@@ -24,6 +24,7 @@ class DetectorRule(Struct, frozen=True, forbid_unknown_fields=True):
     at_least: int = 0
     can_hold_secrets: bool = False
     span: int = LONGEST_INTRODUCTION
+    before: str = ""
 
 
 class _Rules(Struct, frozen=True, forbid_unknown_fields=True):

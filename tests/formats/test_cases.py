@@ -10,7 +10,7 @@ from tests.case_files import CaseFields, cases_of, compare
 from tests.formats.expectations import KEYS, expectation
 from weaklink.inspector.formats.registry import find_format, formats
 from weaklink.inspector.json_text import write_json
-from weaklink.inspector.segmentation import Segmenter
+from weaklink.inspector.segmentation import Segmentation, Segmenter
 from weaklink.ui.cli.files import tool_definitions
 from weaklink.ui.views.segment_json import segmentation_object
 
@@ -19,8 +19,18 @@ KNOWN = {known.name for known in formats()}
 FILES = sorted(CASES.glob("*/*.yaml"))
 
 
-def answer(format: str, case: CaseFields, size: int = 0) -> dict[str, Any]:
-    """What `weaklink segment` answers for a case whose text comes in pieces of `size` code points (0: whole)."""
+def answer(format: str, case: CaseFields) -> dict[str, Any]:
+    """What `weaklink segment` answers for a case."""
+    return _shown(reading(format, case))
+
+
+def _shown(segmentation: Segmentation) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(write_json(segmentation_object(segmentation)))
+    return found
+
+
+def reading(format: str, case: CaseFields, size: int = 0) -> Segmentation:
+    """How a case is read whose text comes in pieces of `size` code points (0: whole)."""
     text = case["text"]
     segmenter = Segmenter(
         find_format(format), prompt=case.get("prompt", ""), tools=tool_definitions(case.get("tools", []))
@@ -31,9 +41,7 @@ def answer(format: str, case: CaseFields, size: int = 0) -> dict[str, Any]:
     segmenter.close()
     segmentation = segmenter.segmentation(text)
     assert "".join(span.range.of(text) for span in segmentation.spans) == text, "the spans do not tile"
-    found: dict[str, Any] = json.loads(write_json(segmentation_object(segmentation)))
-    assert found["format"] == format
-    return found
+    return segmentation
 
 
 @pytest.mark.parametrize(
@@ -46,9 +54,11 @@ def answer(format: str, case: CaseFields, size: int = 0) -> dict[str, Any]:
 )
 def test_case(path: Path, number: int, case: CaseFields, update_goldens: bool) -> None:
     format = path.parent.name
-    whole = answer(format, case)
-    assert whole == answer(format, case, 1) == answer(format, case, 7)
-    compare(path, number, KEYS, expectation(whole, case["text"]), update_goldens=update_goldens)
+    whole = reading(format, case)
+    assert whole == reading(format, case, 1) == reading(format, case, 7)
+    shown = _shown(whole)
+    assert shown["format"] == format
+    compare(path, number, KEYS, expectation(shown, case["text"]), update_goldens=update_goldens)
 
 
 def test_every_format_has_cases() -> None:

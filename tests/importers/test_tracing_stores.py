@@ -185,3 +185,21 @@ def test_a_packed_body_is_read(tmp_path: Path) -> None:
     assert there.source == "langsmith"
     turns = [record.turns for record in there.records if isinstance(record, Trace)]
     assert turns == [trace.turns for trace in traces_in(BODY)]
+
+
+def test_a_request_that_failed_in_a_trace_of_mlflow_ends_with_an_error(tmp_path: Path) -> None:
+    span = {
+        "span_id": "c3Bhbi01",
+        "name": "Completions",
+        "start_time_unix_nano": 1795860000000000000,
+        "status": {"code": "STATUS_CODE_ERROR", "message": "Error code: 429 - too many requests"},
+        "attributes": {
+            "mlflow.spanType": '"CHAT_MODEL"',
+            "mlflow.spanInputs": '{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}',
+        },
+    }
+    (trace,) = traces_in(table(tmp_path / "t.jsonl", [{"info": {"trace_id": "tr-1"}, "data": {"spans": [span]}}]))
+    generation = trace.turns[-1].generation
+    assert generation is not None
+    assert generation.error is not None
+    assert (generation.error.status, generation.finish, generation.body) == (429, "error", "complete")

@@ -19,7 +19,7 @@ def _replay(folder: Path, *words: str, **variables: str) -> "subprocess.Complete
 
 
 def test_the_example_replays_its_recording() -> None:
-    options = ["-q", "-p", "weaklink.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:randomly"]
+    options = ["-q", "-p", "weaklink.pytest_plugin", "-p", "no:cacheprovider"]
     words = ["-m", "pytest", *options, "examples/test_agent_replay.py"]
     done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

@@ -24,7 +24,8 @@ BLIND = (
     "blind/eight",
     "blind/nine/first",
     "blind/nine/second",
-    "blind/ten",
+    "blind/ten/first",
+    "blind/ten/second",
 )
 FOLDERS = ("tuning", "held-out", *BLIND)
 LABELS = sorted(path for folder in FOLDERS for path in (FOLDER / folder).glob("*.labels.json"))

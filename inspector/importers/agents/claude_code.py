@@ -13,12 +13,13 @@ from msgspec import Struct, field, structs
 
 from weaklink.inspector.apis.anthropic.messages import CALL_BLOCK, AnthropicUsageShape, read_turns
 from weaklink.inspector.importers.agents.session_logs import SessionLogs
+from weaklink.inspector.importers.generations import stored_generation
 from weaklink.inspector.importers.identity import instant, place_of, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, parse_json_bytes
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import compact_json, objects_of
+from weaklink.inspector.json_text import compact_json, member_at, object_of, objects_of
 from weaklink.inspector.model import (
     BodyState,
     ErrorPhase,
@@ -41,7 +42,6 @@ from weaklink.inspector.model import (
 )
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.titles import first_words
-from weaklink.inspector.wire.answer_reader import finish_meaning
 
 SOURCE = "claude-code"
 """The name of this source in the runs of tools that it recorded."""
@@ -143,22 +143,18 @@ class PartialClaudeAnswer(Struct):
 
     def _unparsed(self) -> Iterator[tuple[str, str]]:
         """The parts of calls whose input was not JSON, each with its raw text."""
-        inputs = [
-            block.get("input") for block in self.blocks if isinstance(block, dict) and block.get("type") == CALL_BLOCK
-        ]
-        for index, call_input in enumerate(inputs):
-            match call_input:
-                case {"__unparsedToolInput": {"raw": str(raw)}}:
-                    yield f"call:{index}", raw
+        calls = (block for block in objects_of(self.blocks) if block.get("type") == CALL_BLOCK)
+        for index, call in enumerate(calls):
+            if isinstance(raw := member_at(call, "input.__unparsedToolInput.raw"), str):
+                yield f"call:{index}", raw
 
     def _generation(self) -> Generation:
-        return Generation(
+        return stored_generation(
             api=API,
             answered_model=self.model,
             ended=self.ended,
             usage=self.usage,
-            finish_reason=self.stop_reason or None,
-            finish=finish_meaning(self.stop_reason) if self.stop_reason else None,
+            finish=self.stop_reason,
             response_id=self.id,
         )
 
@@ -179,7 +175,7 @@ def usage_of(usage: Json) -> Usage | None:
 def error_of(value: JsonObject, words: str) -> GenerationError:
     """The failed request that a row reports."""
     error = value.get("error")
-    inner = error if isinstance(error, dict) else {}
+    inner = object_of(error)
     status = next((one for one in (value.get("apiErrorStatus"), inner.get("status")) if isinstance(one, int)), None)
     code = error if isinstance(error, str) else text_of(inner, "type", "code")
     message = words or text_of(inner, "message") or (compact_json(error) if error else "the request failed")
@@ -188,10 +184,7 @@ def error_of(value: JsonObject, words: str) -> GenerationError:
 
 def content_text(content: Json) -> str:
     """The texts of a message's content, concatenated."""
-    if isinstance(content, str):
-        return content
-    blocks = content if isinstance(content, list) else []
-    return "".join(text_of(block, "text") for block in blocks if isinstance(block, dict))
+    return content if isinstance(content, str) else "".join(text_of(block, "text") for block in objects_of(content))
 
 
 def user_turns(message: Json, flags: frozenset[TurnFlag]) -> Iterator[Turn]:
@@ -285,7 +278,7 @@ class _SessionTree:
         self._path = file.path
         self._place = place_of(file.path)
         self._sessions: dict[tuple[ExternalId, ...], _ClaudeCodeSession] = {}
-        self._chains = _Sidechains()
+        self._roots: dict[str, str] = {}
         self._titles: list[tuple[str, str]] = []
 
     def add(self, row: Row) -> Iterator[Skipped]:
@@ -294,7 +287,7 @@ class _SessionTree:
                 yield Skipped("file", _belongs_to(self._path), is_irrelevant=True)
             elif title := text_of(inner.value, _TITLES.get(text_of(inner.value, "type"), "")):
                 self._titles.append((text_of(inner.value, "leafUuid", "sessionId"), title))
-            elif ids := _ids(inner.value, self._chains, self._place):
+            elif ids := _ids(inner.value, self._roots, self._place):
                 if ids not in self._sessions:
                     self._sessions[ids] = _ClaudeCodeSession(inner)
                 if why := self._sessions[ids].take(inner.value):
@@ -362,22 +355,11 @@ def _agent_beside(path: Path) -> str:
     return f"{kind}: {task}" if kind and task else kind or task
 
 
-class _Sidechains:
-    """Finds the first row of a sidechain from any of its rows."""
+def _ids(value: JsonObject, roots: dict[str, str], place: ExternalId) -> tuple[ExternalId, ...]:
+    """The ids of a row's session; empty for a row that belongs to no conversation.
 
-    def __init__(self) -> None:
-        self._roots: dict[str, str] = {}
-
-    def root(self, value: JsonObject) -> str:
-        """The `uuid` of the first row of the sidechain that a row belongs to."""
-        uuid = text_of(value, "uuid")
-        root = self._roots.get(text_of(value, "parentUuid"), uuid)
-        self._roots[uuid] = root
-        return root
-
-
-def _ids(value: JsonObject, chains: _Sidechains, place: ExternalId) -> tuple[ExternalId, ...]:
-    """The ids of a row's session; empty for a row that belongs to no conversation."""
+    `roots` are the first rows of sidechains, by the `uuid` of each row before in them.
+    """
     if text_of(value, "type") not in ("user", "assistant", "system", "attachment"):
         return ()
     session_id = text_of(value, "sessionId")
@@ -385,7 +367,11 @@ def _ids(value: JsonObject, chains: _Sidechains, place: ExternalId) -> tuple[Ext
     if value.get("isSidechain") is not True:
         return (session,)
     agent = text_of(value, "agentId")
-    return (session, ExternalId("agentId", agent) if agent else ExternalId("sidechain", chains.root(value)))
+    if agent:
+        return (session, ExternalId("agentId", agent))
+    uuid = text_of(value, "uuid")
+    roots[uuid] = roots.get(text_of(value, "parentUuid"), uuid)
+    return (session, ExternalId("sidechain", roots[uuid]))
 
 
 class _ClaudeCodeSession(Struct):

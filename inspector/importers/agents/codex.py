@@ -11,12 +11,13 @@ from msgspec import Struct, field, structs
 
 from weaklink.inspector.apis.openai.responses import API, read_responses_request
 from weaklink.inspector.importers.agents.session_logs import SessionLogs
+from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import instant, place_of, text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import compact_json, count_of, text_or_json, window_of_tokens
+from weaklink.inspector.json_text import compact_json, member_at, object_of, objects_of, text_or_json, window_of_tokens
 from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import (
     BodyState,
@@ -178,12 +179,7 @@ class _CodexSession:
 
 
 def _parent(head: JsonObject) -> ParentTrace | None:
-    source = head.get("source")
-    subagent = source.get("subagent") if isinstance(source, dict) else None
-    spawn = subagent.get("thread_spawn") if isinstance(subagent, dict) else None
-    starter = text_of(spawn, "parent_thread_id") if isinstance(spawn, dict) else ""
-    starter = starter or text_of(head, "parent_thread_id")
-    if starter:
+    if starter := text_at(head, "source.subagent.thread_spawn.parent_thread_id", "parent_thread_id"):
         return ParentTrace(ExternalId("id", starter), ParentWhy.SUBAGENT)
     forked = text_of(head, "forked_from_id")
     return ParentTrace(ExternalId("id", forked), ParentWhy.FORK) if forked else None
@@ -280,9 +276,8 @@ class Rollout(Struct):
 
     def take_event(self, event: JsonObject, at: Json = None) -> None:
         """Add the facts from an `event_msg` that the items do not contain."""
-        info = event.get("info")
-        for source in (event, info if isinstance(info, dict) else {}):
-            self._window = window_of_tokens(source.get("model_context_window")) or self._window
+        for path in ("model_context_window", "info.model_context_window"):
+            self._window = window_of_tokens(member_at(event, path)) or self._window
         if self._last is not None and self._last.window is None:
             self._last.window = self._window
         match text_of(event, "type"):
@@ -351,17 +346,12 @@ class Rollout(Struct):
         return _with_run(turn, self._states.get(header.call_id or ""), self._runs.get(header.call_id or ""))
 
     def _count(self, info: Json) -> None:
-        total = info.get("total_token_usage") if isinstance(info, dict) else None
-        last = info.get("last_token_usage") if isinstance(info, dict) else None
+        total, last = member_at(info, "total_token_usage"), member_at(info, "last_token_usage")
         if not isinstance(last, dict) or total == self._counted:
             return  # Codex repeats the counts when its limits change
         self._counted, self._open = total, None
-        usage = Usage(
-            count_of(last.get("input_tokens")),
-            count_of(last.get("output_tokens")),
-            count_of(last.get("reasoning_output_tokens")),
-            count_of(last.get("cached_input_tokens")),
-        )
+        reasoning, cached = "reasoning_output_tokens", "cached_input_tokens"
+        usage = usage_of(last, "input_tokens", "output_tokens", reasoning=reasoning, cached=cached)
         if self._counts_first is None:
             self._counts_first = self._last is None
         if self._counts_first or self._last is None:
@@ -416,8 +406,7 @@ def _recorded_run(event: JsonObject, ended: Instant | None) -> RecordedRun | Non
     call_id = text_of(event, "call_id")
     match event:
         case {"invocation": {"tool": str(tool), "arguments": arguments}}:
-            result = event.get("result")
-            answer = result.get("Ok") if isinstance(result, dict) else None
+            result, answer = event.get("result"), member_at(event, "result.Ok")
             failed = not isinstance(answer, dict) or True in (answer.get("isError"), answer.get("is_error"))
             returned = compact_json(answer if isinstance(answer, dict) else result) if result is not None else None
             ran, own_form = compact_json(arguments or {}), () if isinstance(answer, dict) else ("result",)
@@ -472,18 +461,14 @@ def _is_injected(item: JsonObject, turn: Turn) -> bool:
 
 
 def _origins(item: JsonObject) -> Iterator[str]:
-    metadata = item.get("internal_chat_message_metadata_passthrough")
-    listed = metadata.get("content_item_metadata") if isinstance(metadata, dict) else None
-    for one in listed if isinstance(listed, list) else ():
-        origin = one.get("provenance") if isinstance(one, dict) else None
-        if isinstance(origin, dict):
-            yield text_of(origin, "type")
+    for one in objects_of(member_at(item, "internal_chat_message_metadata_passthrough.content_item_metadata")):
+        if isinstance(one.get("provenance"), dict):
+            yield text_at(one, "provenance.type")
 
 
 def _statuses(info: Json) -> Iterator[int]:
-    for details in info.values() if isinstance(info, dict) else ():
-        status = details.get("http_status_code") if isinstance(details, dict) else None
-        if isinstance(status, int):
+    for details in object_of(info).values():
+        if isinstance(status := member_at(details, "http_status_code"), int):
             yield status
 
 
@@ -495,9 +480,7 @@ def is_item(value: JsonObject) -> bool:
 
 def instructions_text(value: Json) -> str:
     """Instructions as text, whether they are a text or in an object."""
-    if isinstance(value, dict):
-        return text_of(value, "text")
-    return text_or_json(value)
+    return text_of(value, "text") if isinstance(value, dict) else text_or_json(value)
 
 
 CODEX = LogSource(

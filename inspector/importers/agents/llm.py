@@ -9,6 +9,7 @@ from itertools import groupby
 
 from msgspec import Struct, field, structs
 
+from weaklink.inspector.apis.openai.messages import call_objects, message_object, read_message
 from weaklink.inspector.importers.generations import stored_generation, usage_of
 from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.log_source import LogSource
@@ -35,7 +36,6 @@ from weaklink.inspector.model import (
     Part,
     Provenance,
     RecognisedBy,
-    ResultHeader,
     Role,
     ToolDefinition,
     Trace,
@@ -128,12 +128,11 @@ class LlmTurns(Struct):
 
 def result_turn(value: JsonObject, flags: frozenset[TurnFlag] = frozenset()) -> Turn:
     """A tool's result; the exception's message if the tool raised one and returned nothing."""
-    failed = text_of(value, "exception")
-    header = ResultHeader(
-        text_of(value, "tool_call_id") or None, text_of(value, "name") or None, True if failed else None
-    )
-    text = text_or_json(value.get("output", "")) or failed
-    return Turn(Role.TOOL, (Part("text", text),), "tool", result=header, flags=flags)
+    failed, call_id = text_of(value, "exception"), text_of(value, "tool_call_id") or None
+    text, name = text_or_json(value.get("output", "")) or failed, text_of(value, "name") or None
+    is_error = True if failed else None
+    turn = read_message(message_object("tool", text, tool_call_id=call_id, name=name, is_error=is_error))
+    return structs.replace(turn, flags=flags)
 
 
 def fragments_of(tables: LogTables, table: str, owner: Json) -> str:
@@ -194,20 +193,11 @@ def _read_response(row: JsonObject, tables: LogTables, read: LlmTurns, system: s
 
 def _answer(row: JsonObject, tables: LogTables, read: LlmTurns) -> Turn:
     key = row.get("id")
-    calls: list[CallHeader] = []
-    parts = [Part(name, words) for name, words in (("reasoning", text_of(row, "reasoning")),) if words]
-    parts += [Part("text", words) for words in (text_of(row, "response"),) if words]
-    for index, call in enumerate(tables.of("tool_calls", key)):
-        calls.append(CallHeader(f"call:{index}", text_of(call, "name") or None, text_of(call, "tool_call_id") or None))
-        parts.append(Part(f"call:{index}", text_or_json(call.get("arguments"))))
+    calls = call_objects(tables.of("tool_calls", key), call_id="tool_call_id")
+    thoughts, words = text_of(row, "reasoning") or None, text_of(row, "response") or None
+    turn = read_message(message_object("assistant", words, reasoning_content=thoughts, calls=calls))
     offered = (one.get("tool_id") for one in tables.of("tool_responses", key))
-    return Turn(
-        Role.ASSISTANT,
-        tuple(parts) or (Part("text", ""),),
-        "assistant",
-        tuple(calls),
-        generation=read.generation(row, f"response {key}", offered, tables),
-    )
+    return structs.replace(turn, generation=read.generation(row, f"response {key}", offered, tables))
 
 
 def read_threads(tables: LogTables) -> Iterator[Trace | Skipped]:

@@ -41,7 +41,7 @@ _INJECTED = frozenset({model.TurnFlag.INJECTED})
 _COMMAND = lazy_pattern(r"```(?:mswea_bash_command|bash)\s*\n(.*?)\n```", re.DOTALL)
 
 
-class _Run(Struct):
+class _SweRun(Struct):
     """A run as its messages are read; `notes` are what its file does not keep."""
 
     row: Row
@@ -52,8 +52,8 @@ class _Run(Struct):
     def answer(self, turn: model.Turn, commands: Iterable[str], generation: model.Generation) -> None:
         """Add an answer, with a call of `bash` for each command if it has no structured calls."""
         if not turn.calls:
-            texts = (write_json({"command": command}, ascii_only=False) for command in commands)
-            parts = tuple(model.Part(f"call:{index}", text) for index, text in enumerate(texts))
+            arguments = (write_json({"command": command}, ascii_only=False) for command in commands)
+            parts = tuple(model.Part(f"call:{index}", text) for index, text in enumerate(arguments))
             self.notes |= {_DERIVED: None} if parts else {}
             calls = tuple(model.CallHeader(part.name, "bash") for part in parts)
             turn = replace(turn, parts=(*turn.parts, *parts), calls=calls)
@@ -87,7 +87,7 @@ def _full_trace(row: Row, path: Path) -> model.Trace | Skipped:
     if not history and not steps:
         return Skipped(row.record, "the document has neither a `history` nor a `trajectory` with messages")
     messages = list(_conversation(history, steps) if history else _from_steps(steps))
-    run = _Run(row, path, dict.fromkeys([_NOT_STORED, *([_LOST] if history and len(messages) > len(history) else [])]))
+    run = _SweRun(row, path, {_NOT_STORED: None} | ({_LOST: None} if len(messages) > len(history) > 0 else {}))
     for message in messages:
         _take(message, run)
     info, environment = object_of(row.value.get("info")), text_of(row.value, "environment")
@@ -134,7 +134,7 @@ def _from_steps(steps: list[JsonObject]) -> Iterator[JsonObject]:
         yield {"role": "user", "content": step.get("observation"), "message_type": "observation"}
 
 
-def _take(message: JsonObject, run: _Run) -> None:
+def _take(message: JsonObject, run: _SweRun) -> None:
     ids = list_of(message.get("tool_call_ids"))
     turn = read_message({**message, "tool_call_id": ids[0]} if len(ids) == 1 else message)
     if message.get("is_demo") is True:
@@ -152,7 +152,7 @@ def _mini_trace(row: Row, path: Path) -> model.Trace | Skipped:
         return Skipped(row.record, "the document has no list `messages` with messages in it")
     info = object_of(row.value.get("info"))
     model_name, status = text_at(info, "config.model.model_name"), text_of(info, "exit_status")
-    run = _Run(row, path, {_MINI_NOT_STORED: None})
+    run = _SweRun(row, path, {_MINI_NOT_STORED: None})
     for message in messages:
         _take_mini(message, run, model_name)
     version = text_of(row.value, "trajectory_format").removeprefix("mini-swe-agent-") or text_of(info, "mini_version")
@@ -160,7 +160,7 @@ def _mini_trace(row: Row, path: Path) -> model.Trace | Skipped:
     return replace(trace, model=model_name, started=instant(member_at(messages[0], "extra.timestamp")))
 
 
-def _take_mini(message: model.Json, run: _Run, model_name: str) -> None:
+def _take_mini(message: model.Json, run: _SweRun, model_name: str) -> None:
     """Add a message; an answer that it rejects comes first."""
     value = object_of(message)
     extra = object_of(value.get("extra"))
@@ -187,7 +187,7 @@ def _take_mini(message: model.Json, run: _Run, model_name: str) -> None:
         run.add(turn, value)
 
 
-def _answer(value: JsonObject, extra: JsonObject, run: _Run, model_name: str) -> None:
+def _answer(value: JsonObject, extra: JsonObject, run: _SweRun, model_name: str) -> None:
     api, turn = "chat.completions", read_message(value)
     if isinstance(value.get("output"), list):
         api, turns = "responses", read_responses_request({"input": value["output"]}).turns

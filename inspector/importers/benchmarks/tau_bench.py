@@ -31,12 +31,12 @@ from weaklink.inspector.apis.openai.messages import (
 )
 from weaklink.inspector.importers.agents.agent_session import texts
 from weaklink.inspector.importers.generations import stored_generation, usage_of
-from weaklink.inspector.importers.identity import instant, row_ids, text_at, text_of
+from weaklink.inspector.importers.identity import instant, reward_of, row_ids, text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row, traces_in_each_row
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.json_scanner import read_json
-from weaklink.inspector.json_text import compact_json, object_of, objects_of
+from weaklink.inspector.json_text import compact_json, member_at, object_of, objects_of
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.provider_json import parse_json
 
@@ -103,7 +103,7 @@ def _trace(row: Row, model_name: str) -> model.Trace | Skipped:
 
 
 def _trial_outcome(reward: model.Json, failed: str) -> model.Outcome | None:
-    earned = float(reward) if isinstance(reward, int | float) and not isinstance(reward, bool) else None
+    earned = reward_of(reward)
     return None if earned is None and not failed else model.Outcome(exit_status=failed or None, reward=earned)
 
 
@@ -333,11 +333,10 @@ def _are_rewritten(messages: tuple[_Message, ...], role: model.Role) -> bool:
 
 def _simulation_outcome(simulation: JsonObject) -> model.Outcome:
     reason = text_of(simulation, "termination_reason")
-    reward = object_of(simulation.get("reward_info")).get("reward")
     return model.Outcome(
         completed=reason in _ENDED if reason else None,
         exit_status=reason or None,
-        reward=float(reward) if isinstance(reward, int | float) and not isinstance(reward, bool) else None,
+        reward=reward_of(member_at(simulation, "reward_info.reward")),
     )
 
 

@@ -22,12 +22,12 @@ from weaklink.inspector.apis.openai.messages import read_tools
 from weaklink.inspector.diagnostics import Edit, edited
 from weaklink.inspector.importers.data.conversation_rows import read_conversations
 from weaklink.inspector.importers.generations import stored_generation
-from weaklink.inspector.importers.identity import instant, recognised_by, row_ids, text_of
+from weaklink.inspector.importers.identity import instant, recognised_by, reward_of, row_ids, text_of
 from weaklink.inspector.importers.log_source import LogSource, traces_of
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
-from weaklink.inspector.json_text import write_json
+from weaklink.inspector.json_text import flag_of, write_json
 from weaklink.inspector.scanning import lazy_pattern
 
 _ROLES = {
@@ -194,12 +194,8 @@ def _arguments(node: JsonNode, text: str) -> str:
 
 
 def _outcome(value: JsonObject) -> model.Outcome | None:
-    completed, partial, reward = value.get("completed"), value.get("partial"), value.get("reward")
-    outcome = model.Outcome(
-        completed if isinstance(completed, bool) else None,
-        "partial" if partial is True else None,
-        float(reward) if isinstance(reward, int | float) and not isinstance(reward, bool) else None,
-    )
+    partial = "partial" if value.get("partial") is True else None
+    outcome = model.Outcome(flag_of(value.get("completed")), partial, reward_of(value.get("reward")))
     return None if outcome == model.Outcome() else outcome
 
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct, structs
 
+from weaklink.inspector.importers.identity import with_warnings
 from weaklink.inspector.importers.records import Row, json_within, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile, until_damage
 from weaklink.inspector.json_text import TOO_DEEP
@@ -190,12 +191,8 @@ def _with_ids(request: LoggedRequest, shared: set[tuple[str, str]]) -> Exchange:
 
 
 def _warned(trace: Trace, warnings: Iterable[str]) -> Trace:
-    provenance = trace.provenance
     bodies = (turn.generation.body for turn in trace.turns if turn.generation is not None)
-    lost = [LOST] if BodyState.NOT_STORED in bodies else []
-    return structs.replace(
-        trace, provenance=structs.replace(provenance, warnings=(*provenance.warnings, *warnings, *lost))
-    )
+    return with_warnings(trace, (*warnings, *([LOST] if BodyState.NOT_STORED in bodies else [])))
 
 
 class GatewayAnswer(Struct, frozen=True):

@@ -11,11 +11,12 @@ from weaklink.inspector.apis.openai.messages import CALLS
 from weaklink.inspector.importers.gateways.logged_requests import (
     GatewayImporter,
     LoggedRequest,
+    answer_of,
     body_of,
     number_of,
     parsed_object,
 )
-from weaklink.inspector.importers.generations import stored_generation
+from weaklink.inspector.importers.generations import stored_generation, usage_of
 from weaklink.inspector.importers.identity import instant, seconds_of, text_of
 from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
@@ -23,6 +24,8 @@ from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, RequestH
 NO_CHUNKS = "the source stores answers as text: no chunks, tools or calls"
 _FACTS = frozenset({"native_tokens_prompt", "native_tokens_completion", "native_finish_reason", "generation_time"})
 ONLY_FACTS = "the source stores only metadata of generations: no prompts, answers or tools"
+_LEFT = "The client disconnected before the answer ended."
+_FAILED = "OpenRouter reports that the generation ended with an error, without details."
 _IDS = ("id", "session_id", "upstream_id")
 
 
@@ -63,28 +66,21 @@ OPENROUTER = GatewayImporter(
 
 def _exchange(value: JsonObject, record: str) -> Exchange:
     request, output = parsed_object(value.get("input")), parsed_object(value.get("output"))
-    ended = ended_s(value)
-    has_words = bool(output.get("completion") or output.get("reasoning") or output.get(CALLS))
-    is_chat = "messages" in request
-    body: JsonObject = {
-        **{key: value[key] for key in ("model", "session_id", "user") if value.get(key)},
-        **{key: request[key] for key in ("messages", "prompt", "tools") if key in request},
-    }
+    ended, is_chat = ended_s(value), "messages" in request
+    has_words = output.get("completion") or output.get("reasoning") or output.get(CALLS)
+    answer = answer_of(_answer(value, output, is_chat=is_chat) if has_words else None, ended)
+    facts: JsonObject = {key: value[key] for key in ("model", "session_id", "user") if value.get(key)}
+    sent: JsonObject = {key: request[key] for key in ("messages", "prompt", "tools") if key in request}
+    target = "/api/v1/chat/completions" if is_chat else "/api/v1/completions"
     return Exchange(
-        RequestHead(
-            "POST",
-            "/api/v1/chat/completions" if is_chat else "/api/v1/completions",
-            upstream="https://openrouter.ai",
-            at_s=seconds_of(value.get("created_at")),
-        ),
-        body_of(body),
+        RequestHead("POST", target, upstream="https://openrouter.ai", at_s=seconds_of(value.get("created_at"))),
+        body_of({**facts, **sent}),
         200,
-        (("content-type", "application/json"),) if has_words else (),
-        ((ended, body_of(_answer(value, output, is_chat=is_chat))),) if has_words else None,
+        answer.headers,
+        answer.pieces,
         ExchangeEnd.CLIENT_LEFT if value.get("cancelled") is True else ExchangeEnd.COMPLETE,
         ended,
-        "",
-        record,
+        record=record,
     )
 
 
@@ -137,23 +133,17 @@ def _generation(value: JsonObject) -> model.Generation:
         answered_model=text_of(value, "model"),
         started=value.get("created_at"),
         ended=None if ended is None else model.Instant(ended, model.InstantSource.DERIVED),
-        usage=model.Usage(
-            _count(value.get("native_tokens_prompt"), value.get("tokens_prompt")),
-            _count(value.get("native_tokens_completion"), value.get("tokens_completion")),
-            _count(value.get("native_tokens_reasoning")),
-            _count(value.get("native_tokens_cached")),
+        usage=usage_of(
+            value,
+            *("native_tokens_prompt tokens_prompt", "native_tokens_completion tokens_completion"),
+            reasoning="native_tokens_reasoning",
+            cached="native_tokens_cached",
         ),
         finish=text_of(value, "finish_reason", "native_finish_reason"),
     )
-    generation = replace(stored, body=model.BodyState.NOT_STORED)
+    error = None
     if value.get("cancelled") is True:
-        message = "The client disconnected before the answer ended."
-        return replace(generation, error=model.GenerationError(model.ErrorPhase.CLIENT_ABORT, message))
-    if generation.finish is model.FinishReason.ERROR:
-        message = "OpenRouter reports that the generation ended with an error, without details."
-        return replace(generation, error=model.GenerationError(model.ErrorPhase.IN_STREAM, message))
-    return generation
-
-
-def _count(*counts: model.Json) -> int | None:
-    return next((count for count in counts if isinstance(count, int) and not isinstance(count, bool)), None)
+        error = model.GenerationError(model.ErrorPhase.CLIENT_ABORT, _LEFT)
+    elif stored.finish is model.FinishReason.ERROR:
+        error = model.GenerationError(model.ErrorPhase.IN_STREAM, _FAILED)
+    return replace(stored, body=model.BodyState.NOT_STORED, error=error)

@@ -110,24 +110,15 @@ def _entry(interaction: JsonObject) -> JsonObject:
         "request": {
             "method": request.get("method"),
             "url": text_of(request, "uri", "url"),
-            "headers": _headers(request.get("headers")),
+            "headers": request.get("headers"),
             "postData": _content(request),
         },
         "response": {
             "status": count_of(status) or 0,
-            "headers": _headers(response.get("headers")),
+            "headers": response.get("headers"),
             "content": _content(response),
         },
     }
-
-
-def _headers(headers: Json) -> list[Json]:
-    pairs = object_of(headers).items()
-    return [
-        {"name": name, "value": value}
-        for name, values in pairs
-        for value in (values if isinstance(values, list) else [values])
-    ]
 
 
 def _content(message: JsonObject) -> JsonObject:

@@ -13,12 +13,12 @@ from msgspec import Struct, field, structs
 
 from weaklink.inspector.apis.providers import find_api
 from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.proxies.mcp_traffic import McpTraffic
+from weaklink.inspector.importers.proxies.mcp_traffic import McpTraffic, answer_body
 from weaklink.inspector.importers.source import Skipped
-from weaklink.inspector.json_text import window_of_tokens
+from weaklink.inspector.json_text import object_of, objects_of, window_of_tokens
 from weaklink.inspector.model import Generation, Provenance, Trace, Turn
 from weaklink.inspector.sessions.exchange import Exchange
-from weaklink.inspector.sessions.gathering import SkippedExchange, answer_turn, decode_exchange, decompressed, traces_of
+from weaklink.inspector.sessions.gathering import SkippedExchange, answer_turn, decode_exchange, traces_of
 from weaklink.inspector.sessions.resolver import Placement
 from weaklink.inspector.text import decode
 from weaklink.inspector.wire.events import DecodedRequest
@@ -163,13 +163,11 @@ def listed_windows(exchange: Exchange) -> dict[str, int]:
     """
     if not exchange.head.target.partition("?")[0].endswith("/models") or exchange.status != 200:
         return {}
-    body = decompressed(b"".join(raw for _, raw in exchange.answer or ()), exchange.headers)
     try:
-        value = parse_json(decode(body))
+        value = parse_json(decode(answer_body(exchange)))
     except ValueError:
         return {}
-    listed = value.get("data") if isinstance(value, dict) else None
-    models = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    models = objects_of(object_of(value).get("data"))
     sizes = ((text_of(model, "id"), model.get("max_model_len", model.get("context_length"))) for model in models)
     return {name: tokens for name, size in sizes if name and (tokens := window_of_tokens(size)) is not None}
 

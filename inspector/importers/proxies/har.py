@@ -18,7 +18,7 @@ from typing import BinaryIO
 from msgspec import Struct, structs
 
 from weaklink.inspector.importers.compression import DamagedDataError
-from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.identity import instant, text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
 from weaklink.inspector.importers.records import (
@@ -30,7 +30,7 @@ from weaklink.inspector.importers.records import (
 )
 from weaklink.inspector.importers.source import HEAD_BYTES, FileSample, JsonObject, Skipped, SourceFile, until_damage
 from weaklink.inspector.importers.streams import BlockStream
-from weaklink.inspector.json_text import object_of
+from weaklink.inspector.json_text import list_of, object_of, objects_of, word_of
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.scanning import closing_quote, lazy_pattern
 from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
@@ -220,8 +220,7 @@ def _entry(element: Element, har: HarContent) -> ProxyRecord:
 
 def _version(log: JsonObject) -> str:
     """The format's version and the program that wrote it: `1.2 (mitmproxy 12.2.3)`."""
-    creator = log.get("creator")
-    writer = f"{text_of(creator, 'name')} {text_of(creator, 'version')}".strip() if isinstance(creator, dict) else ""
+    writer = f"{text_at(log, 'creator.name')} {text_at(log, 'creator.version')}".strip()
     return f"{text_of(log, 'version')} ({writer})" if writer else text_of(log, "version")
 
 
@@ -301,8 +300,7 @@ def _members(before: bytes) -> JsonObject:
         document = parse_json_bytes(before.removeprefix(b"\xef\xbb\xbf") + b"[]}}")
     except ValueError:
         return {}
-    log = document.get("log") if isinstance(document, dict) else None
-    return log if isinstance(log, dict) else {}
+    return object_of(object_of(document).get("log"))
 
 
 Pieces = tuple[tuple[float | None, bytes], ...]
@@ -318,8 +316,8 @@ def read_entry(
         return None
     if url.lower().startswith(("ws:", "wss:")) or value.get("_webSocketMessages"):
         return OtherTraffic("WebSocket connections")
-    posted = _HarBody(object_of(request.get("postData")), _headers(request.get("headers")), body_beside)
-    answered = _HarBody(object_of(response.get("content")), _headers(response.get("headers")), body_beside)
+    posted = _HarBody(object_of(request.get("postData")), tuple(_headers(request.get("headers"))), body_beside)
+    answered = _HarBody(object_of(response.get("content")), tuple(_headers(response.get("headers"))), body_beside)
     events = tuple(_events(value.get("_eventSourceMessages")))
     status = _status(response.get("status"))
     is_rebuilt = bool(events) and not answered.raw
@@ -391,15 +389,14 @@ def _head(value: JsonObject, request: JsonObject, url: str, headers: Headers) ->
     )
 
 
-def _headers(value: Json) -> Headers:
-    return tuple(_pairs(value)) if isinstance(value, list) else ()
-
-
-def _pairs(headers: list[Json]) -> Iterator[tuple[str, str]]:
-    for header in headers:
+def _headers(value: Json) -> Iterator[tuple[str, str]]:
+    """The headers in a list of objects or pairs (as of Slack), or in an object of values and lists of them (VCR)."""
+    for name, listed in object_of(value).items():
+        yield from ((name, word_of(one)) for one in (listed if isinstance(listed, list) else [listed]))
+    for header in list_of(value):
         if isinstance(header, dict):
             yield text_of(header, "name"), text_of(header, "value")
-        elif isinstance(header, list) and len(header) == 2:  # as in Slack's files
+        elif isinstance(header, list) and len(header) == 2:
             yield str(header[0]), str(header[1])
 
 
@@ -413,8 +410,8 @@ def _answer(raw: bytes | None, status: int | None) -> Pieces | None:
 
 
 def _events(messages: Json) -> Iterator[tuple[float | None, bytes]]:
-    for message in messages if isinstance(messages, list) else []:
-        if not isinstance(message, dict) or not isinstance(data := message.get("data"), str):
+    for message in objects_of(messages):
+        if not isinstance(data := message.get("data"), str):
             continue
         at = instant(message.get("time"))
         name = text_of(message, "eventName")

@@ -24,8 +24,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from msgspec import Struct, field, structs
 
+from weaklink.inspector.importers.identity import with_warnings
 from weaklink.inspector.importers.source import JsonObject
-from weaklink.inspector.json_text import compact_json, object_of, word_of
+from weaklink.inspector.json_text import compact_json, list_of, object_of, objects_of, word_of
 from weaklink.inspector.model import Instant, Json, RecordedRun, Role, Trace, Turn
 from weaklink.inspector.sessions.exchange import Exchange, header_of
 from weaklink.inspector.sessions.fingerprints import arguments_by_value
@@ -112,8 +113,8 @@ def _result_text(result: JsonObject) -> tuple[str, bool]:
     blocks = result.get("content")
     if blocks is None:
         return compact_json(result), False
-    listed = blocks if isinstance(blocks, list) else []
-    texts = [block["text"] for block in listed if isinstance(block, dict) and isinstance(block.get("text"), str)]
+    listed = list_of(blocks)
+    texts = [block["text"] for block in objects_of(listed) if isinstance(block.get("text"), str)]
     if len(texts) == len(listed) == 1 and "structuredContent" not in result:
         return str(texts[0]), True
     return compact_json(result), len(texts) == len(listed)
@@ -235,9 +236,7 @@ class McpTraffic:
         name, arguments = params.get("name"), compact_json(params.get("arguments") or {})
         same = [run for run in self._asking if (run.key[0], run.name, run.arguments) == (server, name, arguments)]
         state = params.get("requestState")
-        run = next(
-            (run for run in same if object_of((run.answer or {}).get("result")).get("requestState") == state), None
-        )
+        run = next((run for run in same if run.state == state), None)
         if run is not None:
             self._asking.remove(run)
         return run
@@ -309,8 +308,7 @@ def _with_runs(number: int, trace: Trace, placed: dict[tuple[int, int], _McpRun]
         structs.replace(turn, run=runs[at].recorded()) if at in runs else turn for at, turn in enumerate(trace.turns)
     )
     notes = [note for _, run in sorted(runs.items()) for note in run.notes()][:_MOST_NOTES]
-    provenance = structs.replace(trace.provenance, warnings=(*trace.provenance.warnings, *notes))
-    return structs.replace(trace, turns=tuple(turns), provenance=provenance)
+    return with_warnings(structs.replace(trace, turns=tuple(turns)), notes)
 
 
 def _open_calls(number: int, turns: Sequence[Turn]) -> Iterator[_OpenCall]:
@@ -332,6 +330,11 @@ def _open_calls(number: int, turns: Sequence[Turn]) -> Iterator[_OpenCall]:
                 yield _OpenCall(number, index, name, arguments, began_s)
 
 
+def answer_body(exchange: Exchange) -> bytes:
+    """The whole body of an answer, unpacked."""
+    return decompressed(b"".join(raw for _, raw in exchange.answer or ()), exchange.headers)
+
+
 def _messages(body: bytes) -> list[JsonObject]:
     """The JSON-RPC messages of a body, which may be a list of them."""
     if _MARKER not in body:
@@ -340,13 +343,13 @@ def _messages(body: bytes) -> list[JsonObject]:
         value: Json = parse_json(body.decode("utf-8", "surrogateescape"))
     except (ValueError, RecursionError):
         return []
-    listed = value if isinstance(value, list) else [value]
-    return [one for one in listed if isinstance(one, dict) and one.get("jsonrpc") == "2.0"]
+    listed = objects_of(value) if isinstance(value, list) else [object_of(value)]
+    return [one for one in listed if one.get("jsonrpc") == "2.0"]
 
 
 def _answer_messages(exchange: Exchange) -> Iterator[JsonObject]:
     """The messages of an answer: its body, or the events of its stream."""
-    body = decompressed(b"".join(raw for _, raw in exchange.answer or ()), exchange.headers)
+    body = answer_body(exchange)
     if _MARKER not in body:
         return
     if not header_of(exchange.headers, "content-type").startswith("text/event-stream"):
@@ -369,9 +372,7 @@ def _endpoint_session(exchange: Exchange) -> str:
     """The session of the older transport's stream: its first event is the address for the client's messages."""
     if exchange.head.method.upper() != "GET":
         return ""
-    decoder = SseDecoder()
-    body = decompressed(b"".join(raw for _, raw in exchange.answer or ()), exchange.headers)
-    first = next(iter(decoder.feed(body)), None)
+    first = next(iter(SseDecoder().feed(answer_body(exchange))), None)
     return _named_in(first.data or "") if first is not None and first.event == "endpoint" else ""
 
 

@@ -21,12 +21,12 @@ stream and `(streaming complete)` at its end (vLLM, `vllm/entrypoints/logger.py`
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.importers.gateways.logged_requests import body_of
-from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.identity import instant, text_of, with_warnings
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import lines_of, parse_json_bytes
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile, until_damage
@@ -150,14 +150,14 @@ class ServedCompletion(Struct):
 def traces_served(
     completions: Iterable[ServedCompletion | Skipped],
     warnings: tuple[str, ...],
-    nothing: str = "",
+    finished: Callable[[Trace], Trace] = lambda trace: trace,
     *,
     held_bytes: int = HELD_BYTES,
 ) -> Iterator[Trace | Skipped]:
     """The sessions of a server's requests, with `warnings`, and a trace for each answer without a prompt.
 
-    Skipped records are yielded at once; traces when `held_bytes` are held, and at the end. A log without any request is
-    a Skipped, for the reason `nothing`.
+    Skipped records are yielded at once; traces when `held_bytes` are held, and at the end, each as `finished` returns
+    it. A log without any request is a Skipped.
     """
     held: list[ServedCompletion] = []
     size = 0
@@ -170,14 +170,21 @@ def traces_served(
         held.append(completion)
         size += completion.size
         if size > held_bytes:
-            yield from _gathered(held, warnings)
+            yield from _gathered(held, warnings, finished)
             held, size = [], 0
-    yield from _gathered(held, warnings)
+    yield from _gathered(held, warnings, finished)
     if is_empty:
-        yield Skipped("file", nothing)
+        yield Skipped("file", "the log contains no line of a request or an answer")
 
 
-def _gathered(held: list[ServedCompletion], warnings: tuple[str, ...]) -> Iterator[Trace | Skipped]:
+def _gathered(
+    held: list[ServedCompletion], warnings: tuple[str, ...], finished: Callable[[Trace], Trace]
+) -> Iterator[Trace | Skipped]:
+    for trace in _traces(held, warnings):
+        yield trace if isinstance(trace, Skipped) else finished(trace)
+
+
+def _traces(held: list[ServedCompletion], warnings: tuple[str, ...]) -> Iterator[Trace | Skipped]:
     ids = {completion.record: ExternalId("request_id", completion.id) for completion in held}
     whole = [completion for completion in held if completion.prompt is not None and not completion.is_cut]
     for found in traces_of(_exchange(completion) for completion in whole):
@@ -199,12 +206,8 @@ def _with_server_id(
     """A trace with the server's id of its first request: two logs may begin with the same prompt."""
     if isinstance(found, SkippedExchange):
         return Skipped(found.record, found.reason, is_irrelevant=found.is_irrelevant)
-    provenance = found.provenance
-    return structs.replace(
-        found,
-        external_ids=(*found.external_ids, ids[provenance.record]),
-        provenance=structs.replace(provenance, warnings=(*provenance.warnings, *warnings)),
-    )
+    ids_of_trace = (*found.external_ids, ids[found.provenance.record])
+    return with_warnings(structs.replace(found, external_ids=ids_of_trace), warnings)
 
 
 def _answer_alone(completion: ServedCompletion) -> Trace:
@@ -255,11 +258,6 @@ def _answer(completion: ServedCompletion, pieces: list[OutputPiece]) -> Iterator
 
 def _event(chunk: JsonObject) -> bytes:
     return b"data: " + body_of(chunk) + b"\n\n"
-
-
-def _sglang(file: SourceFile) -> Iterator[Trace | Skipped]:
-    for found in traces_served(_completions(file), (_NOT_STORED, _ZONE), "the log contains no row of a request"):
-        yield found if isinstance(found, Skipped) else _flagged(found)
 
 
 def _is_event(row: JsonObject) -> bool:
@@ -353,10 +351,7 @@ def _flagged(trace: Trace) -> Trace:
     turns = tuple(map(_with_cut, trace.turns))
     if turns == trace.turns:
         return trace
-    provenance = trace.provenance
-    return structs.replace(
-        trace, turns=turns, provenance=structs.replace(provenance, warnings=(*provenance.warnings, _CUT_ANSWER))
-    )
+    return with_warnings(structs.replace(trace, turns=turns), (_CUT_ANSWER,))
 
 
 def _with_cut(turn: Turn) -> Turn:
@@ -371,12 +366,6 @@ def _is_cut(text: str) -> bool:
     """Whether a text has the length of a shortened one, and the gap in its middle."""
     kept = len(text) - len(_GAP)
     return kept in _CUTS and text.startswith(_GAP, kept // 2)
-
-
-def _vllm(file: SourceFile) -> Iterator[Trace | Skipped]:
-    nothing = "the log contains no line of a request or an answer"
-    for found in traces_served(_Log(file).completions(), (_PARSED, _CUT), nothing):
-        yield found if isinstance(found, Skipped) else _vllm_finished(found)
 
 
 def _vllm_score(sample: FileSample) -> float:
@@ -496,13 +485,8 @@ def _moment(line: str) -> float | None:
 
 
 def _vllm_finished(trace: Trace) -> Trace:
-    provenance = trace.provenance
-    untimed = () if trace.started else (_UNTIMED,)
-    return structs.replace(
-        trace,
-        turns=tuple(map(_with_calls, trace.turns)),
-        provenance=structs.replace(provenance, warnings=(*provenance.warnings, *untimed)),
-    )
+    trace = structs.replace(trace, turns=tuple(map(_with_calls, trace.turns)))
+    return trace if trace.started else with_warnings(trace, (_UNTIMED,))
 
 
 def _with_calls(turn: Turn) -> Turn:
@@ -539,7 +523,7 @@ VLLM = LogSource(
     name="vllm",
     signs="log lines of requests that vLLM received or answered",
     score=_vllm_score,
-    reader=_vllm,
+    reader=lambda file: traces_served(_Log(file).completions(), (_PARSED, _CUT), _vllm_finished),
 )
 """One trace per session, recognised from the prompts, and one for each answer whose prompt was not logged."""
 
@@ -549,6 +533,6 @@ SGLANG = LogSource(
     is_row=_is_event,
     confidence=0.9,
     score=lambda sample: 0.9 if _ROW.search(sample.head) else 0.0,
-    reader=_sglang,
+    reader=lambda file: traces_served(_completions(file), (_NOT_STORED, _ZONE), _flagged),
 )
 """One trace per session, recognised from the prompts; a request with a shortened prompt is a session by itself."""

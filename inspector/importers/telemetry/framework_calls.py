@@ -19,7 +19,7 @@ from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.telemetry import framework_messages
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
-from weaklink.inspector.json_text import compact_json, word_of
+from weaklink.inspector.json_text import compact_json, objects_of, word_of
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.answer_reader import finish_meaning
 from weaklink.inspector.wire.decoder import decode_answer
@@ -338,7 +338,7 @@ def _of_list(items: list[model.Json], depth: int) -> FrameworkAnswer | None:
         return _of_list(first, depth - 1) if depth > 1 else None
     if not all(isinstance(item, dict) for item in items):
         return None
-    objects = [item for item in items if isinstance(item, dict)]
+    objects = objects_of(items)
     if all(any(key in object_ for key in _CALL_KEYS) for object_ in objects):
         return _of_calls("", objects)
     if all("generation_info" in object_ or ("text" in object_ and "message" in object_) for object_ in objects):
@@ -393,7 +393,7 @@ def _of_object(output: JsonObject, depth: int) -> FrameworkAnswer | None:
         return _with_facts(_read(messages, depth - 1), output)
     calls = output.get("toolCalls", output.get(CALLS))
     if isinstance(calls, list) and (calls or "text" in output):
-        listed = [call for call in calls if isinstance(call, dict)]
+        listed = objects_of(calls)
         answer = _of_calls(text_of(output, "text", "content"), listed)
         return _with_facts(_reasoned(answer, text_of(output, "reasoning", "reasoningText")), output)
     for key in _WITHIN:

@@ -535,7 +535,8 @@ def from_prompt(message: Json) -> list[Json]:
 def _openllmetry_message(message: JsonObject, role: str) -> JsonObject:
     legacy = message.get("function_call")
     calls: list[Json] = [*call_objects(objects(message.get(CALLS)))]
-    calls += [{"function": legacy}] if isinstance(legacy, dict) else []
+    if isinstance(legacy, dict):
+        calls.append({"function": legacy})
     kept = {key: message.get(key) for key in _OPENLLMETRY_MEMBERS}
     return message_object(message.get("role") or role, _content(message.get("content")), calls=calls, **kept)
 

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile, until_damage
 from weaklink.inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, objects
-from weaklink.inspector.json_text import word_of
+from weaklink.inspector.json_text import count_of, list_of, member_at, object_of, word_of
 from weaklink.inspector.memory import RECORD_BYTES, too_long
 from weaklink.inspector.model import Json
 from weaklink.inspector.scanning import lazy_pattern
@@ -67,8 +67,7 @@ def spans_of(row: JsonObject) -> Iterator[OtlpSpan]:
 
 def span_of(span: JsonObject, service: str = "") -> OtlpSpan:
     """One span from OTLP's JSON."""
-    status = _member(span, "status")
-    status = status if isinstance(status, dict) else {}
+    status = object_of(_member(span, "status"))
     return OtlpSpan(
         _hex(_member(span, "traceId"), 16),
         _hex(_member(span, "spanId"), 8),
@@ -143,9 +142,7 @@ def _json_event(event: JsonObject) -> OtlpEvent:
 
 
 def _json_service(resource: JsonObject) -> str:
-    inner = resource.get("resource")
-    attributes = attributes_of(inner.get("attributes")) if isinstance(inner, dict) else {}
-    return word_of(attributes.get("service.name"))
+    return word_of(attributes_of(member_at(resource, "resource.attributes")).get("service.name"))
 
 
 def _member(value: JsonObject, key: str) -> Json:
@@ -154,8 +151,7 @@ def _member(value: JsonObject, key: str) -> Json:
 
 
 def _values(listed: Json) -> list[Json]:
-    values = listed.get("values") if isinstance(listed, dict) else listed
-    return values if isinstance(values, list) else []
+    return list_of(listed.get("values") if isinstance(listed, dict) else listed)
 
 
 def _hex(value: Json, size: int) -> str:
@@ -176,8 +172,7 @@ def _integer(value: Json) -> Json:
 
 
 def _count(value: Json) -> int:
-    number = _integer(value)
-    return number if isinstance(number, int) and not isinstance(number, bool) else 0
+    return count_of(_integer(value)) or 0
 
 
 def merged_spans(spans: Iterable[OtlpSpan]) -> list[OtlpSpan]:
@@ -467,8 +462,7 @@ def _service(raw: bytes) -> str:
     attributes = dict(
         _key_value(value) for at, value in fields_of(raw, cut=True) if at == 1 and isinstance(value, bytes)
     )
-    name = attributes.get("service.name")
-    return name if isinstance(name, str) else ""
+    return word_of(attributes.get("service.name"))
 
 
 def _key_value(raw: bytes, depth: int = 0) -> tuple[str, Json]:

@@ -3,9 +3,10 @@
 import json
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -82,15 +83,17 @@ def _run(folder: Path, agent: str, *options: str, **variables: str) -> tuple[int
     return done.returncode, done.stderr
 
 
-def _cases() -> list[tuple[str, str]]:
-    """Each agent with each variable of its provider."""
-    return [
+def _cases() -> Iterable[Any]:
+    """Each agent with each variable of its provider; where another case has the agent, and one the variable, slow."""
+    every = [
         (agent, one.name)
         for agent, provider in product(_AGENTS, PROVIDERS)
         if provider.prefix == _PROVIDER_OF.get(agent, "openai")
         for one in provider.variables
         if not one.is_optional
     ]
+    agents, names = ({case[at]: case for case in reversed(every)}.values() for at in (0, 1))
+    return [pytest.param(*case, marks=() if case in (*agents, *names) else pytest.mark.slow) for case in every]
 
 
 @pytest.mark.parametrize(("agent", "name"), _cases())

@@ -1,0 +1,48 @@
+"""Whether a path was named before a turn, in texts that are looked through and in texts that are split into names."""
+
+import pytest
+
+from weaklink.inspector.chain.result_kinds import KnownPaths
+
+_TEXTS = (
+    (1, "Mend `src/Notes.txt` and config/worker.yaml; which version is it? The harbour/ has a keeper."),
+    (3, "namespace /keepers, readme first, ./.gitignore, v1.2\n\tdocs/README.md:12: lamp"),
+    (5, "lamp beside /lamps"),
+)
+_FEW, _MANY = 0, 100
+"""How many lookups come before: after some, the texts are split into names."""
+
+
+@pytest.fixture(params=[_FEW, _MANY])
+def known(request: pytest.FixtureRequest) -> KnownPaths:
+    paths = KnownPaths(lambda: _TEXTS)
+    for number in range(request.param):
+        paths.are_named((f"absent{number}",), 9)
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("target", "first"),
+    [
+        ("/home/ada/notes.txt", 1),
+        ("worker.yml", 1),  # worker.yaml
+        ("noted.txt", 1),  # one letter off
+        ("notes.md", 9),  # another suffix
+        ("version", 9),  # a plain word
+        ("harbour", 1),  # beside a slash
+        ("keeper", 9),  # a word, and not the name behind a slash in its own text
+        ("readme", 3),
+        (".gitignore", 3),
+        ("lamp", 5),  # the beginning of a name behind a slash
+        ("v1.2", 3),
+        ("x", 9),  # too short
+    ],
+)
+def test_a_path_is_named_from_the_first_text_on_that_has_it(known: KnownPaths, target: str, first: int) -> None:
+    assert [known.are_named((f"/srv/{target}",), turn) for turn in range(1, 9)] == [
+        turn > first for turn in range(1, 9)
+    ]
+
+
+def test_one_named_target_of_several_is_enough(known: KnownPaths) -> None:
+    assert known.are_named(("/srv/absent.c", "/srv/notes.txt"), 2)
