@@ -69,7 +69,7 @@ def violation_faults(
 
     `check` returns the violations of a value: what a hint would write, or omit, has to fit.
     """
-    seen, trials = set(), _Trials(value, check)
+    seen, trials = set(), _HintTrials(value, check)
     for violation in violations:
         for fault in _ViolationWording(violation, value, places, trials).faults():
             key = (fault.rule, fault.range, "" if fault.rule is rules.UNEXPECTED_PROPERTY else fault.message)
@@ -78,7 +78,7 @@ def violation_faults(
                 yield fault
 
 
-class _Trials:
+class _HintTrials:
     """Whether the arguments `value` fit with another value at a path, or without it; True once there were too many."""
 
     def __init__(self, value: Json, check: Callable[[Json], Sequence[Violation]]) -> None:
@@ -113,7 +113,7 @@ def _with(value: Json, path: Path, new: list[Json]) -> Json:
 class _ViolationWording:
     """A violation of `value`, with the value `got` that violates, and the words for it."""
 
-    def __init__(self, violation: Violation, value: Json, places: ArgumentLocator, trials: _Trials) -> None:
+    def __init__(self, violation: Violation, value: Json, places: ArgumentLocator, trials: _HintTrials) -> None:
         self.violation, self.value, self.places, self.trials = violation, value, places, trials
         self.path, self.limit = violation.path, violation.limit
         self.got = value_at(value, violation.path)
