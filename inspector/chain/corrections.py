@@ -103,6 +103,8 @@ class Corrections:
 
     def _is_next_item(self, step: Step, failed: Step) -> bool:
         """Whether a call only does to the next thing what the failed one was to do to another."""
+        if failed.outcome is StepOutcome.MALFORMED and _completes(step, failed):
+            return False
         mine, theirs = _values(failed), _values(step)
         dropped, new = mine - theirs, theirs - mine
         if dropped and _BLAMES_NOTHING.search(failed.error or "") is not None:
@@ -155,6 +157,14 @@ class Corrections:
         return self._results[step.number]
 
 
+def _completes(step: Step, malformed: Step) -> bool:
+    """Whether a call has every word of a malformed one, the last of which may have been cut off."""
+    written = step.call.raw_arguments
+    return all(word in written for word in _ANY_WORD.findall(malformed.call.raw_arguments[:_MOST_WRITTEN]))
+
+
+_ANY_WORD = lazy_pattern(r"\w+")
+_MOST_WRITTEN = 4_000
 _COMMON_CODE_TABLE = "code print import from for in range len str int float list dict open with as def return"
 _COMMON_CODE = frozenset(_COMMON_CODE_TABLE.split())
 # Code that lacks a library is corrected by code that needs none, but not by what only installs it.

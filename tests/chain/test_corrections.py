@@ -116,3 +116,20 @@ def test_the_same_change_in_another_file_corrects_one_in_a_file_that_is_not_ther
 ) -> None:
     failed = run("sed -i s/old/new/ .env.local", f"Exit code 2\n{error}", "a")
     assert became(*failed, *run(later, "", "b"), user="Put new into .env.local.")[0] == expected
+
+
+@pytest.mark.parametrize(("place", "status"), [("Oslo", "recovered"), ("Ostend", "recovered"), ("Stavanger", "broken")])
+def test_a_malformed_call_is_mended_by_one_with_all_its_words_though_the_tool_worked_before(
+    place: str, status: str
+) -> None:
+    lines = (
+        "user: When is the tide in Bergen? And then in the other town?",
+        'call: tide {"place": "Bergen"}',
+        "result: 14:20",
+        'call: tide {"place": "Os',
+        "result: Error: the arguments are not JSON",
+        f'call: tide {{"place": "{place}"}}',
+        "result: 15:10",
+        "say: At 14:20 and at 15:10.",
+    )
+    assert chain_of(*lines).status == status
