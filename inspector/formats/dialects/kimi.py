@@ -62,7 +62,7 @@ _K2_CALL = NamedCallReader(
 )
 _RESULTS = HeadedResultReader(re.compile(rf"## Return of {_ID}\n?"))
 _WRITTEN_ID = re.compile(r"functions\.([^\s<{]+):\d+")
-_NAME = re.compile(r"(?!functions\.)[^\s<{\[]+")
+_NAME = re.compile(r"(?!functions\.|:)[^\s<{\[]+")
 
 
 def _states(transitions: Transitions) -> Iterator[State]:
