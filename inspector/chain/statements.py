@@ -180,7 +180,6 @@ class Statement(Struct, frozen=True):
     turn: int
     text: str
     is_final: bool = False
-    is_reply: bool = False
 
 
 class Judged(Struct, frozen=True):
@@ -189,11 +188,6 @@ class Judged(Struct, frozen=True):
     said: Said | None
     rule: VerdictRule | None = None
     statement: Statement | None = None
-
-    @property
-    def is_reply(self) -> bool:
-        """Whether the sentence is in the reply to the failure, and the agent went on after it."""
-        return self.statement is not None and self.statement.is_reply
 
 
 _SILENT = Judged(Said.SILENT, VerdictRule.SILENCE)
@@ -318,7 +312,7 @@ class Statements:
             is_late = turn == failed.late_reply
             for sentence in _cached_sentences(self._speeches[index].text):
                 if _reports_late(sentence, failed) if is_late else _reports_in_reply(sentence, failed):
-                    statement = Statement(turn, sentence, is_reply=True)
+                    statement = Statement(turn, sentence)
                     return Judged(Said.REPORTED, VerdictRule.REPORTED_IN_REPLY, statement)
         return None
 
