@@ -12,10 +12,7 @@ from msgspec import Struct
 
 from weaklink.inspector.scanning import lazy_pattern
 
-FAILED_LINES = (
-    r"(?:fehler|erreur|erro|fallo|ошибка)\s*(?:[:(\[]|$)",
-    r"(?:错误|錯誤|エラー)\s*(?:[:：(（\[]|$)",
-)
+FAILED_LINES = (r"(?:fehler|erreur|erro|fallo|ошибка)\s*(?:[:(\[]|$)", r"(?:错误|錯誤|エラー)\s*(?:[:：(（\[]|$)")
 """Beginnings of a failed result's first line, for results of any length."""
 
 FAILED_BEGINNINGS = (

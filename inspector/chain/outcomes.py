@@ -85,7 +85,7 @@ _HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code")
 _METADATA = "metadata"
 _EXIT_KEYS = frozenset(_EXIT_CODES)
 _ERROR_KEYS = frozenset((*_EXIT_CODES, *_HTTP_CODES, "isError", "is_error", *_ERROR_NAMES, _METADATA)) | {
-    *("success", "ok", "succeeded", "issue", "state"),
+    *("success", "ok", "succeeded", "issue", "state")
 }
 
 _FAILED = frozenset({"error", "failed", "failure", "fail", "timeout", "timed_out"}) | _ERROR_IN_LANGUAGES

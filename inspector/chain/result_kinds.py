@@ -67,7 +67,7 @@ _REJECTED = lazy_pattern(
     r"\[?request interrupted by user|tool use was rejected|denied by (?:your )?permission settings|"
     r"was blocked\. for security|user_reject|rejected\((?:user|\")|specified a rule which prevents|"
     r"approval (?:was )?denied|not (?:permitted|allowed) by (?:the |your )?(?:policy|permission|settings|rule)|"
-    r"tool call (?:was )?(?:rejected|denied|declined)|operation cancelled",
+    r"tool call (?:was )?(?:rejected|denied|declined)|operation cancelled"
 )
 _NOT_RUN = lazy_pattern(
     r"sibling tool call|parallel tool call|tool call was (?:not executed|skipped|cancell?ed)|"

@@ -66,10 +66,7 @@ _TABLE = (
             r"接続|通信|応答|つなが|繋が|连接|連接|网络|網路|响应|連線|连不上|超时|연결|응답|접속|कनेक्शन|เชื่อมต่อ"
         ),
     ),
-    (
-        ("pull request", "merge request"),
-        r"\b(?:pull[ -]?requests?|merge[ -]?requests?|PRs?|MRs?)\b",
-    ),
+    (("pull request", "merge request"), r"\b(?:pull[ -]?requests?|merge[ -]?requests?|PRs?|MRs?)\b"),
     (
         ("protected",),
         (
