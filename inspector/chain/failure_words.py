@@ -233,19 +233,8 @@ _SHAPES = (
 
 SIGNS_WITHIN = (
     *("found", "director", "denied", "there is no", "exist", "timed out", "connection", "unavailable", "network"),
-    *(
-        "net::err",
-        "net::ERR_",
-        "failed",
-        "is unknown",
-        "gefunden",
-        "fehlgeschlagen",
-        "introuvable",
-        "trouv",
-        "échoué",
-        "encontrad",
-        "найден",
-    ),
+    *("net::err", "net::ERR_", "failed", "is unknown", "gefunden", "fehlgeschlagen", "introuvable", "trouv"),
+    *("échoué", "encontrad", "найден"),
     *("существует", "失败", "失敗", "不存在", "找", "超时", "逾時", "ません"),
 )
 """Case-folded substrings: every text that a `WITHIN` shape matches contains one of them."""

@@ -349,20 +349,8 @@ def _describes_failed_thing(fields: Mapping[str, Any], call: ToolCall) -> bool:
 
 
 _STATES = ("status", "state", "conclusion", "phase", "outcome")
-_STATES_IN_LANGUAGES = (
-    "statut",
-    "estado",
-    "stato",
-    "stav",
-    "durum",
-    "zustand",
-    "статус",
-    "стан",
-    "状态",
-    "状態",
-    "상태",
-)
-_ANY_STATES = (*_STATES, *_STATES_IN_LANGUAGES)
+_STATES_TABLE = "statut estado stato stav durum zustand статус стан 状态 状態 상태"
+_ANY_STATES = (*_STATES, *_STATES_TABLE.split())
 _ERROR_WORDS = frozenset(
     (*_STATES, *_ERROR_KEYS, *_WORDS, "type", "request_id", "requestId", "trace_id", "timestamp", "path")
 )

@@ -684,12 +684,8 @@ def _decides_alone(effects: tuple[Effect, ...]) -> bool:
 
 
 def _is_local(effect: Effect) -> bool:
-    return not any("://" in target for target in effect.targets) and effect.subject not in (
-        "curl",
-        "wget",
-        "git log",
-        "git show",
-    )
+    is_remote = effect.subject in ("curl", "wget", "git log", "git show")
+    return not is_remote and not any("://" in target for target in effect.targets)
 
 
 @memoized

@@ -16,16 +16,8 @@ from weaklink.inspector.scanning import lazy_pattern
 _TABLE = (
     (
         (
-            *(
-                "permission",
-                "denied",
-                "forbidden",
-                "unauthori",
-                "not authori",
-                "not allowed",
-                "not permitted",
-                "eacces",
-            ),
+            *("permission", "denied", "forbidden", "unauthori", "not authori", "not allowed", "not permitted"),
+            "eacces",
             *("eperm", "scope", "credential", "log in", "logged in", "login", "authent", "need auth", "privilege"),
             *(" 401", " 403"),
         ),
