@@ -25,13 +25,7 @@ _MOST_NAMED = 4
 # Request fields that only name the session or set how the answer is delivered.
 _OF_THE_SESSION = frozenset(
     (
-        "metadata",
-        "user",
-        "safety_identifier",
-        "prompt_cache_key",
-        "client_metadata",
-        "store",
-        "stream",
+        *("metadata", "user", "safety_identifier", "prompt_cache_key", "client_metadata", "store", "stream"),
         "stream_options",
     )
 )

@@ -16,12 +16,7 @@ from weaklink.inspector.chain.endings import (
     truncation_clause,
 )
 from weaklink.inspector.chain.failure_words import Speech
-from weaklink.inspector.chain.outcomes import (
-    ErrorPatterns,
-    goes_on_after,
-    plain_result,
-    steps_of,
-)
+from weaklink.inspector.chain.outcomes import ErrorPatterns, goes_on_after, plain_result, steps_of
 from weaklink.inspector.chain.pairing import Pairing
 from weaklink.inspector.chain.recovery import RecoveryAnalysis, caused_by, with_recoveries
 from weaklink.inspector.chain.result_kinds import KnownPaths

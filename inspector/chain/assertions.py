@@ -88,7 +88,7 @@ _NO_DENIAL = folded_pattern(
     r"sorunsuz|hibátlanul|virheittä|fejlfri\w*)\b|\bhib[aá]\w* nélkül\b|\bبدون (?:أي )?(?:أخطاء|خطأ|مشاكل)|\b(?:ללא|"
     r"בלי|אין) (?:שגיא\w+|בעיות)|बिना (?:किसी )?त्रुटि|ไม่มี(?:ข้อผิดพลาด|ปัญหา)|(?:오류|에러|문제)(?:가)? ?없|"
     r"(?:没有|沒有|无|未发现|不再)[^,，。]{0,8}?(?:错误|问题|失败|报错|警告)|(?:エラー|失敗|問題)[^。]{0,4}?(?:なし|"
-    r"ありません|なく|ない)",
+    r"ありません|なく|ない)"
 )
 # Negations, words for failing and words for what is left to be done: closed classes, one language to a line.
 _NEGATIONS = (
@@ -268,7 +268,7 @@ _SUPPOSES = folded_pattern(
     r"werde\w*|würde\w*|sollte\w*|könnte\w*|bitte|si|vais|devrai\w*|pourr\w+|voy a|va a|debería\w*|podría\w*|se você|"
     r"если|буд[уе]\w*|должн\w+|jeśli|jeżeli|będ[ęz]\w*|proszę|pokud|budu|bude|prosím|якщо|будь ласка|indien|zal|"
     r"alstublieft|om du|hvis|eğer|lütfen|dacă|vă rog|jos|αν|εάν|jika|kalau|silakan|nếu|vui lòng|إذا|אם)\b|如果|将会|"
-    r"将要|请|應該|应该|もし|でしょう|यदि|अगर|ถ้า|만약",
+    r"将要|请|應該|应该|もし|でしょう|यदि|अगर|ถ้า|만약"
 )
 # Syllables that end a Korean verb in the past: those with a double "s" below, but not "is" and "will".
 KOREAN_PAST = f"[{''.join(sorted(set(map(chr, range(0xAC00 + 20, 0xD7A4, 28))) - set('있겠')))}]습니다"
@@ -284,7 +284,7 @@ _DONE = folded_pattern(
     r"elkészült|valmis|on (?:nyt|\w{3,}t[ut]?[uy])|είναι|έτοιμ\w+|sudah|telah|selesai|nå|nu|teď|teraz|зараз|şimdi|nyt|"
     r"acum|τώρα|sekarang|đã|xong|و?تم\w?|أصبح\w*|הוא|מוכן\w*|\w+תי)\b|\b(?:it|that|there|all|everything)['’]s\b|"
     r"['’](?:ve|re)\b|[✅✓✔☑]|\[x\]|已|了|现在|現在|完成|成功|ました|済|完了|"
-    rf"今|{KOREAN_PAST}|완료|चुक|[गद][यि]ा है|แล้ว",
+    rf"今|{KOREAN_PAST}|완료|चुक|[गद][यि]ा है|แล้ว"
 )
 
 
@@ -384,8 +384,7 @@ _ONE = dict.fromkeys(("only one", "only got one", "just one", "nur eine", "nur e
 _NUMBER_WORDS = MappingProxyType(_ONE | {word: n for row in _NUMBER_TABLE for n, word in enumerate(row.split(), 2)})
 _COUNTS = "|".join(_NUMBER_WORDS)
 _PARTIAL_IN_WORDS = lazy_pattern(
-    rf"\b({_COUNTS}) (?:of|out of|von|sur|de) (?:(?:the|den|los|las|les) )?({_COUNTS})\b",
-    re.IGNORECASE,
+    rf"\b({_COUNTS}) (?:of|out of|von|sur|de) (?:(?:the|den|los|las|les) )?({_COUNTS})\b", re.IGNORECASE
 )
 
 
@@ -420,7 +419,7 @@ _WELL = folded_pattern(
     r"(?:no|0|zero|without|free|none|not|nothing|never|any|fewer|finds?|found|reports?|reported|shows?|says?|don['’]t|"
     r"doesn['’]t|didn['’]t|fix\w*|resolv\w*|solv\w*|correct\w*|clear\w*|keine?\w?|ohne|aucune?|sans|plus|pas|sin|"
     r"ning\w+|ya|nenhum\w*|sem|não|без|нет|никаких|nessun\w?|senza|bez|žádn\w+|żadn\w+|brak|geen|zonder|utan|inga|"
-    r"inget|ingen|uden|uten|hiçbir|fără|nicio|niciun|ilman|sense|tanpa|không)\b|[^\x00-\u024f]",
+    r"inget|ingen|uden|uten|hiçbir|fără|nicio|niciun|ilman|sense|tanpa|không)\b|[^\x00-\u024f]"
 )
 
 

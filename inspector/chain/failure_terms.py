@@ -21,14 +21,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from weaklink.inspector.chain.effects import (
-    Effect,
-    EffectKind,
-    effects_of,
-    has_known_effect,
-    inline_code,
-    main_effect,
-)
+from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, inline_code, main_effect
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.session_facts import SessionFacts, changes
 from weaklink.inspector.chain.similar_calls import Intent

@@ -12,10 +12,7 @@ from msgspec import Struct
 
 from weaklink.inspector.scanning import lazy_pattern
 
-FAILED_LINES = (
-    r"(?:fehler|erreur|erro|fallo|ошибка)\s*(?:[:(\[]|$)",
-    r"(?:错误|錯誤|エラー)\s*(?:[:：(（\[]|$)",
-)
+FAILED_LINES = (r"(?:fehler|erreur|erro|fallo|ошибка)\s*(?:[:(\[]|$)", r"(?:错误|錯誤|エラー)\s*(?:[:：(（\[]|$)")
 """Beginnings of a failed result's first line, for results of any length."""
 
 FAILED_BEGINNINGS = (
@@ -236,19 +233,8 @@ _SHAPES = (
 
 SIGNS_WITHIN = (
     *("found", "director", "denied", "there is no", "exist", "timed out", "connection", "unavailable", "network"),
-    *(
-        "net::err",
-        "net::ERR_",
-        "failed",
-        "is unknown",
-        "gefunden",
-        "fehlgeschlagen",
-        "introuvable",
-        "trouv",
-        "échoué",
-        "encontrad",
-        "найден",
-    ),
+    *("net::err", "net::ERR_", "failed", "is unknown", "gefunden", "fehlgeschlagen", "introuvable", "trouv"),
+    *("échoué", "encontrad", "найден"),
     *("существует", "失败", "失敗", "不存在", "找", "超时", "逾時", "ません"),
 )
 """Case-folded substrings: every text that a `WITHIN` shape matches contains one of them."""

@@ -10,13 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from weaklink.inspector.apis.content_blocks import blocks_by_value
-from weaklink.inspector.chain.layers import (
-    SameTexts,
-    result_difference,
-    same_arguments,
-    same_text,
-    without_injected,
-)
+from weaklink.inspector.chain.layers import SameTexts, result_difference, same_arguments, same_text, without_injected
 from weaklink.inspector.chain.steps import quoted, tool_named
 from weaklink.inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location
 from weaklink.inspector.model import Generation, Role, ToolDefinition, Trace, Turn, TurnFlag

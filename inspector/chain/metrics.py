@@ -66,8 +66,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure("broken", "broken", _TRACES, "is_broken", "traces", "traces whose chain broke"),
     Measure("aborted", "aborted", _TRACES, "is_aborted", "traces", "traces that were cut off"),
     Measure(
-        *("unknown", "not kept", _TRACES, "is_unknown", "traces"),
-        "traces whose last answer the source did not keep",
+        *("unknown", "not kept", _TRACES, "is_unknown", "traces"), "traces whose last answer the source did not keep"
     ),
     Measure(
         *("multi_step_success", "multi-step success", _TRACES, "is_multi_step_success", "is_multi_step"),
@@ -122,8 +121,7 @@ MEASURES: tuple[Measure, ...] = (
         "turns with several calls, among turns with calls",
     ),
     Measure(
-        *("calls_per_turn", "calls per turn", _MEAN, "calls", "calling_turns"),
-        "calls per turn, among turns with calls",
+        *("calls_per_turn", "calls per turn", _MEAN, "calls", "calling_turns"), "calls per turn, among turns with calls"
     ),
     Measure("calls_per_trace", "calls per trace", _MEAN, "calls", "traces", "calls per trace, among all traces"),
     Measure(

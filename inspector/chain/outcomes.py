@@ -86,7 +86,7 @@ _HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code")
 _METADATA = "metadata"
 _EXIT_KEYS = frozenset(_EXIT_CODES)
 _ERROR_KEYS = frozenset((*_EXIT_CODES, *_HTTP_CODES, "isError", "is_error", *_ERROR_NAMES, _METADATA)) | {
-    *("success", "ok", "succeeded", "issue", "state"),
+    *("success", "ok", "succeeded", "issue", "state")
 }
 
 _FAILED = frozenset({"error", "failed", "failure", "fail", "timeout", "timed_out"}) | _ERROR_IN_LANGUAGES
@@ -350,20 +350,8 @@ def _describes_failed_thing(fields: Mapping[str, Any], call: ToolCall) -> bool:
 
 
 _STATES = ("status", "state", "conclusion", "phase", "outcome")
-_STATES_IN_LANGUAGES = (
-    "statut",
-    "estado",
-    "stato",
-    "stav",
-    "durum",
-    "zustand",
-    "статус",
-    "стан",
-    "状态",
-    "状態",
-    "상태",
-)
-_ANY_STATES = (*_STATES, *_STATES_IN_LANGUAGES)
+_STATES_TABLE = "statut estado stato stav durum zustand статус стан 状态 状態 상태"
+_ANY_STATES = (*_STATES, *_STATES_TABLE.split())
 _ERROR_WORDS = frozenset(
     (*_STATES, *_ERROR_KEYS, *_WORDS, "type", "request_id", "requestId", "trace_id", "timestamp", "path")
 )

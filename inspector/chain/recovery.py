@@ -27,12 +27,7 @@ from weaklink.inspector.chain.not_needed import Necessity, aims_at_what_is
 from weaklink.inspector.chain.outcomes import is_empty
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.same_effect import Recovered, SameEffect
-from weaklink.inspector.chain.session_facts import (
-    SessionFacts,
-    asks_for_words,
-    is_not_installed,
-    known_turn,
-)
+from weaklink.inspector.chain.session_facts import SessionFacts, asks_for_words, is_not_installed, known_turn
 from weaklink.inspector.chain.similar_calls import Intent, intent_of
 from weaklink.inspector.chain.statements import Judged, Statement, Statements, sentences_of
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step, StepOutcome

@@ -67,7 +67,7 @@ _REJECTED = lazy_pattern(
     r"\[?request interrupted by user|tool use was rejected|denied by (?:your )?permission settings|"
     r"was blocked\. for security|user_reject|rejected\((?:user|\")|specified a rule which prevents|"
     r"approval (?:was )?denied|not (?:permitted|allowed) by (?:the |your )?(?:policy|permission|settings|rule)|"
-    r"tool call (?:was )?(?:rejected|denied|declined)|operation cancelled",
+    r"tool call (?:was )?(?:rejected|denied|declined)|operation cancelled"
 )
 _NOT_RUN = lazy_pattern(
     r"sibling tool call|parallel tool call|tool call was (?:not executed|skipped|cancell?ed)|"
@@ -685,12 +685,8 @@ def _decides_alone(effects: tuple[Effect, ...]) -> bool:
 
 
 def _is_local(effect: Effect) -> bool:
-    return not any("://" in target for target in effect.targets) and effect.subject not in (
-        "curl",
-        "wget",
-        "git log",
-        "git show",
-    )
+    is_remote = effect.subject in ("curl", "wget", "git log", "git show")
+    return not is_remote and not any("://" in target for target in effect.targets)
 
 
 @memoized

@@ -16,16 +16,8 @@ from weaklink.inspector.scanning import lazy_pattern
 _TABLE = (
     (
         (
-            *(
-                "permission",
-                "denied",
-                "forbidden",
-                "unauthori",
-                "not authori",
-                "not allowed",
-                "not permitted",
-                "eacces",
-            ),
+            *("permission", "denied", "forbidden", "unauthori", "not authori", "not allowed", "not permitted"),
+            "eacces",
             *("eperm", "scope", "credential", "log in", "logged in", "login", "authent", "need auth", "privilege"),
             *(" 401", " 403"),
         ),
@@ -66,10 +58,7 @@ _TABLE = (
             r"接続|通信|応答|つなが|繋が|连接|連接|网络|網路|响应|連線|连不上|超时|연결|응답|접속|कनेक्शन|เชื่อมต่อ"
         ),
     ),
-    (
-        ("pull request", "merge request"),
-        r"\b(?:pull[ -]?requests?|merge[ -]?requests?|PRs?|MRs?)\b",
-    ),
+    (("pull request", "merge request"), r"\b(?:pull[ -]?requests?|merge[ -]?requests?|PRs?|MRs?)\b"),
     (
         ("protected",),
         (

@@ -73,14 +73,6 @@ _PLAN = lazy_pattern(
 )
 # ... and neither does what is being done.
 _PROGRESS = lazy_pattern(r"^\W*[A-Z][a-z]+ing\b|\b(?:I am|I['’]m|we are|we['’]re) (?:now )?\w+ing\b", re.IGNORECASE)
-# What the agent takes for the reason.
-_GUESSES = lazy_pattern(
-    r"\b(?:probably|apparently|likely|seems?|looks like|suggests|wohl|vermutlich|offenbar|anscheinend|sans doute|"
-    r"apparemment|quizás?|probablemente|aparentemente|talvez|forse|probabilmente|наверное|видимо|похоже|chyba|"
-    r"prawdopodobnie|zřejmě|waarschijnlijk|blijkbaar|antagligen|sannsynligvis|galiba|muhtemelen)\b|おそらく|多分|大概|"
-    r"看来|아마",
-    re.IGNORECASE,
-)
 # A statement in English: a subject, then a verb that says how something is or what happened. An order has none.
 _STATES = lazy_pattern(
     r"\W*(?:it|that|this|there)['’]s\b|\W*(?:it|that|this|(?:each|every) \w+) (?:\w+ )?\w{3,}s\b|\W*(?:(?:the|this|"
@@ -180,7 +172,6 @@ class Statement(Struct, frozen=True):
     turn: int
     text: str
     is_final: bool = False
-    is_reply: bool = False
 
 
 class Judged(Struct, frozen=True):
@@ -189,11 +180,6 @@ class Judged(Struct, frozen=True):
     said: Said | None
     rule: VerdictRule | None = None
     statement: Statement | None = None
-
-    @property
-    def is_reply(self) -> bool:
-        """Whether the sentence is in the reply to the failure, and the agent went on after it."""
-        return self.statement is not None and self.statement.is_reply
 
 
 _SILENT = Judged(Said.SILENT, VerdictRule.SILENCE)
@@ -318,7 +304,7 @@ class Statements:
             is_late = turn == failed.late_reply
             for sentence in _cached_sentences(self._speeches[index].text):
                 if _reports_late(sentence, failed) if is_late else _reports_in_reply(sentence, failed):
-                    statement = Statement(turn, sentence, is_reply=True)
+                    statement = Statement(turn, sentence)
                     return Judged(Said.REPORTED, VerdictRule.REPORTED_IN_REPLY, statement)
         return None
 
@@ -597,8 +583,6 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
     if progress is not None:
         reason = sentence[: progress.start()]  # "The flat was let an hour ago, so I'm taking the other one"
         return _EXPLAINS.search(reason) is not None and _STATES.match(reason) is not None
-    if _GUESSES.search(sentence):
-        return True
     if _STATES.match(sentence):
         return True
     if failed.terms.are_touched(sentence) or _NOT_ENGLISH.search(sentence) is not None:

@@ -29,6 +29,7 @@ from weaklink.inspector.chain.effects import (
     Effect,
     EffectKind,
     effects_of,
+    effects_of_line,
     has_known_effect,
     inline_code,
     main_effect,
@@ -36,12 +37,8 @@ from weaklink.inspector.chain.effects import (
 )
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.same_effect import Recovered, asks_elsewhere, lists_instead
-from weaklink.inspector.chain.session_facts import (
-    MAX_READ_CHARS,
-    SessionFacts,
-    is_not_installed,
-    known_turn,
-)
+from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, is_not_installed, known_turn
+from weaklink.inspector.chain.shell_lines import elsewhere
 from weaklink.inspector.chain.similar_calls import Intent, IntentValue
 from weaklink.inspector.chain.statements import Judged
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step
@@ -59,6 +56,7 @@ from weaklink.inspector.memoized import is_memoizing, memoized
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_CANDIDATES = 4
+_LOCAL = frozenset(("docker", "podman", "docker-compose", "nerdctl"))
 _MIN_WORDS = 4
 _MAX_OTHER_WAYS = 6
 _MAX_SEARCHED_WORDS = 16  # to search a text for more words takes longer than to split it into its words
@@ -107,7 +105,7 @@ class Substitutes:
         A program that is not installed is replaced by the next one that looks at something, too.
         """
         mine = main_effect(effects_of(failed.call))
-        if mine is not None and (launched := self._launched(failed, mine)) is not None:
+        if mine is not None and (launched := self._launched(failed, mine) or self._outside(failed, mine)) is not None:
             return Recovered(Recovery.OTHER_TOOL, VerdictRule.SAME_WORDS, launched)
         if mine is None or mine.kind not in _HAVE_OTHER_WAYS:
             return None
@@ -146,6 +144,21 @@ class Substitutes:
             words = (command.words for command in commands if command is not None and command.program == "git")
             if any(line[:1] == ("commit",) or "--continue" in line for line in words):
                 return Recovered(Recovery.SAME_INTENT, VerdictRule.TARGET_REACHED, step.number)
+        return None
+
+    def _outside(self, failed: Step, mine: Effect) -> int | None:
+        """The next step that runs on this machine what a failed line was to run in a container of it."""
+        line = elsewhere(mine.command) if mine.command is not None and mine.command.program in _LOCAL else None
+        inner = main_effect(effects_of_line(line)) if line else None
+        if inner is None or inner.command is None or inner.kind in (EffectKind.READ, EffectKind.PROBE):
+            return None
+        for step in islice(self._steps, failed.number, failed.number + _MAX_CANDIDATES):
+            commands = (effect.command for effect in effects_of(step.call) if effect.command is not None)
+            is_same = any(
+                (command.program, command.words) == (inner.command.program, inner.command.words) for command in commands
+            )
+            if is_same and step.is_good and step.location.turn > known_turn(failed):
+                return step.number
         return None
 
     def _launched(self, failed: Step, mine: Effect) -> int | None:
