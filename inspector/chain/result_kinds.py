@@ -802,7 +802,7 @@ class KnownPaths:
 
     def are_named(self, targets: Iterable[str], before: int) -> bool:
         """Whether somebody else than the agent named one of these paths before a turn, if need be spelt otherwise."""
-        names = [name for target in targets if len(name := target.rsplit("/", 1)[-1]) > 3]
+        names = [name for target in targets if len(name := target.rsplit("/", 1)[-1].casefold()) > 3]
         self._lookups += 1
         if self._lookups > _FEW_LOOKUPS:
             is_named = any(self._first.get(name, before) < before for name in names)

@@ -46,3 +46,9 @@ def test_a_path_is_named_from_the_first_text_on_that_has_it(known: KnownPaths, t
 
 def test_one_named_target_of_several_is_enough(known: KnownPaths) -> None:
     assert known.are_named(("/srv/absent.c", "/srv/notes.txt"), 2)
+
+
+@pytest.mark.parametrize("name", ["README.md", "Makefile", "src/App.tsx"])
+def test_a_name_with_capitals_is_known_as_it_was_written(name: str) -> None:
+    known = KnownPaths(lambda: [(1, f"Look at ./{name} first.")])
+    assert known.are_named((f"/home/ada/{name}",), before=2)
