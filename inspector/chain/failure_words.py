@@ -309,6 +309,23 @@ def fault_line(text: str) -> str | None:
     return next((match[0].strip()[:_SHORT] for match in matches if match is not None), None)
 
 
+# The lines with which programs end when they could not do their work: git, cargo, terraform, npm, apt, Gradle, make,
+# rsync, yarn, ansible. Not a statistic (`error: 0.23`), and not `errors: none`.
+_ERROR_AT_END = lazy_pattern(
+    rf"(?:(?:[\w./-]{{1,60}}(?:\(\d+\))?:|[\w.-]{{1,40}}) )?(?:fatal )?(?:error|fatal|panic)(?:\[\w+\])?:{_NOT_NONE}"
+    r"(?! *[\d.+-]) *\S|npm err(?:!|or) \S|E: \S|FAILURE: |\S{1,80}: \*\*\* \S|error Command failed|"
+    r"! \[(?:remote )?rejected\]|\S+ +: +ok=\d+ .*\b(?:failed|unreachable)=[1-9]",
+    re.IGNORECASE,
+)
+_LAST_LINES = 5
+
+
+def error_at_end(text: str) -> str | None:
+    """The first of the last five lines of a program's output that reports that it failed; None if none does."""
+    lines = [line.strip() for line in text[-HEAD:].splitlines() if line.strip()]
+    return next((line[:_SHORT] for line in lines[-_LAST_LINES:] if _ERROR_AT_END.match(line)), None)
+
+
 _TELLING = lazy_pattern(
     r"\b(?:error|failed|failure|denied|refused|rejected|cannot|can['’]t|could not|unable|not found|not allowed|invalid|"
     r"missing|forbidden|unauthorized|timed? ?out|exceeded|violat\w+|conflict|unsupported|expired|no such)\b",

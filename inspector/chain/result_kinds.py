@@ -35,7 +35,7 @@ from weaklink.inspector.chain.effects import (
     main_effect,
     runs_task,
 )
-from weaklink.inspector.chain.failure_words import error_line, first_line, last_line
+from weaklink.inspector.chain.failure_words import error_at_end, error_line, first_line, last_line
 from weaklink.inspector.chain.reader_messages import (
     COMMAND_TIMED_OUT,
     OTHER_NAMES,
@@ -991,11 +991,11 @@ _APIS = frozenset(("curl", "wget", "http", "gh api"))
 
 def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, text: str) -> str | None:
     """The line that reports an error of a call that does more than look."""
-    if _WALL_TIME.match(text) is not None or any(part.command is not None for part in effects):
+    runs_programs = any(part.command is not None for part in effects)
+    if runs_programs or _WALL_TIME.match(text) is not None:
         text = body_of(text)
-    if any(part.command is not None for part in effects) and (line := _program_error(effects, text)) is not None:
-        return line
-    return error_line(text) or _denial(call, effect, text)
+    line = _program_error(effects, text) or error_at_end(text) if runs_programs else None
+    return line or error_line(text) or _denial(call, effect, text)
 
 
 def _error_of_lookup(call: ToolCall, effect: Effect, text: str) -> str | None:

@@ -1,9 +1,12 @@
-"""The first and the last line of a result are what splitting it into lines gives, wherever the lines end."""
+"""The first and the last lines of a result: where they are, wherever lines end, and what they say of a program."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.chain.building import chain_of
 from weaklink.inspector.chain.failure_words import HEAD, first_line, last_line
+from weaklink.inspector.json_text import write_json
 
 TEXTS = st.text("ab \t\n\r\x0b\x0c\x1c\x85\u2028é", max_size=40)
 
@@ -13,3 +16,37 @@ def test_the_ends_are_those_of_the_lines(text: str) -> None:
     head, tail = text[:HEAD].splitlines(), text[-HEAD:].splitlines()
     assert first_line(text) == next((line.strip() for line in head if line.strip()), "")
     assert last_line(text) == next((line.strip() for line in reversed(tail) if line.strip()), "")
+
+
+_FAILED_AT_END = (
+    ("python setup.py build_ext", "running build_ext\nerror: command '/usr/bin/gcc' failed with exit code 1"),
+    ("git push", "To host.example:a/b\n ! [rejected] main -> main (fetch first)\nerror: failed to push some refs"),
+    (
+        "terraform apply",
+        "aws_s3_bucket.b: Creating...\n\nError: creating S3 Bucket: AccessDenied\n\n  on main.tf line 1",
+    ),
+    ("npm ci", "npm ERR! code ENOENT\nnpm ERR! missing: x"),
+    ("./deploy.sh", "building\nrsync error: unexplained error (code 255) at io.c(231) [sender=3.2.7]\ndeployed"),
+    ("ansible-playbook site.yml", "PLAY RECAP ****\nweb1 : ok=3 changed=1 unreachable=0 failed=1"),
+    ("docker build .", '#5 ERROR: process "x" did not complete\n------\nERROR: failed to solve: exit code: 1'),
+    ("./gradlew assemble", "> Task :compileJava\n\nFAILURE: Build failed with an exception.\n\n* Try: --info"),
+)
+_WORKED = (
+    ("cat build.log", "cc -c a.c\nerror: unknown type name"),
+    ("python eval.py", "epoch 3\nmean error: 0.23\nerror: 0.19"),
+    ("./check-all", "41 files\nerrors: none"),
+    ("ansible-playbook site.yml", "PLAY RECAP ****\nweb1 : ok=3 changed=1 unreachable=0 failed=0"),
+    ("git log -3", "a1b2c3 Say so\nerror: a message about errors"),
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "outcome"),
+    [*((*case, "error-result") for case in _FAILED_AT_END), *((*case, "ok") for case in _WORKED)],
+)
+def test_a_program_without_an_exit_code_has_failed_if_it_ends_with_an_error(
+    command: str, output: str, outcome: str
+) -> None:
+    call = f"call a: bash {write_json({'command': command})}"
+    step = chain_of("user: Go on.", call, f"result a: {output}", "say: That was it.").steps[0]
+    assert step.outcome.value == outcome
