@@ -131,11 +131,17 @@ class RecoveryAnalysis:
         later = self._steps[repair.by - 1]
         if self.invented_values.is_computed_elsewhere(failed, later) or self._is_still_claimed(failed, later):
             return True
-        if repair.rule is not VerdictRule.TARGET_REACHED:
+        is_elsewhere = repair.rule is VerdictRule.WRITTEN_ELSEWHERE and self._is_path_asked(failed)
+        if repair.rule is not VerdictRule.TARGET_REACHED and not is_elsewhere:
             return False
         judged = self.judged(failed, intent, is_repaired=False, is_only_lost=False)
         statement = judged.statement if judged.rule is VerdictRule.REPORTED_AT_END else None
-        return statement is not None and leaves_open(statement.text)
+        return statement is not None and (is_elsewhere or leaves_open(statement.text))
+
+    def _is_path_asked(self, failed: Step) -> bool:
+        """Whether the user named the very path that a failed call was to write, with its folder."""
+        effect = main_effect(effects_of(failed.call))
+        return effect is not None and any("/" in target and self._facts.is_users(target) for target in effect.targets)
 
     def _is_still_claimed(self, failed: Step, later: Step) -> bool:
         """Whether the answer claims a value that the user asked for and that the later call replaced.

@@ -87,6 +87,8 @@ class Substitutes:
             return Recovered(Recovery.OTHER_TOOL, VerdictRule.OTHER_LOOKUP, number)
         if (alike := self._alike(failed)) is not None:
             return alike
+        if (elsewhere := self._elsewhere(failed)) is not None:
+            return Recovered(Recovery.WORKED_AROUND, VerdictRule.WRITTEN_ELSEWHERE, elsewhere)
         if (rewritten := self._rewritten(failed)) is not None:
             return Recovered(Recovery.WORKED_AROUND, VerdictRule.TARGET_REACHED, rewritten)
         made = _made_by(failed)  # what reads such a file later reads what was there before
@@ -178,6 +180,17 @@ class Substitutes:
                 names = [word.rsplit("/", 1)[-1].partition("@")[0] for word in words]
                 if wanted[0] in names and set(wanted[1:]) <= set(words[names.index(wanted[0]) :]):
                     return step.number
+        return None
+
+    def _elsewhere(self, failed: Step) -> int | None:
+        """The first later write of the same text to a file of the same name: its folder could not be written."""
+        text = _written_text(failed)
+        if not text:
+            return None
+        names = set(step_files(failed))
+        for step in islice(self._steps, failed.number, failed.number + _MAX_CANDIDATES):
+            if step.is_good and _written_text(step) == text and not names.isdisjoint(step_files(step)):
+                return step.number
         return None
 
     def _rewritten(self, failed: Step) -> int | None:
@@ -330,6 +343,13 @@ def written_paths(step: Step) -> Iterator[str]:
 
 
 _NAMED_FILE = lazy_pattern(r"[\w-]+(?:\.[\w-]+)*\.[a-z]\w{0,7}\b")
+
+
+def _written_text(step: Step) -> str:
+    """The whole text that a call writes to a file, "" for another."""
+    arguments = step.call.arguments if isinstance(step.call.arguments, dict) else {}
+    texts = (arguments.get(key) for key in ("content", "file_text", "contents"))
+    return next((text for text in texts if isinstance(text, str)), "")
 
 
 def _is_other_program(one: Effect, other: Effect) -> bool:

@@ -30,6 +30,7 @@ class VerdictRule(StrEnum):
     CORRECTED_CALL = "corrected-call"
     OTHER_LOOKUP = "other-lookup"
     SAME_WORDS = "same-words"
+    WRITTEN_ELSEWHERE = "written-elsewhere"
     TARGET_REACHED = "target-reached"
     EDITED_FINDING = "edited-finding"
     NAMED_WAY = "named-way"
@@ -80,6 +81,7 @@ RECOVERY_RULES = MappingProxyType(
         _R.CORRECTED_CALL: "a later call is this one without what was wrong in it",
         _R.OTHER_LOOKUP: "a lookup of the same thing by another key, whose result later calls use",
         _R.SAME_WORDS: "another tool or program was given most words of this call",
+        _R.WRITTEN_ELSEWHERE: "the same text was written to a file of the same name",
         _R.TARGET_REACHED: "a later call of another tool or program holds the target, and does what was wanted",
         _R.EDITED_FINDING: "a file that the finding names was edited later, and the check was not made again",
         _R.NAMED_WAY: "the agent named another way and took it",
