@@ -276,7 +276,10 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
             return effect is not None and _passes(clause, effect, terms)
         case EffectKind.READ | EffectKind.PROBE:
             is_named = not failed.facts.is_target_used(failed.step) and terms.names_target(clause.text)
-            return is_named and _SHOWS.search(clause.words) is not None
+            is_about = is_named or (not failed.facts.is_target_used(failed.step) and failed.is_requested(clause.text))
+            return (is_named and _SHOWS.search(clause.words) is not None) or (
+                is_about and _FETCHED.search(clause.words) is not None
+            )
         case EffectKind.NOTHING:
             return False
         case EffectKind.RUN if _speaks_of_others(clause, failed):
@@ -402,6 +405,11 @@ _ROMANCE = lazy_pattern(
 )
 _ENDS_IN_PARTICIPLE = lazy_pattern(
     r"\w (?:\w+ )?\w{2,}(?:[aiu]t[oaie]|(?:rad|rid|rod|f|d|scri|l|orre)(?:o|e)?tt[oaie]|[aií]d[oa]s?|ée?s?)\W*$",
+    re.IGNORECASE,
+)
+_FETCHED = lazy_pattern(
+    r"\b(?:fetched|downloaded|retrieved|pulled|abgerufen|geholt|heruntergeladen|récupéré\w*|obtenid\w+|descargad\w+|"
+    r"scaricat\w+|baixad\w+|obtid\w+|получ(?:ил|ен)\w*|скачан?\w*|pobran\w+)\b|获取了|取得しました",
     re.IGNORECASE,
 )
 # That something is so from now on: it was changed.

@@ -73,6 +73,14 @@ _PLAN = lazy_pattern(
 )
 # ... and neither does what is being done.
 _PROGRESS = lazy_pattern(r"^\W*[A-Z][a-z]+ing\b|\b(?:I am|I['’]m|we are|we['’]re) (?:now )?\w+ing\b", re.IGNORECASE)
+# What the agent takes for the reason.
+_GUESSES = lazy_pattern(
+    r"\b(?:probably|apparently|likely|seems?|looks like|suggests|wohl|vermutlich|offenbar|anscheinend|sans doute|"
+    r"apparemment|quizás?|probablemente|aparentemente|talvez|forse|probabilmente|наверное|видимо|похоже|chyba|"
+    r"prawdopodobnie|zřejmě|waarschijnlijk|blijkbaar|antagligen|sannsynligvis|galiba|muhtemelen)\b|おそらく|多分|大概|"
+    r"看来|아마",
+    re.IGNORECASE,
+)
 # A statement in English: a subject, then a verb that says how something is or what happened. An order has none.
 _STATES = lazy_pattern(
     r"\W*(?:it|that|this|there)['’]s\b|\W*(?:it|that|this|(?:each|every) \w+) (?:\w+ )?\w{3,}s\b|\W*(?:(?:the|this|"
@@ -583,6 +591,8 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
     if progress is not None:
         reason = sentence[: progress.start()]  # "The flat was let an hour ago, so I'm taking the other one"
         return _EXPLAINS.search(reason) is not None and _STATES.match(reason) is not None
+    if _GUESSES.search(sentence):
+        return True
     if _STATES.match(sentence):
         return True
     if failed.terms.are_touched(sentence) or _NOT_ENGLISH.search(sentence) is not None:

@@ -333,3 +333,21 @@ def test_a_number_replaces_a_word_only_as_the_same_argument_or_a_new_one(later: 
         "say: The blue shirts are ordered.",
     )
     assert chain.status == status
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "is_repaired"),
+    [
+        ('docker compose exec web bash -c "cd /app && npm run migrate"', "npm run migrate", True),
+        ('docker exec api sh -c "cd /srv && ./seed.sh --all"', "cd /srv && ./seed.sh --all", True),
+        ('podman exec db psql -c "create index a on t(b)"', 'psql -c "create index a on t(b)"', True),
+        ('docker exec api sh -c "cd /srv && ./seed.sh --all"', "./seed.sh --count", False),
+    ],
+)
+def test_what_a_container_of_this_machine_was_to_run_is_repaired_outside(
+    inside: str, outside: str, is_repaired: bool
+) -> None:
+    failed = f"call a: Bash {json.dumps({'command': inside})}", "result a!: Exit code 1\nError: cannot connect"
+    later = f"call b: Bash {json.dumps({'command': outside})}", "result b: done"
+    step = chain_of("user: Do the job on the server.", *failed, *later, "say: Done.").steps[0]
+    assert (step.recovery == "other-tool") is is_repaired
