@@ -309,19 +309,28 @@ def fault_line(text: str) -> str | None:
     return next((match[0].strip()[:_SHORT] for match in matches if match is not None), None)
 
 
-# The lines with which programs end when they could not do their work: git, cargo, terraform, npm, apt, Gradle, make,
-# rsync, yarn, ansible. Not a statistic (`error: 0.23`), and not `errors: none`.
+# The lines with which programs end when they could not do their work, so that no exit code is needed to know it. Not a
+# statistic (`error: 0.23`), and not `errors: none`.
 _ERROR_AT_END = lazy_pattern(
-    rf"(?:(?:[\w./-]{{1,60}}(?:\(\d+\))?:|[\w.-]{{1,40}}) )?(?:fatal )?(?:error|fatal|panic)(?:\[\w+\])?:{_NOT_NONE}"
-    r"(?! *[\d.+-]) *\S|npm err(?:!|or) \S|E: \S|FAILURE: |\S{1,80}: \*\*\* \S|error Command failed|"
-    r"! \[(?:remote )?rejected\]|\S+ +: +ok=\d+ .*\b(?:failed|unreachable)=[1-9]",
+    rf"(?:(?:\S{{1,80}}:|[\w.-]{{1,40}}) )?(?:fatal )?(?:error|fatal|panic)(?:\[\w+\])?:{_NOT_NONE}(?! *[\d.+-]) *\S|"
+    r"error Command failed|npm err(?:!|or) \S|FAILURE: |FAILED: [a-z]|"  # yarn, npm, Gradle, alembic
+    r"E: \S|Job for \S{1,80} failed|\S{1,80}: \*\*\* \S|CMake Error|"  # apt, systemctl, make, cmake
+    r"! \[(?:remote )?rejected\]|Automatic merge failed|no changes added to commit|"  # git
+    r"\d+ out of \d+ hunks? (?:failed|ignored)|"  # patch
+    r"(?:docker: )?Error response from daemon:|Error from server \(|"  # docker, kubectl
+    r"The [\w.]{1,60} \"[^\"]{1,200}\" is invalid:|"
+    r"Exception in thread \"|\S{1,200}\.rb:\d+:in .{1,400}\(\w+(?:Error|Exception)\)|"  # Java, Ruby
+    r"Node\.js v\d+\.|"
+    r"ERROR \d{4} \(\w{5}\)|SQLSTATE\[|"  # MySQL, PDO
+    r"\u00d7 \S|[1-9]\d* errored\b|"  # uv, pulumi
+    r"\S+ +: +ok=\d+ .{0,200}\b(?:failed|unreachable)=[1-9]",  # ansible
     re.IGNORECASE,
 )
-_LAST_LINES = 5
+_LAST_LINES = 8
 
 
 def error_at_end(text: str) -> str | None:
-    """The first of the last five lines of a program's output that reports that it failed; None if none does."""
+    """The first of the last lines of a program's output that reports that it failed; None if none does."""
     lines = [line.strip() for line in text[-HEAD:].splitlines() if line.strip()]
     return next((line[:_SHORT] for line in lines[-_LAST_LINES:] if _ERROR_AT_END.match(line)), None)
 

@@ -29,12 +29,33 @@ _FAILED_AT_END = (
     ("./deploy.sh", "building\nrsync error: unexplained error (code 255) at io.c(231) [sender=3.2.7]\ndeployed"),
     ("ansible-playbook site.yml", "PLAY RECAP ****\nweb1 : ok=3 changed=1 unreachable=0 failed=1"),
     ("docker build .", '#5 ERROR: process "x" did not complete\n------\nERROR: failed to solve: exit code: 1'),
+    ("git merge dev", "CONFLICT (content): Merge conflict in a.py\nAutomatic merge failed; fix conflicts and commit."),
+    ("git commit -m x", "On branch main\n  modified: a.py\n\nno changes added to commit"),
+    (
+        "npm run deploy",
+        "> node d.js\n\nError: Cannot find module '/app/d.js'\n    at x\n  code: 'X',\n}\n\nNode.js v20.14.0",
+    ),
+    ("java -jar a.jar", 'Exception in thread "main" java.lang.NullPointerException: x\n\tat A.main(A.java:3)'),
+    (
+        "docker compose up -d",
+        "[+] Running 1/2\n ✔ Network x  Created\nError response from daemon: port is already allocated",
+    ),
+    ("kubectl apply -f a.yaml", 'service/x created\nError from server (Forbidden): error when creating "a.yaml"'),
+    ("systemctl restart nginx", 'Job for nginx.service failed because the control process exited.\nSee "journalctl".'),
+    ("psql -f m.sql", 'BEGIN\npsql:m.sql:3: ERROR:  column "x" does not exist\nROLLBACK'),
+    ("patch -p1 < a.diff", "patching file a.py\nHunk #1 FAILED at 12.\n1 out of 1 hunk FAILED -- saving rejects"),
+    ("alembic upgrade head", "INFO  [alembic] Context\nFAILED: Can't locate revision identified by 'abc'"),
+    ("uv sync", "  × No solution found when resolving dependencies:\n  ╰─▶ Because only foo<2 is available"),
     ("./gradlew assemble", "> Task :compileJava\n\nFAILURE: Build failed with an exception.\n\n* Try: --info"),
 )
 _WORKED = (
     ("cat build.log", "cc -c a.c\nerror: unknown type name"),
     ("python eval.py", "epoch 3\nmean error: 0.23\nerror: 0.19"),
     ("./check-all", "41 files\nerrors: none"),
+    ("python report.py", "Error rate: 0.4 %\nErrors: 0\nFailed: 0"),
+    ("npm ci", "added 120 packages in 3s\n\nfound 0 vulnerabilities"),
+    ("make", "cc -Wall -Werror -c errors.c -o errors.o\ncc -o app errors.o"),
+    ("git commit -m x", "[main a1b2c3] fix error: handling\n 1 file changed, 2 insertions(+)"),
     ("ansible-playbook site.yml", "PLAY RECAP ****\nweb1 : ok=3 changed=1 unreachable=0 failed=0"),
     ("git log -3", "a1b2c3 Say so\nerror: a message about errors"),
 )
