@@ -321,8 +321,32 @@ def kind_of_result(
     rejected = _refusal(text, state, failure)
     if rejected is not None:
         return Judgement(rejected, failure.certainty, failure.words, failure.evidence, VerdictRule.REFUSAL)
-    kind, rule = _kind(effects, text, failure, is_named)
+    if _ran_its_time(call, effects, text, failure):
+        kind, rule = ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
+    else:
+        kind, rule = _kind(effects, text, failure, is_named)
     return Judgement(kind, failure.certainty, failure.words, failure.evidence, rule)
+
+
+def _ran_its_time(call: ToolCall, effects: tuple[Effect, ...], text: str, failure: Failure) -> bool:
+    """Whether a program ran as long as its line let it, to see whether it starts: `timeout 5 python game.py`.
+
+    At most half a minute, and with an output that reports no error. A check, a build or a write was to end.
+    """
+    effect = main_effect(effects)
+    if failure.exit_code != _TIME_IS_UP or effect is None or effect.kind not in (EffectKind.RUN, EffectKind.READ):
+        return False
+    line = call.raw_arguments[:_HEAD]
+    limit = None if "wait" in line else _OWN_LIMIT.search(line)  # `docker compose up --wait` was to end
+    output = body_of(text).strip()
+    if limit is None or int(limit[1]) > _LONGEST_TRIAL_S or not output:
+        return False
+    return effect.kind is EffectKind.READ or not (error_line(output) or error_at_end(output))
+
+
+_TIME_IS_UP = 124  # GNU coreutils, `timeout`
+_OWN_LIMIT = lazy_pattern(r"\btimeout (?:-\S+ ){0,3}(\d{1,3})s? ")
+_LONGEST_TRIAL_S = 30
 
 
 def _is_success_code(effects: tuple[Effect, ...], code: int | None) -> bool:
@@ -570,7 +594,11 @@ def _counts_faults(line: str) -> bool:
 
 _LONGEST_TALLY, _FEWEST_COUNTS = 300, 3
 _COUNT = lazy_pattern(r"(?<![\w.])(\d{1,9}) [^\W\d_][\w-]*")
-_FAULTS_IN = lazy_pattern(r"\b[1-9]\d* (?:errors?|problems?|warnings?|issues?|failures?) in \d+ \w+", re.IGNORECASE)
+_FAULTS_IN = lazy_pattern(
+    r"\b[1-9]\d* (?:errors?|problems?|warnings?|issues?|failures?) in \d+ \w+|"
+    r"\bPASS(?:ED)?=\d+ .{0,200}\b(?:ERROR|FAIL(?:ED)?)=[1-9]",
+    re.IGNORECASE,
+)
 _OWN_COMPLAINT = lazy_pattern(r"^(?:node:|\s+at |Error: Cannot find module|panic:|Uncaught)", re.MULTILINE)
 
 

@@ -671,14 +671,11 @@ class NamedWays:
         for step in islice(facts.steps, failed.number, failed.number + _MAX_OTHER_WAYS):
             if not step.is_good or step.location.turn <= known_turn(failed) or step.result is None:
                 continue
-            if not has_known_effect(failed.call) and step.call.name == failed.call.name:
-                continue  # the next item of a series
-            if (
-                (is_named and not self._cites(step))
-                or ends_run(step.call)
-                or asks_elsewhere(step, failed)
-                or facts.are_listed_together(step, failed)
-            ):
+            is_next = not has_known_effect(failed.call) and step.call.name == failed.call.name
+            is_next = is_next or facts.are_listed_together(step, failed)  # in a series, or in a list of hits
+            if (is_named or is_next) and not self._cites(step):
+                continue
+            if ends_run(step.call) or asks_elsewhere(step, failed):
                 continue  # its result repeats the answer, or is that of another database or page
             kinds = {later.kind for later in effects_of(step.call)}
             if EffectKind.WRITE in kinds or requested.isdisjoint(_content_words(_text(step).replace("_", " "))):

@@ -25,6 +25,7 @@ _FAILED_AT_END = (
         "terraform apply",
         "aws_s3_bucket.b: Creating...\n\nError: creating S3 Bucket: AccessDenied\n\n  on main.tf line 1",
     ),
+    ("cargo lint", "error: no such command: `lint`\n\nView all installed commands with `cargo --list`"),
     ("npm ci", "npm ERR! code ENOENT\nnpm ERR! missing: x"),
     ("./deploy.sh", "building\nrsync error: unexplained error (code 255) at io.c(231) [sender=3.2.7]\ndeployed"),
     ("ansible-playbook site.yml", "PLAY RECAP ****\nweb1 : ok=3 changed=1 unreachable=0 failed=1"),
@@ -51,7 +52,7 @@ _FAILED_AT_END = (
 _WORKED = (
     ("cat build.log", "cc -c a.c\nerror: unknown type name"),
     ("python eval.py", "epoch 3\nmean error: 0.23\nerror: 0.19"),
-    ("./check-all", "41 files\nerrors: none"),
+    ("./sync-all", "41 files\nerror: none"),
     ("python report.py", "Error rate: 0.4 %\nErrors: 0\nFailed: 0"),
     ("npm ci", "added 120 packages in 3s\n\nfound 0 vulnerabilities"),
     ("make", "cc -Wall -Werror -c errors.c -o errors.o\ncc -o app errors.o"),

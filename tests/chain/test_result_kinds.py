@@ -569,3 +569,23 @@ def test_a_check_while_the_work_is_set_aside_is_a_check(line: str, kind: str) ->
     output = "result b: FAILED tests/test_io.py::test_header - AssertionError\n1 failed in 0.20s"
     lines = ("user: Mend it.", f"call b: Bash {write_json({'command': line})}", output)
     assert chain_of(*lines, "say: test_header fails without my change as well.").steps[0].result_kind == kind
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "kind"),
+    [
+        ("timeout 5 python game.py", "pygame 2.6.1\nHello from the pygame community.", "probe"),
+        ("cd app && timeout 10 npm start", "> app@1.0.0 start\nlistening on 3000", "probe"),
+        ("timeout 4 cat /dev/ttyUSB0", '[wifi] connect to "old-net" failed, retry', "probe"),
+        ("timeout 5 python game.py", "", "failure"),
+        ("timeout 5 python game.py", "loading\nerror: no display", "failure"),
+        ("timeout 600 python train.py", "epoch 1", "failure"),
+        ("timeout 20 pytest -q", "....", "failure"),
+        ("timeout 20 docker compose up --wait db", "db-1  Waiting", "failure"),
+    ],
+)
+def test_a_program_that_ran_as_long_as_its_line_let_it_was_only_to_start(command: str, output: str, kind: str) -> None:
+    call = f"call a: bash {write_json({'command': command})}"
+    step = chain_of("user: Go on.", call, f"result a: Exit code 124\n{output}", "say: It starts.").steps[0]
+    assert step.result_kind is not None
+    assert step.result_kind.value == kind
