@@ -313,7 +313,7 @@ def fault_line(text: str) -> str | None:
 # statistic (`error: 0.23`), and not `errors: none`.
 _ERROR_AT_END = lazy_pattern(
     r"(?:(?:\S{1,80}:|[\w.-]{1,40}) )?(?:fatal )?(?:error|fatal|panic)(?:\[\w+\])?:"
-    r"(?! *(?:[\d.+-]|\[|\{|(?:no|none|nil|null|n/a)\W*$)) *\S|"
+    r"(?! *(?:[\d.+-]|\[|\{|\(?(?:no|none|nil|null|n/a)\W*$)) *\S|"
     r"error Command failed|npm err(?:!|or) \S|FAILURE: |FAILED: [a-z]|"  # yarn, npm, Gradle, alembic
     r"E: \S|Job for \S{1,80} failed|\S{1,80}: \*\*\* \S|CMake Error|"  # apt, systemctl, make, cmake
     r"! \[(?:remote )?rejected\]|Automatic merge failed|no changes added to commit|"  # git

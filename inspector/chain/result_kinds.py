@@ -124,7 +124,9 @@ _FINDINGS = lazy_pattern(
     r"\b[1-9]\d* (?:tests? )?fail(?:ed|ing|ures?)\b|^--- FAIL|^FAIL\b|test result: FAILED|^error(?:\[E\d+\])?: |"
     r"error TS\d+|✖ [1-9]\d* problem|Found [1-9]\d* errors?|: (?:fatal )?error(?: [A-Z]{1,6}\d{1,6})?: |"
     r"<compileError>|^ERROR .{1,200}|BUILD FAILED|BUILD FAILURE|[1-9]\d* errors? generated|\b[1-9]\d* failures?\b|"
-    r"^make(?:\[\d+\])?: \*\*\*|^E  +\w*(?:Error|Exception)\b|^[\w./-]+:\d+:\d+: [A-Z]+\d+ |would reformat",
+    r"^make(?:\[\d+\])?: \*\*\*|^E  +\w*(?:Error|Exception)\b|^[\w./-]+:\d+:\d+: [A-Z]+\d+ |would reformat|"
+    r"^Failed! {1,4}- Failed: {1,8}[1-9]|\bSC\d{4} \(\w+\): |^(?:\u2502 )?Error: (?!\(none\))|"
+    r"[1-9]\d* chart\(s\) failed|Code style issues (?:were )?found|Some tests failed",
     re.MULTILINE,
 )
 _MISSING = lazy_pattern(

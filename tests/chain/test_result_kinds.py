@@ -589,3 +589,35 @@ def test_a_program_that_ran_as_long_as_its_line_let_it_was_only_to_start(command
     step = chain_of("user: Go on.", call, f"result a: Exit code 124\n{output}", "say: It starts.").steps[0]
     assert step.result_kind is not None
     assert step.result_kind.value == kind
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("dotnet test", "Failed!  - Failed:     1, Passed:     3, Skipped:     0, Total:     4"),
+        ("shellcheck a.sh", "In a.sh line 3:\necho $x\n     ^-- SC2086 (info): Double quote to prevent globbing."),
+        ("terraform validate", "╷\n│ Error: Unsupported argument\n│ \n│   on main.tf line 3\n╵"),
+        ("helm lint x", "==> Linting x\n[ERROR] templates/: parse error\n\n1 chart(s) linted, 1 chart(s) failed"),
+        ("npx prettier --check .", "[warn] a.js\n[warn] Code style issues found in the above file."),
+        ("flutter test", "00:01 +1 -1: Some tests failed."),
+    ],
+)
+def test_a_check_without_an_exit_code_reports_faults_in_its_own_words(command: str, output: str) -> None:
+    call = f"call a: bash {write_json({'command': command})}"
+    step = chain_of("user: Go on.", call, f"result a: {output}", "say: That was it.").steps[0]
+    assert step.result_kind is not None
+    assert step.result_kind.value == "finding"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("dotnet test", "Passed!  - Failed:     0, Passed:     4, Skipped:     0, Total:     4"),
+        ("helm lint x", "1 chart(s) linted, 0 chart(s) failed"),
+        ("npm run build", "Command: npm run build\nOutput: built in 4 s\nError: (none)\nExit Code: 0"),
+        ("flutter test", "00:01 +2: All tests passed!"),
+    ],
+)
+def test_a_check_that_found_nothing_is_a_success(command: str, output: str) -> None:
+    call = f"call a: bash {write_json({'command': command})}"
+    assert chain_of("user: Go on.", call, f"result a: {output}", "say: That was it.").steps[0].result_kind is None
