@@ -160,6 +160,12 @@ def elsewhere(command: ShellCommand) -> str | None:
     return shlex.join(without_options(rest, _EXEC_VALUES)[1:])
 
 
+def host_of(command: ShellCommand) -> str:
+    """The machine that `ssh` goes to, without the user: `web1` of `ssh -p 22 ada@web1 ls`."""
+    words = without_options(list(command.words), _SSH_VALUES)
+    return words[0].rpartition("@")[2] if words else ""
+
+
 _CONTAINERS = frozenset(("docker", "podman", "kubectl", "oc", "docker-compose", "nerdctl"))
 _SSH_VALUES = ("-p", "-i", "-l", "-o", "-J", "-F", "-b", "-c", "-D", "-L", "-R", "-W")
 _EXEC_VALUES = ("-u", "--user", "-w", "--workdir", "-e", "--env", "-n", "--namespace", "-c", "--container")

@@ -38,7 +38,7 @@ from weaklink.inspector.chain.effects import (
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.same_effect import Recovered, asks_elsewhere, lists_instead
 from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, is_not_installed, known_turn
-from weaklink.inspector.chain.shell_lines import elsewhere
+from weaklink.inspector.chain.shell_lines import elsewhere, host_of
 from weaklink.inspector.chain.similar_calls import Intent, IntentValue
 from weaklink.inspector.chain.statements import Judged
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step
@@ -94,7 +94,8 @@ class Substitutes:
         made = _made_by(failed)  # what reads such a file later reads what was there before
         for value in (value for value in intent.sought if value.text not in made):
             for number in self._holding(value, failed):
-                how = self._serves(self._steps[number - 1], failed, intent, value)
+                step = self._steps[number - 1]
+                how = None if _stays_here(step, failed) else self._serves(step, failed, intent, value)
                 if how is not None:
                     return Recovered(how, VerdictRule.TARGET_REACHED, number)
         return None
@@ -564,6 +565,16 @@ _CONFLICT = lazy_pattern(r"^CONFLICT \(|^Merge conflict in ", re.MULTILINE)  # g
 _PLACE_REFUSED = lazy_pattern(
     r"permission denied|not permitted|read-only|no space|eacces|erofs|enospc|eperm|quota", re.IGNORECASE
 )
+
+
+def _stays_here(step: Step, failed: Step) -> bool:
+    """Whether a line was to change something on another machine, and a later call names no such machine."""
+    effects = effects_of(failed.call)
+    command = next((effect.command for effect in effects if effect.command is not None), None)
+    if command is None or command.program != "ssh" or (line := elsewhere(command)) is None:
+        return False
+    aim, host = main_effect(effects_of_line(line)), host_of(command)
+    return aim is not None and aim.kind in (EffectKind.RUN, EffectKind.WRITE) and host not in step.call.raw_arguments
 
 
 class NamedWays:

@@ -351,3 +351,23 @@ def test_what_a_container_of_this_machine_was_to_run_is_repaired_outside(
     later = f"call b: Bash {json.dumps({'command': outside})}", "result b: done"
     step = chain_of("user: Do the job on the server.", *failed, *later, "say: Done.").steps[0]
     assert (step.recovery == "other-tool") is is_repaired
+
+
+@pytest.mark.parametrize(
+    ("later", "status"),
+    [
+        ("sudo systemctl restart nginx", "broken"),
+        ("ssh -p 2222 web1 sudo systemctl restart nginx", "recovered"),
+        ("ssh ada@web1 sudo service nginx restart", "recovered"),
+    ],
+)
+def test_what_was_to_run_on_another_machine_is_not_done_on_this_one(later: str, status: str) -> None:
+    lines = (
+        "user: Restart nginx on web1.",
+        f"call a: Bash {json.dumps({'command': 'ssh web1 sudo systemctl restart nginx'})}",
+        "result a: Exit code 255\nssh: connect to host web1 port 22: Connection refused",
+        f"call b: Bash {json.dumps({'command': later})}",
+        "result b: Exit code 0\n",
+        "say: nginx was restarted on web1.",
+    )
+    assert chain_of(*lines).status == status
