@@ -314,6 +314,9 @@ def fault_line(text: str) -> str | None:
 _ERROR_AT_END = lazy_pattern(
     r"(?:(?:\S{1,80}:|[\w.-]{1,40}) )?(?:fatal )?(?:error|fatal|panic)(?:\[\w+\])?:"
     r"(?! *(?:[\d.+-]|\[|\{|\(?(?:no|none|nil|null|n/a)\W*$)) *\S|"
+    r"\u2502 error: \S|error {2,}\S|error during \w+:|denied: \S|ERR_PNPM_\w+|"  # terraform, docker, pnpm
+    r"ELIFECYCLE|Oops! Something went wrong|"  # pnpm, ESLint
+    r"[\w.-]{1,40}: (?:unable to|cannot|can['’]t|could not|failed to|connect to host) \S|"  # wget, ssh
     r"error Command failed|npm err(?:!|or) \S|FAILURE: |FAILED: [a-z]|"  # yarn, npm, Gradle, alembic
     r"E: \S|Job for \S{1,80} failed|\S{1,80}: \*\*\* \S|CMake Error|"  # apt, systemctl, make, cmake
     r"! \[(?:remote )?rejected\]|Automatic merge failed|no changes added to commit|"  # git
@@ -327,7 +330,7 @@ _ERROR_AT_END = lazy_pattern(
     r"\S+ +: +ok=\d+ .{0,200}\b(?:failed|unreachable)=[1-9]",  # ansible
     re.IGNORECASE,
 )
-_LAST_LINES = 8
+_LAST_LINES = 12
 
 
 def error_at_end(text: str) -> str | None:

@@ -126,7 +126,10 @@ _FINDINGS = lazy_pattern(
     r"<compileError>|^ERROR .{1,200}|BUILD FAILED|BUILD FAILURE|[1-9]\d* errors? generated|\b[1-9]\d* failures?\b|"
     r"^make(?:\[\d+\])?: \*\*\*|^E  +\w*(?:Error|Exception)\b|^[\w./-]+:\d+:\d+: [A-Z]+\d+ |would reformat|"
     r"^Failed! {1,4}- Failed: {1,8}[1-9]|\bSC\d{4} \(\w+\): |^(?:\u2502 )?Error: (?!\(none\))|"
-    r"[1-9]\d* chart\(s\) failed|Code style issues (?:were )?found|Some tests failed",
+    r"[1-9]\d* chart\(s\) failed|Code style issues (?:were )?found|Some tests failed|"
+    r"\b[1-9]\d* (?:\w+ ){0,2}vulnerabilit(?:y|ies)\b|^not ok \d|^# fail [1-9]|\b[1-9]\d* errors?, \d+ skips|"
+    r"^Result: FAIL|Warning, treated as error|^Diff in \S|^error during build:|^\S Build failed|^vet: \S|"
+    r"\b[1-9]\d* Errors?$",
     re.MULTILINE,
 )
 _MISSING = lazy_pattern(
