@@ -159,8 +159,8 @@ class Corrections:
 
 def _completes(step: Step, malformed: Step) -> bool:
     """Whether a call has every word of a malformed one, the last of which may have been cut off."""
-    written = step.call.raw_arguments
-    return all(word in written for word in _ANY_WORD.findall(malformed.call.raw_arguments[:_MOST_WRITTEN]))
+    written, words = step.call.raw_arguments, _ANY_WORD.findall(malformed.call.raw_arguments[:_MOST_WRITTEN])
+    return bool(words) and all(word in written for word in words)
 
 
 _ANY_WORD = lazy_pattern(r"\w+")
