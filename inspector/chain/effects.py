@@ -82,7 +82,7 @@ _PROGRAMS = _words(
     probe=(
         "test [ [[ ls dir stat which type command whereis hash grep egrep fgrep zgrep rg ag ack find fd locate diff "
         "cmp colordiff expr printenv pg_isready ping nslookup dig host mountpoint pgrep pidof ps fuser lsof "
-        "ss netstat nc killall pkill getent id groups readlink "
+        "ss netstat nc kill killall pkill getent id groups readlink "
         "realpath man apropos search_file search_dir find_file pip-show dpkg-query file false tree "
         "nvidia-smi rocm-smi vainfo clinfo lspci lsusb lscpu lsblk lsmod kpsewhich fc-match fc-list pkg-config"
     ),
@@ -572,7 +572,7 @@ def _family_of_task(command: ShellCommand) -> str:
 
 
 def _family_of_script(command: ShellCommand) -> str:
-    if "--test" in command.words:
+    if "--test" in command.words and command.program in ("node", "bun", "deno"):
         return "test"
     script = next(iter(command.operands), "").rsplit("/", 1)[-1]
     if not script or inline_code(command.words) is not None:

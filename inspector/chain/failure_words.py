@@ -5,7 +5,7 @@ else. A result is judged at its beginning, and by most phrases only if it contai
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 
 from msgspec import Struct
@@ -309,34 +309,73 @@ def fault_line(text: str) -> str | None:
     return next((match[0].strip()[:_SHORT] for match in matches if match is not None), None)
 
 
-# The lines with which programs end when they could not do their work, so that no exit code is needed to know it. Not a
-# statistic (`error: 0.23`), and not `errors: none`.
+# How programs say, in their last lines, that they could not do their work, so that no exit code is needed to know it.
+# Any program: `error: ...` at the beginning of a line, and after it nothing but what belongs to it. Not a value
+# (`error: 0.23`, `error: false`), and not `errors: none`.
 _ERROR_AT_END = lazy_pattern(
     r"(?:(?:\S{1,80}:|[\w.-]{1,40}) )?(?:fatal )?(?:error|fatal|panic)(?:\[\w+\])?:"
-    r"(?! *(?:[\d.+-]|\[|\{|\(?(?:no|none|nil|null|n/a)\W*$)) *\S|"
-    r"\u2502 error: \S|error {2,}\S|error during \w+:|denied: \S|ERR_PNPM_\w+|"  # terraform, docker, pnpm
-    r"ELIFECYCLE|Oops! Something went wrong|"  # pnpm, ESLint
-    r"[\w.-]{1,40}: (?:unable to|cannot|can['’]t|could not|failed to|connect to host) \S|"  # wget, ssh
-    r"error Command failed|npm err(?:!|or) \S|FAILURE: |FAILED: [a-z]|"  # yarn, npm, Gradle, alembic
-    r"E: \S|Job for \S{1,80} failed|\S{1,80}: \*\*\* \S|CMake Error|"  # apt, systemctl, make, cmake
-    r"! \[(?:remote )?rejected\]|Automatic merge failed|no changes added to commit|"  # git
-    r"\d+ out of \d+ hunks? (?:failed|ignored)|"  # patch
-    r"(?:docker: )?Error response from daemon:|Error from server \(|"  # docker, kubectl
-    r"The [\w.]{1,60} \"[^\"]{1,200}\" is invalid:|"
-    r"Exception in thread \"|\S{1,200}\.rb:\d+:in .{1,400}\(\w+(?:Error|Exception)\)|"  # Java, Ruby
-    r"Node\.js v\d+\.|"
-    r"ERROR \d{4} \(\w{5}\)|SQLSTATE\[|"  # MySQL, PDO
-    r"\u00d7 \S|[1-9]\d* errored\b|"  # uv, pulumi
-    r"\S+ +: +ok=\d+ .{0,200}\b(?:failed|unreachable)=[1-9]",  # ansible
+    r"(?! *\(?(?:no|none|nil|null|n/a)\W*$)"
+    r"(?! *(?:[\d.+~<>\xb1-]|[\[{(\"'`]|(?:about|under|ok|false|true|undefined|never|success\w*)\b)) *\S|"
+    r"Exception in thread \"|\S{1,200}\.rb:\d+:in .{1,400}\(\w+(?:Error|Exception)\)|rsync error: ",
     re.IGNORECASE,
 )
+_BELONGS_TO_ERROR = lazy_pattern(
+    r"\s|[)}\]]+;?$|\W*$|Node\.js v\d|npm |ROLLBACK$|"
+    r"(?:hint|note|help|info|warning|see|try|run|use|usage|caused by|please|at|or|and|to|view)\b",
+    re.IGNORECASE,
+)
+_SUCCEEDED = lazy_pattern(
+    r"[\u2713\u2714\u2705]|\b(?:[1-9]\d* (?:passed|passing)|test result: ok|done|ready|query ok|added \d+ packages|"
+    r"setting up|fast-forward|(?<!not )(?:success\w*|succeeded))\b",
+    re.IGNORECASE,
+)
+_NPM = (
+    r"npm (?:ERR!|error) \S|ERR_PNPM_\w|\s*ELIFECYCLE|error Command failed|Node\.js v\d+\.\d+\.\d+$|error during \w+:"
+)
+_DOCKER = r"(?:docker: )?Error response from daemon:|ERROR: |denied: \S|service \"[^\"]{1,80}\" has neither"
+_APT = r"E: \S"
+_ENDS_OF = {  # by program, or by program and subcommand
+    "git": r"\s*! \[(?:remote )?rejected\]|Automatic merge failed",
+    "git commit": r"no changes added to commit",
+    **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "node"), _NPM),
+    **dict.fromkeys(("docker", "docker-compose", "podman"), _DOCKER),
+    **dict.fromkeys(("apt", "apt-get"), _APT),
+    **dict.fromkeys(("gradle", "gradlew"), r"FAILURE: Build|BUILD FAILED"),
+    **dict.fromkeys(("make", "gmake"), r"g?make(?:\[\d+\])?: \*\*\* \S"),
+    **dict.fromkeys(("mysql", "mariadb"), r"ERROR \d{4} \(\w{5}\)"),
+    **dict.fromkeys(("kubectl", "oc"), r"Error from server \(|The [\w.]{1,60} \"[^\"]{1,200}\" is invalid:"),
+    **dict.fromkeys(("terraform", "tofu"), r"\u2502 Error: |Error: "),
+    "alembic": r"FAILED: \S",
+    "ansible-playbook": r"\S{1,80} +: +ok=\d+ .{0,200}\b(?:failed|unreachable)=[1-9]",
+    "cmake": r"CMake Error",
+    "php": r"\s*SQLSTATE\[",
+    "patch": r"\d+ out of \d+ hunks? (?:FAILED|ignored)",
+    "psql": r"\S{1,80}: ERROR: ",
+    "pulumi": r"\s*[1-9]\d* errored$",
+    "systemctl": r"Job for \S{1,80} failed",
+    "twine": r"ERROR {2,}\S",
+    "uv": r"\s*\u00d7 \S",
+}
 _LAST_LINES = 12
 
 
-def error_at_end(text: str) -> str | None:
-    """The first of the last lines of a program's output that reports that it failed; None if none does."""
-    lines = [line.strip() for line in text[-HEAD:].splitlines() if line.strip()]
-    return next((line[:_SHORT] for line in lines[-_LAST_LINES:] if _ERROR_AT_END.match(line)), None)
+def error_at_end(text: str, programs: Iterable[str] = ()) -> str | None:
+    """The line among the last ones of an output that reports a failure; None if there is none.
+
+    `programs` are those that wrote it, with their subcommands (`git commit`). What comes before a line that reports a
+    success was overcome.
+    """
+    own = [lazy_pattern(_ENDS_OF[name]) for name in programs if name in _ENDS_OF]
+    lines = [line.rstrip() for line in text[-HEAD:].splitlines() if line.strip()][-_LAST_LINES:]
+    found, is_last = None, True
+    for line in reversed(lines):
+        if _SUCCEEDED.search(line) is not None:
+            break
+        is_own = any(pattern.match(line) for pattern in own)
+        is_error = is_last and _ERROR_AT_END.match(line) is not None
+        found = line if is_own or is_error else found
+        is_last = is_own or is_error or (is_last and _BELONGS_TO_ERROR.match(line) is not None)
+    return None if found is None else found.strip()[:_SHORT]
 
 
 _TELLING = lazy_pattern(

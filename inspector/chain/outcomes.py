@@ -100,12 +100,15 @@ _REFUSED_TABLE = (
     # Of one that failed, in languages other than English, whose "failed" may be the state of a thing.
     "fehlgeschlagen gescheitert échoué échouée échec fallido fallida falhou fallito fallita mislukt misslyckades "
     "mislykkedes mislyktes nieudane nieudany selhalo zlyhalo neuspjelo başarısız sikertelen epäonnistui eșuat gagal "
-    # The statuses of HTTP and gRPC.
-    "conflict gone forbidden unauthorized unauthenticated not_found bad_request invalid_argument permission_denied "
-    "already_exists failed_precondition precondition_failed resource_exhausted too_many_requests aborted unavailable "
-    "unimplemented out_of_range deadline_exceeded "
     "απέτυχε неудача неуспешно невдача 失败 失敗 실패 فشل נכשל विफल ล้มเหลว"
 )
+# The statuses of HTTP and gRPC refuse a change; elsewhere they are states of things.
+_PROTOCOL_TABLE = (
+    "conflict gone forbidden unauthorized unauthenticated not_found bad_request invalid_argument permission_denied "
+    "already_exists failed_precondition precondition_failed resource_exhausted too_many_requests aborted unavailable "
+    "unimplemented out_of_range deadline_exceeded"
+)
+_REFUSED_CHANGE = frozenset(_also_bare(_PROTOCOL_TABLE.split()))
 _SPACES = lazy_pattern(r"[ -]")
 _REFUSED = frozenset(_also_bare(_REFUSED_TABLE.split()))
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
@@ -398,7 +401,8 @@ def _denial_with_reason(fields: Mapping[str, Any], call: ToolCall) -> Failure | 
     if has_known_effect(call) or kind_of(call.name or "") is ToolKind.READS or len(fields) > _MAX_DENIAL_FIELDS:
         return None
     denials = (key for key, value in fields.items() if value is False and key.endswith((*_DONE_ENDINGS, *_SUCCESSES)))
-    refusals = (key for key in _ANY_STATES if _SPACES.sub("_", str(fields.get(key)).strip().casefold()) in _REFUSED)
+    refused = _REFUSED | (_REFUSED_CHANGE if kind_of(call.name or "") is ToolKind.WRITES else frozenset())
+    refusals = (key for key in _ANY_STATES if _SPACES.sub("_", str(fields.get(key)).strip().casefold()) in refused)
     key = next(chain(denials, refusals), None)
     if key is None or not _words(fields):
         return None
@@ -565,7 +569,7 @@ def plain_result(result: ToolResult) -> ToolResult:
     content = without_terminal_sequences(result.content.removeprefix("\ufeff"))
     for _ in range(_MOST_REMINDERS):
         before, opener, reminder = content.rpartition("<system-reminder>")
-        if not opener or not reminder.rstrip().endswith("</system-reminder>"):
+        if not opener or not before.strip() or not reminder.rstrip().endswith("</system-reminder>"):
             break
         content = before.rstrip()
     return result if content == result.content else structs.replace(result, content=content)

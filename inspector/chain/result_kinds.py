@@ -15,7 +15,7 @@ that could not run at all, such as `No module named pytest`, is a `failure`.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, pairwise
 
@@ -125,13 +125,25 @@ _FINDINGS = lazy_pattern(
     r"error TS\d+|✖ [1-9]\d* problem|Found [1-9]\d* errors?|: (?:fatal )?error(?: [A-Z]{1,6}\d{1,6})?: |"
     r"<compileError>|^ERROR .{1,200}|BUILD FAILED|BUILD FAILURE|[1-9]\d* errors? generated|\b[1-9]\d* failures?\b|"
     r"^make(?:\[\d+\])?: \*\*\*|^E  +\w*(?:Error|Exception)\b|^[\w./-]+:\d+:\d+: [A-Z]+\d+ |would reformat|"
-    r"^Failed! {1,4}- Failed: {1,8}[1-9]|\bSC\d{4} \(\w+\): |^(?:\u2502 )?Error: (?!\(none\))|"
-    r"[1-9]\d* chart\(s\) failed|Code style issues (?:were )?found|Some tests failed|"
-    r"\b[1-9]\d* (?:\w+ ){0,2}vulnerabilit(?:y|ies)\b|^not ok \d|^# fail [1-9]|\b[1-9]\d* errors?, \d+ skips|"
-    r"^Result: FAIL|Warning, treated as error|^Diff in \S|^error during build:|^\S Build failed|^vet: \S|"
-    r"\b[1-9]\d* Errors?$",
+    r"^not ok \d+(?![^\n]*# (?:TODO|SKIP))|^# fail [1-9]|\b[1-9]\d* errors?, \d+ skips|^error during build:|"
+    r"^\S Build failed",
     re.MULTILINE,
 )
+_VULNERABILITIES = r"\b[1-9]\d* (?:\w+ ){0,2}vulnerabilit(?:y|ies)\b"
+_FINDINGS_OF = {  # by program, or by program and subcommand
+    **dict.fromkeys(("npm audit", "pnpm audit", "yarn audit", "pip-audit"), _VULNERABILITIES),
+    "cargo fmt": r"^Diff in \S",
+    "dotnet test": r"^Failed! {1,4}- Failed: {1,8}[1-9]",
+    "flutter test": r"Some tests failed",
+    "go vet": r"^vet: \S",
+    "helm lint": r"\b[1-9]\d* chart\(s\) failed",
+    "lychee": r"\b[1-9]\d* Errors?$",
+    "prettier": r"Code style issues (?:were )?found",
+    "prove": r"^Result: FAIL",
+    "shellcheck": r"\bSC\d{4} \(\w+\): ",
+    "sphinx-build": r"Warning, treated as error",
+    "terraform validate": r"^(?:\u2502 )?Error: ",
+}
 _MISSING = lazy_pattern(
     r"no such file|\bno \w+ found\b|not? (?:be )?found|does(?: not|n['’]t) exist|do(?: not|n['’]t) exist|enoent|"
     r"cannot (?:access|find)|not a directory|non-?existent|no longer exists|can't (?:open|find)|could(?: not|"
@@ -346,7 +358,7 @@ def _ran_its_time(call: ToolCall, effects: tuple[Effect, ...], text: str, failur
     output = body_of(text).strip()
     if limit is None or int(limit[1]) > _LONGEST_TRIAL_S or not output:
         return False
-    return effect.kind is EffectKind.READ or not (error_line(output) or error_at_end(output))
+    return effect.kind is EffectKind.READ or not (error_line(output) or error_at_end(output, _programs(effects)))
 
 
 _TIME_IS_UP = 124  # GNU coreutils, `timeout`
@@ -617,7 +629,7 @@ def _of_check(effect: Effect, text: str, failure: Failure) -> ResultKind:
         return ResultKind.FAILURE
     head, tail = text[:_HEAD], text[-_TAIL:]
     ends = dict.fromkeys((head, tail))  # a short text is both
-    if any(_FINDINGS.search(end) for end in ends):
+    if any(_FINDINGS.search(end) or _own_finding((effect,), end) for end in ends):
         return (
             ResultKind.FAILURE
             if _COULD_NOT_RUN.search(head[:400]) and not _TEST_COUNTS.search(tail)
@@ -801,13 +813,19 @@ def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
     if is_known or _ends_built(effect, result.content):
         return None
     for end in dict.fromkeys((result.content[-_TAIL:], result.content[:_HEAD])):
-        match = _FINDINGS.search(end) or _LOCATED_FAULT.search(end)
+        match = _FINDINGS.search(end) or _LOCATED_FAULT.search(end) or _own_finding(effects, end)
         if match is None and effect.command is not None and effect.command.program in ("diff", "cmp"):
             match = _DIFFERENCES.search(end)
         if match is not None and not _NOTHING_FAILED.search(end, match.start(), match.end() + 80):
             start = end.rfind("\n", 0, match.start()) + 1
             return end[start : match.end() + 200].partition("\n")[0].strip()[:400]
     return None
+
+
+def _own_finding(effects: tuple[Effect, ...], text: str) -> re.Match[str] | None:
+    """What a check says in words that only it uses."""
+    patterns = (lazy_pattern(_FINDINGS_OF[name], re.MULTILINE) for name in _programs(effects) if name in _FINDINGS_OF)
+    return next(filter(None, (pattern.search(text) for pattern in patterns)), None)
 
 
 _DIFFERENCES = lazy_pattern(r"^\d+(?:,\d+)?[acd]\d+|^@@ |^\S+ \S+ differ: ", re.MULTILINE)
@@ -904,7 +922,7 @@ _SHORT = 400
 _PROGRAM_ERROR = lazy_pattern(
     r"(?:/\S*/)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?: (?:\*\*\*|\(\d+\)|\S[^\n]{0,80}:|\s*\S[^\n]{0,60}"
     r"(?:unknown|not |no |fail|cannot|can't|unable|denied|error|invalid|illegal|unrecognized|refused|"
-    r"missing|already))|E: \S|fatal: \S",
+    r"missing|already))|(?-i:E): \S|fatal: \S",
     re.IGNORECASE,
 )
 
@@ -1027,8 +1045,15 @@ def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, 
     runs_programs = any(part.command is not None for part in effects)
     if runs_programs or _WALL_TIME.match(text) is not None:
         text = body_of(text)
-    line = _program_error(effects, text) or error_at_end(text) if runs_programs else None
+    line = (_program_error(effects, text) or error_at_end(text, _programs(effects))) if runs_programs else None
     return line or error_line(text) or _denial(call, effect, text)
+
+
+def _programs(effects: tuple[Effect, ...]) -> Iterator[str]:
+    """The programs of a line, without their folders, and each with its first word: `git`, `git commit`."""
+    for command in (effect.command for effect in effects if effect.command is not None):
+        name = command.program.rpartition("/")[2]
+        yield from (name, " ".join((name, *command.words[:1])))
 
 
 def _error_of_lookup(call: ToolCall, effect: Effect, text: str) -> str | None:

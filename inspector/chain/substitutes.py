@@ -37,7 +37,12 @@ from weaklink.inspector.chain.effects import (
 )
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.same_effect import Recovered, asks_elsewhere, lists_instead
-from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, is_not_installed, known_turn
+from weaklink.inspector.chain.session_facts import (
+    MAX_READ_CHARS,
+    SessionFacts,
+    is_not_installed,
+    known_turn,
+)
 from weaklink.inspector.chain.shell_lines import elsewhere, host_of
 from weaklink.inspector.chain.similar_calls import Intent, IntentValue
 from weaklink.inspector.chain.statements import Judged
@@ -151,8 +156,9 @@ class Substitutes:
         """The next step that runs on this machine what a failed line was to run in a container of it."""
         line = elsewhere(mine.command) if mine.command is not None and mine.command.program in _LOCAL else None
         inner = main_effect(effects_of_line(line)) if line else None
-        if inner is None or inner.command is None or inner.kind in (EffectKind.READ, EffectKind.PROBE):
-            return None
+        looks = (EffectKind.READ, EffectKind.PROBE)
+        if inner is None or inner.command is None or inner.kind in (*looks, EffectKind.WRITE):
+            return None  # a look is another one there; what was to change in the container was not changed
         for step in islice(self._steps, failed.number, failed.number + _MAX_CANDIDATES):
             commands = (effect.command for effect in effects_of(step.call) if effect.command is not None)
             is_same = any(
@@ -669,7 +675,9 @@ class NamedWays:
         if effect is None or facts.answer is None or facts.answer.turn <= known_turn(failed):
             return None
         is_change = facts.has_changed_anything or only_asks(failed.call) is False
-        only_looked = effect.kind is EffectKind.RUN and not is_change
+        request = facts.request_before(failed)
+        is_deed = kind_of(request.partition(" ")[0]) is ToolKind.WRITES  # `start the server`
+        only_looked = effect.kind is EffectKind.RUN and not is_change and not is_deed
         may_look = _may_look(failed, effect)
         if not (may_look or (only_looked and not is_denied)) or failed.result_kind is not ResultKind.FAILURE:
             return None
