@@ -287,10 +287,19 @@ class InventedValues:
         return tuple(group for group in groups if self._is_near(re.sub(r"\D", "", group)))
 
     def _is_near(self, number: str) -> bool:
-        """Whether a number of the answer is one of others', rounded to two digits or more."""
+        """Whether a number of the answer is one that a result brought, rounded to two digits or more."""
         zeros = _ROUND.search(number)
         unit = 10 ** len(zeros[0]) if zeros is not None else 1
-        return any(abs(size - int(number)) < unit for size in self._known_numbers)
+        return any(abs(size - int(number)) < unit for size in self._brought_numbers)
+
+    @cached_property
+    def _brought_numbers(self) -> tuple[float, ...]:
+        """The numbers in good results, the latest first: a price is not near the number of an order."""
+        texts = (
+            step.result.content for step in reversed(self._facts.steps) if step.is_good and step.result is not None
+        )
+        found = (number for text in texts for number in _ANY_NUMBER.findall(_THOUSANDS.sub("", text[:20_000])))
+        return tuple(dict.fromkeys(map(float, islice(found, _MAX_VALUES))))
 
     @cached_property
     def _appearances(self) -> FirstAppearances:

@@ -97,7 +97,7 @@ class Necessity:
         effect = main_effect(effects_of(failed.call))
         if is_not_installed(failed) and facts.is_target_used(failed) and effect is not None and not self._names(effect):
             return True
-        if effect is not None and self._is_unasked_check(failed, effect):
+        if effect is not None and self._is_unasked_check(failed, effect) and _could_not_check(failed):
             return facts.has_changed_anything
         return not self._is_in_series(failed) and not self._quotes(failed, intent) and self._may_be_aside(failed)
 
@@ -307,6 +307,12 @@ _NOT_READY = lazy_pattern(
     re.IGNORECASE,
 )
 _TAKING_AWAY = frozenset(("rm", "rmi", "remove", "delete", "del", "--delete", "uninstall", "drop", "unset", "destroy"))
+
+
+def _could_not_check(failed: Step) -> bool:
+    """Whether the machine kept a check from running, not the work that it checks."""
+    text = f"{failed.error}\n{failed.result.content[:_HEAD] if failed.result is not None else ''}"
+    return _NOT_READY.search(text) is not None or NOT_INSTALLED.search(text) is not None
 
 
 # A condition of what may be done, not of what happens: "if you can", not "if the test fails".
