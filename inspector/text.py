@@ -24,7 +24,7 @@ _KNOWN_BINARIES = (
     (b"\xfe\xff", "text in UTF-16"),
 )
 _TERMINAL_SEQUENCE = lazy_pattern(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)|[@-Z\\^_])"
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)|[@-Z\\^_]|[()*+][0-9A-B])"
     r"|\\(?:u001[bB]|x1[bB]|033)\[[0-9;]{0,20}m"
 )
 _PIECE = 4096  # block size in code points: the line of a position costs counting in at most one block
@@ -212,11 +212,14 @@ def without_terminal_sequences(text: str) -> str:
     return _TERMINAL_SEQUENCE.sub("", text) if "\x1b" in text or "\\" in text else text
 
 
-def terminal_offsets(text: str) -> list[int]:
-    """The offset in `text` of each character of `without_terminal_sequences(text)`, and of its end."""
-    offsets: list[int] = []
-    end = 0
+def terminal_range(text: str, plain: Range) -> Range:
+    """The range in `text` of a range of `without_terminal_sequences(text)` that is not empty."""
+    start, end, removed = plain.start, plain.end, 0
     for match in _TERMINAL_SEQUENCE.finditer(text):
-        offsets += range(end, match.start())
-        end = match.end()
-    return [*offsets, *range(end, len(text) + 1)]
+        at = match.start() - removed  # where the sequence stood in the plain text
+        if at >= plain.end:
+            break
+        removed += len(match[0])
+        start += len(match[0]) if at <= plain.start else 0
+        end += len(match[0])
+    return Range(start, end)

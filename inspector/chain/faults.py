@@ -25,7 +25,7 @@ from weaklink.inspector.model import BodyState, Role, RunState, ToolCall, ToolRe
 from weaklink.inspector.rules import conversation as rules
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.text import Range, terminal_offsets, without_terminal_sequences
+from weaklink.inspector.text import Range, terminal_range, without_terminal_sequences
 from weaklink.inspector.wire.events import WIRE_PREFIX
 
 _KNOWN_ALREADY = "Continue with the existing result."
@@ -162,11 +162,8 @@ def _place_of_words(result: ToolResult, words: str, whole: Location | None) -> L
     at = plain.find(words)
     if at < 0 or plain.find(words, at + 1) >= 0:
         return whole
-    start, end = at, at + len(words)
-    if plain != result.content:
-        offsets = terminal_offsets(result.content)
-        start, end = offsets[start], offsets[end - 1] + 1
-    return structs.replace(whole, range=Range(start, end).moved(whole.range.start))
+    place = terminal_range(result.content, Range(at, at + len(words)))
+    return structs.replace(whole, range=place.moved(whole.range.start))
 
 
 def _loops(steps: Sequence[Step]) -> Iterator[Diagnostic]:

@@ -79,7 +79,7 @@ def violation_faults(
 
 
 class _HintTrials:
-    """Whether the arguments `value` fit with another value at a path, or without it; True once there were too many."""
+    """Whether the arguments `value` fit with another value at a path, or without it; False once there were too many."""
 
     def __init__(self, value: Json, check: Callable[[Json], Sequence[Violation]]) -> None:
         self._value, self._check, self._left = value, check, _MOST_TRIALS
@@ -87,16 +87,20 @@ class _HintTrials:
     def fits(self, path: Path, text: str, *, is_listed: bool) -> bool:
         """Whether the JSON of a text fits at the path; as a list of one item, with that item."""
         wrong = {path, (*path, 0)} if is_listed else {path}
-        return not any(violation.path in wrong for violation in self._of(_with(self._value, path, [json.loads(text)])))
+        return self._left > 0 and not any(
+            violation.path in wrong for violation in self._of(_with(self._value, path, [json.loads(text)]))
+        )
 
     def may_omit(self, path: Path) -> bool:
         """Whether nothing requires the member at the path."""
+        if self._left <= 0:
+            return False
         found = self._of(_with(self._value, path, []))
         return not any((one.keyword, one.path, one.limit) == ("required", path[:-1], path[-1]) for one in found)
 
     def _of(self, value: Json) -> Sequence[Violation]:
         self._left -= 1
-        return self._check(value) if self._left >= 0 else ()
+        return self._check(value)
 
 
 def _with(value: Json, path: Path, new: list[Json]) -> Json:

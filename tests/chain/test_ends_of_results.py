@@ -57,8 +57,14 @@ _WORKED = (
     ("make", "cc -Wall -Werror -c errors.c -o errors.o\ncc -o app errors.o"),
     ("git commit -m x", "[main a1b2c3] fix error: handling\n 1 file changed, 2 insertions(+)"),
     ("ansible-playbook site.yml", "PLAY RECAP ****\nweb1 : ok=3 changed=1 unreachable=0 failed=0"),
-    ("./import.sh users.csv", "reading users.csv\nerror: line 17 has no e-mail, skipped\nimported 1,204 of 1,206 users\ndone"),
-    ("npm run check:all", "\n> mocha\n\nError: bad password (expected by the test)\n ✔ refuses a bad password\n 2 passing"),
+    (
+        "./import.sh users.csv",
+        "reading users.csv\nerror: line 17 has no e-mail, skipped\nimported 1,204 of 1,206 users\ndone",
+    ),
+    (
+        "npm run check:all",
+        "\n> mocha\n\nError: bad password (expected by the test)\n ✔ refuses a bad password\n 2 passing",
+    ),
     ("git stash pop", 'On branch main\n  modified: a.py\n\nno changes added to commit (use "git add")\nDropped a1b2c3'),
     ("sed -i s/x/y/ theme.ts && cat theme.ts", "export default {\n  error: '#ff0000',\n}"),
     ("./rebuild.sh", "Passed: 12\nFailed: none\nDone"),
