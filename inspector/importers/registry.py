@@ -23,7 +23,8 @@ from weaklink.inspector.importers.agents.hermes_sessions import HERMES_SESSIONS
 from weaklink.inspector.importers.agents.kimi import KIMI
 from weaklink.inspector.importers.agents.llm import LLM_DATABASE
 from weaklink.inspector.importers.agents.open_webui import OPEN_WEBUI
-from weaklink.inspector.importers.agents.openclaw import OPENCLAW, OPENCLAW_TRAJECTORY
+from weaklink.inspector.importers.agents.openclaw import OPENCLAW
+from weaklink.inspector.importers.agents.openclaw_trajectory import OPENCLAW_TRAJECTORY
 from weaklink.inspector.importers.agents.opencode import OPENCODE
 from weaklink.inspector.importers.agents.openhands import OPENHANDS
 from weaklink.inspector.importers.agents.pi import PI

@@ -1,9 +1,5 @@
 """OpenClaw's database of an agent: the entries of Pi's core in `transcript_events`, and what it sent in a trajectory.
 
-A trajectory is also a source of its own: the lines of `SESSION.trajectory.jsonl` and of `events.jsonl` in an export
-(`/export-trajectory`). The last run that was completed has the messages of the whole session (`messagesSnapshot`),
-unless they were longer than the limit; then the events of its calls and results are read.
-
 The transcript has the branches of each session; a long entry is compressed. It lacks the system prompt, the tools, and
 calls of tools that do not exist, whose results stay. The trajectory (`trajectory_runtime_events`) has them, unless they
 were longer than its limit: then they are cut to a note. Source: OpenClaw 2026.9.6 (schema 23).
@@ -14,14 +10,13 @@ from functools import partial
 
 from weaklink.inspector.importers.agents.agent_session import AgentSession, branches_in_tables
 from weaklink.inspector.importers.agents.pi_entries import branch_session, entry_branches
-from weaklink.inspector.importers.agents.session_logs import SessionLogs
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
-from weaklink.inspector.importers.source import JsonObject, Skipped
+from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.sqlite_tables import LogTables
-from weaklink.inspector.json_text import count_of, list_of, object_of, objects_of, write_json
-from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.json_text import count_of, object_of, objects_of, write_json
+from weaklink.inspector.model import Json
 
 _TABLES = ("transcript_events", "trajectory_runtime_events", "session_windows")
 _SESSIONS = "SELECT session_id FROM transcript_events GROUP BY session_id ORDER BY min(rowid)"
@@ -34,8 +29,8 @@ _SPAWNED_BY = """
 SELECT parent.session_id AS id FROM session_windows child JOIN session_windows parent
 ON parent.session_key = child.spawned_by WHERE child.session_id = ? ORDER BY parent.started_at DESC LIMIT 1
 """
-_RESTORED = "calls of tools that do not exist are from the trajectory: OpenClaw removes them from its transcript"
-_CUT = "the system prompt or the tools were longer than the trajectory stores"
+RESTORED = "calls of tools that do not exist are from the trajectory: OpenClaw removes them from its transcript"
+CUT = "the system prompt or the tools were longer than the trajectory stores"
 
 
 def _branches(tables: LogTables, row: JsonObject) -> Iterator[AgentSession]:
@@ -50,8 +45,8 @@ def _branches(tables: LogTables, row: JsonObject) -> Iterator[AgentSession]:
     trajectory = list(tables.rows(_TRAJECTORY, id_)) if "trajectory_runtime_events" in tables.names else []
     record = f"session {id_}, event of its trajectory"
     sent = [tables.json_object(event, "event_json", f"{record} {event.get('seq')}") or {} for event in trajectory]
-    notes = [_RESTORED] if _restore_calls(entries, sent) else []
-    first = _first_entry(sent, notes, unit)
+    notes = [RESTORED] if restore_calls(entries, sent) else []
+    first = first_entry(sent, notes, unit)
     spawned_by = list(tables.rows(_SPAWNED_BY, id_)) if "session_windows" in tables.names else []
     for number, (branch, shared) in enumerate(entry_branches([entry for entry in entries if entry.value])):
         session = branch_session(header, [*first, *branch], shared + len(first) if number else 0)
@@ -61,39 +56,41 @@ def _branches(tables: LogTables, row: JsonObject) -> Iterator[AgentSession]:
         yield session
 
 
-def _restore_calls(entries: Sequence[Row], sent: Sequence[JsonObject]) -> bool:
+def restore_calls(entries: Sequence[Row], sent: Sequence[JsonObject]) -> bool:
     """Put back the calls whose results the transcript has, into the answers that they follow; whether there are any.
 
     Results after an entry that cannot be read may be those of an answer that is lost: nothing is put back for them.
     """
-    calls = {text_of(data, "toolCallId"): data for data in _data(sent, "tool.call")}
+    calls = {text_of(data, "toolCallId"): data for data in data_of(sent, "tool.call")}
     answer: list[Json] | None = None
+    known: set[str] = set()
     restored = False
     for row in entries:
         message = object_of(row.value.get("message"))
         content = message.get("content")
         if message.get("role") == "assistant" and isinstance(content, list):
-            answer = content
+            answer, known = content, {text_of(block, "id") for block in objects_of(content)}
         elif not row.value:
             answer = None
         id_ = text_of(message, "toolCallId")
-        if answer is not None and id_ in calls and all(block.get("id") != id_ for block in objects_of(answer)):
+        if answer is not None and id_ in calls and id_ not in known:
             data = calls[id_]
+            known.add(id_)
             answer.append({"type": "toolCall", "id": id_, "name": data.get("name"), "arguments": data.get("args")})
             restored = True
     return restored
 
 
-def _first_entry(sent: Sequence[JsonObject], notes: list[str], unit: str, number: int = 0) -> list[Row]:
+def first_entry(sent: Sequence[JsonObject], notes: list[str], unit: str, number: int = 0) -> list[Row]:
     """The system prompt and the tools of the first request, as Pi 1.x writes them."""
-    compiled = next(_data(sent, "context.compiled"), {})
+    compiled = next(data_of(sent, "context.compiled"), {})
     if not compiled:
         return []
     prompt, tools = compiled.get("systemPrompt"), compiled.get("tools")
     if _is_cut(tools):  # a call of a tool that was cut from the list would count as one of an unknown tool
         tools = None
     if tools is None or not isinstance(prompt, str):
-        notes.append(_CUT)
+        notes.append(CUT)
     message: JsonObject = {"role": "system", "content": text_of(compiled, "systemPrompt"), "toolsAdded": tools}
     return [Row(unit, number, {"type": "message", "message": message}, b"")]
 
@@ -104,75 +101,10 @@ def _is_cut(tools: Json) -> bool:
     return '"truncated":true' in write_json(tools)
 
 
-def _data(sent: Sequence[JsonObject], kind: str) -> Iterator[JsonObject]:
+def data_of(sent: Sequence[JsonObject], kind: str) -> Iterator[JsonObject]:
+    """The data of the events of a kind, in order."""
     return (object_of(event.get("data")) for event in sent if event.get("type") == kind)
 
-
-class _Trajectory:
-    """The events of one session."""
-
-    def __init__(self, *_: object) -> None:
-        self._rows: list[Row] = []
-
-    def add(self, row: Row) -> None:
-        if row.value.get("source") == "runtime":
-            self._rows.append(row)
-
-    def traces(self) -> Iterator[Trace | Skipped]:
-        if not self._rows:
-            return
-        first, sent = self._rows[0], [row.value for row in self._rows]
-        entries: list[JsonObject] = [
-            {"type": "message", "message": message, "timestamp": message.get("timestamp")}
-            for message in _sent_messages(sent)
-        ]
-        messages = [Row(first.unit, first.number, entry, b"") for entry in entries]
-        notes = [_RESTORED] if _restore_calls(messages, sent) else []
-        header = {name: first.value.get(member) for name, member in _FACTS.items()}
-        session = branch_session(header, [*_first_entry(sent, notes, first.unit, first.number), *messages], 0)
-        session.version = text_of(object_of(next(_data(sent, "trace.metadata"), {}).get("harness")), "version")
-        session.notes |= dict.fromkeys(notes)
-        yield session.trace()
-
-
-_FACTS = {"id": "sessionId", "cwd": "workspaceDir", "timestamp": "ts"}
-
-
-def _sent_messages(sent: Sequence[JsonObject]) -> list[JsonObject]:
-    """The messages of a session, in the shape of Pi's core."""
-    messages: list[JsonObject] = []
-    for event in sent:
-        data, at = object_of(event.get("data")), event.get("ts")
-        written: JsonObject = {"role": "assistant", "model": event.get("modelId"), "timestamp": at}
-        match event.get("type"):
-            case "context.compiled":
-                earlier = data.get("messages")
-                prompt: JsonObject = {"role": "user", "content": text_of(data, "prompt"), "timestamp": at}
-                messages = [*(objects_of(earlier) if isinstance(earlier, list) else messages), prompt]
-            case "tool.call":
-                id_, name = data.get("toolCallId"), data.get("name")
-                call: Json = {"type": "toolCall", "id": id_, "name": name, "arguments": data.get("args")}
-                messages.append({**written, "content": [call]})
-            case "tool.result":
-                result: JsonObject = {"role": "toolResult", "toolCallId": data.get("toolCallId"), "timestamp": at}
-                facts = {"toolName": data.get("name"), "isError": data.get("success") is False}
-                messages.append({**result, **facts, **object_of(data.get("result"))})
-            case "model.completed":
-                snapshot = data.get("messagesSnapshot")
-                texts: Json = [{"type": "text", "text": text} for text in list_of(data.get("assistantTexts"))]
-                messages = (
-                    objects_of(snapshot) if isinstance(snapshot, list) else [*messages, {**written, "content": texts}]
-                )
-    return messages
-
-
-OPENCLAW_TRAJECTORY = LogSource(
-    name="openclaw-trajectory",
-    signs="rows with the `traceSchema` `openclaw-trajectory`",
-    is_row=lambda row: row.get("traceSchema") == "openclaw-trajectory" and isinstance(row.get("data"), dict),
-    reader=SessionLogs(_Trajectory, lambda row: text_of(row, "sessionId")),
-)
-"""One trace per session."""
 
 OPENCLAW = LogSource(
     name="openclaw",
