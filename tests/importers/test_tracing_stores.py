@@ -9,7 +9,8 @@ import pytest
 
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped, SourceFile
-from weaklink.inspector.importers.telemetry.langsmith import RunPart, is_multipart, read_parts
+from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
+from weaklink.inspector.importers.telemetry.langsmith import RunPart, is_multipart, read_parts, read_run
 from weaklink.inspector.importers.telemetry.span_traces import SPOOL_BYTES, RowSpool
 from weaklink.inspector.model import ExternalId, ParentWhy, Role, Trace
 
@@ -203,3 +204,12 @@ def test_a_request_that_failed_in_a_trace_of_mlflow_ends_with_an_error(tmp_path:
     assert generation is not None
     assert generation.error is not None
     assert (generation.error.status, generation.finish, generation.body) == (429, "error", "complete")
+
+
+@pytest.mark.parametrize(("named", "id_"), [({"tool_call_id": "own"}, "own"), ({}, "metadata")])
+def test_a_tools_own_message_names_its_call_before_the_metadata_of_its_run(named: dict[str, str], id_: str) -> None:
+    message = {"type": "tool", "content": "rain", **named}
+    run = {"run_type": "tool", "name": "weather", "inputs": {}, "outputs": {"output": message}}
+    read = read_run({**run, "extra": {"metadata": {"tool_call_id": "metadata"}}}, KnownMessages()).run
+    assert read is not None
+    assert (read.call_id, read.result) == (id_, "rain")
