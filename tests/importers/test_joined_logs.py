@@ -111,3 +111,15 @@ def test_an_export_of_many_sessions_is_read_whole(log: str, tmp_path: Path, monk
     alone = len(_traces(_CASES / log))
     assert alone > 0
     assert len(_traces(tmp_path / "export.jsonl")) == 9 * alone
+
+
+@pytest.mark.parametrize("head", ["{}", '{"id": 5}'])
+def test_a_head_without_an_id_begins_a_session(head: str, tmp_path: Path) -> None:
+    text = (_CASES / "codex" / "rollout.jsonl").read_text(encoding="utf-8")
+    _, *rows = text.splitlines()
+    nameless = "\n".join([f'{{"type": "session_meta", "payload": {head}}}', *rows])
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join([text.rstrip("\n"), nameless, nameless]), encoding="utf-8")
+    first, *others = _traces(path)
+    assert [one.turns[-1].parts for one in others] == 2 * [first.turns[-1].parts]
+    assert len({one.external_ids for one in (first, *others)}) == 3
