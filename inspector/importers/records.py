@@ -372,20 +372,13 @@ def parse_json_bytes(raw: bytes) -> Json:
     Integers keep all their digits (as Decimal if they have more than 4,300), and lone surrogates are kept. A text whose
     value would take more memory than `RECORD_MEMORY` is not parsed.
     """
-    try:
-        check_json(raw)
-        value: Json = msgspec.json.decode(raw)
-    except TooMuchMemoryError as error:
-        raise NotJsonError(str(error)) from None
-    except (ValueError, RecursionError):
-        return _parse_slowly(decode(raw))
-    return value
+    return _parse(raw)
 
 
 def parsed_text(value: Json) -> Json:
-    """A value; the value of its JSON text if it is one."""
+    """A value; the value of its JSON text if it is one. Lone surrogates in the text are kept."""
     try:
-        return parse_json_bytes(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value
+        return _parse(value.encode("utf-8", "surrogatepass"), value) if isinstance(value, str) else value
     except NotJsonError:
         return value
 
@@ -393,6 +386,18 @@ def parsed_text(value: Json) -> Json:
 def json_within(value: Json) -> Json:
     """The object or the list in a JSON text; any other value, and a text that is no JSON, unchanged."""
     return parsed_text(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
+
+
+def _parse(raw: bytes, text: str | None = None) -> Json:
+    """The value of a JSON text in bytes; `text` is what they were encoded from, if they were."""
+    try:
+        check_json(raw)
+        value: Json = msgspec.json.decode(raw)
+    except TooMuchMemoryError as error:
+        raise NotJsonError(str(error)) from None
+    except (ValueError, RecursionError):
+        return _parse_slowly(decode(raw) if text is None else text)
+    return value
 
 
 def _parse_slowly(text: str) -> Json:

@@ -349,3 +349,14 @@ def test_litellms_own_sample_has_three_sessions_one_call_and_one_lost_answer() -
     assert [len(trace.turns) for trace in found] == [3, 3, 3]
     assert [call_texts(trace) for trace in found] == [[], ['{"location": "Paris, France", "unit": "celsius"}'], []]
     assert [bodies(trace)[0] for trace in found] == [BodyState.COMPLETE, BodyState.COMPLETE, BodyState.NOT_STORED]
+
+
+@pytest.mark.parametrize("name", ["helicone/export.csv", "litellm/spend_logs.csv"])
+def test_a_byte_in_a_table_that_is_not_utf_8_stays_one(name: str, tmp_path: Path) -> None:
+    table = (CASES / name).read_bytes()
+    path = tmp_path / "table.csv"
+    path.write_bytes(table.replace(b"Brest", b"Br\xe9st"))
+    assert path.read_bytes() != table
+    texts = [part.text for trace in traces(path) for turn in trace.turns for part in turn.parts]
+    expected = [part.text for trace in traces(CASES / name) for turn in trace.turns for part in turn.parts]
+    assert texts == [text.replace("Brest", "Br\udce9st") for text in expected] != expected

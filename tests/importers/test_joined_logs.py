@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from weaklink.inspector.importers.agents import agent_session
+from weaklink.inspector.importers.agents import agent_session, session_logs
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.memory import estimated_memory
 from weaklink.inspector.model import ParentWhy, Trace, TurnFlag
@@ -111,3 +111,27 @@ def test_an_export_of_many_sessions_is_read_whole(log: str, tmp_path: Path, monk
     alone = len(_traces(_CASES / log))
     assert alone > 0
     assert len(_traces(tmp_path / "export.jsonl")) == 9 * alone
+
+
+@pytest.mark.parametrize("head", ["{}", '{"id": 5}'])
+def test_a_head_without_an_id_begins_a_session(head: str, tmp_path: Path) -> None:
+    text = (_CASES / "codex" / "rollout.jsonl").read_text(encoding="utf-8")
+    _, *rows = text.splitlines()
+    nameless = "\n".join([f'{{"type": "session_meta", "payload": {head}}}', *rows])
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join([text.rstrip("\n"), nameless, nameless]), encoding="utf-8")
+    first, *others = _traces(path)
+    assert [one.turns[-1].parts for one in others] == 2 * [first.turns[-1].parts]
+    assert len({one.external_ids for one in (first, *others)}) == 3
+
+
+def test_each_session_of_claude_code_on_the_web_has_its_own_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = json.dumps(json.loads((_CASES / "claude-code" / "web.json").read_text(encoding="utf-8")))
+    (alone,) = _traces(_CASES / "claude-code" / "web.json")
+    (id_,) = (one.value for one in alone.external_ids)
+    path = tmp_path / "web.jsonl"
+    path.write_text("\n".join(line.replace(id_, f"{number}{id_[1:]}") for number in range(9)), encoding="utf-8")
+    monkeypatch.setattr(session_logs, "RECORD_MEMORY", 2 * estimated_memory(line.encode()))
+    assert [len(trace.turns) for trace in _traces(path)] == 9 * [len(alone.turns)]

@@ -9,7 +9,8 @@ import pytest
 
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped, SourceFile
-from weaklink.inspector.importers.telemetry.langsmith import RunPart, is_multipart, read_parts
+from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
+from weaklink.inspector.importers.telemetry.langsmith import RunPart, is_multipart, read_parts, read_run
 from weaklink.inspector.importers.telemetry.span_traces import SPOOL_BYTES, RowSpool
 from weaklink.inspector.model import ExternalId, ParentWhy, Role, Trace
 
@@ -203,3 +204,44 @@ def test_a_request_that_failed_in_a_trace_of_mlflow_ends_with_an_error(tmp_path:
     assert generation is not None
     assert generation.error is not None
     assert (generation.error.status, generation.finish, generation.body) == (429, "error", "complete")
+
+
+@pytest.mark.parametrize(("named", "id_"), [({"tool_call_id": "own"}, "own"), ({}, "metadata")])
+def test_a_tools_own_message_names_its_call_before_the_metadata_of_its_run(named: dict[str, str], id_: str) -> None:
+    message = {"type": "tool", "content": "rain", **named}
+    run: dict[str, Any] = {"run_type": "tool", "name": "weather", "inputs": {}, "outputs": {"output": message}}
+    read = read_run({**run, "extra": {"metadata": {"tool_call_id": "metadata"}}}, KnownMessages()).run
+    assert read is not None
+    assert (read.call_id, read.result) == (id_, "rain")
+
+
+_STEP = {"type": "step-start"}
+_FAILED = {"type": "tool-tide", "toolCallId": "c1", "state": "output-error", "input": {}, "errorText": "no answer"}
+_ALSO = {"type": "tool-tide", "toolCallId": "c2", "state": "output-available", "input": {"at": 2}, "output": "high"}
+_LOOK: list[dict[str, Any]] = [_STEP, {"type": "text", "text": "I look."}, _FAILED, _ALSO]
+_LOOKED = [("assistant", "I look."), ("tool", "no answer"), ("tool", "high")]
+
+
+@pytest.mark.parametrize("more", [[], [{"role": "user", "content": "And now?"}]], ids=["last", "repeated"])
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        (_LOOK, _LOOKED),
+        ([*_LOOK, _STEP, {"type": "text", "text": "High."}], [*_LOOKED, ("assistant", "High.")]),
+        ([_STEP], [("assistant", "")]),
+    ],
+    ids=["results", "answer", "empty"],
+)
+def test_an_answer_stored_as_a_ui_message_has_all_its_steps(
+    parts: list[dict[str, Any]], expected: list[tuple[str, str]], more: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    request: list[dict[str, Any]] = [{"role": "user", "content": "High tide?"}]
+    answer = {"role": "assistant", "parts": parts}
+    rows = [observation("a", "t", 1, request, answer)]
+    if more and parts != [_STEP]:
+        rows.append(observation("b", "t", 2, [*request, answer, *more], "Low."))
+        expected = [*expected, ("user", "And now?"), ("assistant", "Low.")]
+    (trace,) = traces_in(table(tmp_path / "rows.jsonl", rows))
+    read = [(turn.role.value, turn.parts[0].text) for turn in trace.turns]
+    assert read == [("user", "High tide?"), *expected]
+    assert [call.id for turn in trace.turns for call in turn.calls] == (["c1", "c2"] if len(parts) > 1 else [])

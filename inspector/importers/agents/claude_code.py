@@ -301,6 +301,13 @@ class _SessionTree:
                 yield session.trace(ids, self._titles, agent)
 
 
+def _session_on_the_web(value: JsonObject) -> str | bool:
+    """The id of the session that a row is the whole of, True if it names none; `""` for a row of a session."""
+    lines = value.get("loglines")
+    named = (text_of(line, "sessionId") for line in objects_of(lines))
+    return next(filter(None, named), True) if isinstance(lines, list) else ""
+
+
 def _rows(row: Row) -> Iterator[Row]:
     """The rows of a row: a session of Claude Code on the web is one object with its rows as `loglines`.
 
@@ -496,6 +503,6 @@ CLAUDE_CODE = LogSource(
     name=SOURCE,
     signs="rows with a `sessionId` and a `type`, such as messages",
     score=_score,
-    reader=SessionLogs(_SessionTree),
+    reader=SessionLogs(_SessionTree, _session_on_the_web),
 )
 """One trace per session, in the order of their first rows, and per sub-agent; all rows are held, within a bound."""

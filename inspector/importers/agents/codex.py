@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.apis.openai.responses import API, read_responses_request
+from weaklink.inspector.importers.agents.agent_session import ids_of
 from weaklink.inspector.importers.agents.session_logs import SessionLogs
 from weaklink.inspector.importers.generations import usage_of
-from weaklink.inspector.importers.identity import instant, place_of, text_at, text_of
+from weaklink.inspector.importers.identity import instant, text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row
@@ -97,22 +98,23 @@ def _is_bare_head(value: JsonObject) -> bool:
     return {"id", "timestamp"} <= value.keys() and "type" not in value
 
 
-def _begun_session(value: JsonObject) -> str:
-    """The id of the session whose head a row is; `""` for any other row."""
+def _begun_session(value: JsonObject) -> str | bool:
+    """The id of the session whose head a row is, True if the head has none; `""` for any other row."""
     if _is_bare_head(value):
         return text_of(value, "id")
-    return text_at(value, "payload.id") if value.get("type") == "session_meta" else ""
+    is_head = value.get("type") == "session_meta" and isinstance(value.get("payload"), dict)
+    return (text_at(value, "payload.id") or True) if is_head else ""
 
 
 class _CodexSession:
     """One rollout: its head, and its rows as they are read. A fork repeats the heads of those that it continues."""
 
-    def __init__(self, file: SourceFile, _: int) -> None:
+    def __init__(self, file: SourceFile, number: int) -> None:
         self.id = ""
         self.parent: ParentTrace | None = None
         self.continued: set[str] = set()  # its own id, and those of the sessions whose rows it repeats
         self._record = ""
-        self._place = place_of(file.path)
+        self._place = tuple(ExternalId(name, value) for name, value in ids_of("", file, number) if value)
         self._head: JsonObject = {}
         self._rollout = Rollout()
 
@@ -153,7 +155,7 @@ class _CodexSession:
             name=first_words(turns),
             model=next((model_name for model_name in models if model_name), self._rollout.model),
             started=instant(self._head.get("timestamp")),
-            external_ids=(ExternalId("id", self.id) if self.id else self._place,),
+            external_ids=(ExternalId("id", self.id),) if self.id else self._place,
             recognised_by=RecognisedBy.FIELD if self.id else RecognisedBy.FILE,
             parent=self.parent,
             outcome=self._rollout.outcome,

@@ -6,6 +6,7 @@ Requests are bodies, messages or texts; answers are response bodies, messages or
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct, structs
 
@@ -82,12 +83,14 @@ class StoredSpan(Struct, frozen=True, kw_only=True):
         request = read_request_input(self.input, known)
         request = structs.replace(
             request,
+            turns=(*request.turns, *answer.steps),
             model=request.model or self.requested_model,
             tools=request.tools or next(filter(None, map(read_tool_list, self.tools)), ()),
             parameters=request.parameters or (compact_json(self.settings) if self.settings else ""),
         )
         turn = structs.replace(answer.turn, generation=self._generation(answer.turn.generation or model.Generation()))
-        return ModelCall(request, turn, answer.response_id or self.response_id, answer.is_rewritten)
+        response_id = answer.response_id or self.response_id
+        return ModelCall(request, turn, response_id, answer.is_rewritten, results=answer.results)
 
     def _generation(self, known: model.Generation) -> model.Generation:
         error = None if self.error is None else failure(self.error)
@@ -270,12 +273,16 @@ def _conversation(request: JsonObject, known: framework_messages.KnownMessages, 
 class FrameworkAnswer(Struct, frozen=True):
     """An answer as a turn with a generation, and its id, `""` if it has none.
 
-    `is_rewritten` is True if arguments of calls were stored as objects, so that their text is not the model's.
+    `is_rewritten` is True if arguments of calls were stored as objects, so that their text is not the model's. `steps`
+    are the answers and the results of tools before it that the output contains, too, and `results` those of its own
+    calls: a UI message has all its steps.
     """
 
     turn: model.Turn
     response_id: str = ""
     is_rewritten: bool = False
+    steps: tuple[model.Turn, ...] = ()
+    results: tuple[model.Turn, ...] = ()
 
 
 def read_answer_output(value: model.Json) -> FrameworkAnswer:
@@ -369,6 +376,9 @@ def _of_messages(messages: list[JsonObject]) -> FrameworkAnswer:
     """All these messages as one answer, with the generation of the last and the last response id."""
     read = list(map(_answer_of_message, messages))
     last = read[-1]
+    if any(answer.steps or answer.results for answer in read):
+        before = [(*one.steps, structs.replace(one.turn, generation=None), *one.results) for one in read[:-1]]
+        return structs.replace(last, steps=(*chain.from_iterable(before), *last.steps))
     turn = structs.replace(one_answer([answer.turn for answer in read]), generation=last.turn.generation)
     response_id = next((answer.response_id for answer in reversed(read) if answer.response_id), "")
     return FrameworkAnswer(turn, response_id, any(answer.is_rewritten for answer in read))
@@ -437,11 +447,23 @@ def _of_body(body: JsonObject) -> FrameworkAnswer:
 
 
 def _answer_of_message(message: model.Json) -> FrameworkAnswer:
+    if isinstance(message, dict) and any(map(framework_messages.is_ui_part, objects_of(message.get("parts")))):
+        return _with_facts(_of_ui_message(message), message)
     read = framework_messages.read_any_messages(message)
     turns = [turn for turn in read.turns if turn.role is model.Role.ASSISTANT] or read.turns[-1:]
     turn = structs.replace(turns[-1], role=model.Role.ASSISTANT, result=None, generation=model.Generation())
     answer = FrameworkAnswer(turn, is_rewritten=read.is_rewritten)
     return _with_facts(answer, message) if isinstance(message, dict) else answer
+
+
+def _of_ui_message(message: JsonObject) -> FrameworkAnswer:
+    """The last answer of a UI message, with the steps before it and the results of its calls."""
+    read = framework_messages.read_any_message(message)
+    at = max((at for at, turn in enumerate(read.turns) if turn.role is model.Role.ASSISTANT), default=-1)
+    if at < 0:
+        return missing_answer()
+    turn = structs.replace(read.turns[at], role=model.Role.ASSISTANT, generation=model.Generation())
+    return FrameworkAnswer(turn, "", read.is_rewritten, read.turns[:at], read.turns[at + 1 :])
 
 
 def _of_calls(text: str, calls: list[JsonObject]) -> FrameworkAnswer:

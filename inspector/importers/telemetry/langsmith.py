@@ -17,7 +17,7 @@ from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import parse_json_bytes, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile, until_damage
-from weaklink.inspector.importers.telemetry.framework_calls import StoredSpan
+from weaklink.inspector.importers.telemetry.framework_calls import StoredSpan, read_tool_output
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
 from weaklink.inspector.importers.telemetry.span_traces import SpooledRow, spooled_traces, utc_instant
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
@@ -192,6 +192,9 @@ def read_run(run: JsonObject, known: KnownMessages) -> TracedSpan:
     if kind is OperationKind.TOOL and isinstance(inputs, dict) and inputs.keys() == {"input"}:
         inputs = inputs["input"]  # LangChain puts a traced tool's arguments into one text, in Python's notation
     tokens = _tokens(run)
+    call_id = text_of(metadata, "tool_call_id")
+    if call_id and read_tool_output(outputs).call_id:
+        call_id = ""  # the tool's own message names its call
     read = StoredSpan(
         span=TracedSpan(
             text_of(run, "id"),
@@ -210,7 +213,7 @@ def read_run(run: JsonObject, known: KnownMessages) -> TracedSpan:
         tools=(invoked.get("tools"), invoked.get("functions")),
         usages=(object_of(outputs).get("usage_metadata"), run),
         first_token=utc_instant(run.get("first_token_time")) or next((at for at, _ in tokens), None),
-        call_id=text_of(metadata, "tool_call_id"),
+        call_id=call_id,
         not_stored=NOT_STORED,
     ).read(known)
     return read if read.call is None else structs.replace(read, call=_with_chunks(read.call, tokens, read.started))

@@ -71,7 +71,9 @@ def traces_of_spans(
         yield from traces_of_runs(kept, agents, ids, recognised_by, warnings)
         return
     growing = _placed(requests, agents)
-    results = results_of([trace.finished_turns() for trace in growing], (span for span in kept if span.run is not None))
+    stored = [result for span in requests if span.call is not None for result in span.call.results]
+    runs = (span for span in kept if span.run is not None)
+    results = results_of([trace.finished_turns() for trace in growing], runs, stored)
     by_first_span = {trace.first.id: trace for trace in growing}
     for number, one in enumerate(growing):
         all_warnings = dict.fromkeys(chain(warnings, one.warnings, [_UNMATCHED] if results.unmatched else []))
@@ -288,10 +290,13 @@ class SessionResults(Struct):
     unmatched: int = 0
 
 
-def results_of(traces: Sequence[Sequence[model.Turn]], runs: Iterable[TracedSpan]) -> SessionResults:
+def results_of(
+    traces: Sequence[Sequence[model.Turn]], runs: Iterable[TracedSpan], stored: Iterable[model.Turn] = ()
+) -> SessionResults:
     """Find the call for each run of a tool: by its id, else by name and arguments, else by name, the oldest first.
 
-    If the traces already have the result of a call, the run is attached to it. Linear in turns and runs.
+    If the traces already have the result of a call, the run is attached to it. A call that has no result in the traces
+    and no run gets the one of `stored` that has its id. Linear in turns and runs.
     """
     open_calls = _UnansweredCalls(traces)
     results = SessionResults()
@@ -309,6 +314,10 @@ def results_of(traces: Sequence[Sequence[model.Turn]], runs: Iterable[TracedSpan
         elif run.result is not None:
             trace, turn = call.at
             result = structs.replace(_result(run, call.call), run=recorded_run(span, run))
+            results.of_trace.setdefault(trace, ToolResults()).results_after.setdefault(turn, []).append(result)
+    for result in stored:
+        if result.result is not None and (call := open_calls.take_id(result.result.call_id)) is not None:
+            trace, turn = call.at
             results.of_trace.setdefault(trace, ToolResults()).results_after.setdefault(turn, []).append(result)
     return results
 
@@ -345,12 +354,18 @@ class _UnansweredCalls:
 
     def take(self, run: ToolRun) -> _UnansweredCall | None:
         """Take the call that a run belongs to; None if no call is open."""
-        if run.call_id and (one := self._by_id.get(run.call_id)) is not None:
-            call = None if one.is_taken else one
-            one.is_taken = True
-            return call
+        if run.call_id in self._by_id:
+            return self.take_id(run.call_id)
         key = (run.name, arguments_by_value(run.arguments))
         return _first(self._by_arguments.get(key)) or _first(self._by_name.get(run.name))
+
+    def take_id(self, call_id: str | None) -> _UnansweredCall | None:
+        """Take the call of that id; None if it is not open."""
+        call = self._by_id.get(call_id or "")
+        if call is None or call.is_taken:
+            return None
+        call.is_taken = True
+        return call
 
     def _read(self, number: int, turns: Sequence[model.Turn]) -> None:
         pending: list[_UnansweredCall] = []

@@ -51,7 +51,8 @@ class ModelCall(Struct, frozen=True):
     `request.turns` is empty if the store did not keep the messages. `answer` is an assistant's turn with a generation;
     it may contain only an empty `text`. `response_id` is the answer's id, `""` if unknown. `is_rewritten` is True if
     the arguments of calls were parsed and written again: they are not the model's text. `repeats_tools` is True if
-    tools are not listed because they are those of the request that this one continues.
+    tools are not listed because they are those of the request that this one continues. `results` are results of the
+    answer's calls that were stored with the answer.
     """
 
     request: DecodedRequest
@@ -59,6 +60,7 @@ class ModelCall(Struct, frozen=True):
     response_id: str = ""
     is_rewritten: bool = False
     repeats_tools: bool = False
+    results: tuple[Turn, ...] = ()
 
 
 class ToolRun(Struct, frozen=True):
@@ -297,7 +299,8 @@ def _filled_call(call: ModelCall, other: ModelCall) -> ModelCall:
         continues=first.continues or second.continues,
     )
     repeats_tools = call.repeats_tools and not request.tools
-    return ModelCall(request, answer, call.response_id or other.response_id, is_rewritten, repeats_tools)
+    response_id, results = call.response_id or other.response_id, call.results or other.results
+    return ModelCall(request, answer, response_id, is_rewritten, repeats_tools, results)
 
 
 def _filled_answer(call: ModelCall, other: ModelCall) -> tuple[Turn, bool]:
