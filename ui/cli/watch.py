@@ -38,7 +38,7 @@ from msgspec import Struct, structs
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.importers.places import log_paths, sources_with_places
 from weaklink.inspector.importers.records import layout_of
-from weaklink.inspector.importers.source import HEAD_BYTES
+from weaklink.inspector.importers.source import HEAD_BYTES, is_url
 from weaklink.inspector.importers.sqlite_tables import MAGIC
 from weaklink.inspector.memoized import RecentValues, forget_unused, memoizing
 from weaklink.storage import DatabaseLockedError, Store, TraceSummary, Verdict, open_store
@@ -387,6 +387,14 @@ def _places(paths: Sequence[str]) -> str:
     return visible_line(", ".join(path if path in known else f"{path} (does not exist yet)" for path in paths))
 
 
+def check_paths(paths: Iterable[str]) -> None:
+    """Raise BadParameter for a URL, of which no state tells that it changed."""
+    for path in paths:
+        if is_url(path):
+            reason = f"{visible_line(path)} is a URL; only paths of this machine can be watched."
+            raise click.BadParameter(reason, param_hint="PATH")
+
+
 def check_source(source: str | None) -> None:
     """Raise BadParameter for a name that is no source's: a watch would refuse every file, one by one, for ever."""
     if source is None:
@@ -425,6 +433,7 @@ def watch(
     follows if the agent recovers. Ctrl-C ends it.
     """
     redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # fails at once for an invalid pattern
+    check_paths(paths)
     check_source(source)
     collect_rarely()
     options = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content, project=project)
