@@ -323,6 +323,11 @@ class Store:
         with self._database.reading() as connection:
             return summaries(connection, [find_id(connection, id)])[0]
 
+    def summaries(self, ids: Sequence[int]) -> list[TraceSummary]:
+        """The summaries of these traces, in this order; traces that do not exist are left out."""
+        with self._database.reading() as connection:
+            return summaries(connection, ids)
+
     def traces(self, filter: str = "", *, limit: int = 100, after: ListCursor | None = None) -> list[TraceSummary]:  # noqa: A002  # it is what users call it
         """The newest traces that match a filter, or the next ones after `after`, the cursor of the last one.
 

@@ -130,8 +130,9 @@ def import_paths(
     if watch:
         from weaklink.storage import open_store  # noqa: PLC0415  # loads SQLAlchemy
         from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S  # noqa: PLC0415  # the same
-        from weaklink.ui.cli.watch import check_source, watch_paths  # noqa: PLC0415  # the same
+        from weaklink.ui.cli.watch import check_paths, check_source, watch_paths  # noqa: PLC0415  # the same
 
+        check_paths(paths)
         check_source(source)
         with open_store(where, busy_timeout_s=LOCK_TIMEOUT_S) as store:
             watch_paths(store, paths, options, jobs, put)

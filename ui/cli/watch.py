@@ -38,7 +38,7 @@ from msgspec import Struct, structs
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.importers.places import log_paths, sources_with_places
 from weaklink.inspector.importers.records import layout_of
-from weaklink.inspector.importers.source import HEAD_BYTES
+from weaklink.inspector.importers.source import HEAD_BYTES, is_url
 from weaklink.inspector.importers.sqlite_tables import MAGIC
 from weaklink.inspector.memoized import RecentValues, forget_unused, memoizing
 from weaklink.storage import DatabaseLockedError, Store, TraceSummary, Verdict, open_store
@@ -67,7 +67,6 @@ _BURST_S = 5.0
 _MAX_REMEMBERED_BYTES = 48 << 20  # of the files of all remembered sessions; memory takes up to ten times as much
 _MAX_RUNNING = 8  # sessions that are imported one by one in a round
 _RECENT_NS = 600 * 10**9  # a session that was written since may go on
-_DAY_NS = 86_400 * 10**9  # the same, for the price of one look at its trace
 _MOST_SESSIONS = 8  # of a file; one with more has a conversation a line, and lines do not grow
 _ROUND_BYTES = 8 << 20  # read in about a second
 
@@ -279,11 +278,6 @@ class LiveImport:
         """Whether a file was written since the watch began."""
         return self.files.changed_since(report.path, self._began_ns)
 
-    def may_go_on(self, report: FileReport) -> bool:
-        """Whether the sessions of a file that was there before may be written on."""
-        is_recent = self.files.changed_since(report.path, self._began_ns - _DAY_NS)
-        return is_recent and len(report.saved) <= _MOST_SESSIONS
-
     def _import(self, files: Sequence[PlacedFile], unread: dict[str, PlacedFile], put: Reports) -> None:
         unchanged = UnchangedFiles(self._store, self._options)
         for file, known in unchanged.reports(files):
@@ -393,6 +387,14 @@ def _places(paths: Sequence[str]) -> str:
     return visible_line(", ".join(path if path in known else f"{path} (does not exist yet)" for path in paths))
 
 
+def check_paths(paths: Iterable[str]) -> None:
+    """Raise BadParameter for a URL, of which no state tells that it changed."""
+    for path in paths:
+        if is_url(path):
+            reason = f"{visible_line(path)} is a URL; only paths of this machine can be watched."
+            raise click.BadParameter(reason, param_hint="PATH")
+
+
 def check_source(source: str | None) -> None:
     """Raise BadParameter for a name that is no source's: a watch would refuse every file, one by one, for ever."""
     if source is None:
@@ -431,6 +433,7 @@ def watch(
     follows if the agent recovers. Ctrl-C ends it.
     """
     redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # fails at once for an invalid pattern
+    check_paths(paths)
     check_source(source)
     collect_rarely()
     options = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content, project=project)
@@ -487,7 +490,7 @@ class BreakNews:
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._printed: dict[int, Line | None] = {}
-        self._before: set[int] = set()  # imported before the watch; how they were then was not looked up
+        self._before: set[int] = set()  # of files with many sessions that were there; how they were was not looked up
         self._databases = 1
         self._clock = clock
         self._refused: dict[str, tuple[str, float]] = {}
@@ -514,9 +517,10 @@ class BreakNews:
             self._databases = live.databases
             self._printed.clear()
             self._before.clear()
+        reports = list(reports)
+        self._remember(report for report in reports if not live.is_new(report))
         for report in reports:
             if not live.is_new(report):
-                self._remember(report, may_go_on=live.may_go_on(report))
                 continue
             self._refused.pop(report.path, None)
             if report.refused is not None:
@@ -532,12 +536,15 @@ class BreakNews:
                     continue
                 yield from self._news(summary)
 
-    def _remember(self, report: FileReport, *, may_go_on: bool) -> None:
-        for saved in report.saved:
-            if not may_go_on:
-                self._before.add(saved.id)
-            elif saved.id not in self._printed:
-                self._printed[saved.id] = _break_of(self._store.summary(saved.id))
+    def _remember(self, reports: Iterable[FileReport]) -> None:
+        """How the sessions of files that were there before the watch are; one of any age may go on."""
+        ids: list[int] = []
+        for report in reports:
+            if len(report.saved) > _MOST_SESSIONS:
+                self._before.update(saved.id for saved in report.saved)
+            else:
+                ids.extend(saved.id for saved in report.saved if saved.id not in self._printed)
+        self._printed.update((summary.id, _break_of(summary)) for summary in self._store.summaries(ids))
 
     def _news(self, summary: TraceSummary) -> Iterable[Line]:
         before = self._printed.get(summary.id)

@@ -34,9 +34,12 @@ def put_part(draw: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None
     """Draw a part of a page that runs again alone, after a click in it or when what it watches has changed.
 
     A WeaklinkError of such a run (its trace or the database was deleted meanwhile) lets the whole page run, which says
-    what is the matter; Streamlit would show its own message in place of the part.
+    what is the matter; Streamlit would show its own message in place of the part. Two parts of a page differ in
+    `draw`, or in an argument that is a text.
     """
     runs_alone = False
+    texts = (text for text in (*args, *kwargs.values()) if isinstance(text, str))
+    part = _digest(" ".join((draw.__module__, draw.__qualname__, *texts)))
 
     @wraps(draw)  # Streamlit tells parts apart by these names
     def drawn() -> None:
@@ -45,16 +48,16 @@ def put_part(draw: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None
         except WeaklinkError as error:
             if runs_alone:
                 st.rerun()
-            put_error(error)
+            put_error(error, part)
 
     st.fragment(drawn)()
     runs_alone = True
 
 
-def put_error(error: WeaklinkError) -> None:
-    """Say what is the matter, with a button to try again."""
+def put_error(error: WeaklinkError, part: str = "page") -> None:
+    """Say what is the matter with a part of a page, or with the page, with a button to try again."""
     st.error(message(str(error)), icon=":material/error:")
-    st.button("Try again")
+    st.button("Try again", key=f"weaklink_again_{part}")
 
 
 def watch(state: Callable[[], str], shown: str, *, key: str, every_s: float) -> None:

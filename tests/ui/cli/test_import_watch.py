@@ -203,6 +203,15 @@ def test_a_path_that_does_not_exist_yet_is_told(tmp_path: Path) -> None:
     assert f"watching nosuch (does not exist yet), {tmp_path}, *.jsonl; Ctrl-C ends it" in notice
 
 
+@pytest.mark.parametrize("command", [("watch",), ("import", "--watch")])
+@pytest.mark.parametrize("url", ["file:///tmp", "s3://bucket/logs", "https://example.com/log.jsonl"])
+def test_a_url_is_not_watched(command: tuple[str, ...], url: str, weaklink: Run) -> None:
+    done = weaklink(*command, ".", url)
+    assert done.returncode == 2
+    assert f"{url} is a URL; only paths of this machine can be watched".encode() in done.stderr
+    assert b"does not exist" not in done.stderr
+
+
 def test_what_cannot_be_watched_is_told(weaklink: Run) -> None:
     for words in (("--watch", "-"), ("--watch", "--dry-run", ".")):
         done = weaklink("import", *words)

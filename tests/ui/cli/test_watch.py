@@ -112,11 +112,11 @@ def test_what_broke_before_is_imported_without_a_line(logs: Path) -> None:
         assert [report.counts.traces for report in watch.reports] == [1]
 
 
-def test_a_session_that_broke_before_and_goes_on_is_news_when_it_recovers(logs: Path) -> None:
+@pytest.mark.parametrize("age_s", [3_600, 1_000_000])
+def test_a_session_that_broke_before_and_goes_on_is_news_when_it_recovers(age_s: float, logs: Path) -> None:
     log = logs / "chat.jsonl"
     log.write_text(USER + MALFORMED, encoding="utf-8")
-    hour_ago_s = time.time() - 3_600
-    os.utime(log, (hour_ago_s, hour_ago_s))
+    os.utime(log, (time.time() - age_s,) * 2)
     with rounds(logs) as watch:
         assert watch() == []
         log.write_text(USER + MALFORMED + REFUSAL, encoding="utf-8")
@@ -164,15 +164,21 @@ def test_two_watchers_print_the_same_and_the_database_has_one_trace(logs: Path) 
         assert len(one.store.traces()) == 1
 
 
-def test_a_break_that_another_watcher_imported_first_is_printed_by_both(logs: Path) -> None:
+@pytest.mark.parametrize("age_s", [0, 3_600, 1_000_000])
+@pytest.mark.parametrize("is_first_again", [True, False])
+def test_a_break_that_another_watcher_imported_first_is_printed_by_both(
+    is_first_again: bool, age_s: float, logs: Path
+) -> None:
     log, before = logs / "chat.jsonl", USER + SECOND.splitlines(keepends=True)[-1]
     log.write_text(before, encoding="utf-8")
+    os.utime(log, (time.time() - age_s,) * 2)
     with rounds(logs) as one, rounds(logs) as other:
         assert one() == other() == []
+        first, second = (one, other) if is_first_again else (other, one)
         log.write_text(before + USER + MALFORMED, encoding="utf-8")
-        assert one() == other() == ["openai-messages  -  trace 1  broken at #1 J102 truncated-json tide"]
+        assert first() == second() == ["openai-messages  -  trace 1  broken at #1 J102 truncated-json tide"]
         log.write_text(before + USER + MALFORMED + REFUSAL + SECOND, encoding="utf-8")
-        assert other() == one() == ["openai-messages  -  trace 1  no longer broken"]
+        assert second() == first() == ["openai-messages  -  trace 1  no longer broken"]
 
 
 def test_numbers_of_a_database_that_was_deleted_mean_nothing_in_the_new_one(logs: Path, tmp_path: Path) -> None:
