@@ -24,7 +24,7 @@ _KNOWN_BINARIES = (
     (b"\xfe\xff", "text in UTF-16"),
 )
 _TERMINAL_SEQUENCE = lazy_pattern(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)|[@-Z\\^_]|[()*+][0-9A-B])"
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)|[@-Z\\^_]|[+*()][0-9A-B])"
     r"|\\(?:u001[bB]|x1[bB]|033)\[[0-9;]{0,20}m"
 )
 _PIECE = 4096  # block size in code points: the line of a position costs counting in at most one block

@@ -312,7 +312,14 @@ _TAKING_AWAY = frozenset(("rm", "rmi", "remove", "delete", "del", "--delete", "u
 def _could_not_check(failed: Step) -> bool:
     """Whether the machine kept a check from running, not the work that it checks."""
     text = f"{failed.error}\n{failed.result.content[:_HEAD] if failed.result is not None else ''}"
-    return _NOT_READY.search(text) is not None or NOT_INSTALLED.search(text) is not None
+    return any(pattern.search(text) is not None for pattern in (_NOT_READY, NOT_INSTALLED, _NOTHING_TO_CHECK))
+
+
+_NOTHING_TO_CHECK = lazy_pattern(
+    r"no files? (?:match\w*|found)|(?:file|all files) (?:is|are) ignored|(?:couldn['’]t|could not|cannot) find "
+    r"(?:an?|the|your) [\w.()|-]{0,40}config",
+    re.IGNORECASE,
+)
 
 
 # A condition of what may be done, not of what happens: "if you can", not "if the test fails".
