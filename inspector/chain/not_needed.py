@@ -316,8 +316,8 @@ def _could_not_check(failed: Step) -> bool:
 
 
 _NOTHING_TO_CHECK = lazy_pattern(
-    r"no files? (?:match\w*|found)|(?:file|all files) (?:is|are) ignored|(?:couldn['’]t|could not|cannot) find "
-    r"(?:an?|the|your) [\w.()|-]{0,40}config",
+    r"no files? (?:match\w*|found)|no parser could be inferred|(?:file|all files) (?:is|are) ignored|"
+    r"(?:couldn['’]t|could not|cannot) find (?:an?|the|your) [\w.()|-]{0,40}config",
     re.IGNORECASE,
 )
 
