@@ -41,7 +41,9 @@ FOLLOW_UPS = 6
 one that is not parsed."""
 _BYTES_PER_TOKEN = 4
 _MOST_UNANSWERED = 4
-"""After so many requests that got no answer, and none that got one, a run ends."""
+"""After so many requests that got no answer, or were refused alike, and none that got one, a run ends."""
+_OF_ALL_REQUESTS = frozenset({401, 403, 404, 405})
+"""The statuses that a wrong key, path or model has for every request; a 400 may be about one parameter."""
 _SHORTEST_KEY = 8
 _HIDDEN = "*" * 8
 _TEMPLATE_TOKENS = 1024
@@ -145,12 +147,13 @@ class Asker:
         self._resender, self._collector, self._hide = resender, collector, hide
         self._count = self._unanswered = 0
         self._has_answered = False
+        self._refusals: list[int] = []  # their statuses
 
     async def ask(self, body: Mapping[str, Json], path: str = CHAT_PATH, *, at_root: bool = False) -> ProbeAnswer:
         """The answer to a request. `at_root`: the path is below the server's address without the API's version.
 
         ResendStoppedError if a bound is reached, or the server has answered nothing yet: at once if it cannot be
-        reached, after four requests if it only refuses them as busy or broken.
+        reached, after four requests if it is busy or broken for all, or refuses all with the same 401, 403, 404 or 405.
         """
         self._count += 1
         id_ = f"{self._count}"
@@ -161,14 +164,17 @@ class Asker:
         try:
             reserved, failure = await self._resender.send(_encoded(body), id_, tokens, limit, target=target)
         except RequestRefusedError as refused:
-            self._has_answered = True
+            self._refusals.append(refused.status)
+            if self._refuses_all():
+                raise ResendStoppedError(f"all of {len(self._refusals)} requests were refused; {refused}") from refused
             return ProbeAnswer(body, refused.status, failure=str(refused), began_s=began_s, ended_s=now_s())
         collected = self._collector.answers.pop(id_, None)
         if collected is None or collected.status is None:
             self._unanswered += 1
-            if not self._has_answered and failure.startswith("no answer"):
+            is_silent = not self._has_answered and not self._refusals
+            if is_silent and failure.startswith("no answer"):
                 raise ResendStoppedError(f"the server at {base} cannot be reached; {failure}")
-            if not self._has_answered and self._unanswered >= _MOST_UNANSWERED:
+            if is_silent and self._unanswered >= _MOST_UNANSWERED:
                 raise ResendStoppedError(f"none of {self._unanswered} requests got an answer; {failure}")
             return ProbeAnswer(body, None, failure=failure, began_s=began_s, ended_s=now_s())
         self._has_answered = True
@@ -186,6 +192,12 @@ class Asker:
         prompt = usage.input_tokens if usage is not None and usage.input_tokens is not None else tokens
         self._resender.bounds.settle(reserved, prompt, (usage.output_tokens or 0) if usage is not None else 0)
         return answer
+
+    def _refuses_all(self) -> bool:
+        """Whether the server refuses every request for the same reason, which is none of the requests' own."""
+        statuses = set(self._refusals)
+        is_alike = len(statuses) == 1 and statuses <= _OF_ALL_REQUESTS
+        return is_alike and not self._has_answered and len(self._refusals) >= _MOST_UNANSWERED
 
 
 def _root_of(upstream: str) -> str:

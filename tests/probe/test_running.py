@@ -82,6 +82,25 @@ def test_a_server_that_answers_nothing_but_errors_ends_the_run_with_the_reason()
     assert asked == 4 * 6
 
 
+@pytest.mark.parametrize("status", [401, 403, 404, 405])
+def test_a_server_that_refuses_everything_alike_ends_the_run_with_the_reason(status: int) -> None:
+    """A wrong key or path: the usual mistakes."""
+    state, found, server = _state(Fault(status=lambda _: status, refusal="no"))
+    assert state.stop == f"all of 4 requests were refused; the server answered {status}: no"
+    assert len(server.requests) == 4
+    assert len(found) == 2  # as above
+
+
+@pytest.mark.parametrize("statuses", [[400], [422], [404, 403], [403, 200, 403, 403, 403]])
+def test_refusals_that_may_be_about_one_request_end_no_run(statuses: list[int]) -> None:
+    """A parameter, a tool, a model of the server's own list: other requests may be answered."""
+    left = iter(statuses * 8)
+    state, found, server = _state(Fault(status=lambda _: next(left)))
+    assert state.stop == ""
+    assert len(server.requests) >= 8
+    assert len(found) == 8
+
+
 def test_a_request_without_an_answer_among_others_ends_no_run() -> None:
     async def run() -> ProbeState:
         async with running() as server:
