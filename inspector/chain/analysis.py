@@ -42,7 +42,9 @@ from weaklink.inspector.chain.wanted_results import with_wanted_results
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.model import Role, Trace
 from weaklink.inspector.rules.conversation import UNKNOWN_TOOL
+from weaklink.inspector.rules.json_syntax import TRUNCATED_JSON
 from weaklink.inspector.rules.layers import CALL_LOST_BY_SERVER
+from weaklink.inspector.rules.markers import UNTERMINATED_SPAN
 
 _REACTIONS = MappingProxyType(
     {Said.REPORTED: Reaction.REPORTED, Said.SILENT: Reaction.IGNORED, Said.CONCEALED: Reaction.CONCEALED}
@@ -112,7 +114,7 @@ def others_texts(trace: Trace) -> Iterator[tuple[int, str]]:
 
 def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, recovery: RecoveryAnalysis) -> Chain:
     lost = broken_step(steps, lambda step: step.outcome is StepOutcome.UNANSWERED and _cause(step, faults) is None)
-    if lost is not None and not _is_cut_off(trace, lost, steps):
+    if lost is not None and not _is_cut_off(trace, lost, steps, faults):
         broken = verdict(lost, steps, trace, faults, recovery)
         invented = recovery.invented_values.invented(lost) if broken.reaction is Reaction.CONCEALED else None
         caused = caused_by(lost, steps, invented)
@@ -169,7 +171,7 @@ def is_unfinished(step: Step) -> bool:
     return step.result_kind is ResultKind.FINDING and step.recovery is None and may_be_told
 
 
-def _is_cut_off(trace: Trace, lost: Step, steps: Sequence[Step]) -> bool:
+def _is_cut_off(trace: Trace, lost: Step, steps: Sequence[Step], faults: CallFaults) -> bool:
     """Whether a call got no result because the session ended there, with a lost connection or an error of the server.
 
     The log says what ended it, and no later call got a result. A call that the client itself cut off while the model
@@ -177,12 +179,16 @@ def _is_cut_off(trace: Trace, lost: Step, steps: Sequence[Step]) -> bool:
     """
     reason = abort_reason(trace)
     if lost.outcome is StepOutcome.MALFORMED:
-        return reason == "client" and lost is steps[-1] and lost.location.turn == len(trace.turns)
+        is_last = lost is steps[-1] and lost.location.turn == len(trace.turns)
+        codes = (fault.rule.code for fault in faults.of(lost.location, trace))
+        return reason == "client" and is_last and _ENDS_EARLY.issuperset(codes)
     is_last = lost.outcome is StepOutcome.UNANSWERED and all(step.result is None for step in steps[lost.number :])
     return is_last and lost.said is not Said.CONCEALED and _SERVER_ENDED.issuperset([reason])
 
 
 _SERVER_ENDED = frozenset(("connection", "upstream"))
+_ENDS_EARLY = frozenset((TRUNCATED_JSON.code, UNTERMINATED_SPAN.code))
+"""What is wrong with a call whose rest is missing; a client may also leave because it cannot read the call."""
 
 
 def broken_step(steps: Sequence[Step], lacks_result: Callable[[Step], bool]) -> Step | None:

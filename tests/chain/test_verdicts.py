@@ -107,10 +107,17 @@ ABORTS = [
 ]
 
 
-@pytest.mark.parametrize(("phase", "status"), [(ErrorPhase.CLIENT_ABORT, "aborted"), (ErrorPhase.TRANSPORT, "broken")])
-def test_a_call_that_the_client_cut_off_is_no_break(phase: ErrorPhase, status: str) -> None:
+@pytest.mark.parametrize(
+    ("call", "phase", "status"),
+    [
+        ('call: book {"seat', ErrorPhase.CLIENT_ABORT, "aborted"),
+        ('call: book {"seat', ErrorPhase.TRANSPORT, "broken"),
+        ("call: book {'seat': 4}", ErrorPhase.CLIENT_ABORT, "broken"),  # the client may leave since it cannot read it
+    ],
+)
+def test_a_call_that_the_client_cut_off_is_no_break(call: str, phase: ErrorPhase, status: str) -> None:
     cut = Generation(error=GenerationError(phase, "x"))
-    assert chain_of(CALL, "result: 4", "call: book {'seat", last=cut).status == status
+    assert chain_of(CALL, "result: 4", call, last=cut).status == status
 
 
 @pytest.mark.parametrize(("last", "outcome", "reason"), ABORTS)
