@@ -334,7 +334,7 @@ _NPM = (
 )
 _DOCKER = r"(?:docker: )?Error response from daemon:|ERROR: |denied: \S|service \"[^\"]{1,80}\" has neither"
 _APT = r"E: \S"
-_ENDS_OF = {  # by program, or by program and subcommand
+_ENDS_TABLE = {  # by program, or by program and subcommand
     "git": r"\s*! \[(?:remote )?rejected\]|Automatic merge failed",
     "git commit": r"no changes added to commit",
     **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "node"), _NPM),
@@ -356,6 +356,7 @@ _ENDS_OF = {  # by program, or by program and subcommand
     "twine": r"ERROR {2,}\S",
     "uv": r"\s*\u00d7 \S",
 }
+_ENDS_OF = {name: lazy_pattern(expression) for name, expression in _ENDS_TABLE.items()}
 _LAST_LINES = 12
 
 
@@ -365,7 +366,7 @@ def error_at_end(text: str, programs: Iterable[str] = ()) -> str | None:
     `programs` are those that wrote it, with their subcommands (`git commit`). What comes before a line that reports a
     success was overcome.
     """
-    own = [lazy_pattern(_ENDS_OF[name]) for name in programs if name in _ENDS_OF]
+    own = [_ENDS_OF[name] for name in programs if name in _ENDS_OF]
     lines = [line.rstrip() for line in text[-HEAD:].splitlines() if line.strip()][-_LAST_LINES:]
     found, is_last = None, True
     for line in reversed(lines):

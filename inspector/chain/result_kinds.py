@@ -130,7 +130,7 @@ _FINDINGS = lazy_pattern(
     re.MULTILINE,
 )
 _VULNERABILITIES = r"\b[1-9]\d* (?:\w+ ){0,2}vulnerabilit(?:y|ies)\b"
-_FINDINGS_OF = {  # by program, or by program and subcommand
+_FINDINGS_TABLE = {  # by program, or by program and subcommand
     **dict.fromkeys(("npm audit", "pnpm audit", "yarn audit", "pip-audit"), _VULNERABILITIES),
     "cargo fmt": r"^Diff in \S",
     "dotnet test": r"^Failed! {1,4}- Failed: {1,8}[1-9]",
@@ -144,6 +144,7 @@ _FINDINGS_OF = {  # by program, or by program and subcommand
     "sphinx-build": r"Warning, treated as error",
     "terraform validate": r"^(?:\u2502 )?Error: ",
 }
+_FINDINGS_OF = {name: lazy_pattern(expression, re.MULTILINE) for name, expression in _FINDINGS_TABLE.items()}
 _MISSING = lazy_pattern(
     r"no such file|\bno \w+ found\b|not? (?:be )?found|does(?: not|n['’]t) exist|do(?: not|n['’]t) exist|enoent|"
     r"cannot (?:access|find)|not a directory|non-?existent|no longer exists|can't (?:open|find)|could(?: not|"
@@ -824,7 +825,7 @@ def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
 
 def _own_finding(effects: tuple[Effect, ...], text: str) -> re.Match[str] | None:
     """What a check says in words that only it uses."""
-    patterns = (lazy_pattern(_FINDINGS_OF[name], re.MULTILINE) for name in _programs(effects) if name in _FINDINGS_OF)
+    patterns = (_FINDINGS_OF[name] for name in _programs(effects) if name in _FINDINGS_OF)
     return next(filter(None, (pattern.search(text) for pattern in patterns)), None)
 
 

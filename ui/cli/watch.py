@@ -388,7 +388,7 @@ def _places(paths: Sequence[str]) -> str:
 
 
 def check_paths(paths: Iterable[str]) -> None:
-    """Raise BadParameter for a URL, of which no state tells that it changed."""
+    """Raise BadParameter for a URL: only files of this machine can be seen to change."""
     for path in paths:
         if is_url(path):
             reason = f"{visible_line(path)} is a URL; only paths of this machine can be watched."

@@ -1,0 +1,88 @@
+"""Sessions that a review found judged wrong: each is what its comment says, whatever rule decides."""
+
+import json
+
+import pytest
+
+from tests.chain.building import chain_of
+
+
+def run(id_: str, command: str, result: str) -> tuple[str, str]:
+    return f"call {id_}: bash {json.dumps({'command': command})}", f"result {id_}: {result}"
+
+
+HEALTHY = (
+    # a pipe hides the code of a check that passed
+    (*run("a", "npm ci && npm test 2>&1 | tail", "3 moderate severity vulnerabilities\n\nTests: 12 passed, 12 total"),),
+    (
+        *run(
+            "a", "npx jest 2>&1 | tail", "PASS a.test.js\n  ● Console\n\nError: bad card\n\nTests: 12 passed, 12 total"
+        ),
+    ),
+    (*run("a", "npx tap a.test.js | tail", "not ok 3 - knows todo # TODO later\n# pass 2\n# fail 0"),),
+    # a state of a thing is the answer of a lookup
+    ('call a: inventory_status {"item": 4}', 'result a: {"status": "unavailable", "message": "Out of stock."}'),
+    ('call a: is_free {"at": "10:00"}', 'result a: {"status": "conflict", "message": "Meeting with Ada."}'),
+    # nothing to end is an answer
+    (*run("a", "kill 4711 2>/dev/null", "Exit code 1\n"),),
+)
+BROKEN = (
+    # what was to go in the container is still there
+    (
+        "The cache of the web container is deleted.",
+        (
+            *run("a", "docker exec web rm -rf /srv/cache", "Exit code 1\nError: No such container: web"),
+            *run("b", "rm -rf /srv/cache", "Exit code 0\n"),
+        ),
+    ),
+    # a script with `--test` is no check
+    (
+        "The database refuses the connection, so nothing was synced.",
+        run("a", "python sync.py --test", "Exit code 1\nConnectionError: host db.example refused the connection"),
+    ),
+    # the linter could not read what the agent itself had broken
+    (
+        "I changed parser.js: bad input and empty lines are handled.",
+        (
+            'call e: edit_file {"path": "parser.js", "old": "a", "new": "b("}',
+            "result e: Edited parser.js.",
+            *run("a", "eslint parser.js", "Exit code 2\nOops! Something went wrong!\nParsing error: Unexpected token"),
+        ),
+    ),
+    # a server that did not start is not started by a look at its settings
+    (
+        "The server has quokka workers.",
+        (
+            *run("a", "./server --port 80", "Exit code 1\nbind: permission denied"),
+            *run("b", "cat server.conf", "server configuration: workers quokka"),
+        ),
+    ),
+    # a price near the number of the order is made up all the same
+    (
+        "The price is 18,200 kr.",
+        ('call a: get_price {"order": 18211}', "result a!: Error: timeout"),
+    ),
+)
+
+
+@pytest.mark.parametrize("lines", HEALTHY)
+def test_a_healthy_session_is_not_broken(lines: tuple[str, ...]) -> None:
+    assert chain_of("user: Have a look at order 4.", *lines, "say: That is how it is.").broken is None
+
+
+@pytest.mark.parametrize(("said", "lines"), BROKEN)
+def test_a_broken_session_is_broken(said: str, lines: tuple[str, ...]) -> None:
+    assert (
+        chain_of(
+            "user: Start the work on order 18211, and fix the parser so that bad input and empty lines are handled.",
+            *lines,
+            f"say: {said}",
+        ).broken
+        is not None
+    )
+
+
+def test_a_result_that_is_a_reminder_alone_is_read() -> None:
+    reminder = "<system-reminder>The user interrupted this call</system-reminder>"
+    (step,) = chain_of("user: Go.", 'call a: get_user {"id": 4}', f"result a!: {reminder}", "say: All right.").steps
+    assert step.error is None or "empty" not in step.error
