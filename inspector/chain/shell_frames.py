@@ -37,14 +37,14 @@ _FRAME_KEYS = frozenset(
 )
 
 _EXIT_LINE = lazy_pattern(
-    r"(?:error: )?[\[(<]?(?:the )?(?:command |process |program |script )?(?:executed in terminal [^\n]{0,300}?\. )?"
+    r"(?:error: (?=exit code))?[\[(<]?(?:the )?(?:command |process |program |script )?(?:executed in terminal [^\n]{0,300}?\. )?"
     r"(?:(?:failed|exited|finished|completed|ended|terminated) with (?:(?:non-?zero )?exit )?(?:code|status)|"
     r"exit(?:ed)?[ _]?(?:code|status)?|return[ _-]?code)(?:[:=]| is|>)?\s{0,4}(-?\d{1,10})\b",
     re.IGNORECASE,
 )
 _CLOSING_TAG = lazy_pattern(r"</\w{1,20}>$")
 _BARE_EXIT_LINE = lazy_pattern(
-    r"(?:the )?(?:process|program|script)\b|exit(?:ed)? |(?:failed|finished) with", re.IGNORECASE
+    r"(?:the )?(?:process|program|script)\b|exit(?:ed)? (?!code)|(?:failed|finished) with", re.IGNORECASE
 )
 _SANDBOX = lazy_pattern(
     r"(?:failed in sandbox|exec(?:_command)? (?:error|failed)|sandbox error).{0,200}?exit code: (\d{1,6})",
