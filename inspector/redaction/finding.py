@@ -20,6 +20,7 @@ text is passed over (`secrets_but_of`).
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from copy import copy
 from functools import cached_property, lru_cache
@@ -202,12 +203,17 @@ class _Signs:
         return bool(self._automaton.find_matches_as_indexes(text.encode("ascii", "replace")))
 
     def in_text(self, text: str, first: int) -> Iterable[tuple[Detector, list[int]]]:
-        """The detectors that have signs at or after `first`, and where these begin."""
-        found: dict[str, tuple[Detector, list[int]]] = {}
+        """The detectors that have signs at or after `first`, and where these begin, in order."""
+        starts: defaultdict[int, list[int]] = defaultdict(list)
         searched = text[first:].encode("ascii", "replace")
         for number, start, _ in self._automaton.find_matches_as_indexes(searched, overlapping=True):
+            starts[number].append(first + start)
+        found: dict[str, tuple[Detector, list[int]]] = {}
+        for number, begins in starts.items():
             for detector in self._by_number[number]:
-                found.setdefault(detector.name, (detector, []))[1].append(first + start)
+                found.setdefault(detector.name, (detector, []))[1].extend(begins)
+        for _, begins in found.values():
+            begins.sort()
         return found.values()
 
 
@@ -378,7 +384,7 @@ class _Places:
     def __init__(self, texts: tuple[str, str], detector: Detector, signs: list[int], at: int, decided: int) -> None:
         self._text, self._view = texts  # and its view
         self._searched = texts[not detector.is_exact]
-        self._detector, self.name, self._signs = detector, detector.name, sorted(signs)
+        self._detector, self.name, self._signs = detector, detector.name, signs
         self._decided = decided  # introductions that end before it can be judged
         self._found: re.Match[str] | None = None
         longest = LONGEST_INTRODUCTION if names.OTHER in self._view else detector.longest
@@ -400,23 +406,19 @@ class _Places:
 
     def _search(self, start: int) -> re.Match[str] | None:
         """The first match from `start` on: around each sign, because nothing is between them."""
-        is_idle = self._detector.is_idle
-        while (number := bisect_left(self._signs, start)) < len(self._signs):
-            match = self._match(self._signs[number], start)
-            if match is None:
-                start = self._signs[number] + 1
-            elif is_idle is None or match.end() > self._decided or not is_idle(self._view, match):
+        signs, text, match_at = self._signs, self._searched, self._detector.pattern.match
+        is_around, is_idle = self._detector.span > 0, self._detector.is_idle
+        for number in range(bisect_left(signs, start), len(signs)):
+            sign_at = signs[number]
+            match = self._around(sign_at, start) if is_around else match_at(text, sign_at)
+            if match is not None and (is_idle is None or match.end() > self._decided or not is_idle(self._view, match)):
                 return match
-            else:
-                start = match.start() + 1
+            start = sign_at + 1
         return None
 
-    def _match(self, sign_at: int, after: int) -> re.Match[str] | None:
-        """The match at the sign there, or around it if the detector has a span, that begins at or after `after`."""
-        pattern, span = self._detector.pattern, self._detector.span
-        if not span:
-            return pattern.match(self._searched, sign_at)
-        before = self._detector.before
+    def _around(self, sign_at: int, after: int) -> re.Match[str] | None:
+        """The match around a sign that begins at or after `after`."""
+        pattern, span, before = self._detector.pattern, self._detector.span, self._detector.before
         if before is not None and before.search(self._searched, max(sign_at - span, 0), sign_at) is None:
             return None
         near = pattern.search(self._searched, max(after, sign_at - span), sign_at + span)
