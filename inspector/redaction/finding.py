@@ -385,6 +385,7 @@ class _Places:
         self._text, self._view = texts  # and its view
         self._searched = texts[not detector.is_exact]
         self._detector, self.name, self._signs = detector, detector.name, signs
+        self._is_idle = detector.is_idle(self._view) if detector.is_idle else None
         self._decided = decided  # introductions that end before it can be judged
         self._found: re.Match[str] | None = None
         longest = LONGEST_INTRODUCTION if names.OTHER in self._view else detector.longest
@@ -407,11 +408,11 @@ class _Places:
     def _search(self, start: int) -> re.Match[str] | None:
         """The first match from `start` on: around each sign, because nothing is between them."""
         signs, text, match_at = self._signs, self._searched, self._detector.pattern.match
-        is_around, is_idle = self._detector.span > 0, self._detector.is_idle
+        is_around, is_idle = self._detector.span > 0, self._is_idle
         for number in range(bisect_left(signs, start), len(signs)):
             sign_at = signs[number]
             match = self._around(sign_at, start) if is_around else match_at(text, sign_at)
-            if match is not None and (is_idle is None or match.end() > self._decided or not is_idle(self._view, match)):
+            if match is not None and (is_idle is None or match.end() > self._decided or not is_idle(match)):
                 return match
             start = sign_at + 1
         return None

@@ -54,7 +54,7 @@ _FOREIGN_FORMS = {
     for form in (word, word.capitalize(), word.title(), word.upper())
     if len(form) == len(word)
 }
-_SPELLINGS = _FOREIGN_FORMS | dict(zip("：＝→“”「」＂", ':=:"""""', strict=True))
+_SPELLINGS = (*_FOREIGN_FORMS.items(), *zip("：＝→“”「」＂", ':=:"""""', strict=True))
 """The foreign words as they are written, and punctuation, with what they are in the view."""
 _ESCAPES = (
     *(json.dumps(form)[1:-1].lower() for form in _FOREIGN_FORMS),
@@ -66,7 +66,9 @@ _ESCAPES = (
 
 @cache
 def _spellings() -> BytesAhoCorasick:
-    return BytesAhoCorasick(map(str.encode, _SPELLINGS), implementation=Implementation.ContiguousNFA)
+    return BytesAhoCorasick(
+        (spelling.encode() for spelling, _ in _SPELLINGS), implementation=Implementation.ContiguousNFA
+    )
 
 
 @cache
@@ -99,9 +101,8 @@ def view(text: str) -> str:
 def _in_plain_words(text: str) -> str:
     raw = text.encode("utf-8", "surrogatepass")
     found = {number for number, _, _ in _spellings().find_matches_as_indexes(raw, overlapping=True)}
-    for number, (spelling, plain) in enumerate(_SPELLINGS.items()):
-        if number in found:
-            text = text.replace(spelling, plain)
+    for number in sorted(found):
+        text = text.replace(*_SPELLINGS[number])
     return text
 
 
