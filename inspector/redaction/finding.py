@@ -68,6 +68,8 @@ _PLAIN_WORDS = lazy_pattern(
     rf"[{_BETWEEN}]+(?:(?:[A-Za-z{_LETTERS_BEYOND}][a-z{_LETTERS_BEYOND}]{{0,14}}|[0-9]{{1,8}})(?:\.?[{_BETWEEN}]+|\.?\Z))*\Z"
 )  # no run is long enough for a key, and the last word begins none
 _LONGEST_PLAIN = 1_024
+_BEYOND_LETTERS = "\u0590"  # scripts of which some have no blanks between words
+_NO_ASCII = lazy_pattern(r"[^\x00-\x7f]+")
 
 
 def without_secrets_of(source: str, text: str) -> str:
@@ -310,7 +312,11 @@ class Finder:
         return _OF_TEXT.are_in(self.text[-_LONGEST_PREFIX:] + piece)
 
     def _is_plain(self, piece: str) -> bool:
-        """Whether a piece is ordinary words, the first of which may begin before it."""
+        """Whether a piece is ordinary words, the first of which may begin before it, or of a script without blanks."""
+        if piece and piece[0] >= _BEYOND_LETTERS:
+            joined = self.text[-names.LONGEST_SPELLING :] + piece
+            if _NO_ASCII.fullmatch(joined):
+                return len(joined) > names.LONGEST_SPELLING and not names.spellings_in(joined)
         if piece and piece[0] not in _BETWEEN:
             before = self.text[-_MAX_PLAIN_WORD:]
             piece = before[before.rfind(" ") :] + piece

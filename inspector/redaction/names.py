@@ -56,6 +56,8 @@ _FOREIGN_FORMS = {
 }
 _SPELLINGS = (*_FOREIGN_FORMS.items(), *zip("：＝→“”「」＂", ':=:"""""', strict=True))
 """The foreign words as they are written, and punctuation, with what they are in the view."""
+LONGEST_SPELLING = max(len(spelling) for spelling, _ in _SPELLINGS)
+"""In code points."""
 _ESCAPES = (
     *(json.dumps(form)[1:-1].lower() for form in _FOREIGN_FORMS),
     *(f"\\u{code}" for code in ("004", "005", "006", "007", "002d", "ff1a", "ff1d", "2192", "0130")),
@@ -98,10 +100,14 @@ def view(text: str) -> str:
     return lowered
 
 
-def _in_plain_words(text: str) -> str:
+def spellings_in(text: str) -> list[int]:
+    """Which of the other spellings are in a text, in the order in which they are replaced."""
     raw = text.encode("utf-8", "surrogatepass")
-    found = {number for number, _, _ in _spellings().find_matches_as_indexes(raw, overlapping=True)}
-    for number in sorted(found):
+    return sorted({number for number, _, _ in _spellings().find_matches_as_indexes(raw, overlapping=True)})
+
+
+def _in_plain_words(text: str) -> str:
+    for number in spellings_in(text):
         text = text.replace(*_SPELLINGS[number])
     return text
 
