@@ -24,7 +24,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from copy import copy
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import pairwise, repeat
 from operator import attrgetter
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
@@ -116,7 +116,8 @@ _BATCH = 48  # code points behind a name that are searched together, however sma
 
 def find_secrets(text: str) -> list[Secret]:
     """The secrets of a text, in order, without overlaps. Linear in the text."""
-    return _Scan().continued(text, is_final=True).secrets()
+    places = _all_places(text, 0, is_final=True)
+    return _Scan().scanned(text, places, is_final=True).secrets() if places else []
 
 
 def secrets_but_of(text: str, known: Set[bytes], key: Callable[[str], bytes]) -> tuple[list[Secret], list[bytes]]:
@@ -389,13 +390,16 @@ class _Places:
 
     def __init__(self, texts: tuple[str, str], detector: Detector, signs: list[int], at: int, decided: int) -> None:
         self._text, self._view = texts  # and its view
-        self._searched = texts[not detector.is_exact]
-        self._detector, self.name, self._signs = detector, detector.name, signs
+        self._searched = searched = texts[not detector.is_exact]
+        self._detector, self.name = detector, detector.name
         self._is_idle = detector.is_idle(self._view) if detector.is_idle else None
         self._decided = decided  # introductions that end before it can be judged
         self._found: re.Match[str] | None = None
         longest = LONGEST_INTRODUCTION if names.OTHER in self._view else detector.longest
-        self._next = max(at - longest, 0) if detector.can_hold_secrets else at
+        self._next = self._start = max(at - longest, 0) if detector.can_hold_secrets else at
+        signs = signs[bisect_left(signs, self._next) :]
+        around = self._matches_around(signs) if detector.span else map(detector.pattern.match, repeat(searched), signs)
+        self._matches = filter(None, around)
         self.at = self.begin = self.decided_at = -1
         self.may_reach_behind = detector.can_hold_secrets
 
@@ -413,23 +417,25 @@ class _Places:
 
     def _search(self, start: int) -> re.Match[str] | None:
         """The first match from `start` on: around each sign, because nothing is between them."""
-        signs, text, match_at = self._signs, self._searched, self._detector.pattern.match
-        is_around, is_idle = self._detector.span > 0, self._is_idle
-        for number in range(bisect_left(signs, start), len(signs)):
-            sign_at = signs[number]
-            match = self._around(sign_at, start) if is_around else match_at(text, sign_at)
-            if match is not None and (is_idle is None or match.end() > self._decided or not is_idle(match)):
+        self._start = start
+        for match in self._matches:
+            if match.start() >= start and (
+                self._is_idle is None or match.end() > self._decided or not self._is_idle(match)
+            ):
                 return match
-            start = sign_at + 1
         return None
 
-    def _around(self, sign_at: int, after: int) -> re.Match[str] | None:
-        """The match around a sign that begins at or after `after`."""
-        pattern, span, before = self._detector.pattern, self._detector.span, self._detector.before
-        if before is not None and before.search(self._searched, max(sign_at - span, 0), sign_at) is None:
-            return None
-        near = pattern.search(self._searched, max(after, sign_at - span), sign_at + span)
-        return pattern.match(self._searched, near.start()) if near else None
+    def _matches_around(self, signs: Iterable[int]) -> Iterator[re.Match[str]]:
+        """The match around each sign, which has the pattern's `before` right before it, or several."""
+        text, pattern, span, before = self._searched, self._detector.pattern, self._detector.span, self._detector.before
+        for sign_at in signs:
+            while sign_at >= self._start and (before is None or before.search(text, max(sign_at - span, 0), sign_at)):
+                near = pattern.search(text, max(self._start, sign_at - span), sign_at + span)
+                match = pattern.match(text, near.start()) if near else None
+                if match is None:
+                    break
+                yield match  # then `_start` is behind its begin
+            self._start = max(self._start, sign_at + 1)
 
     def judge(self, free_at: int, *, is_final: bool) -> list[Secret]:
         """The secrets behind the current place."""
