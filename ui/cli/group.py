@@ -242,7 +242,7 @@ def _register_formats() -> None:
     except OSError:  # the folder was deleted
         return
     if any((place / WEAKLINK_TOML).is_file() for place in (folder, *folder.parents)):
-        from weaklink.ui.cli.configured_formats import register_configured_formats  # noqa: PLC0415  # few folders need it
+        from weaklink.ui.cli.format_options import register_configured_formats  # noqa: PLC0415  # few folders need it
 
         register_configured_formats(folder)
 
