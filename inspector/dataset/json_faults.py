@@ -127,11 +127,7 @@ def _missing_quote(payload: str, draw: Random) -> _MakerResult:
     match = _some(_STRING, payload, draw)
     if match is None:
         return None, (), ""
-    return (
-        spliced(payload, match.end() - 1, match.end(), ""),
-        ("J121", "J102", "J101", "J118"),
-        "a quote was missing",
-    )
+    return (spliced(payload, match.end() - 1, match.end(), ""), ("J121", "J102", "J101", "J118"), "a quote was missing")
 
 
 def _invalid_escape(payload: str, draw: Random) -> _MakerResult:
@@ -161,11 +157,7 @@ def _invalid_number(payload: str, draw: Random) -> _MakerResult:
 
 def _non_finite_number(payload: str, draw: Random) -> _MakerResult:
     match = _some(_INTEGER, payload, draw)
-    return (
-        (None if match is None else spliced(payload, *match.span(), "NaN")),
-        ("J111", "S202"),
-        "JSON has no NaN",
-    )
+    return ((None if match is None else spliced(payload, *match.span(), "NaN")), ("J111", "S202"), "JSON has no NaN")
 
 
 def _comment(payload: str, draw: Random) -> _MakerResult:

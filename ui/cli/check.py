@@ -15,14 +15,7 @@ from weaklink.inspector.rules.catalogue import words_of
 from weaklink.inspector.rules.rule import Severity
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.check_baseline import Baseline, write_baseline
-from weaklink.ui.cli.check_files import (
-    CheckOptions,
-    FileEvent,
-    FileTally,
-    RecordsEnd,
-    check_file,
-    inspected_records,
-)
+from weaklink.ui.cli.check_files import CheckOptions, FileEvent, FileTally, RecordsEnd, check_file, inspected_records
 from weaklink.ui.cli.check_settings import NEVER, CheckConfig, CheckSettings, check_settings
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
@@ -32,14 +25,7 @@ from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import placed_block, plan_traces
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks
 from weaklink.ui.reports.check_output import CheckJson, CheckLines, copy_spool, text_spool
-from weaklink.ui.reports.check_report import (
-    BROKEN,
-    CheckedFile,
-    CheckedTrace,
-    CheckReporter,
-    CheckTotals,
-    UnreadRecord,
-)
+from weaklink.ui.reports.check_report import BROKEN, CheckedFile, CheckedTrace, CheckReporter, CheckTotals, UnreadRecord
 
 
 class ReportFileType(click.ParamType[tuple[str, str]]):

@@ -84,9 +84,7 @@ class LabGrid:
     """The formats as a source of lines; cells that are not read yet are `…`."""
 
     def __init__(
-        self,
-        formats: Sequence[tuple[Format, float]],
-        cells: Callable[[], Mapping[tuple[str, Chunking], ResultCounts]],
+        self, formats: Sequence[tuple[Format, float]], cells: Callable[[], Mapping[tuple[str, Chunking], ResultCounts]]
     ) -> None:
         self._formats, self._cells = formats, cells
 

@@ -350,14 +350,7 @@ _COLUMNS = (
         filter_key="duration",
     ),
     TraceColumn(
-        "layers",
-        lambda one: list(one.layers),
-        "layer",
-        _layer,
-        least=8,
-        most=20,
-        priority=17,
-        filter_key="layer",
+        "layers", lambda one: list(one.layers), "layer", _layer, least=8, most=20, priority=17, filter_key="layer"
     ),
     TraceColumn(
         "certainty",
@@ -566,12 +559,7 @@ def _needed(column: TraceColumn, rows: Sequence[ListedTrace]) -> int:
 
 
 def trace_table(
-    rows: Sequence[ListedTrace],
-    *,
-    width: int,
-    keys: Sequence[str],
-    are_chosen: bool = True,
-    order: Order | None = None,
+    rows: Sequence[ListedTrace], *, width: int, keys: Sequence[str], are_chosen: bool = True, order: Order | None = None
 ) -> Iterator[Line]:
     """One line per trace, under a head; `keys` and `are_chosen` as in `fitted`."""
     columns = fitted(width, rows, keys, are_chosen=are_chosen)

@@ -45,13 +45,7 @@ CHAIN_COMMANDS = (
         in_footer=True,
         short="Broken",
     ),
-    Command(
-        "chains.sort",
-        "Sort",
-        "Sort by time, duration, tokens, errors or break.",
-        ("s",),
-        in_footer=True,
-    ),
+    Command("chains.sort", "Sort", "Sort by time, duration, tokens, errors or break.", ("s",), in_footer=True),
     Command(
         "chains.newest",
         "Newest first",
@@ -71,12 +65,7 @@ CHAIN_COMMANDS = (
     ),
     Command("chains.pause", "Pause", "Pause the list while traces arrive, or continue.", ("p",), in_footer=True),
     Command(
-        "chains.export",
-        "Export",
-        "Write the trace under the cursor to a file.",
-        ("S",),
-        in_footer=True,
-        short="Save",
+        "chains.export", "Export", "Write the trace under the cursor to a file.", ("S",), in_footer=True, short="Save"
     ),
     Command("chains.copy", "Copy", "Copy the trace's id, link or command to the clipboard.", ("y",), in_footer=True),
     Command("chains.diff", "Diff", "Compare the trace under the cursor with the marked ones.", ("d",), in_footer=True),

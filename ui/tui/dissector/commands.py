@@ -64,12 +64,7 @@ DISSECTOR_COMMANDS = (
         short="Ask",
     ),
     Command(
-        "dissector.reread",
-        "Read again",
-        "Read the stream with another format.",
-        ("r",),
-        in_footer=True,
-        short="Reread",
+        "dissector.reread", "Read again", "Read the stream with another format.", ("r",), in_footer=True, short="Reread"
     ),
     Command("dissector.rule", "Rule", "Explain the rule of the selected fault.", ("K",), in_footer=True),
     Command("dissector.export", "Export", "Write this trace to a file.", ("S",), in_footer=True, short="Save"),
@@ -90,14 +85,7 @@ DISSECTOR_COMMANDS = (
 TREE_COMMANDS = (
     *(_OF_LINES[f"lines.{name}"] for name in ("down", "up", "page-up", "first", "last")),
     Command("tree.page-down", "Page down", "Scroll one page down.", ("pagedown", "ctrl+f")),
-    Command(
-        "tree.turn-over",
-        "Unfold",
-        "Unfold or fold the row.",
-        ("enter", "space"),
-        in_footer=True,
-        short="Open",
-    ),
+    Command("tree.turn-over", "Unfold", "Unfold or fold the row.", ("enter", "space"), in_footer=True, short="Open"),
     Command("tree.unfold", "Unfold", "Unfold the row; enter it when it is unfolded.", ("right",)),
     Command("tree.fold", "Fold", "Fold the row; leave it when it is folded.", ("left", "h")),
 )
