@@ -26,7 +26,8 @@ BLIND = (
     "blind/nine/second",
     "blind/ten/first",
     "blind/ten/second",
-    "blind/eleven",
+    "blind/eleven/first",
+    "blind/eleven/second",
 )
 FOLDERS = ("tuning", "held-out", *BLIND)
 LABELS = sorted(path for folder in FOLDERS for path in (FOLDER / folder).glob("*.labels.json"))
