@@ -259,9 +259,13 @@ def _verbs_of_statements(command: ShellCommand) -> Iterator[str]:
         verb = match[1].casefold()
         if verb not in _SAYS_NO_AIM:
             yield _VERBS_ALIKE.get(verb, verb)
+    if command.program in ("mongosh", "mongo"):
+        for match in chain.from_iterable(map(_METHOD.finditer, command.words)):
+            yield match[1].casefold()
 
 
 _STATEMENT_VERB = lazy_pattern(r"(?:^|;)\s*([A-Za-z]{3,})\s")
+_METHOD = lazy_pattern(r"\bdb(?:\.\w+|\[[^\]]{1,80}\]){0,2}\.([A-Za-z]{3,})\(")
 _VERBS_ALIKE: dict[str, str] = dict.fromkeys(("update", "merge", "replace", "upsert", "copy"), "insert")
 _SAYS_NO_AIM = frozenset(("with", "do", "begin", "commit", "start", "set", "explain", "call", "end"))
 _VERBS_ALIKE |= {"vacuum": "analyze", "truncate": "delete", "drop": "delete", "alter": "create"}

@@ -93,7 +93,8 @@ def _result(block: JsonObject, session: AgentSession) -> None:
     content = object_of(value).get("content", value)
     failed = result.get("status") == "error" or object_of(value).get("isError") is True
     words: Json = content if isinstance(content, list | str) else compact_json(content) if content else ""
-    session.result(text_of(block, "id"), words or text_of(result, "error"), is_error=failed)
+    # Its `success` says that the tool answered, not that a command did its work.
+    session.result(text_of(block, "id"), words or text_of(result, "error"), is_error=failed or None)
 
 
 GOOSE = LogSource(
