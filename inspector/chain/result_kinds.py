@@ -229,9 +229,10 @@ def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
 
     It is before a pipe, writes what the line shows then, or crashed, which the shell tells.
     """
-    if len(effects) > 1 and (crashed := _CRASHED.search(text[:_HEAD])) is not None:
-        return crashed[0]
     main = main_effect(effects)
+    crashed = _CRASHED.search(text[:_HEAD]) if len(effects) > 1 else None
+    if crashed is not None and main is not None and main.command and main.command.own_name in crashed[0]:
+        return crashed[0]
     if main is not None and main.kind in (EffectKind.RUN, EffectKind.WRITE) and _shows_only_output_of(main, effects):
         return error_at_end(text, _programs(effects))
     for effect, following in pairwise(effects):
