@@ -749,6 +749,17 @@ def runs_code(effect: Effect) -> bool:
     return effect.command is not None and inline_code(effect.command.words) is not None
 
 
+def is_http_client(effect: Effect) -> bool:
+    """Whether a command sends a request and succeeds whatever the server answers: `curl` without `--fail`."""
+    if effect.command is None or effect.command.program not in _HTTP_CLIENTS:
+        return False
+    return not any(_FAILS_WITH_SERVER.fullmatch(word) for word in effect.command.words)
+
+
+_HTTP_CLIENTS = frozenset(("curl", "http", "https", "xh", "curlie"))
+_FAILS_WITH_SERVER = lazy_pattern(r"--fail(?:-with-body)?|--check-status|-\w*f\w*")
+
+
 def installs(effect: Effect) -> bool:
     """Whether a command brings packages."""
     return effect.subject.endswith(" install")

@@ -60,7 +60,8 @@ _HEAD, _TAIL, _HEAD_LINES = 2_000, 6_000, 12
 _REJECTED = lazy_pattern(
     r"\b(?:user|operator|human)(?: has| have)? (?:\w+ )?(?:rejected|denied|declined|refused|cancell?ed|aborted|"
     r"interrupted|disallowed|blocked|did(?: not|n['’]t) (?:allow|approve|want)|does(?: not|n['’]t) want to|"
-    r"chose not to)|(?:reject|den|declin|refus|cancel|cancell|abort|interrupt|block|disallow)(?:ed|ied) by (?:the |a |"
+    r"skipped (?:the|this) |chose (?:not )?to (?:skip|stop|cancel|abort|reject|deny|run|allow|proceed))|"
+    r"(?:reject|den|declin|refus|cancel|cancell|abort|interrupt|block|disallow)(?:ed|ied) by (?:the |a |"
     r"your |an? )?(?:user|operator|human|polic\w+|permission\w*|hook|rule|setting\w*|approval|administrator|"
     r"pretooluse)|permission to use .{1,80} (?:has been|was) denied|\brequest(?:ed|"
     r"s) permissions? to .{1,120} but you|(?:requires|needs|without) (?:user |your )?(?:approval(?! (?:by|from|of) )|"
@@ -969,8 +970,14 @@ def _begin_of_refusal(folded: str) -> int:
 
 
 _REFUSED_SUBJECT = lazy_pattern(
-    r"(?:the |this |your )?(?:(?:exec|shell|bash|tool|file|mcp|proposed) )?(?:command|call|tool use|edit|patch|action|"
-    r"execution|request|operation) (?:(?:was|has been|is) )?(?=\w+ by\b)"
+    r"\[operation cancelled\] reason: |permission to (?:run|use|call) \S{1,60} (?=\w+ by\b)|"
+    r"(?:the|your) (?=(?:user|operator|human) (?:has )?(?:(?:reject|declin|den|refus|cancell?|abort|interrupt|disallow|"
+    r"block|skipp)(?:ed|ied) (?:to (?:run|use|execute|allow|approve|grant|proceed)\b|permission\b|"
+    r"(?:this|that|the|your) (?:\w+ )?(?:tool|command|call|operation|action|request|edit|change|patch)\b)|"
+    r"d(?:id|oes)(?: not|n['\u2019]t) (?:allow|approve|want to (?:run|use|execute|proceed|continue|take))\b|"
+    r"chose (?:not )?to ))|"
+    r"(?:the |this |your )?(?:(?:exec|shell|bash|tool|file|mcp|proposed) )?(?:command|call|tool use|edit|patch|"
+    r"action|execution|request|operation) (?:(?:was|has been|is) )?(?=\w+ by\b)"
 )
 
 
