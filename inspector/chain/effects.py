@@ -109,7 +109,7 @@ _CHECKERS = _words(
         "prettier biome stylelint standard xo oxlint shellcheck shfmt hadolint golangci-lint gofmt rubocop yamllint "
         "markdownlint actionlint checkstyle ktlint swiftlint clang-tidy clang-format jsonlint codespell sqlfluff "
         "pip-audit safety trivy grype osv-scanner semgrep gitleaks trufflehog detect-secrets "
-        "phpcs phpstan credo knip dprint size-limit bundlesize bundlewatch"
+        "pyflakes phpcs phpstan credo knip dprint size-limit bundlesize bundlewatch"
     ),
     types="tsc mypy pyright basedpyright pyre pytype flow vue-tsc svelte-check ty sorbet",
     build=(
@@ -122,7 +122,7 @@ _TASK_RUNNERS_TABLE = (
     "npm yarn pnpm bun make gmake just task rake gradle gradlew mvn mvnw dotnet bazel cargo go swift mix stack "
     "cabal sbt deno turbo nx lerna composer invoke inv hatch rye flutter dart zig lein ant buck pants manage.py "
     "ng expo playwright vite next nuxt tauri wrangler truffle hardhat forge foundry helm terraform mise moon dune lake "
-    "meson"
+    "meson dbt"
 )
 _TASK_RUNNERS = frozenset(_TASK_RUNNERS_TABLE.split())
 _TASK_WORDS = _words(

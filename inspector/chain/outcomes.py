@@ -18,7 +18,15 @@ from msgspec import structs
 from weaklink.inspector.chain.background_runs import BackgroundRuns
 from weaklink.inspector.chain.effects import Effect, effects_of, has_known_effect, is_http_client, runs_shell
 from weaklink.inspector.chain.endings import ends_unanswered
-from weaklink.inspector.chain.failure_words import HEAD, error_line, fails_within, fault_line, first_line, telling_line
+from weaklink.inspector.chain.failure_words import (
+    ERROR_WORDS,
+    HEAD,
+    error_line,
+    fails_within,
+    fault_line,
+    first_line,
+    telling_line,
+)
 from weaklink.inspector.chain.pairing import Pairing, PlacedCall
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.result_kinds import (
@@ -53,10 +61,6 @@ _LONGEST = 400
 _WRAPS = 4  # results come wrapped: a template's {"name", "content"}, an API's blocks, a server's own envelope
 _ENVELOPE = ("content", "output", "result", "response", "data", "text")
 # Fields that state an error; in the languages of services, the word for it.
-_ERROR_WORDS_TABLE = (
-    "fehler erreur errore erro fout fejl feil fel virhe viga błąd chyba hiba eroare hata kesalahan galat lỗi σφάλμα "
-    "ошибка помилка грешка שגיאה خطأ خطا त्रुटि ข้อผิดพลาด 错误 錯誤 エラー 오류"
-)
 _BARE = str.maketrans("łøđı", "lodi")  # letters that no normal form takes apart
 
 
@@ -66,7 +70,7 @@ def _also_bare(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*words, *("".join(c for c in word if not combining(c)) for word in bare))))
 
 
-_ERROR_IN_LANGUAGES = frozenset(_also_bare(_ERROR_WORDS_TABLE.split()))
+_ERROR_IN_LANGUAGES = frozenset(_also_bare(ERROR_WORDS))
 _ERROR_NAMES = ("error", "errors", "errorMessages", "error_messages", *sorted(_ERROR_IN_LANGUAGES))
 _REASONS = (
     *("grund", "motif", "raison", "motivo", "reden", "причина", "原因", "理由"),

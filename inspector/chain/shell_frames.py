@@ -25,7 +25,7 @@ from weaklink.inspector.json_text import Json, count_of
 from weaklink.inspector.memoized import memoized
 from weaklink.inspector.scanning import lazy_pattern
 
-_ENDS_READ, _HEAD_LINES, _TAIL_LINES, _LONGEST_LINE = 2_000, 12, 12, 400
+_ENDS_READ, _HEAD_LINES, _TAIL_LINES, _LONGEST_LINE = 2_000, 12, 12, 800
 
 EXIT_KEYS = ("exit_code", "exitCode", "exit_status", "returncode", "return_code", "rc")
 """The members of a JSON object that state an exit code."""
@@ -37,14 +37,15 @@ _FRAME_KEYS = frozenset(
 )
 
 _EXIT_LINE = lazy_pattern(
-    r"(?:error: )?[\[(<]?(?:the )?(?:command |process |program |script )?(?:executed in terminal [^\n]{0,300}?\. )?"
-    r"(?:(?:failed|exited|finished|completed|ended|terminated) with (?:(?:non-?zero )?exit )?(?:code|status)|"
+    r"(?:error: (?=exit code))?[\[(<]?(?:the )?(?:(?:command|process|program|script) (?:`[^\n]{1,300}` )?)?"
+    r"(?:executed in terminal [^\n]{0,300}?\. )?"
+    r"(?:(?:failed|exited|finished|completed|ended|terminated|executed) with (?:(?:non-?zero )?exit )?(?:code|status)|"
     r"exit(?:ed)?[ _]?(?:code|status)?|return[ _-]?code)(?:[:=]| is|>)?\s{0,4}(-?\d{1,10})\b",
     re.IGNORECASE,
 )
 _CLOSING_TAG = lazy_pattern(r"</\w{1,20}>$")
 _BARE_EXIT_LINE = lazy_pattern(
-    r"(?:the )?(?:process|program|script)\b|exit(?:ed)? |(?:failed|finished) with", re.IGNORECASE
+    r"(?:the )?(?:process|program|script)\b|exit(?:ed)? (?!code)|(?:failed|finished) with", re.IGNORECASE
 )
 _SANDBOX = lazy_pattern(
     r"(?:failed in sandbox|exec(?:_command)? (?:error|failed)|sandbox error).{0,200}?exit code: (\d{1,6})",
