@@ -1,4 +1,11 @@
-"""`weaklink tail`: follow running traces, and print spans as they close and faults as they appear."""
+"""`weaklink tail`: follow running traces, and print spans as they close and faults as they appear.
+
+The database returns what other processes record as the events of a recording: a trace began, chunks arrived, a turn
+ended. `TailReader` reads the chunks of an answer in its format, as the recorder did, and makes `LiveEvent`s of what it
+finds: a span that closed, a fault. When a turn ends, the recorded inspection of the whole trace is read, and reported
+are the faults that no single answer shows (a result without a call, a repeated call), each once; those that judge the
+end (an error that nothing recovered) only when the trace ends, since until then the agent may still recover.
+"""
 
 import sys
 import time

@@ -1,4 +1,24 @@
-"""A text split into rows, with its spans named at the left and carets below each fault."""
+r"""A text split into rows, with its spans named at the left and carets below each fault.
+
+The text `<tool_call>\n{"name": "f",}\n</tool_call>`, with one span and a fault at the comma, becomes
+
+     1 │ tool_call  <tool_call>
+     2 │            {"name": "f",}
+       │                        ^
+       │            error[J104] trailing-comma: A comma appears before `}`, but nothing follows it.
+     3 │            </tool_call>
+
+in four steps. `SpanRows` cuts each span into ranges of the text that fit into a row: at line feeds, at the width, after
+a space if there is one in the row's second half; a line feed between two spans ends the row before it, and white space
+between spans has no row. With a `Folding`, the middle of a long span is one row that says how much is left out, but a
+fault is never in it. `marks_of` puts each fault below the rows that it covers: carets in each, the message below the
+last; a fault of more rows than `MOST_MARKED_ROWS` has carets in the first row alone. `_content` cuts a row where a
+marker, a child or a fault begins or ends, and styles the pieces: a fault wins over a marker, a marker over the span.
+`below_row` draws the carets: places with the same cells share theirs, and if several faults have messages, the carets
+are numbered, so that no message separates carets from their text.
+
+Ranges are code points, places on the screen are cells: a character of two cells has two carets.
+"""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
