@@ -25,6 +25,7 @@ from weaklink.inspector.dataset.samples import (
 )
 from weaklink.inspector.diagnostics import Diagnostic, Edit, Fault, Fix, edited
 from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.sharegpt import CALL_ROLES, ROLE_WORDS
 from weaklink.inspector.importers.data.training_rows import Shape
 from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
 from weaklink.inspector.inspected import Inspection
@@ -51,14 +52,9 @@ _CONTENT_KEYS = (
 )
 _ALTERNATING = frozenset({"mistral", "mistral_args", "gemma", "gemma3", "llama2"})
 _LLAMA_FACTORY_ROLES = frozenset({"function_call", "observation"})
-_QUESTION_ROLES = frozenset({"user", "human"})
-_ANSWER_ROLES = frozenset({"assistant", "gpt", "model", "chatgpt", "bot"})
-_ROLES = dict.fromkeys(
-    (
-        *("system", "developer", "user", "human", "assistant", "gpt", "chatgpt", "model", "bot", "tool", "function"),
-        *("function_call", "observation", "tool_call", "tool_response", "function_response", "ipython", "environment"),
-    )
-)
+_QUESTION_ROLES = frozenset(word for word, role in ROLE_WORDS.items() if role is Role.USER)
+_ANSWER_ROLES = frozenset(word for word, role in ROLE_WORDS.items() if role is Role.ASSISTANT) - CALL_ROLES
+_ROLES = frozenset((*ROLE_WORDS, "developer"))
 _MAX_RESULT_CHARS = 20_000
 _SHAPES_OF_MESSAGES = frozenset({Shape.MESSAGES, Shape.SHAREGPT})
 _SHAPES_OF_ANSWERS = _SHAPES_OF_MESSAGES | {Shape.PROMPT_COMPLETION, Shape.PREFERENCE}
