@@ -50,7 +50,7 @@ from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_search, 
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import RecordedState, RunState, ToolCall, ToolResult
-from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.scanning import LinePattern, folded, folded_pattern, lazy_pattern
 
 _HEAD, _TAIL, _HEAD_LINES = 2_000, 6_000, 12
 
@@ -99,8 +99,8 @@ _RUNNING = lazy_pattern(
 )
 
 # A check that could not run: its own program, its options or its input are wrong, not the work.
-_COULD_NOT_RUN = lazy_pattern(
-    r"command not found|not recognized as an? |no module named ['\"]?(?:pytest|unittest|mypy|ruff|flake8|tox|nose|"
+_COULD_NOT_RUN = folded_pattern(
+    r"(?m)command not found|not recognized as an? |no module named ['\"]?(?:pytest|unittest|mypy|ruff|flake8|tox|nose|"
     r"black|pylint|coverage|xdist|isort|build)\b|missing script|unrecognized arguments?|unknown (?:option|argument|"
     r"command|flag)|no such (?:option|command|subcommand|target)|file or directory not found|no test files found|"
     r"no tests (?:ran|found|were found|collected)|no rule to make target|no targets specified|permission denied|"
@@ -115,11 +115,10 @@ _COULD_NOT_RUN = lazy_pattern(
     r"cd to)|cannot open|no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
     r"^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
     r"no such file or directory: ['\"]?(?:\.?venv|node_modules)|^(?:/\S+: |\w{1,4}: )?(?:\d+: )?\S+: not found|"
-    r"^make: \S+: no such file",
-    re.IGNORECASE | re.MULTILINE,
+    r"^make: \S+: no such file"
 )
 # Summaries of checks in which something failed, for sources that record no exit code.
-_FINDINGS = lazy_pattern(
+_FINDINGS = LinePattern(
     r"^=+ .{0,200}\b[1-9]\d* (?:failed|errors?)\b|^FAILED(?: \(|$| \S+::)|^Tests?:? .{0,60}\b[1-9]\d* fail|"
     r"\b[1-9]\d* (?:tests? )?fail(?:ed|ing|ures?)\b|^--- FAIL|^FAIL\b|test result: FAILED|^error(?:\[E\d+\])?: |"
     r"error TS\d+|✖ [1-9]\d* problem|Found [1-9]\d* errors?|: (?:fatal )?error(?: [A-Z]{1,6}\d{1,6})?: |"
@@ -127,7 +126,7 @@ _FINDINGS = lazy_pattern(
     r"^make(?:\[\d+\])?: \*\*\*|^E  +\w*(?:Error|Exception)\b|^[\w./-]+:\d+:\d+: [A-Z]+\d+ |would reformat|"
     r"^not ok \d+(?![^\n]*# (?:TODO|SKIP))|^# fail [1-9]|\b[1-9]\d* errors?, \d+ skips|^error during build:|"
     r"^\S Build failed",
-    re.MULTILINE,
+    r"fail|FAIL|error|Error|ERROR|Exception|problem|\*\*\*|: [A-Z]+\d|would reformat|not ok",
 )
 _VULNERABILITIES = r"\b[1-9]\d* (?:\w+ ){0,2}vulnerabilit(?:y|ies)\b"
 _FINDINGS_TABLE = {  # by program, or by program and subcommand
@@ -507,12 +506,13 @@ def _finds_nothing(effect: Effect, text: str) -> bool:
     return finds_in_words(effect) and not body_of(text).strip()
 
 
-_NOT_PERMITTED = lazy_pattern(r"permission denied|not permitted", re.IGNORECASE)
+_NOT_PERMITTED = ("permission denied", "not permitted")
 
 
 def _is_refused(text: str) -> bool:
     """Whether a program was not allowed to do anything."""
-    return _NOT_PERMITTED.search(text[:_HEAD]) is not None and not _has_hits(text)
+    head = folded(text[:_HEAD])
+    return any(words in head for words in _NOT_PERMITTED) and not _has_hits(text)
 
 
 # What a question is answered with: `kubectl auth can-i`, `systemctl is-active`.
@@ -633,12 +633,12 @@ def _of_check(effect: Effect, text: str, failure: Failure) -> ResultKind:
     if any(_FINDINGS.search(end) or _own_finding((effect,), end) for end in ends):
         return (
             ResultKind.FAILURE
-            if _COULD_NOT_RUN.search(head[:400]) and not _TEST_COUNTS.search(tail)
+            if _COULD_NOT_RUN.search(folded(head[:400])) and not _TEST_COUNTS.search(tail)
             else ResultKind.FINDING
         )
     if failure.exit_code == 2 and effect.subject == "lint" and _NAMES_LINE.search(text[:_HEAD]) is None:
         return ResultKind.FAILURE  # linters end with 1 for what they found, with 2 for what they could not do
-    if any(_COULD_NOT_RUN.search(end) for end in ends):
+    if any(_COULD_NOT_RUN.search(folded(end)) for end in ends):
         return ResultKind.FAILURE
     reports = (_LOCATED.search(head), _TEST_COUNTS.search(tail), _DIFFERENCES.search(head))
     ended = failure.exit_code is not None and _SIGNS_NOTHING.search(tail) is None

@@ -32,7 +32,7 @@ from weaklink.inspector.wire.decoder import Decoder
 from weaklink.inspector.wire.events import PartGrew, WireEvent
 from weaklink.inspector.wire.provider_json import parse_json
 from weaklink.storage import StoreSink
-from weaklink.ui.cli.console import interrupt_on_signals, print_lines, screen_width
+from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice, screen_width
 from weaklink.ui.cli.files import STDIN, read_tool_file
 from weaklink.ui.cli.format_options import expected_format_name
 from weaklink.ui.cli.redaction_options import redactor_of
@@ -123,12 +123,7 @@ class LoggedSession:
     """A trace of one turn that begins with the first byte; without input there is no trace."""
 
     def __init__(
-        self,
-        logger: TraceLogger,
-        sink: LastTurn,
-        faults: "LiveFaults",
-        form: Form | None,
-        color: str,
+        self, logger: TraceLogger, sink: LastTurn, faults: "LiveFaults", form: Form | None, color: str
     ) -> None:
         self._logger, self._sink, self._faults = logger, sink, faults
         self._form, self._color = form, color
@@ -465,6 +460,8 @@ def log(
         ended = _record(begin, _pieces(file, follow=follow, quiet=quiet), goes_on=follow)
     finally:
         sink.close()
+    if sink.last is None:
+        print_notice(f"{'standard input' if file == STDIN else file} is empty; nothing was recorded")
     if ended is _End.INTERRUPTED:
         raise KeyboardInterrupt
 

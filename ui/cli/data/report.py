@@ -145,7 +145,7 @@ def report(
             stream.writelines(set_page(paths, value, other_value))
     if as_json:
         sys.stdout.write(write_json({**value, "against": other_value} if other_value is not None else value) + "\n")
-    elif html is None:
+    elif html is None and measured.samples:
         sys.stdout.writelines(f"{line}\n" for line in set_lines(paths, value, other_value))
     if not measured.samples:
         print_notice(no_rows(paths, unread.count))
