@@ -48,7 +48,13 @@ def test_a_check_of_files_loads_no_database_and_no_screen(tmp_path: Path) -> Non
 
 
 def test_what_compares_rows_is_loaded_for_the_second_row(tmp_path: Path) -> None:
-    question, answer = "How high does the water stand in Oslo today?", "It stands as high there as it did " + "so " * 20
+    question, answer = (
+        "How high does the water stand in Oslo today?",
+        (
+            "The water of the fjord is as high as it was on the day that you named, and it is high for this time of "
+            "the year: that is what the people of the harbour have to say of it, and they are right. Number "
+        ),
+    )
     for number in (1, 2):
         rows = [
             {"messages": [{"role": "user", "content": question}, {"role": "assistant", "content": answer + str(row)}]}

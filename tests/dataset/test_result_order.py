@@ -8,6 +8,7 @@ import pytest
 
 from weaklink.inspector.dataset.convert import convert_row
 from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.lint.linting import lint_sample
 from weaklink.inspector.dataset.rendering import FORMATS, RowLayout, render_sample
 from weaklink.inspector.dataset.samples import read_sample
 from weaklink.inspector.formats.registry import find_format
@@ -73,6 +74,15 @@ def test_structured_layouts_list_results_in_the_order_of_calls(layout: RowLayout
         text = json.dumps(rendered.value)
         places = [text.index(f"warm in {city}") for city in CITIES]
         assert places == sorted(places)
+
+
+def test_llama_factory_s_results_of_one_answer_are_one_message_as_its_order_of_roles_requires() -> None:
+    for order in ORDERS:
+        (rendered,) = render_sample(read_sample(DataRow("f", "line 1", 1, row(order))), [], RowLayout.LLAMA_FACTORY)
+        codes = [found.rule.code for found in lint_sample(read_sample(DataRow("f", "line 1", 1, rendered.value)))]
+        assert "D706" not in codes
+        roles = [message["from"] for message in rendered.value["conversations"]]  # type: ignore[index,union-attr,call-overload]  # as rendered
+        assert roles.count("observation") == 1
 
 
 def test_results_without_ids_keep_their_order() -> None:
