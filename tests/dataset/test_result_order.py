@@ -11,7 +11,7 @@ from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.lint.linting import lint_sample
 from weaklink.inspector.dataset.rendering import FORMATS, RowLayout, render_sample
 from weaklink.inspector.dataset.samples import read_sample
-from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.formats.registry import find_format, formats
 
 CITIES = ("Oslo", "Rome", "Lima")
 WEATHER: dict[str, Any] = {
@@ -65,6 +65,13 @@ def test_each_call_keeps_its_result(target: str) -> None:
         text = str(rendered.value["text"])
         places = [text.rindex(f"warm in {city}") for city in CITIES]
         assert places == sorted(places)
+
+
+@pytest.mark.parametrize("target", [format.name for format in formats() if format.name not in FORMATS])
+def test_each_call_keeps_its_result_where_only_calls_are_rewritten(target: str) -> None:
+    for order in ORDERS:
+        value = convert_row(row(order), find_format("openai"), find_format(target))
+        assert right_pairs(value, target), (order, value)
 
 
 @pytest.mark.parametrize("layout", [RowLayout.TRL, RowLayout.AXOLOTL, RowLayout.LLAMA_FACTORY])
