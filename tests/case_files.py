@@ -18,7 +18,7 @@ import yaml
 
 CaseFields = dict[str, Any]
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml where PyYAML was built with it: ten times faster
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml where PyYAML was built with it: ten times faster
 _LONGEST_FLOW = 100
 _NUMBER = r"-?(?:0|[1-9][0-9]*)"
 _PLAIN = re.compile(r"[^\W_](?:[^:#]|:(?=[^ ])|(?<! )#)*")
@@ -26,7 +26,7 @@ _CASE = re.compile(r"^- ", re.MULTILINE)
 _KEY = re.compile(r"^(?:- |  )(?=\S)", re.MULTILINE)
 
 
-class _Loader(_LOADER):  # type: ignore[misc]  # chosen at run time
+class _Loader(LOADER):  # type: ignore[misc]  # chosen at run time
     """Plain scalars mean what they mean in JSON (`yes`, `12:30` and dates are text); a key comes once."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}

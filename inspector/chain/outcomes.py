@@ -26,17 +26,16 @@ from weaklink.inspector.chain.result_kinds import (
     Judgement,
     KnownPaths,
     ResultEvidence,
-    body_of,
     error_before_pipe,
     hidden_finding,
     is_running,
     is_shown_object,
     kind_of_result,
     printed_exit_code,
-    stated_exit_code,
     states_code_in_content,
     words_decide,
 )
+from weaklink.inspector.chain.shell_frames import EXIT_KEYS, METADATA, exit_code_of, unframed
 from weaklink.inspector.chain.steps import SYNTAX_CODES, CallFaults, Certainty, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ToolKind, ends_run, kind_of
 from weaklink.inspector.errors import InvalidPatternError
@@ -80,12 +79,10 @@ _WORDS = (
     *(*_ERROR_NAMES, "message", "detail", "details", "reason", "stderr", "error_message", "content", "output"),
     *_REASONS,
 )
-_EXIT_CODES = ("exit_code", "exitCode", "exit_status", "returncode", "return_code", "rc")
 _HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code")
 
-_METADATA = "metadata"
-_EXIT_KEYS = frozenset(_EXIT_CODES)
-_ERROR_KEYS = frozenset((*_EXIT_CODES, *_HTTP_CODES, "isError", "is_error", *_ERROR_NAMES, _METADATA)) | {
+_EXIT_KEYS = frozenset(EXIT_KEYS)
+_ERROR_KEYS = frozenset((*EXIT_KEYS, *_HTTP_CODES, "isError", "is_error", *_ERROR_NAMES, METADATA)) | {
     *("success", "ok", "succeeded", "issue", "state")
 }
 
@@ -171,7 +168,7 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     Linear in its length, and never raises. What a `call` only reads, and what an error flag clears, is not judged by
     its words.
     """
-    recorded = _recorded_failure(result)
+    recorded = _recorded_failure(result if call is not None else without_frame(result))
     if recorded is not None:
         return recorded
     if _is_recorded_success(result):
@@ -217,7 +214,8 @@ def _failure_within(effects: tuple[Effect, ...], text: str) -> Failure | None:
 def _text_failure(text: str, result: ToolResult, call: ToolCall | None) -> Failure | None:
     """What makes a text an error: the flag, an exit code that it states, else its words."""
     printed = None if call is None else printed_exit_code(effects_of(call), text)
-    code = stated_exit_code(text) if printed is None else printed
+    framed = unframed(text)
+    code = framed.exit_code if printed is None else printed
     if printed is None and code and call is not None and states_code_in_content(call, text):
         code = None
     stated = () if code is None else (_of_text(code),)
@@ -241,7 +239,6 @@ def _recorded_failure(result: ToolResult) -> Failure | None:
     if not code and (state is None or state in _GOOD_STATES):
         return None
     value = f"{code}" if code else f"{state}"
-    code = code or stated_exit_code(result.content)
     evidence = ResultEvidence(recorded.field, value)
     flag = (ResultEvidence("error flag", "true"),) if result.is_error else ()
     certainty = Certainty.FLAGGED if result.is_error or not recorded.exit_code else Certainty.STRUCTURED
@@ -262,7 +259,7 @@ def _of_text(code: int) -> ResultEvidence:
 
 def _words_of(text: str, code: int | None) -> str:
     """The words that report a failure that a fact states; empty if there are neither words nor a code."""
-    body = body_of(text)
+    body = unframed(text).output
     return (
         error_line(body)
         or error_line(text)
@@ -364,7 +361,7 @@ def _field_evidence(fields: Mapping[str, Any]) -> tuple[ResultEvidence, ...]:
     """The fields of a result that is JSON which may state an error."""
     keys = (
         key
-        for key in (*_EXIT_CODES, "isError", "is_error", "error", "errors", "success", "ok", *_HTTP_CODES)
+        for key in (*EXIT_KEYS, "isError", "is_error", "error", "errors", "success", "ok", *_HTTP_CODES)
         if key in fields
     )
     return tuple(ResultEvidence(f"result field {key}", str(fields[key])[:200]) for key in islice(keys, 2))
@@ -429,11 +426,11 @@ def _succeeded(fields: Mapping[str, Any]) -> bool:
 
 def _exit_codes(fields: Mapping[str, Any]) -> list[int | None]:
     """The exit codes that an object states itself or in its `metadata`."""
-    nested = fields.get(_METADATA)
+    nested = fields.get(METADATA)
     places = (fields, nested) if isinstance(nested, dict) else (fields,)
     if all(_EXIT_KEYS.isdisjoint(place) for place in places):
         return []
-    return [count_of(place.get(key)) for place in places for key in _EXIT_CODES]
+    return [exit_code_of(place.get(key)) for place in places for key in EXIT_KEYS]
 
 
 def _words(fields: Mapping[str, Any]) -> str:
@@ -441,7 +438,7 @@ def _words(fields: Mapping[str, Any]) -> str:
         text = _text_of(fields.get(key))
         if text:
             return error_line(text) or text
-    code = next(((key, fields[key]) for key in (*_EXIT_CODES, *_HTTP_CODES) if fields.get(key)), None)
+    code = next(((key, fields[key]) for key in (*EXIT_KEYS, *_HTTP_CODES) if fields.get(key)), None)
     return f"{code[0]} {code[1]}" if code else ""
 
 
@@ -549,7 +546,7 @@ def judged_result(
     result = plain_result(result)
     if not patterns and is_plain_success(placed.call, result):
         return None
-    result = _of_runs(placed.call, result)
+    result = without_frame(_of_runs(placed.call, result), placed.call)
     failure = find_error(result, placed.call)
     if failure is not None and failure.certainty is Certainty.TEXTUAL and repeats_argument(placed.call, result):
         failure = None
@@ -564,15 +561,33 @@ def judged_result(
 def plain_result(result: ToolResult) -> ToolResult:
     """The result as its tool wrote it and a reader sees it; the same object if it is so already.
 
-    Without colours, by which words of a program would not be known, and without the reminders that Claude Code adds.
+    Without colours and carriage returns, by which words of a program would not be known, and without the reminders that
+    Claude Code adds.
     """
     content = without_terminal_sequences(result.content.removeprefix("\ufeff"))
+    content = content.replace("\r\n", "\n") if "\r" in content else content
     for _ in range(_MOST_REMINDERS):
         before, opener, reminder = content.rpartition("<system-reminder>")
         if not opener or not before.strip() or not reminder.rstrip().endswith("</system-reminder>"):
             break
         content = before.rstrip()
     return result if content == result.content else structs.replace(result, content=content)
+
+
+def without_frame(result: ToolResult, call: ToolCall | None = None) -> ToolResult:
+    """The result with the output alone as its content, and the exit code that its text states as recorded.
+
+    What a call only shows (a file, a log) stays as it is, and so does a state that the source recorded.
+    """
+    framed = unframed(result.content)
+    if framed.output is result.content or (call is not None and states_code_in_content(call, result.content)):
+        return result
+    recorded = result.recorded
+    if framed.exit_code is not None and (recorded is None or recorded.exit_code is None):
+        state = recorded.state if recorded is not None else None
+        field = f"result field {framed.field}" if framed.field else "exit code in the text"
+        recorded = recorded if state in _GOOD_STATES else RecordedState(framed.exit_code, state, field)
+    return structs.replace(result, content=framed.output, recorded=recorded)
 
 
 def repeats_argument(call: ToolCall, result: ToolResult) -> bool:

@@ -10,12 +10,7 @@ from weaklink.inspector.apis.openai.messages import read_messages, read_tools
 from weaklink.inspector.chain.expected_calls import ExpectedCall
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.checks.tools import OfferedTools
-from weaklink.inspector.dataset.context_values import (
-    ContextValues,
-    FoldedText,
-    allowed_key,
-    fold_text,
-)
+from weaklink.inspector.dataset.context_values import ContextValues, FoldedText, allowed_key, fold_text
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.references import reference_of
 from weaklink.inspector.dataset.samples import read_sample

@@ -274,10 +274,7 @@ class SetReport(Struct):
             "schema_depth": _counted(self.schema_depths),
             "ref_chain": _counted(self.reference_chains),
             "argument_depth": _counted(self.argument_depths),
-            "quality": {
-                "mean": self.score_sum / self.samples if self.samples else None,
-                "below_0.9": self.low_scores,
-            },
+            "quality": {"mean": self.score_sum / self.samples if self.samples else None, "below_0.9": self.low_scores},
         }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.case_files import LOADER
 from weaklink.inspector.diagnostics import apply_fixes
 from weaklink.inspector.model import ToolCall
 from weaklink.inspector.rules.rule import Severity
@@ -17,7 +18,9 @@ from weaklink.inspector.segmentation import Segmentation, segment
 from weaklink.ui.cli.files import tool_definitions
 
 FOLDER = Path(__file__).parents[1] / "cases" / "servers"
-FILES: list[dict[str, Any]] = [yaml.safe_load(path.read_bytes()) for path in sorted(FOLDER.glob("independent*.yaml"))]
+FILES: list[dict[str, Any]] = [
+    yaml.load(path.read_bytes(), LOADER) for path in sorted(FOLDER.glob("independent*.yaml"))
+]
 CASES = [{**case, "tools": file["tools"]} for file in FILES for case in file["cases"]]
 HEALTHY = [case for case in CASES if not case.get("broken")]
 BROKEN = [case for case in CASES if case.get("broken")]

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from weaklink.inspector.formats.format_table import register_table
 from weaklink.storage import open_store
-from weaklink.ui.cli.configured_formats import register_configured_formats
+from weaklink.ui.cli.format_options import register_configured_formats
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.importing.files import (

@@ -123,12 +123,7 @@ class LoggedSession:
     """A trace of one turn that begins with the first byte; without input there is no trace."""
 
     def __init__(
-        self,
-        logger: TraceLogger,
-        sink: LastTurn,
-        faults: "LiveFaults",
-        form: Form | None,
-        color: str,
+        self, logger: TraceLogger, sink: LastTurn, faults: "LiveFaults", form: Form | None, color: str
     ) -> None:
         self._logger, self._sink, self._faults = logger, sink, faults
         self._form, self._color = form, color

@@ -347,12 +347,7 @@ def _late_system(sample: Sample) -> Iterator[Diagnostic]:
 
 
 def repair_row(
-    row: DataRow,
-    trace: Trace,
-    inspection: Inspection | None,
-    *,
-    rules: Container[Rule] = RULES,
-    unsafe: bool = False,
+    row: DataRow, trace: Trace, inspection: Inspection | None, *, rules: Container[Rule] = RULES, unsafe: bool = False
 ) -> tuple[str, tuple[AppliedRepair, ...]]:
     """The row's text with every safe fix (with `unsafe`, every fix) of D702, D704 and D705 applied; and these repairs.
 

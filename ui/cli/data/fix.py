@@ -32,9 +32,14 @@ from weaklink.inspector.text import decode
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.data.options import NO_COLUMNS, paths_argument
-from weaklink.ui.cli.data.record_copies import RecordCopy, copy_records, copy_text
-from weaklink.ui.cli.data.renamed_records import RenamedCopy, renamed_traces
-from weaklink.ui.cli.data.table_copies import TableCopy
+from weaklink.ui.cli.data.record_copies import (
+    RecordCopy,
+    RenamedCopy,
+    TableCopy,
+    TextCopy,
+    copy_records,
+    renamed_traces,
+)
 from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.cli.files import open_output
 from weaklink.ui.importing.file_places import files_below
@@ -93,7 +98,7 @@ def fix_file(path: str, options: FixOptions, out: BinaryIO, report: FixReport) -
     is_text = reading.source == _RAW_TEXT
     if reading.source in _READ_AS_LINT_DOES and options.source is None and not options.columns:
         reading = SourceReading(reading.source, reading.why, renamed_traces(file, options.columns))
-    copy = copy_text(file, out) if is_text else copy_records(file, out)
+    copy: RecordCopy = TextCopy(file, out) if is_text else copy_records(file, out)
     copy = RenamedCopy(copy, options.columns) if options.columns else copy
     fixer = _FileFixer(path, options, copy, report, _text_rewritten if is_text else rewrite_record)
     return fixer.all_of(reading.records, reading.source)

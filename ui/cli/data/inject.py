@@ -9,8 +9,8 @@ import click
 from msgspec import Struct, field
 
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
-from weaklink.inspector.dataset.faults_to_inject import KINDS
-from weaklink.inspector.dataset.injection import DEFAULT_RATES, InjectedRow, NotInjected, inject_faults, known_kinds
+from weaklink.inspector.dataset.faults_to_inject import DEFAULT_RATES, KINDS
+from weaklink.inspector.dataset.injection import InjectedRow, NotInjected, inject_faults, known_kinds
 from weaklink.inspector.dataset.loss_marks import Trainer
 from weaklink.inspector.dataset.rows import RowWriter
 from weaklink.inspector.dataset.samples import as_listed

@@ -51,13 +51,7 @@ _RESERVE = 1_000
     metavar="SHARE",
     help="Share of rows without a call among all that are written, including existing ones.",
 )
-@click.option(
-    "--kind",
-    "kinds",
-    multiple=True,
-    type=click.Choice(KINDS),
-    help="Make only this kind. Can be repeated.",
-)
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Make only this kind. Can be repeated.")
 @click.option("--leave-open", is_flag=True, help="Omit the last answer, for a model to write.")
 @click.option("--only-negatives", is_flag=True, help="Omit the copies of the rows, and make all possible negatives.")
 @making_options

@@ -24,68 +24,34 @@ from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, vis
 from weaklink.ui.views.trace_columns import ORDER_WORDS
 
 CHAIN_COMMANDS = (
-    Command(
-        "chains.next-break",
-        "Next break",
-        "Open the next broken trace, on its break.",
-        ("e",),
-        in_footer=True,
-        short="Break",
-    ),
+    Command("chains.next-break", "Next break", "Open the next broken trace, on its break.", ("e",), footer="Break"),
     Command("chains.previous-break", "Previous break", "Open the previous broken trace, on its break.", ("ctrl+e",)),
-    Command("chains.filter", "Filter", "Filter the list; keys and values are completed.", ("f",), in_footer=True),
-    Command("chains.search", "Search", "Find words in the texts of all traces.", ("/",), in_footer=True, short="Find"),
+    Command("chains.filter", "Filter", "Filter the list; keys and values are completed.", ("f",), footer="Filter"),
+    Command("chains.search", "Search", "Find words in the texts of all traces.", ("/",), footer="Find"),
     Command("chains.next-match", "Next match", "Go to the next trace that contains the words.", ("n",)),
     Command("chains.previous-match", "Previous match", "Go to the previous trace that contains the words.", ("N",)),
+    Command("chains.broken", "Broken only", "Show only broken traces, or all traces again.", ("b",), footer="Broken"),
+    Command("chains.sort", "Sort", "Sort by time, duration, tokens, errors or break.", ("s",), footer="Sort"),
+    Command("chains.newest", "Newest first", "Sort newest first, or broken first again.", ("t",), footer="Newest"),
     Command(
-        "chains.broken",
-        "Broken only",
-        "Show only broken traces, or all traces again.",
-        ("b",),
-        in_footer=True,
-        short="Broken",
-    ),
-    Command(
-        "chains.sort",
-        "Sort",
-        "Sort by time, duration, tokens, errors or break.",
-        ("s",),
-        in_footer=True,
-    ),
-    Command(
-        "chains.newest",
-        "Newest first",
-        "Sort newest first, or broken first again.",
-        ("t",),
-        in_footer=True,
-        short="Newest",
-    ),
-    Command(
-        "chains.views", "Views", "Apply a saved filter and order, or save the current ones.", ("V",), in_footer=True
+        "chains.views", "Views", "Apply a saved filter and order, or save the current ones.", ("V",), footer="Views"
     ),
     Command("chains.clear", "Clear filter", "Show all traces again.", ("escape", "backspace")),
-    Command("chains.mark", "Mark", "Mark the trace under the cursor, or remove its mark.", ("m",), in_footer=True),
-    Command("chains.note", "Note", "Write a note on the trace under the cursor.", (";",), in_footer=True),
+    Command("chains.mark", "Mark", "Mark the trace under the cursor, or remove its mark.", ("m",), footer="Mark"),
+    Command("chains.note", "Note", "Write a note on the trace under the cursor.", (";",), footer="Note"),
     Command(
-        "chains.follow", "Follow", "Keep the cursor on the newest trace, or stop following it.", ("F",), in_footer=True
+        "chains.follow", "Follow", "Keep the cursor on the newest trace, or stop following it.", ("F",), footer="Follow"
     ),
-    Command("chains.pause", "Pause", "Pause the list while traces arrive, or continue.", ("p",), in_footer=True),
-    Command(
-        "chains.export",
-        "Export",
-        "Write the trace under the cursor to a file.",
-        ("S",),
-        in_footer=True,
-        short="Save",
-    ),
-    Command("chains.copy", "Copy", "Copy the trace's id, link or command to the clipboard.", ("y",), in_footer=True),
-    Command("chains.diff", "Diff", "Compare the trace under the cursor with the marked ones.", ("d",), in_footer=True),
+    Command("chains.pause", "Pause", "Pause the list while traces arrive, or continue.", ("p",), footer="Pause"),
+    Command("chains.export", "Export", "Write the trace under the cursor to a file.", ("S",), footer="Save"),
+    Command("chains.copy", "Copy", "Copy the trace's id, link or command to the clipboard.", ("y",), footer="Copy"),
+    Command("chains.diff", "Diff", "Compare the trace under the cursor with the marked ones.", ("d",), footer="Diff"),
     Command("chains.reread", "Read again", "Read the trace's stream with other formats.", ("r",)),
     Command("chains.live", "Live", "Watch a trace while it is recorded.", ("v",)),
-    Command("chains.rules", "Rules", "List the rules, and how often each was broken.", ("R",), in_footer=True),
-    Command("chains.import", "Import", "Import files into the database.", ("i",), in_footer=True),
+    Command("chains.rules", "Rules", "List the rules, and how often each was broken.", ("R",), footer="Rules"),
+    Command("chains.import", "Import", "Import files into the database.", ("i",), footer="Import"),
     Command("chains.reload", "Reload", "Reload from the database, and retry what failed.", ("ctrl+r",)),
-    Command("chains.quit", "Quit", "Quit weaklink.", ("q",), in_footer=True),
+    Command("chains.quit", "Quit", "Quit weaklink.", ("q",), footer="Quit"),
 )
 """The scope `chains`: commands on the list and on the chain under its cursor."""
 
