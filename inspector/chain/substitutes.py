@@ -54,6 +54,7 @@ from weaklink.inspector.chain.tool_kinds import (
     is_interpreter,
     is_terminal,
     kind_of,
+    only_tells,
     subjects_of,
 )
 from weaklink.inspector.chain.verdict_rules import VerdictRule
@@ -242,6 +243,8 @@ class Substitutes:
             are_looks = ToolKind.WRITES not in (kind_of(tool), kind_of(other))
             return Recovery.OTHER_TOOL if are_looks else None
         if (kind_of(tool) is ToolKind.WRITES) != (kind_of(other) is ToolKind.WRITES):
+            return None
+        if only_tells(step.call) and not only_tells(failed.call):
             return None
         text = bare_name(other) + " " + _text(step)
         return Recovery.OTHER_TOOL if any(subject in text for subject in subjects_of(tool)) else None
