@@ -102,7 +102,7 @@ _COULD_NOT_RUN = folded_pattern(
     r"code e4\d\d)|could not determine executable|could not load cache|executable file not found|can't (?:open file|"
     r"cd to)|cannot open|no configuration|couldn't find (?:an? |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
     r"no parser could be inferred|importerror while loading conftest|"
-    r"\ATraceback (?=[\s\S]{0,2000}^ModuleNotFoundError: )|"
+    r"\Atraceback (?=[\s\S]{0,2000}^modulenotfounderror: )|"
     r"^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
     r"no such file or directory: ['\"]?(?:\.?venv|node_modules)|^(?:/\S+: |\w{1,4}: )?(?:\d+: )?\S+: not found|"
     r"^make: \S+: no such file|"
