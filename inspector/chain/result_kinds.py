@@ -105,7 +105,15 @@ _COULD_NOT_RUN = folded_pattern(
     r"\ATraceback (?=[\s\S]{0,2000}^ModuleNotFoundError: )|"
     r"^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
     r"no such file or directory: ['\"]?(?:\.?venv|node_modules)|^(?:/\S+: |\w{1,4}: )?(?:\d+: )?\S+: not found|"
-    r"^make: \S+: no such file"
+    r"^make: \S+: no such file|"
+    # A tool of another version than the project asks for, or without what it is to be run with.
+    r"\brequires?:? (?:a |at least |minimum )*[\w. ]{0,20}\b(?:java|jdk|jvm|node(?:\.js)?|python|ruby|php|go|rustc?|"
+    r"elixir|swift|xcode|gradle|maven|bundler|dart|flutter|\.net|npm|yarn|pnpm)(?: version)?(?: of)?(?: [<>=~^v]+)? ?"
+    r"v?\d|unsupported engine|\bebadengine\b|supports only elixir|is using swift tools version|"
+    r"does not support targeting|\bjava_home\b[^\n]{0,40} is (?:not|set to an invalid)|unsupported class file|"
+    r"release version \d+ not supported|"
+    r"in (?:locally installed gems|any of the sources)\b|npx canceled|defines \"packagemanager\"|"
+    r"could not find python interpreter|toolchain '[^'\n]{1,60}' is not installed"
 )
 # Summaries of checks in which something failed, for sources that record no exit code.
 _FINDINGS = LinePattern(
@@ -170,7 +178,7 @@ _NOT_FOUND_PROGRAM = lazy_pattern(
     r"^[^\n]*(?:command not found|: not found|not recognized as)[^\n]*", re.IGNORECASE | re.MULTILINE
 )
 _FILE_NAME = lazy_pattern(r"[\w.@+-]*\w")
-_TEST_COUNTS = lazy_pattern(r"\b\d+ (?:passed|failed|errors?)\b|^Ran \d+ tests?", re.MULTILINE)
+_TEST_COUNTS = lazy_pattern(r"\b\d+ (?:passed|failed|errors?)\b|^Ran \d+ tests?|^--- FAIL: ", re.MULTILINE)
 
 
 # Pi's last line of a command that the user stopped, after what it had printed.
