@@ -27,6 +27,7 @@ _TERMINAL_SEQUENCE = lazy_pattern(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)|[@-Z\\^_]|[+*()][0-9A-B])"
     r"|\\(?:u001[bB]|x1[bB]|033)\[[0-9;]{0,20}m"
 )
+_WRITTEN_ESCAPES = ("\\u001b[", "\\u001B[", "\\x1b[", "\\x1B[", "\\033[")
 _PIECE = 4096  # block size in code points: the line of a position costs counting in at most one block
 _NOT_ENCODABLE = re.compile("[\ud800-\udfff]+")
 _LONGEST = 40
@@ -209,7 +210,8 @@ def without_terminal_sequences(text: str) -> str:
 
     Those that set colours go also where they are written as escapes (`\u001b[31m`). It is the same object without any.
     """
-    return _TERMINAL_SEQUENCE.sub("", text) if "\x1b" in text or "\\" in text else text
+    is_coloured = "\x1b" in text or ("\\" in text and any(escape in text for escape in _WRITTEN_ESCAPES))
+    return _TERMINAL_SEQUENCE.sub("", text) if is_coloured else text
 
 
 def terminal_range(text: str, plain: Range) -> Range:

@@ -13,7 +13,9 @@ from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 
 # Searched for within a longer text: ids, paths, addresses and numbers; the words between them are the agent's own.
-_RUN = lazy_pattern(r"[^\s\"'`<>()\[\]{},;|&=]+")
+# A run of characters with a digit, a slash or an at sign is a group; a run without one is read, too, so that no part of
+# it is tried again.
+_RUN = lazy_pattern(r"([^\s\"'`<>()\[\]{},;|&=\d/@]*+[\d/@][^\s\"'`<>()\[\]{},;|&=]*+)|[^\s\"'`<>()\[\]{},;|&=]++")
 _ATOM_SIGN = lazy_pattern(r"[\d/@]")
 _MAY_HAVE_PARTS = lazy_pattern(r"[\d/@,;\n]")
 _MOST_ATOMS = 50
@@ -108,8 +110,7 @@ def _atoms(value: str) -> Iterator[str]:
     text = value[:_READ]
     if not _ATOM_SIGN.search(text):
         return
-    runs = (run for run in _RUN.findall(text) if _ATOM_SIGN.search(run))
-    for run in islice(runs, _MOST_ATOMS):
+    for run in islice(filter(None, _RUN.findall(text)), _MOST_ATOMS):
         if len(run) >= _LEAST and run != value:
             yield run.strip(".:!?-")
 

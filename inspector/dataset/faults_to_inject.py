@@ -320,25 +320,28 @@ def empty_result(sound: SoundCall, draw: Random) -> FaultyCall | None:
     return None
 
 
-KINDS: Mapping[str, Maker] = MappingProxyType(
+_FAULTS: Mapping[str, tuple[Maker, float]] = MappingProxyType(
     {
-        "wrong-type": wrong_type,
-        "wrong-value": wrong_value,
-        "missing-required": missing_required,
-        "unknown-key": unknown_key,
-        "enum-violation": enum_violation,
-        "wrong-tool-name": wrong_tool_name,
-        "malformed-json": malformed_json,
-        "malformed-tags": malformed_tags,
-        "truncated-stream": truncated_stream,
-        "drafted-in-reasoning": drafted_in_reasoning,
-        "wrong-format": wrong_format,
-        "timeout": timeout,
-        "forbidden": forbidden,
-        "empty-result": empty_result,
+        "wrong-type": (wrong_type, 3.0),
+        "wrong-value": (wrong_value, 3.0),
+        "missing-required": (missing_required, 2.0),
+        "unknown-key": (unknown_key, 1.0),
+        "enum-violation": (enum_violation, 2.0),
+        "wrong-tool-name": (wrong_tool_name, 1.0),
+        "malformed-json": (malformed_json, 3.0),
+        "malformed-tags": (malformed_tags, 0.5),
+        "truncated-stream": (truncated_stream, 1.0),
+        "drafted-in-reasoning": (drafted_in_reasoning, 0.5),
+        "wrong-format": (wrong_format, 0.5),
+        "timeout": (timeout, 1.0),
+        "forbidden": (forbidden, 1.0),
+        "empty-result": (empty_result, 1.0),
     }
 )
+KINDS: Mapping[str, Maker] = MappingProxyType({kind: maker for kind, (maker, _) in _FAULTS.items()})
 """Every kind of fault, by its name."""
+DEFAULT_RATES: Mapping[str, float] = MappingProxyType({kind: rate for kind, (_, rate) in _FAULTS.items()})
+"""The relative frequency at which each kind is drawn, if the call allows it."""
 SAME_CALL = frozenset({"timeout"})
 """The kinds whose correction is the identical call."""
 

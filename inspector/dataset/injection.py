@@ -17,7 +17,14 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.chain.steps import Status, Step, StepOutcome
 from weaklink.inspector.dataset.data_files import DataRow
-from weaklink.inspector.dataset.faults_to_inject import KINDS, SAME_CALL, FaultyCall, SoundCall, span_of_call
+from weaklink.inspector.dataset.faults_to_inject import (
+    DEFAULT_RATES,
+    KINDS,
+    SAME_CALL,
+    FaultyCall,
+    SoundCall,
+    span_of_call,
+)
 from weaklink.inspector.dataset.lint.engine_faults import TWINS
 from weaklink.inspector.dataset.loss_marks import LOSS_MARKS, Trainer
 from weaklink.inspector.dataset.messages import shape_of
@@ -31,23 +38,6 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Role
 
 LISTS = ("messages", "conversations", "conversation", "items")
-DEFAULT_RATES: Mapping[str, float] = {
-    "wrong-type": 3.0,
-    "wrong-value": 3.0,
-    "missing-required": 2.0,
-    "unknown-key": 1.0,
-    "enum-violation": 2.0,
-    "wrong-tool-name": 1.0,
-    "malformed-json": 3.0,
-    "malformed-tags": 0.5,
-    "truncated-stream": 1.0,
-    "drafted-in-reasoning": 0.5,
-    "wrong-format": 0.5,
-    "timeout": 1.0,
-    "forbidden": 1.0,
-    "empty-result": 1.0,
-}
-"""The relative frequency at which each kind is drawn, if the call allows it."""
 _ANNOTATED = ("steps", "critical_path", "decision_points", "depends_on", "data_flow")
 _WRAPPERS = ("[inner_monologue]", "<scratch_pad>", "<think>")
 _BY_ITSELF = frozenset({"T406"})  # the refusal of a call that has a reported fault

@@ -5,7 +5,7 @@ Frequencies are those of 1,542 broken calls of two real models (docs/training-da
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from random import Random
 from types import MappingProxyType
 from typing import TypeAlias
@@ -13,6 +13,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 _MakerResult: TypeAlias = tuple[str | None, tuple[str, ...], str]
+_JsonMaker: TypeAlias = Callable[[str, Random], _MakerResult]
 _PROSE = ("I hope this helps!", "Let me know if you need anything else.", "This will get the data.")
 
 
@@ -30,7 +31,7 @@ def broken_json(payload: str, draw: Random, weights: Mapping[str, int] | None = 
     while kinds:
         kind = draw.choices(list(kinds), list(kinds.values()))[0]
         del kinds[kind]
-        broken, codes, description = _JSON_MAKERS[kind](payload, draw)
+        broken, codes, description = _JSON_FAULTS[kind][0](payload, draw)
         if broken is not None and broken != payload:
             return BrokenJson(broken, codes, description)
     return None
@@ -127,11 +128,7 @@ def _missing_quote(payload: str, draw: Random) -> _MakerResult:
     match = _some(_STRING, payload, draw)
     if match is None:
         return None, (), ""
-    return (
-        spliced(payload, match.end() - 1, match.end(), ""),
-        ("J121", "J102", "J101", "J118"),
-        "a quote was missing",
-    )
+    return (spliced(payload, match.end() - 1, match.end(), ""), ("J121", "J102", "J101", "J118"), "a quote was missing")
 
 
 def _invalid_escape(payload: str, draw: Random) -> _MakerResult:
@@ -161,11 +158,7 @@ def _invalid_number(payload: str, draw: Random) -> _MakerResult:
 
 def _non_finite_number(payload: str, draw: Random) -> _MakerResult:
     match = _some(_INTEGER, payload, draw)
-    return (
-        (None if match is None else spliced(payload, *match.span(), "NaN")),
-        ("J111", "S202"),
-        "JSON has no NaN",
-    )
+    return ((None if match is None else spliced(payload, *match.span(), "NaN")), ("J111", "S202"), "JSON has no NaN")
 
 
 def _comment(payload: str, draw: Random) -> _MakerResult:
@@ -240,58 +233,32 @@ _MEMBER = re.compile(r'"[A-Za-z_]\w*": (?:"[^"\\\n]{1,200}"|[1-9]\d{0,15}|true|f
 _NAME_KEY = re.compile(r'\{\s*"name"\s*:')
 _ARGUMENTS_KEY = re.compile(r'\{\s*"name"\s*:\s*"[^"\\]*"\s*,\s*"(?P<key>arguments|parameters)"\s*:')
 _INTEGER = re.compile(r"(?<=: )[1-9]\d{0,15}(?=[,}])")
-JSON_KINDS: Mapping[str, int] = MappingProxyType(
+_JSON_FAULTS: Mapping[str, tuple[_JsonMaker, int]] = MappingProxyType(
     {
-        "single-quotes": 1082,
-        "python-literal": 155,
-        "prose-after": 16,
-        "arithmetic": 8,
-        "missing-brace": 3,
-        "unquoted-word": 2,
-        "fence": 2,
-        "trailing-comma": 1,
-        "smart-quotes": 1,
-        "missing-comma": 1,
-        "raw-line-feed": 1,
-        "missing-quote": 2,
-        "invalid-escape": 1,
-        "missing-value": 1,
-        "invalid-number": 1,
-        "non-finite-number": 1,
-        "comment": 1,
-        "duplicate-key": 1,
-        "list-of-calls": 1,
-        "arguments-as-string": 1,
-        "wrong-arguments-key": 1,
-        "not-a-call": 1,
-        "stray-key": 1,
+        "single-quotes": (_single_quotes, 1082),
+        "python-literal": (_python_literal, 155),
+        "prose-after": (_prose_after, 16),
+        "arithmetic": (_arithmetic, 8),
+        "missing-brace": (_missing_brace, 3),
+        "unquoted-word": (_unquoted_word, 2),
+        "fence": (_fence, 2),
+        "trailing-comma": (_trailing_comma, 1),
+        "smart-quotes": (_smart_quotes, 1),
+        "missing-comma": (_missing_comma, 1),
+        "raw-line-feed": (_raw_line_feed, 1),
+        "missing-quote": (_missing_quote, 2),
+        "invalid-escape": (_invalid_escape, 1),
+        "missing-value": (_missing_value, 1),
+        "invalid-number": (_invalid_number, 1),
+        "non-finite-number": (_non_finite_number, 1),
+        "comment": (_comment, 1),
+        "duplicate-key": (_duplicate_key, 1),
+        "list-of-calls": (_list_of_calls, 1),
+        "arguments-as-string": (_arguments_as_string, 1),
+        "wrong-arguments-key": (_wrong_arguments_key, 1),
+        "not-a-call": (_not_a_call, 1),
+        "stray-key": (_stray_key, 1),
     }
 )
+JSON_KINDS: Mapping[str, int] = MappingProxyType({kind: seen for kind, (_, seen) in _JSON_FAULTS.items()})
 """The kinds of malformed JSON, and how often each was seen among 1,542 broken calls (the rare ones at least once)."""
-_JSON_MAKERS = MappingProxyType(
-    {
-        "single-quotes": _single_quotes,
-        "python-literal": _python_literal,
-        "prose-after": _prose_after,
-        "arithmetic": _arithmetic,
-        "missing-brace": _missing_brace,
-        "unquoted-word": _unquoted_word,
-        "fence": _fence,
-        "trailing-comma": _trailing_comma,
-        "smart-quotes": _smart_quotes,
-        "missing-comma": _missing_comma,
-        "raw-line-feed": _raw_line_feed,
-        "missing-quote": _missing_quote,
-        "invalid-escape": _invalid_escape,
-        "missing-value": _missing_value,
-        "invalid-number": _invalid_number,
-        "non-finite-number": _non_finite_number,
-        "comment": _comment,
-        "duplicate-key": _duplicate_key,
-        "list-of-calls": _list_of_calls,
-        "arguments-as-string": _arguments_as_string,
-        "wrong-arguments-key": _wrong_arguments_key,
-        "not-a-call": _not_a_call,
-        "stray-key": _stray_key,
-    }
-)

@@ -48,10 +48,7 @@ class RewardFunction(Protocol):
     __name__: str
 
     def __call__(
-        self,
-        prompts: Sequence[Json] | None = None,
-        completions: Sequence[Json] | None = None,
-        **columns: object,
+        self, prompts: Sequence[Json] | None = None, completions: Sequence[Json] | None = None, **columns: object
     ) -> float | list[float]:
         """The reward of one `completion`, or the rewards of all `completions`. Raises TypeError without either."""
         ...

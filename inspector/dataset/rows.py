@@ -292,12 +292,13 @@ def open_row_file(path: str, inputs: Iterable[str] = ()) -> Iterator[RowWriter]:
 
 def refuse_inputs(path: str, inputs: Iterable[str]) -> None:
     """Raises OutputIsInputError if `path` is one of the input files, or links to one."""
-    target = _identity(path)
-    if target is not None and any(_identity(input_) == target for input_ in inputs):
+    target = file_identity(path)
+    if target is not None and any(file_identity(input_) == target for input_ in inputs):
         raise OutputIsInputError(f"{path} is one of the input files; use another output path")
 
 
-def _identity(path: str) -> tuple[int, int] | None:
+def file_identity(path: str) -> tuple[int, int] | None:
+    """What is equal for every path of one file, also through links; None if there is no file."""
     try:
         found = Path(path).stat()
     except (OSError, ValueError):

@@ -290,10 +290,7 @@ def without_rejected(given: JsonObject, made: JsonObject, what: str) -> JsonObje
     dropped = made.get("dropped")
     return {
         **kept,
-        "dropped": [
-            *(dropped if isinstance(dropped, list) else ()),
-            f"`{name}`: only the chosen answer is {what}.",
-        ],
+        "dropped": [*(dropped if isinstance(dropped, list) else ()), f"`{name}`: only the chosen answer is {what}."],
     }
 
 

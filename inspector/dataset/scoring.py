@@ -101,11 +101,7 @@ def score_arguments(
 
 
 def _accuracy(
-    arguments: Mapping[str, Json],
-    reference: Mapping[str, Sequence[Json]],
-    optional: frozenset[str],
-    *,
-    blurred: bool,
+    arguments: Mapping[str, Json], reference: Mapping[str, Sequence[Json]], optional: frozenset[str], *, blurred: bool
 ) -> float:
     compared = [name for name in reference if name in arguments or name not in optional]
     right = sum(any(agrees(one, arguments.get(name), blurred=blurred) for one in reference[name]) for name in compared)

@@ -449,11 +449,7 @@ def _wrong_call(one: CandidateCall, expected: ExpectedCall) -> Diagnostic:
     changed = [name for name in given if name in expected.arguments and not expected.accepts(name, given[name])]
     parts = [
         f"{words} {listed_names(names)}"
-        for words, names in (
-            ("missing", missing),
-            ("different values for", changed),
-            ("extra", extra),
-        )
+        for words, names in (("missing", missing), ("different values for", changed), ("extra", extra))
         if names
     ]
     detail = f": {'; '.join(parts)}" if parts else ""

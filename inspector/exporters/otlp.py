@@ -30,7 +30,7 @@ from weaklink.inspector.chain.steps import Break, Chain, Status, Step, StepOutco
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_text import object_of, write_json
-from weaklink.inspector.model import ErrorPhase, Generation, Json, Role, ToolDefinition, Trace, Turn
+from weaklink.inspector.model import BodyState, ErrorPhase, Generation, Json, Role, ToolDefinition, Trace, Turn
 from weaklink.inspector.text import digest_of, lone_surrogates
 from weaklink.inspector.version import __version__
 from weaklink.inspector.wire.provider_json import parse_json
@@ -245,6 +245,7 @@ class _Spans:
             "weaklink.continues": span_id(self._id, f"turn {before}") if before else None,
             "weaklink.turn": number,
             "weaklink.attempt": generation.attempt,
+            "weaklink.body": None if generation.body is BodyState.COMPLETE else generation.body.value,
             "weaklink.error.phase": error.phase.value if error else None,
             "weaklink.error.status": error.status if error else None,
             "error.type": (error.code or error.phase.value) if error else None,

@@ -20,10 +20,11 @@ text is passed over (`secrets_but_of`).
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from copy import copy
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import pairwise, repeat
 from operator import attrgetter
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
@@ -67,6 +68,8 @@ _PLAIN_WORDS = lazy_pattern(
     rf"[{_BETWEEN}]+(?:(?:[A-Za-z{_LETTERS_BEYOND}][a-z{_LETTERS_BEYOND}]{{0,14}}|[0-9]{{1,8}})(?:\.?[{_BETWEEN}]+|\.?\Z))*\Z"
 )  # no run is long enough for a key, and the last word begins none
 _LONGEST_PLAIN = 1_024
+_BEYOND_LETTERS = "\u0590"  # scripts of which some have no blanks between words
+_NO_ASCII = lazy_pattern(r"[^\x00-\x7f]+")
 
 
 def without_secrets_of(source: str, text: str) -> str:
@@ -113,7 +116,8 @@ _BATCH = 48  # code points behind a name that are searched together, however sma
 
 def find_secrets(text: str) -> list[Secret]:
     """The secrets of a text, in order, without overlaps. Linear in the text."""
-    return _Scan().continued(text, is_final=True).secrets()
+    places = _all_places(text, 0, is_final=True)
+    return _Scan().scanned(text, places, is_final=True).secrets() if places else []
 
 
 def secrets_but_of(text: str, known: Set[bytes], key: Callable[[str], bytes]) -> tuple[list[Secret], list[bytes]]:
@@ -202,12 +206,17 @@ class _Signs:
         return bool(self._automaton.find_matches_as_indexes(text.encode("ascii", "replace")))
 
     def in_text(self, text: str, first: int) -> Iterable[tuple[Detector, list[int]]]:
-        """The detectors that have signs at or after `first`, and where these begin."""
-        found: dict[str, tuple[Detector, list[int]]] = {}
+        """The detectors that have signs at or after `first`, and where these begin, in order."""
+        starts: defaultdict[int, list[int]] = defaultdict(list)
         searched = text[first:].encode("ascii", "replace")
         for number, start, _ in self._automaton.find_matches_as_indexes(searched, overlapping=True):
+            starts[number].append(first + start)
+        found: dict[str, tuple[Detector, list[int]]] = {}
+        for number, begins in starts.items():
             for detector in self._by_number[number]:
-                found.setdefault(detector.name, (detector, []))[1].append(first + start)
+                found.setdefault(detector.name, (detector, []))[1].extend(begins)
+        for _, begins in found.values():
+            begins.sort()
         return found.values()
 
 
@@ -304,7 +313,11 @@ class Finder:
         return _OF_TEXT.are_in(self.text[-_LONGEST_PREFIX:] + piece)
 
     def _is_plain(self, piece: str) -> bool:
-        """Whether a piece is ordinary words, the first of which may begin before it."""
+        """Whether a piece is ordinary words, the first of which may begin before it, or of a script without blanks."""
+        if piece and piece[0] >= _BEYOND_LETTERS:
+            joined = self.text[-names.LONGEST_SPELLING :] + piece
+            if _NO_ASCII.fullmatch(joined):
+                return len(joined) > names.LONGEST_SPELLING and not names.spellings_in(joined)
         if piece and piece[0] not in _BETWEEN:
             before = self.text[-_MAX_PLAIN_WORD:]
             piece = before[before.rfind(" ") :] + piece
@@ -377,12 +390,16 @@ class _Places:
 
     def __init__(self, texts: tuple[str, str], detector: Detector, signs: list[int], at: int, decided: int) -> None:
         self._text, self._view = texts  # and its view
-        self._searched = texts[not detector.is_exact]
-        self._detector, self.name, self._signs = detector, detector.name, sorted(signs)
+        self._searched = searched = texts[not detector.is_exact]
+        self._detector, self.name = detector, detector.name
+        self._is_idle = detector.is_idle(self._view) if detector.is_idle else None
         self._decided = decided  # introductions that end before it can be judged
         self._found: re.Match[str] | None = None
         longest = LONGEST_INTRODUCTION if names.OTHER in self._view else detector.longest
-        self._next = max(at - longest, 0) if detector.can_hold_secrets else at
+        self._next = self._start = max(at - longest, 0) if detector.can_hold_secrets else at
+        signs = signs[bisect_left(signs, self._next) :]
+        around = self._matches_around(signs) if detector.span else map(detector.pattern.match, repeat(searched), signs)
+        self._matches = filter(None, around)
         self.at = self.begin = self.decided_at = -1
         self.may_reach_behind = detector.can_hold_secrets
 
@@ -400,27 +417,25 @@ class _Places:
 
     def _search(self, start: int) -> re.Match[str] | None:
         """The first match from `start` on: around each sign, because nothing is between them."""
-        is_idle = self._detector.is_idle
-        while (number := bisect_left(self._signs, start)) < len(self._signs):
-            match = self._match(self._signs[number], start)
-            if match is None:
-                start = self._signs[number] + 1
-            elif is_idle is None or match.end() > self._decided or not is_idle(self._view, match):
+        self._start = start
+        for match in self._matches:
+            if match.start() >= start and (
+                self._is_idle is None or match.end() > self._decided or not self._is_idle(match)
+            ):
                 return match
-            else:
-                start = match.start() + 1
         return None
 
-    def _match(self, sign_at: int, after: int) -> re.Match[str] | None:
-        """The match at the sign there, or around it if the detector has a span, that begins at or after `after`."""
-        pattern, span = self._detector.pattern, self._detector.span
-        if not span:
-            return pattern.match(self._searched, sign_at)
-        before = self._detector.before
-        if before is not None and before.search(self._searched, max(sign_at - span, 0), sign_at) is None:
-            return None
-        near = pattern.search(self._searched, max(after, sign_at - span), sign_at + span)
-        return pattern.match(self._searched, near.start()) if near else None
+    def _matches_around(self, signs: Iterable[int]) -> Iterator[re.Match[str]]:
+        """The match around each sign, which has the pattern's `before` right before it, or several."""
+        text, pattern, span, before = self._searched, self._detector.pattern, self._detector.span, self._detector.before
+        for sign_at in signs:
+            while sign_at >= self._start and (before is None or before.search(text, max(sign_at - span, 0), sign_at)):
+                near = pattern.search(text, max(self._start, sign_at - span), sign_at + span)
+                match = pattern.match(text, near.start()) if near else None
+                if match is None:
+                    break
+                yield match  # then `_start` is behind its begin
+            self._start = max(self._start, sign_at + 1)
 
     def judge(self, free_at: int, *, is_final: bool) -> list[Secret]:
         """The secrets behind the current place."""

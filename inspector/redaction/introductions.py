@@ -12,7 +12,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from weaklink.inspector.redaction import keys, names, secret_values
-from weaklink.inspector.redaction.named_values import introduces_nothing, judge_bare, judge_before_name, judge_named
+from weaklink.inspector.redaction.named_values import IdleNames, judge_bare, judge_before_name, judge_named
 from weaklink.inspector.redaction.rules import LONGEST_INTRODUCTION, PATTERNS, RULES, DetectorRule, pattern
 from weaklink.inspector.redaction.secret_values import WINDOW, FoundIntroduction, Secret, SecretConfidence, ending_of
 from weaklink.inspector.scanning import lazy_pattern
@@ -27,9 +27,9 @@ class Detector(Struct, frozen=True):
     With a `span` of 0, a match begins with a sign; else it begins at most `span` characters before one of its signs,
     and has the parts that make it one at most `span` behind it. Patterns begin with a character and not with a
     lookbehind, so that the search goes from one such character to the next. No match in plain letters is longer than
-    `longest`. Each match has `before` right before one of its signs. `is_idle` rejects most places with little work; it
-    is asked when the text that a verdict needs is there, which is `window` characters behind a match. With `is_exact`,
-    signs and pattern are for the text and not its view.
+    `longest`. Each match has `before` right before one of its signs. `is_idle` makes, for a view, what rejects most
+    places with little work; it is asked when the text that a verdict needs is there, which is `window` characters
+    behind a match. With `is_exact`, signs and pattern are for the text and not its view.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Detector(Struct, frozen=True):
     can_hold_secrets: bool = False
     span: int = LONGEST_INTRODUCTION
     longest: int = LONGEST_INTRODUCTION
-    is_idle: Callable[[str, re.Match[str]], bool] | None = None
+    is_idle: Callable[[str], Callable[[re.Match[str]], bool]] | None = None
     window: int = WINDOW
     is_exact: bool = False
     before: re.Pattern[str] | None = None
@@ -60,8 +60,7 @@ def _judge_address(place: FoundIntroduction) -> Secret | None:
     user, _, password = text[start:at].partition(":") if at >= 0 else ("", "", "")
     if _is_token(user):
         return Secret(start, at)
-    is_password = password and not secret_values.is_placeholder(password)
-    return Secret(at - len(password), at) if is_password else None
+    return Secret(at - len(password), at) if _is_password(password, "") else None
 
 
 def _is_token(user: str) -> bool:
@@ -156,8 +155,8 @@ def _is_password(value: str, _: str) -> bool:
 
 def _judge_login(place: FoundIntroduction) -> Secret | None:
     def is_secret(value: str, _: str) -> bool:
-        is_told = (place.found["told"] or place.found["are"]) and "/" in place.found[0]  # `login: admin / Violet69`
-        is_paired = is_told and len(value) >= _MIN_PAIRED_CHARS
+        is_told = place.found["told"] or place.found["are"]  # `login: admin / Violet69`, but no `login: owner/project2`
+        is_paired = is_told and len(value) >= _MIN_PAIRED_CHARS and PATTERNS.paired.search(place.found[0])
         return secret_values.is_made(value) or bool(is_paired and secret_values.has_letters_and_digits(value))
 
     return place.judge(secret_values.WORD, place.found.end(), is_secret)
@@ -196,7 +195,7 @@ DETECTORS = (
         can_hold_secrets=True,
         span=0,
         longest=64,
-        is_idle=introduces_nothing,
+        is_idle=lambda view: IdleNames(view).introduces_nothing,
     ),
     Detector(
         "key",

@@ -20,7 +20,9 @@ Cost: one search for names; behind each, one match and at most 160 characters of
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -39,22 +41,23 @@ _RELATIONS = {
 _GAPS = {name: lazy_pattern(relation) for name, relation in _RELATIONS.items()}
 _MAX_RECORD_CHARS, _MAX_TAG_CHARS = 384, 160
 _TAG_BEGINS, _TAG_ENDS = ("<", "&lt;", "u003c", "argument"), (">", "&gt;", "u003e")
+_SETTING_BEGINS = ("require", "bind", "root")
+_MAX_FIELD_CHARS = 260
 _FIELDS = ("value", "default", "const", "example", "content", "data", "new")
 _OUTSIDE_TAGS = lazy_pattern(_RELATIONS[_ASSIGNMENT].replace(part("TAG_REST"), "(?P<tag>(?!))"))
 """An assignment where no tag ends: the rest of a line is searched for no end of one."""
 
 
-def _has_field(text: str) -> bool:
-    """Whether the name of a field that has the value of another may be in a text, such as `value:`."""
-    if not (":" in text or "=" in text or "value " in text):
-        return False
+def _fields_in(view: str) -> list[int]:
+    """Where names of fields that have the value of another may be, such as `value:`."""
+    starts = [short.start() for short in PATTERNS.short_field.finditer(view)]
     for word in _FIELDS:
-        at = text.find(word)
-        while at >= 0:
-            if PATTERNS.field.match(text, at):
-                return True
-            at = text.find(word, at + 1)
-    return PATTERNS.short_field.search(text) is not None
+        start = view.find(word)
+        while start >= 0:
+            if PATTERNS.field.match(view, start):
+                starts.append(start)
+            start = view.find(word, start + 1)
+    return sorted(starts)
 
 
 class _Named:
@@ -94,7 +97,7 @@ class _Named:
         for name, relation in _GAPS.items():
             if name == _ASSIGNMENT:
                 yield name, relation if is_tag else _OUTSIDE_TAGS
-            elif name != "record" or _has_field(ahead):
+            elif name != "record" or _fields_in(ahead):
                 yield name, relation
 
     def judge(self, relation: str, found: re.Match[str]) -> Secret | None:
@@ -396,48 +399,96 @@ class _Named:
         return not is_loose or self.confidence is SecretConfidence.PASSWORD
 
 
-def introduces_nothing(view: str, found: re.Match[str]) -> bool:
-    """Whether what follows a name says at once that it has no value, as in most prose and code; see `judge_named`."""
-    start, end = found.span()
-    if found["sign"] == "key" and (
-        view[start - 1] in _BEFORE_A_KEY or (view[start - 1] == " " and not names.label_before(view, start))
-    ):
-        return True  # `names.name_confidence` knows it as the name of no secret
-    follows = PATTERNS.follows.match(view, end)
-    if follows is None or follows.lastgroup == "nothing":
-        return follows is not None
-    if follows.lastgroup == "number" and found["sign"] != "token":
-        return False
-    if follows.lastgroup == "variable" and found["sign"].endswith(_WHOLE_LINES):
-        return False
-    if follows.lastgroup != "digits":
-        is_line = follows.lastgroup == "line"
-        if (
-            any(map(view[max(start - 208, 0) : start].__contains__, _TAG_BEGINS))
-            or PATTERNS.before_words.search(view, max(start - 208, 0), start)
+class IdleNames:
+    """Tells which names of a view have no value, as most of those in prose and code, with a look at what follows them.
+
+    What a value would need is searched for once in the whole view: tags, fields, and digits that are part of a word.
+    """
+
+    def __init__(self, view: str) -> None:
+        self._view = view
+        self._strange_from = self._strange_at = 0
+
+    def introduces_nothing(self, found: re.Match[str]) -> bool:
+        """Whether what follows a name says at once that it has no value; see `judge_named`."""
+        view = self._view
+        start, end = found.span()
+        if found["sign"] == "key" and (
+            view[start - 1] in _BEFORE_A_KEY or (view[start - 1] == " " and not names.label_before(view, start))
+        ):
+            return True  # `names.name_confidence` knows it as the name of no secret
+        follows = PATTERNS.follows.match(view, end)
+        kind = follows.lastgroup if follows is not None else None
+        if follows is None or kind == "nothing":
+            return follows is not None
+        if kind == "number":
+            if found["sign"] != "token":
+                return False
+        elif kind != "digits" and self._has_context(kind, found):
+            return False
+        if kind == "variable" and found["sign"].endswith(_WHOLE_LINES):
+            return False
+        is_count = kind in {"number", "type"} and found["many"] and names.counts_tokens(view, start)
+        begin = follows.end() if kind == "number" or is_count else end
+        return not self._has_word(found, begin, is_count=bool(is_count))
+
+    def _has_context(self, kind: str | None, found: re.Match[str]) -> bool:
+        """Whether what is around a name, which is followed by that, may say that it has a value elsewhere."""
+        view = self._view
+        start, end = found.span()
+        return bool(
+            (self._has_tags and any(map(view[max(start - 208, 0) : start].__contains__, _TAG_BEGINS)))
+            or self._is_argument(start)
             or (view[end] != " " and PATTERNS.call_before.search(view, max(start - 160, 0), start))
-            or _has_field(view[end : end + 260])
-            or (follows.lastgroup == "cells" and PATTERNS.cells_follow.match(view, end))
+            or self._has_field(end)
+            or (kind == "cells" and PATTERNS.cells_follow.match(view, end))
             or (
-                is_line
+                kind == "line"
                 and PATTERNS.row_follows.match(view, end)
                 and PATTERNS.separator_before.search(view, max(start - 208, 0), start)
             )
-        ):
+        )
+
+    @cached_property
+    def _has_tags(self) -> bool:
+        return any(map(self._view.__contains__, _TAG_BEGINS))
+
+    def _is_argument(self, start: int) -> bool:
+        """Whether a name is an option or a word of settings, whose value follows a blank."""
+        view = self._view
+        if view.endswith(_SETTING_BEGINS, max(start - 8, 0), start):
+            return True
+        least = max(start - 208, 0)
+        may_be = "-" in view[max(start - 48, 0) : start] or view.rfind("login", least, start) >= 0
+        return may_be and PATTERNS.before_words.search(view, least, start) is not None
+
+    def _has_field(self, end: int) -> bool:
+        """Whether the name of a field that has the value of another may be behind a name, such as `value:`."""
+        fields = self._fields
+        number = bisect_left(fields, end)
+        return number < len(fields) and fields[number] < end + _MAX_FIELD_CHARS
+
+    @cached_property
+    def _fields(self) -> list[int]:
+        """Where the names of such fields are."""
+        return _fields_in(self._view)
+
+    def _has_word(self, found: re.Match[str], begin: int, *, is_count: bool) -> bool:
+        """Whether a word behind a name could be a secret; behind a count of tokens, only one that is near could be."""
+        view, end = self._view, found.end()
+        limit = begin + _LIKELY_CHARS if is_count else end + _BESIDE_CHARS
+        if not self._strange_from <= begin <= self._strange_at:
+            strange = PATTERNS.strange_digit.search(view, begin)
+            self._strange_from, self._strange_at = begin, strange.start() if strange else len(view)
+        if self._strange_at >= limit:
             return False
-    begin, limit = end, end + _BESIDE_CHARS
-    is_count = found["many"] and names.counts_tokens(view, start) and follows.lastgroup in {"number", "type"}
-    if is_count:  # of the words behind it, only one that is near could be a secret
-        begin, limit = follows.end(), follows.end() + _LIKELY_CHARS
-    elif follows.lastgroup == "number":
-        begin = follows.end()
-    if PATTERNS.digit.search(view, begin, limit) is None:
-        return True
-    words = (match.start() for match in PATTERNS.word.finditer(view, begin, limit))
-    word = next((at for at in words if not (is_count and PATTERNS.count.match(view, at))), limit)
-    remark = PATTERNS.remark.match(view, end)
-    stop = PATTERNS.record_end.search(view, remark.end() if remark else end, limit)
-    return word == limit or (stop is not None and stop.end() <= word)
+        words = (match.start() for match in PATTERNS.word.finditer(view, begin, limit))
+        word = next((at for at in words if not (is_count and PATTERNS.count.match(view, at))), limit)
+        if word == limit:
+            return False
+        remark = PATTERNS.remark.match(view, end)
+        stop = PATTERNS.record_end.search(view, remark.end() if remark else end, limit)
+        return stop is None or stop.end() > word
 
 
 def judge_named(place: FoundIntroduction) -> Iterator[Secret]:

@@ -54,8 +54,10 @@ _FOREIGN_FORMS = {
     for form in (word, word.capitalize(), word.title(), word.upper())
     if len(form) == len(word)
 }
-_SPELLINGS = _FOREIGN_FORMS | dict(zip("：＝→“”「」＂", ':=:"""""', strict=True))
+_SPELLINGS = (*_FOREIGN_FORMS.items(), *zip("：＝→“”「」＂", ':=:"""""', strict=True))
 """The foreign words as they are written, and punctuation, with what they are in the view."""
+LONGEST_SPELLING = max(len(spelling) for spelling, _ in _SPELLINGS)
+"""In code points."""
 _ESCAPES = (
     *(json.dumps(form)[1:-1].lower() for form in _FOREIGN_FORMS),
     *(f"\\u{code}" for code in ("004", "005", "006", "007", "002d", "ff1a", "ff1d", "2192", "0130")),
@@ -66,7 +68,9 @@ _ESCAPES = (
 
 @cache
 def _spellings() -> BytesAhoCorasick:
-    return BytesAhoCorasick(map(str.encode, _SPELLINGS), implementation=Implementation.ContiguousNFA)
+    return BytesAhoCorasick(
+        (spelling.encode() for spelling, _ in _SPELLINGS), implementation=Implementation.ContiguousNFA
+    )
 
 
 @cache
@@ -96,12 +100,15 @@ def view(text: str) -> str:
     return lowered
 
 
-def _in_plain_words(text: str) -> str:
+def spellings_in(text: str) -> list[int]:
+    """Which of the other spellings are in a text, in the order in which they are replaced."""
     raw = text.encode("utf-8", "surrogatepass")
-    found = {number for number, _, _ in _spellings().find_matches_as_indexes(raw, overlapping=True)}
-    for number, (spelling, plain) in enumerate(_SPELLINGS.items()):
-        if number in found:
-            text = text.replace(spelling, plain)
+    return sorted({number for number, _, _ in _spellings().find_matches_as_indexes(raw, overlapping=True)})
+
+
+def _in_plain_words(text: str) -> str:
+    for number in spellings_in(text):
+        text = text.replace(*_SPELLINGS[number])
     return text
 
 

@@ -149,6 +149,8 @@ def _ended(generation: model.Generation, end: ExchangeEnd, status: int | None, m
     is_http_error = status is not None and status >= 400
     if is_http_error and (generation.error is None or not generation.error.message):
         words = message or f"The server answered with status {status} and no message."
+        if end is ExchangeEnd.CLIENT_LEFT:
+            words = f"The server answered with status {status}, and its message did not arrive. {message}".rstrip()
         code = generation.error.code if generation.error else None
         return _failed(generation, model.GenerationError(model.ErrorPhase.HTTP, words, status, code))
     if generation.error is not None or end not in _ENDS:

@@ -171,6 +171,10 @@ class SessionResolver:
     def _repeat(self, features: trace_matching.RequestFeatures, place: trace_matching.SessionPlace) -> Placement:
         trace = _cached_trace(place)
         trace.attempts += 1
+        count, before = features.query.retry_count, trace.retry_count
+        if count is not None and before is not None and count <= before:
+            self._cache.overtake(trace.body, before)
+        trace.retry_count = count
         trace.request_keys.add(features.query.request_key)
         name = self._await(features, trace, turns=0)
         if features.begins or features.text is not None:
@@ -236,6 +240,7 @@ class SessionResolver:
         trace.begins, trace.request, trace.size = features.begins, prints.chain[-1], len(prints.messages)
         trace.system = prints.system
         trace.span_trace, trace.attempts = features.query.span_trace, 1
+        trace.retry_count = features.query.retry_count
         trace.complete = trace.unreadable = False
         trace.continues, trace.request_keys, trace.observed = (
             features.query.continues,

@@ -6,7 +6,7 @@ turn, or to a version in an earlier request, is a reference; any other contains 
 (`inspector.model.SentRequest`).
 """
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from weaklink.inspector.sessions.fingerprints import exact_digest, message_diges
 from weaklink.inspector.wire.events import WIRE_PREFIX
 
 _MAX_TEXT_ENDS = 256
+_MAX_OVERTAKEN = 1_000
 
 
 class SentHistory(Struct):
@@ -150,6 +151,7 @@ class CachedTrace(Struct, eq=False):
     chains that end with an answer to it, `text_answers` the digests of raw prompt and answer as one text, `complete`
     says whether an answer came whole, `unreadable` whether a call in the last one is no JSON. `continues` is the
     response that the last request named as its history, `request_keys` are the idempotency keys of its attempts,
+    `retry_count` what the client counted at the last one, None if it does not count,
     `model` and `body` the model and a digest of the last one. `observed`: at least one answer before it was recorded
     when it came, and not only sent back by a client. `known` are the digests of all its messages. `turns` counts the
     turns of the trace, including answers that are still arriving. Siblings share a `group`, the key of the first of
@@ -175,6 +177,7 @@ class CachedTrace(Struct, eq=False):
     has_siblings: bool = False
     size: int = 0
     attempts: int = 0
+    retry_count: int | None = None
     answers: set[bytes] = field(default_factory=set)
     text_answers: set[bytes] = field(default_factory=set)
     last_answer: bytes = b""
@@ -189,6 +192,11 @@ class CachedTrace(Struct, eq=False):
     chains: list[bytes] = field(default_factory=list)
     responses: list[str] = field(default_factory=list)
     history: SentHistory = field(default_factory=SentHistory)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the last attempt ended without a whole answer."""
+        return not (self.in_flight or self.complete)
 
 
 class TracePosition(NamedTuple):
@@ -226,6 +234,7 @@ class SessionCache:
         self._scopes: dict[str, dict[str, CachedTrace]] = {}
         self._text_ends: dict[str, dict[tuple[bytes, str], PromptEnd]] = {}
         self._forgotten: list[str] = []
+        self._overtaken: deque[tuple[bytes, int]] = deque(maxlen=_MAX_OVERTAKEN)
 
     def __len__(self) -> int:
         return len(self._by_key)
@@ -248,6 +257,20 @@ class SessionCache:
             idle = next((one for one in self._by_key.values() if not one.in_flight and one is not trace), None)
             if idle is not None:
                 self.forget(idle)
+
+    def overtake(self, body: bytes, count: int) -> None:
+        """Note that an attempt of this count failed and that one which counts no higher was taken for its repetition.
+
+        Then a program above the client repeats the request, or another agent says the same.
+        """
+        self._overtaken.append((body, count))
+
+    def resume_overtaken(self, body: bytes, count: int) -> bool:
+        """Whether an attempt of this count was overtaken and not yet repeated; the caller repeats it now."""
+        if (body, count) not in self._overtaken:
+            return False
+        self._overtaken.remove((body, count))
+        return True
 
     def touch(self, trace: CachedTrace, at_s: float | None) -> None:
         """Note that something happened to the trace at this time."""

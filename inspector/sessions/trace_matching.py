@@ -165,8 +165,10 @@ def _again(
     """
     alike = [trace for trace in same if point.observed or _same_speaker(query, trace)]
     recent = [trace for trace in alike if point.observed or _is_recent(query, trace)]
-    if (counted := _counted_retry(query, same)) is not None:
-        return SessionPlace(Relation.REPEATS, counted, at)
+    if query.request_key and (keyed := [trace for trace in same if query.request_key in trace.request_keys]):
+        return SessionPlace(Relation.REPEATS, keyed[0], at)
+    if query.retry_count and (counted := _counted_retry(cache, query, query.retry_count, point, same)) is not None:
+        return counted
     repeatable = [trace for trace in recent if point.observed or query.by_id or trace.model == query.model]
     in_agent = point.observed or query.by_id  # otherwise they may be samples of one prompt
     failed = [
@@ -188,29 +190,36 @@ def _again(
     return SessionPlace(Relation.REPEATS, repeatable[-1], at) if repeatable else None
 
 
-def _counted_retry(query: SessionQuery, same: list[CachedTrace]) -> CachedTrace | None:
-    """The trace whose request the client repeats, by its key or its count; None if neither marks a repetition.
+def _counted_retry(
+    cache: SessionCache, query: SessionQuery, count: int, point: TracePosition, same: list[CachedTrace]
+) -> SessionPlace | None:
+    """Where a request belongs of which a client says that it is the `count`-th repetition.
 
-    A client that counts sends the same bytes again, and has made as many attempts before. Of several traces, one whose
-    last attempt failed comes first, then one that still waits for its answer, on which the client may have given up.
+    A client that counts sends the same bytes again. Of several traces, one whose last attempt failed comes first, then
+    one that still waits for its answer, on which the client may have given up. But if in between another agent's first
+    attempt was taken for the repetition of the one that failed, this is the request of a sibling.
     """
-    if query.request_key and (keyed := [trace for trace in same if query.request_key in trace.request_keys]):
-        return keyed[0]
-    if not query.retry_count:
-        return None
-    count = query.retry_count
-    return min(
-        same,
-        key=lambda trace: (
+
+    def unlikelihood(trace: CachedTrace) -> tuple[bool, ...]:
+        return (
             trace.body != query.body,
             trace.model != query.model,
             trace.system != query.prints.system,
-            trace.attempts != count,
-            not trace.in_flight and trace.complete,
-            bool(trace.in_flight),
-        ),
-        default=None,
-    )
+            trace.retry_count not in (count - 1, None),
+            not trace.has_failed,
+            not trace.in_flight,
+        )
+
+    known = len(query.prints.messages)
+    counted = [trace for trace in same if trace.retry_count is None or trace.retry_count < count]
+    likeliest = min(counted, key=unlikelihood, default=None)
+    is_certain = likeliest is not None and not any(unlikelihood(likeliest)[:5])
+    is_overtaken = not is_certain and cache.resume_overtaken(query.body, count - 1)
+    if likeliest is not None and not is_overtaken:
+        return SessionPlace(Relation.REPEATS, likeliest, known)
+    if same or is_overtaken:
+        return SessionPlace(Relation.BEGINS, point.trace, known, observed=point.observed, why=ParentWhy.SIBLING)
+    return None
 
 
 def _waiting_sibling(cache: SessionCache, query: SessionQuery, other: CachedTrace) -> SessionPlace | None:

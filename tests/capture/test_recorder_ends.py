@@ -69,19 +69,32 @@ def test_an_answer_that_never_came_is_a_turn_with_its_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "words"),
+    ("status", "body", "end", "words"),
     [
-        (429, b'{"error": {"message": "Slow down", "code": "rate"}}', "Slow down"),
-        (500, b"<html>oh no</html>", "<html>oh no</html>"),
-        (529, b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}', "Overloaded"),
-        (502, b"", "The server answered with status 502 and no message."),
+        (429, b'{"error": {"message": "Slow down", "code": "rate"}}', ExchangeEnd.COMPLETE, "Slow down"),
+        (500, b"<html>oh no</html>", ExchangeEnd.COMPLETE, "<html>oh no</html>"),
+        (
+            529,
+            b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}',
+            ExchangeEnd.COMPLETE,
+            "Overloaded",
+        ),
+        (502, b"", ExchangeEnd.COMPLETE, "The server answered with status 502 and no message."),
+        (
+            429,
+            b"",
+            ExchangeEnd.CLIENT_LEFT,
+            "The server answered with status 429, and its message did not arrive. The client left.",
+        ),
     ],
 )
-def test_an_http_error_is_a_turn_with_that_error(status: int, body: bytes, words: str) -> None:
+def test_an_http_error_is_a_turn_with_that_error(status: int, body: bytes, end: ExchangeEnd, words: str) -> None:
     sink, watch = ToldSink(), ToldWatch()
     recorder = Recorder(sink, watch=watch)
     call = Call(recorder, [user("Hi")]).answered(status, kind="application/json")
-    call.sent(*([body] if body else [])).ended(ExchangeEnd.COMPLETE)
+    call.sent(*([body] if body else [])).ended(
+        end, message="" if body or end is ExchangeEnd.COMPLETE else "The client left."
+    )
     recorder.close()
     _, _, generation = only(sink)
     assert generation.error is not None

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from google.protobuf import json_format  # type: ignore[import-untyped]  # it brings no types
+from msgspec import structs
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.ui.scenes import broken_trace
@@ -22,6 +23,7 @@ from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import (
+    BodyState,
     CallHeader,
     ErrorPhase,
     ExternalId,
@@ -29,6 +31,7 @@ from weaklink.inspector.model import (
     Generation,
     GenerationError,
     Instant,
+    InstantSource,
     Json,
     Part,
     ResultHeader,
@@ -199,6 +202,49 @@ def test_unknown_times_are_told_as_such_and_keep_the_order() -> None:
     assert {attributes(span)["weaklink.times"] for span in (root, *found)} == {"unknown"}
 
 
+def exported_and_imported(trace: Trace, folder: Path) -> Trace:
+    file = folder / "again.pb"
+    file.write_bytes(otlp_protobuf(otlp_request(trace, inspect_trace(trace), unknown_at_s=NOW_S)))
+    (read,) = (record for record in read_source(file).records if isinstance(record, Trace))
+    return read
+
+
+def test_times_that_an_export_made_up_are_none_of_the_session_s_when_it_is_imported(tmp_path: Path) -> None:
+    read = exported_and_imported(whole_trace(started=None), tmp_path)
+    assert read.started is None
+    assert [(turn.generation.started, turn.generation.ended) for turn in read.turns if turn.generation] == [
+        (None, None)
+    ]
+    read = exported_and_imported(whole_trace(started=NOW_S), tmp_path)
+    moments = [(turn.generation.started, turn.generation.ended) for turn in read.turns if turn.generation]
+    assert moments == [(Instant(NOW_S), Instant(NOW_S + 1.5))]
+
+
+def test_a_time_that_an_export_derived_is_derived_when_it_is_imported(tmp_path: Path) -> None:
+    answer = Turn(Role.ASSISTANT, (Part("text", "Yes."),), generation=Generation(ended=Instant(NOW_S)))
+    trace = Trace((Turn(Role.USER, (Part("text", "Is it?"),)), answer))
+    generation = exported_and_imported(trace, tmp_path).turns[-1].generation
+    assert generation is not None
+    assert generation.started is not None
+    assert generation.started.source is InstantSource.DERIVED
+
+
+@pytest.mark.parametrize("name", ["", "planner", "invoke agent", "invoke_agent_2"])
+def test_an_agent_s_name_is_not_its_operation(name: str, tmp_path: Path) -> None:
+    trace = structs.replace(whole_trace(started=None), name=name)
+    assert exported_and_imported(trace, tmp_path).name == name or not name
+
+
+@pytest.mark.parametrize("body", list(BodyState))
+def test_an_answer_that_was_not_stored_is_none_when_it_is_imported(body: BodyState, tmp_path: Path) -> None:
+    said = Part("text", "Yes." if body is BodyState.COMPLETE else "")
+    answer = Turn(Role.ASSISTANT, (said,), generation=Generation(body=body))
+    trace = Trace((Turn(Role.USER, (Part("text", "Is it?"),)), answer))
+    read = exported_and_imported(trace, tmp_path)
+    assert inspect_trace(read).chain.status is inspect_trace(trace).chain.status
+    assert [turn.generation.body for turn in read.turns if turn.generation] == [body]
+
+
 @pytest.mark.parametrize("name", ["hermes-sessions", "claude-code", "openai-messages"])
 def test_an_import_of_an_export_gives_the_session_again(name: str, tmp_path: Path) -> None:
     for path in sorted((CASES / name).glob("*.json*")):
@@ -206,9 +252,7 @@ def test_an_import_of_an_export_gives_the_session_again(name: str, tmp_path: Pat
             continue
         traces = [one for one in read_source(path).records if isinstance(one, Trace) and len(one.turns) > 2]
         for trace in traces:
-            again = tmp_path / "again.pb"
-            again.write_bytes(otlp_protobuf(otlp_request(trace, inspect_trace(trace), unknown_at_s=NOW_S)))
-            (read,) = (one for one in read_source(again).records if isinstance(one, Trace))
+            read = exported_and_imported(trace, tmp_path)
             assert [turn.role for turn in read.turns] == [turn.role for turn in trace.turns]
             assert [call.name or "" for turn in read.turns for call in turn.calls] == [
                 call.name or "" for turn in trace.turns for call in turn.calls
@@ -226,9 +270,7 @@ def test_an_import_of_an_export_offers_the_same_tools(offered: tuple[str, ...], 
         turns.append(Turn(Role.ASSISTANT, (Part("call:0", "{}"),), calls=(call,), generation=generation))
         turns.append(Turn(Role.TOOL, (Part("text", f"{number} done"),), result=ResultHeader(f"c{number}", "g")))
     trace = Trace(tuple(turns))
-    again = tmp_path / "again.pb"
-    again.write_bytes(otlp_protobuf(otlp_request(trace, inspect_trace(trace), unknown_at_s=NOW_S)))
-    (read,) = (one for one in read_source(again).records if isinstance(one, Trace))
+    read = exported_and_imported(trace, tmp_path)
     generations = [turn.generation for turn in read.turns if turn.generation is not None]
     assert ["".join(tool.name for tool in generation.tools) for generation in generations] == list(offered)
     codes = [diagnostic.rule.code for diagnostic in inspect_trace(read).diagnostics]
@@ -251,9 +293,7 @@ def test_an_import_of_an_export_has_the_same_failures_and_repetitions(
         if said:
             turns.append(Turn(Role.USER, (Part("text", "More."),)))
     trace = Trace(tuple(turns), external_ids=(ExternalId("session_id", "s"),))
-    again = tmp_path / "again.pb"
-    again.write_bytes(otlp_protobuf(otlp_request(trace, inspect_trace(trace), unknown_at_s=NOW_S)))
-    (read,) = (one for one in read_source(again).records if isinstance(one, Trace))
+    read = exported_and_imported(trace, tmp_path)
     assert _failures(read) == _failures(trace)
     found, expected = inspect_trace(read), inspect_trace(trace)
     assert [one.fault.message for one in found.diagnostics] == [one.fault.message for one in expected.diagnostics]

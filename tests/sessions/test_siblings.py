@@ -528,3 +528,46 @@ class Twins:
 def test_agents_that_nobody_can_tell_apart_stay_as_many_as_they_are(seeds: range) -> None:
     for seed in seeds:
         Twins(seed).run()
+
+
+class CountingTwins:
+    """Agents that say and hear the same, and whose SDK counts its retries: no trace holds two of them."""
+
+    def __init__(self, seed: int) -> None:
+        self.dice = Random(seed)
+        self.book = new_book()
+        self.complete: Counter[tuple[str, int]] = Counter()
+
+    def run(self) -> None:
+        """Requests begin, fail and are answered in any order; a failure may be noted after the retry has begun."""
+        dice = self.dice
+        requests, agents = dice.randint(1, 3), dice.randint(2, 6)
+        failures = [[dice.choice([0, 1, 1, 2]) for _ in range(requests)] for _ in range(agents)]
+        where = [(0, 0)] * agents
+        in_flight: dict[int, Placement] = {}
+        while live := [number for number, (request, _) in enumerate(where) if request < requests]:
+            number = dice.choice(live)
+            request, attempt = where[number]
+            placement = in_flight.pop(number, None)
+            if placement is None:
+                in_flight[number] = self.ask(request, attempt)
+            elif attempt < failures[number][request]:
+                self.book.answered(placement, FAILED)
+                where[number] = (request, attempt + 1)
+            else:
+                self.book.answered(placement, answer("yes"))
+                self.complete[placement.key, request] += 1
+                where[number] = (request + 1, 0)
+        assert self.complete == Counter(dict.fromkeys(self.complete, 1)), "one answer to each request of a trace"
+        for request in range(requests):
+            assert sum(of == request for _, of in self.complete) == agents, "each agent's answer in a trace of its own"
+
+    def ask(self, request: int, attempt: int) -> Placement:
+        said: list[Json] = [user("Sure?"), *[assistant("yes"), user("Really?")] * request]
+        return ask(self.book, said, **count_header(attempt))
+
+
+@pytest.mark.parametrize("seeds", [range(at, at + 200) for at in range(0, 1000, 200)], ids=lambda seeds: seeds.start)
+def test_agents_that_say_and_hear_the_same_each_have_their_answers_whatever_was_retried(seeds: range) -> None:
+    for seed in seeds:
+        CountingTwins(seed).run()

@@ -26,6 +26,8 @@ BLIND = (
     "blind/nine/second",
     "blind/ten/first",
     "blind/ten/second",
+    "blind/eleven/first",
+    "blind/eleven/second",
 )
 FOLDERS = ("tuning", "held-out", *BLIND)
 LABELS = sorted(path for folder in FOLDERS for path in (FOLDER / folder).glob("*.labels.json"))
@@ -135,6 +137,22 @@ def _cline(documents: list[Any]) -> Iterator[str | None]:
         yield from (block["id"] for block in message["content"] if block["type"] == "tool_use")
 
 
+def _copilot_cli(rows: list[Any]) -> Iterator[str | None]:
+    for row in rows:
+        if row["type"] == "assistant.message":
+            yield from (call["toolCallId"] for call in row["data"]["toolRequests"])
+
+
+def _goose(rows: list[Any]) -> Iterator[str | None]:
+    for row in rows:
+        yield from (block["id"] for block in row.get("content", ()) if block["type"] == "toolRequest")
+
+
+def _continue(documents: list[Any]) -> Iterator[str | None]:
+    for item in documents[0]["history"]:
+        yield from (call["id"] for call in item["message"].get("toolCalls", ()))
+
+
 def _swe_agent(documents: list[Any]) -> Iterator[str | None]:
     for message in documents[0]["history"]:
         if message["role"] == "assistant":
@@ -169,6 +187,10 @@ _READERS = {
     "qwen-code": _qwen_code,
     "gemini-cli": _gemini_cli,
     "cline": _cline,
+    "copilot-cli": _copilot_cli,
+    "goose": _goose,
+    "continue": _continue,
+    "kimi": _messages,
 }
 
 

@@ -7,28 +7,25 @@ from pathlib import Path
 from typing import TextIO
 
 import click
+from msgspec import Struct
 
 from weaklink.inspector.atomic_write import whole_file
+from weaklink.inspector.importers.blocks import Block
 from weaklink.inspector.rules.catalogue import words_of
 from weaklink.inspector.rules.rule import Severity
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.check_baseline import write_baseline
-from weaklink.ui.cli.check_files import check_file
+from weaklink.ui.cli.check_baseline import Baseline, write_baseline
+from weaklink.ui.cli.check_files import CheckOptions, FileEvent, FileTally, RecordsEnd, check_file, inspected_records
 from weaklink.ui.cli.check_settings import NEVER, CheckConfig, CheckSettings, check_settings
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.cli.paths import is_own_database, separate_files
+from weaklink.ui.importing.block_jobs import run_blocks
+from weaklink.ui.importing.block_records import placed_block, plan_traces
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks
 from weaklink.ui.reports.check_output import CheckJson, CheckLines, copy_spool, text_spool
-from weaklink.ui.reports.check_report import (
-    BROKEN,
-    CheckedFile,
-    CheckedTrace,
-    CheckReporter,
-    CheckTotals,
-    UnreadRecord,
-)
+from weaklink.ui.reports.check_report import BROKEN, CheckedFile, CheckedTrace, CheckReporter, CheckTotals, UnreadRecord
 
 
 class ReportFileType(click.ParamType[tuple[str, str]]):
@@ -254,10 +251,39 @@ def _checked(
 ) -> Iterator[CheckedFile]:
     """The summary of each file, in order, after its traces were reported."""
     if needs_blocks(paths) or not jobs.is_plain:
-        from weaklink.ui.cli.check_blocks import check_blocks  # noqa: PLC0415  # plans and workers, which few runs need
-
-        yield from check_blocks(paths, settings.options, settings.baseline, report, jobs)
+        yield from _checked_blocks(paths, settings.options, settings.baseline, report, jobs)
         return
     with separate_files(paths) as files:
         for file in files:
             yield check_file(file, settings.options, settings.baseline, report)
+
+
+class BlockChecker(Struct, frozen=True):
+    """Inspects the records of a block; it can be sent to another process."""
+
+    options: CheckOptions
+
+    def __call__(self, block: Block) -> Iterator[FileEvent]:
+        """The events of the block, record by record."""
+        with placed_block(block) as file:
+            yield from inspected_records(file, self.options)
+
+
+def _checked_blocks(
+    paths: Sequence[str], options: CheckOptions, baseline: Baseline, report: CheckReporter, jobs: EngineOptions
+) -> Iterator[CheckedFile]:
+    """The files, of which workers inspect blocks; a block that was set aside fails its file."""
+    path, tally = "", FileTally("", baseline, report)
+    for piece in run_blocks(plan_traces(paths, options.source, jobs.block_bytes), BlockChecker(options), jobs):
+        if piece.block.path != path:
+            if path:
+                yield tally.checked()
+            path = piece.block.path
+            tally = FileTally(path, baseline, report)
+        for event in piece.answers:
+            tally.take(event)
+        if piece.failed:
+            refused = f"{path}: {piece.block.name} was set aside: {piece.failed}"
+            tally.take(RecordsEnd(None, refused, is_failure=True))
+    if path:
+        yield tally.checked()

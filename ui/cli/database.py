@@ -386,12 +386,7 @@ def _copied_line(report: CopyReport) -> str:
 
 @database.command("prune")
 @click.option(
-    "--before",
-    "--older-than",
-    "before",
-    type=Moment(),
-    metavar="DATE_OR_AGE",
-    help="A date in UTC, or an age: 30d.",
+    "--before", "--older-than", "before", type=Moment(), metavar="DATE_OR_AGE", help="A date in UTC, or an age: 30d."
 )
 @click.option("--max-size", type=Size(), metavar="SIZE", help="Delete the oldest until the rest fits this size: 10GB.")
 @click.option("--keep-broken", is_flag=True, help="Keep the traces that broke.")

@@ -1,14 +1,32 @@
-"""The options `--format` and `--server-parser`, and the format that they or `--chat-template` name."""
+"""The formats that a command line or weaklink.toml names.
+
+`--format` and `--server-parser` name a format that weaklink knows. `--chat-template` names a file or a server whose
+chat template shows one, or a table that `weaklink formats --derive` wrote from it. A project registers such tables:
+
+    [formats]
+    my-model = "formats/my-model.toml"
+
+The key is the format's name, the value the table's path relative to weaklink.toml.
+"""
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
+import msgspec
 
-from weaklink.inspector.errors import UnknownFormatError
-from weaklink.inspector.formats.format_table import FormatTable, register_table
+from weaklink.inspector.errors import FormatTableError, UnknownFormatError
+from weaklink.inspector.formats.format_table import FormatTable, read_format_table, register_table, write_format_table
 from weaklink.inspector.formats.registry import find_format, registered_formats
 from weaklink.inspector.formats.server_parsers import formats_of_parser
+from weaklink.inspector.json_text import write_json
 from weaklink.inspector.segmentation import AUTO
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.declaring import WEAKLINK_TOML
+from weaklink.ui.cli.files import is_address, read_text
 
 server_parser_option = click.option(
     "--server-parser",
@@ -51,8 +69,6 @@ def kept_table(chat_template: str) -> FormatTable:
 
     Prints how to register it there, if it is not. Raises ChatTemplateError, FormatTableError and UnreadableFileError.
     """
-    from weaklink.ui.cli.chat_templates import format_table  # noqa: PLC0415  # what only this option needs
-
     table = format_table(chat_template)
     if table.name not in (known.name for known in registered_formats()):
         is_table = chat_template.endswith(".toml")
@@ -63,3 +79,71 @@ def kept_table(chat_template: str) -> FormatTable:
             f'`{table.name} = "{toml}"` under `[formats]` in {WEAKLINK_TOML}'
         )
     return table
+
+
+def registered_format(file: str) -> str:
+    """The name of the format of a table or a chat template, which is registered in this process.
+
+    Raises ChatTemplateError, FormatTableError and UnreadableFileError.
+    """
+    return register_table(format_table(file), file)
+
+
+def format_table(file: str) -> FormatTable:
+    """The table in a TOML file, or the one that is derived from a chat template: a file's, or a server's.
+
+    Raises as `registered_format`.
+    """
+    return read_format_table(read_text(file), Path(file).name) if file.endswith(".toml") else _derived(file)
+
+
+def put_derived(file: str, *, as_json: bool) -> None:
+    """Print the table of the format that is derived from a chat template."""
+    table = _derived(file)
+    text = write_json(msgspec.to_builtins(table)) + "\n" if as_json else write_format_table(table)
+    sys.stdout.write(text)
+
+
+def _derived(file: str) -> FormatTable:
+    from weaklink.inspector.capture.served_properties import served_properties  # noqa: PLC0415  # HTTP, for this alone
+    from weaklink.inspector.chat_templates import derivation, files  # noqa: PLC0415  # rendering, for this alone
+
+    if is_address(file):
+        template = files.served_chat_template(served_properties(file), file)
+        stem = urlsplit(file).netloc.rpartition("@")[2]
+    else:
+        template, stem = files.read_chat_template(Path(file)), Path(file).stem
+    words = re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")
+    return derivation.derive_format(template, f"{words[:48]}-template" if words else "template")
+
+
+def register_configured_formats(folder: Path) -> None:
+    """Register the formats of the nearest weaklink.toml, from `folder` upwards, that has a table `formats`.
+
+    A file that is not TOML is left to the command that needs it. Raises FormatTableError and UnreadableFileError.
+    """
+    for place in (folder, *folder.parents):
+        path = place / WEAKLINK_TOML
+        named = _formats(path) if path.is_file() else None
+        if named is not None:
+            for name, file in named.items():
+                _register(path, name, file)
+            return
+
+
+def _formats(path: Path) -> dict[str, object] | None:
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8")).get("formats")
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    if found is not None and not isinstance(found, dict):
+        raise FormatTableError(f"{path}: `formats` must be a table of names and files")
+    return found
+
+
+def _register(path: Path, name: str, file: object) -> None:
+    if not isinstance(file, str) or not file.endswith(".toml"):
+        raise FormatTableError(f"{path}: `formats.{name}` must be the path of a table that `formats --derive` wrote")
+    origin = f"{path}: `formats.{name}`"
+    table = read_format_table(read_text(str(path.parent / file)), file)
+    register_table(msgspec.structs.replace(table, name=name), origin)

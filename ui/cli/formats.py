@@ -14,9 +14,9 @@ from weaklink.inspector.formats.templates.registry import TEMPLATES
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import SpanKind
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.chat_templates import put_derived
 from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.files import STDIN, FileOrAddress, read_text
+from weaklink.ui.cli.format_options import put_derived
 from weaklink.ui.json_types.rules import DetectionJson, FormatJson
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 

@@ -56,15 +56,9 @@ _RECORD, _READ, _JUDGE, _DATA, _KEEP = "Record", "Read", "Judge", "Training data
 COMMANDS = MappingProxyType(
     {
         "run": CommandEntry("run:run", "Run a command and record its requests to models.", _RECORD),
-        "replay": CommandEntry(
-            "replay:replay",
-            "Run a command again, or serve it, with recorded answers.",
-            _RECORD,
-        ),
+        "replay": CommandEntry("replay:replay", "Run a command again, or serve it, with recorded answers.", _RECORD),
         "record": CommandEntry(
-            "record:record",
-            "Record requests to models by a proxy, or output from a pipe.",
-            _RECORD,
+            "record:record", "Record requests to models by a proxy, or output from a pipe.", _RECORD
         ),
         "import": CommandEntry("import_paths:import_paths", "Import log files into the database.", _RECORD),
         "watch": CommandEntry("watch:watch", "Import logs while agents write them; print breaks.", _RECORD),
@@ -102,23 +96,17 @@ DATA_COMMANDS = MappingProxyType(
         "score": CommandEntry("data.score:score", "Score each call of a set in four dimensions."),
         "report": CommandEntry("data.report:report", "Show how diverse a set is, and what it lacks."),
         "convert": CommandEntry("data.convert:convert", "Rewrite raw outputs and conversations into another format."),
-        "verify": CommandEntry(
-            "data.verify:verify",
-            "Judge candidates by binary verifiers, and keep those that pass.",
-        ),
+        "verify": CommandEntry("data.verify:verify", "Judge candidates by binary verifiers, and keep those that pass."),
         "inject": CommandEntry(
-            "data.inject:inject",
-            "Make error-recovery samples: a fault, its refusal, and the corrected call.",
+            "data.inject:inject", "Make error-recovery samples: a fault, its refusal, and the corrected call."
         ),
         "negatives": CommandEntry("data.negatives:negatives", "Add samples without a call, up to a share of the set."),
         "render": CommandEntry(
-            "data.render:render",
-            "Write each scenario in all formats, or in the shape of a trainer.",
+            "data.render:render", "Write each scenario in all formats, or in the shape of a trainer."
         ),
         "fix": CommandEntry("data.fix:fix", "Write a copy with safe repairs, and a diff."),
         "annotate": CommandEntry(
-            "data.annotate:annotate",
-            "Write data flow and decision points, one JSON object per trace.",
+            "data.annotate:annotate", "Write data flow and decision points, one JSON object per trace."
         ),
     }
 )
@@ -242,7 +230,7 @@ def _register_formats() -> None:
     except OSError:  # the folder was deleted
         return
     if any((place / WEAKLINK_TOML).is_file() for place in (folder, *folder.parents)):
-        from weaklink.ui.cli.configured_formats import register_configured_formats  # noqa: PLC0415  # few folders need it
+        from weaklink.ui.cli.format_options import register_configured_formats  # noqa: PLC0415  # few folders need it
 
         register_configured_formats(folder)
 
@@ -265,7 +253,9 @@ def run() -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (WeaklinkError, OSError) as error:
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+    except WeaklinkError as error:
         return _fail(str(error))
     return code if isinstance(code, int) else 0
 

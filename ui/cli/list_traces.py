@@ -12,13 +12,7 @@ from weaklink.inspector.rules.catalogue import RULES
 from weaklink.storage import Listed, Order, Store, TraceSummary, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
-from weaklink.ui.cli.store_options import (
-    LOCK_TIMEOUT_S,
-    fill_text_index,
-    filter_of,
-    recover_traces,
-    remember_list,
-)
+from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, filter_of, recover_traces, remember_list
 from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.views.minimap import minimap
 from weaklink.ui.views.search_hits import hit_lines, hit_object

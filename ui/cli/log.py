@@ -1,4 +1,18 @@
-"""`weaklink record FILE`: record a model's output from standard input or a file as a trace, while it is written."""
+r"""`weaklink record FILE`: record a model's output from standard input or a file as a trace, while it is written.
+
+Bytes come in pieces: from a thread that reads standard input and copies it to standard output at once, whatever the
+recording does, or from a file, which may grow, be truncated or be replaced (`Restarted`, a new trace). The first bytes
+decide what they are (`detect_form`):
+
+    Let me look.\n<tool_call>           -> text
+    data: {"choices": [{"delta":       -> server-sent events of a provider
+    {"model": "qwen3", "done": false   -> JSON lines of a provider; other JSON is a model's text
+
+`LoggedSession` waits for that decision, at most one line, and then records text as it comes, or what the provider's
+decoder makes of the events. `LiveFaults` reads the text in its format and prints a fault as soon as it is certain; if
+no format was named, it waits until one is likely enough, and asks at 64, 128, 256 code points and so on, which keeps
+the detection linear. Faults that only the whole turn shows follow at its end.
+"""
 
 import os
 import sys
@@ -32,7 +46,7 @@ from weaklink.inspector.wire.decoder import Decoder
 from weaklink.inspector.wire.events import PartGrew, WireEvent
 from weaklink.inspector.wire.provider_json import parse_json
 from weaklink.storage import StoreSink
-from weaklink.ui.cli.console import interrupt_on_signals, print_lines, screen_width
+from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice, screen_width
 from weaklink.ui.cli.files import STDIN, read_tool_file
 from weaklink.ui.cli.format_options import expected_format_name
 from weaklink.ui.cli.redaction_options import redactor_of
@@ -123,12 +137,7 @@ class LoggedSession:
     """A trace of one turn that begins with the first byte; without input there is no trace."""
 
     def __init__(
-        self,
-        logger: TraceLogger,
-        sink: LastTurn,
-        faults: "LiveFaults",
-        form: Form | None,
-        color: str,
+        self, logger: TraceLogger, sink: LastTurn, faults: "LiveFaults", form: Form | None, color: str
     ) -> None:
         self._logger, self._sink, self._faults = logger, sink, faults
         self._form, self._color = form, color
@@ -465,6 +474,8 @@ def log(
         ended = _record(begin, _pieces(file, follow=follow, quiet=quiet), goes_on=follow)
     finally:
         sink.close()
+    if sink.last is None:
+        print_notice(f"{'standard input' if file == STDIN else file} is empty; nothing was recorded")
     if ended is _End.INTERRUPTED:
         raise KeyboardInterrupt
 

@@ -18,11 +18,7 @@ from weaklink.storage import IDLE_AFTER_S
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.files import STDIN, chat_template_option
-from weaklink.ui.cli.format_options import (
-    expected_format_name,
-    expected_format_option,
-    server_parser_option,
-)
+from weaklink.ui.cli.format_options import expected_format_name, expected_format_option, server_parser_option
 from weaklink.ui.cli.log import FORM_CHOICES, log
 from weaklink.ui.cli.recording import (
     RequestLines,

@@ -34,11 +34,7 @@ _ENDS = {
 }
 
 port_option = click.option(
-    "--port",
-    default=DEFAULT_PORT,
-    show_default=True,
-    metavar="N",
-    help="The port to listen on; 0 for any free port.",
+    "--port", default=DEFAULT_PORT, show_default=True, metavar="N", help="The port to listen on; 0 for any free port."
 )
 
 no_default_upstreams_option = click.option(

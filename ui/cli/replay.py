@@ -76,11 +76,7 @@ DIVERGED = 3
     is_flag=True,
     help="Write the report as one line of JSON to stderr; `weaklink schema` has its schema.",
 )
-@click.option(
-    "--serve",
-    is_flag=True,
-    help="Print addresses for clients as variables, and answer them until Ctrl-C.",
-)
+@click.option("--serve", is_flag=True, help="Print addresses for clients as variables, and answer them until Ctrl-C.")
 @port_option
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
 @declaring.database_option

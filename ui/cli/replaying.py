@@ -137,10 +137,7 @@ def report_lines(
 
 
 def report_json(
-    server: ReplayServer,
-    never_made: tuple[ReplayDivergence, ...],
-    exit_code: int,
-    kept: KeptDivergence | None = None,
+    server: ReplayServer, never_made: tuple[ReplayDivergence, ...], exit_code: int, kept: KeptDivergence | None = None
 ) -> ReplayJson:
     """The report as JSON; ranges are `[start, end]` in code points of the decoded text."""
     replayer = server.replayer

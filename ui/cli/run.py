@@ -28,11 +28,7 @@ from weaklink.storage import Store, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.files import chat_template_option
-from weaklink.ui.cli.format_options import (
-    expected_format_name,
-    expected_format_option,
-    server_parser_option,
-)
+from weaklink.ui.cli.format_options import expected_format_name, expected_format_option, server_parser_option
 from weaklink.ui.cli.recording import (
     RequestLines,
     RunSink,

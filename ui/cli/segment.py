@@ -199,7 +199,7 @@ def segment_text(
         raise click.UsageError("--chat-template and --format exclude each other.")
     tools = read_tool_file(tool_file) if tool_file else ()
     if chat_template:
-        from weaklink.ui.cli.chat_templates import registered_format  # noqa: PLC0415  # what only this option needs
+        from weaklink.ui.cli.format_options import registered_format  # noqa: PLC0415  # what only this option needs
 
         format = registered_format(chat_template)
     if jsonl:

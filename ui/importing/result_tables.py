@@ -41,88 +41,34 @@ _MOST_SKIPPED = 20
 _MANIFEST = "_manifest"
 _PLAN = "_plan.json"
 
+
+def _columns(listed: str) -> dict[str, str]:
+    """Columns in order, by name and Arrow type: names in front of their type, `file record: string, turn: int32`."""
+    groups = (group.rpartition(":") for group in listed.split(","))
+    return {name: kind.strip() for names, _, kind in groups for name in names.split()}
+
+
 TABLES: dict[str, dict[str, str]] = {
-    "traces": {
-        "file": "string",
-        "record": "string",
-        "block": "string",
-        "source": "string",
-        "name": "string",
-        "model": "string",
-        "format": "string",
-        "started_s": "float64",
-        "day": "string",
-        "prompt": "string",
-        "reasoning": "string",
-        "turns": "int32",
-        "calls": "int32",
-        "status": "string",
-        "verdict_certainty": "string",
-        "success": "bool",
-        "break_step": "int32",
-        "break_turn": "int32",
-        "break_tool": "string",
-        "break_outcome": "string",
-        "break_code": "string",
-        "break_message": "string",
-        "break_reaction": "string",
-        "abort_reason": "string",
-        "errors": "int32",
-        "warnings": "int32",
-        "infos": "int32",
-        "figures": "string",
-    },
-    "turns": {
-        "file": "string",
-        "record": "string",
-        "turn": "int32",
-        "role": "string",
-        "parts": "int32",
-        "characters": "int64",
-        "model": "string",
-        "finish_reason": "string",
-    },
-    "calls": {
-        "file": "string",
-        "record": "string",
-        "number": "int32",
-        "turn": "int32",
-        "part": "string",
-        "start": "int64",
-        "end": "int64",
-        "tool": "string",
-        "arguments": "string",
-        "valid": "bool",
-        "recovered": "bool",
-    },
-    "steps": {
-        "file": "string",
-        "record": "string",
-        "step": "int32",
-        "turn": "int32",
-        "part": "string",
-        "start": "int64",
-        "end": "int64",
-        "tool": "string",
-        "outcome": "string",
-        "certainty": "string",
-        "recovery": "string",
-        "recovered_by": "int32",
-        "result_kind": "string",
-        "said": "string",
-    },
-    "diagnostics": {
-        "file": "string",
-        "record": "string",
-        "number": "int32",
-        "turn": "int32",
-        "part": "string",
-        "start": "int64",
-        "end": "int64",
-        "code": "string",
-        "severity": "string",
-        "message": "string",
-    },
+    "traces": _columns(
+        "file record block source name model format: string, started_s: float64, day prompt reasoning: string, "
+        "turns calls: int32, status verdict_certainty: string, success: bool, break_step break_turn: int32, "
+        "break_tool break_outcome break_code break_message break_reaction abort_reason: string, "
+        "errors warnings infos: int32, figures: string"
+    ),
+    "turns": _columns(
+        "file record: string, turn: int32, role: string, parts: int32, characters: int64, model finish_reason: string"
+    ),
+    "calls": _columns(
+        "file record: string, number turn: int32, part: string, start end: int64, tool arguments: string, "
+        "valid recovered: bool"
+    ),
+    "steps": _columns(
+        "file record: string, step turn: int32, part: string, start end: int64, "
+        "tool outcome certainty recovery: string, recovered_by: int32, result_kind said: string"
+    ),
+    "diagnostics": _columns(
+        "file record: string, number turn: int32, part: string, start end: int64, code severity message: string"
+    ),
 }
 """The columns of every table, by name and Arrow type. `file` and `record` name the trace in all of them."""
 

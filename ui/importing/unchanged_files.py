@@ -100,6 +100,10 @@ class UnchangedFiles:
             return
         if _state(file) != state:
             return
+        try:
+            encoded = msgspec.json.encode(structs.replace(report, path="", saved=()))
+        except UnicodeEncodeError:  # the name of a tool with half a surrogate pair: the file is read each time
+            return
         is_settled = seen_ns - state.modified_ns > _CLOCK_STEP_NS
         stored = ImportedFile(
             _place(file.path),
@@ -107,7 +111,7 @@ class UnchangedFiles:
             state.size_bytes,
             state.modified_ns if is_settled else None,
             sha256,
-            msgspec.json.encode(structs.replace(report, path="", saved=())),
+            encoded,
         )
         self._new.append((stored, [saved.id for saved in report.saved]))
         if len(self._new) >= _AT_ONCE:

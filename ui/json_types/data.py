@@ -75,13 +75,7 @@ class LengthsJson(TypedDict):
     tokens: PercentilesJson | None
 
 
-QualityJson = TypedDict(
-    "QualityJson",
-    {
-        "mean": float | None,
-        "below_0.9": int,
-    },
-)
+QualityJson = TypedDict("QualityJson", {"mean": float | None, "below_0.9": int})
 
 
 class BudgetJson(TypedDict):

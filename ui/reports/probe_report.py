@@ -19,11 +19,7 @@ from weaklink.ui.views.status import GLYPHS, OK_GLYPH
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, table_lines, visible_line
 
 _MAX_FINDINGS = 20
-_OWNER_WORDS = {
-    Owner.SERVER: "the server",
-    Owner.MODEL: "the model",
-    Owner.UNKNOWN: "unknown",
-}
+_OWNER_WORDS = {Owner.SERVER: "the server", Owner.MODEL: "the model", Owner.UNKNOWN: "unknown"}
 _NO_ANSWER = "No answer came, so nothing was measured."
 
 

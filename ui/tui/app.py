@@ -50,16 +50,9 @@ from weaklink.ui.views.links import Link, read_link
 from weaklink.ui.views.styled_text import visible_line
 
 APP_COMMANDS = (
-    Command(
-        "app.line",
-        "Command",
-        "Run a typed command, such as `export html` or `goto 12`.",
-        (":",),
-        in_footer=True,
-        short="Run",
-    ),
+    Command("app.line", "Command", "Run a typed command, such as `export html` or `goto 12`.", (":",), footer="Run"),
     Command("app.commands", "Commands", "List all commands available here, searchable by name.", ("ctrl+p",)),
-    Command("app.help", "Help", "Explain the keys of the focused pane.", ("?", "f1"), in_footer=True),
+    Command("app.help", "Help", "Explain the keys of the focused pane.", ("?", "f1"), footer="Help"),
     Command("app.keys", "Keys", "Show or hide the two lines of keys at the bottom.", ("H",)),
     Command("app.theme", "Theme", "Cycle the themes: dark, light, the terminal's own colours.", ("T",)),
     Command("app.leave", "Quit", "Quit weaklink from anywhere.", ("ctrl+q",)),

@@ -24,11 +24,11 @@ from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
 from weaklink.ui.views.styled_text import Line, Run, Style, wrapped
 
 ASK_COMMANDS = (
-    Command("ask.preview", "Preview", "Preview the requests; send nothing.", ("enter",), in_footer=True),
-    Command("ask.send", "Send", "Send the previewed requests.", ("ctrl+s",), in_footer=True),
-    Command("ask.serve", "Serve", "Answer requests from the recording.", ("ctrl+r",), in_footer=True),
-    Command("ask.stop", "Stop", "Stop; keep the results so far.", ("ctrl+t",), in_footer=True),
-    Command("ask.back", "Back", "Stop and go back to the trace.", ("escape",), in_footer=True),
+    Command("ask.preview", "Preview", "Preview the requests; send nothing.", ("enter",), footer="Preview"),
+    Command("ask.send", "Send", "Send the previewed requests.", ("ctrl+s",), footer="Send"),
+    Command("ask.serve", "Serve", "Answer requests from the recording.", ("ctrl+r",), footer="Serve"),
+    Command("ask.stop", "Stop", "Stop; keep the results so far.", ("ctrl+t",), footer="Stop"),
+    Command("ask.back", "Back", "Stop and go back to the trace.", ("escape",), footer="Back"),
 )
 """The scope `ask`."""
 

@@ -33,7 +33,7 @@ class Command(Struct, frozen=True):
 
     `id` is stable, for keymap files: `chains.open` is `action_open` of the widget, screen or application whose
     `ACTIONS` contain it; a `-` in the id is `_` in the action. `keys` are Textual's names; help and footer show the
-    first. With `in_footer` the footer shows the command, as `title`, or as `short` if not all titles fit; `help` is a
+    first. `footer` is empty, or the word by which the footer shows the command if not all titles fit; `help` is a
     sentence.
     """
 
@@ -41,8 +41,7 @@ class Command(Struct, frozen=True):
     title: str
     help: str
     keys: tuple[str, ...]
-    in_footer: bool = False
-    short: str = ""
+    footer: str = ""
 
     @property
     def scope(self) -> str:
@@ -69,7 +68,7 @@ def bindings(commands: Sequence[Command]) -> list[Binding]:
             ",".join(command.keys),
             command.action,
             command.title,
-            show=command.in_footer,
+            show=bool(command.footer),
             tooltip=command.help,
             id=command.id,
         )

@@ -25,20 +25,24 @@ from weaklink.ui.views.trace import title_of
 from weaklink.ui.views.trace_summary import fork_parent
 
 DIFF_COMMANDS = (
-    Command("diff.next", "Next difference", "Go to the next row in which the runs differ.", ("]",), in_footer=True),
+    Command(
+        "diff.next", "Next difference", "Go to the next row in which the runs differ.", ("]",), footer="Next difference"
+    ),
     Command("diff.previous", "Previous difference", "Go to the previous row in which the runs differ.", ("[",)),
-    Command("diff.parting", "First difference", "Go to the first divergence of the runs.", ("f",), in_footer=True),
-    Command("diff.next-run", "Next run", "Compare the first run with the next one.", ("n",), in_footer=True),
+    Command(
+        "diff.parting", "First difference", "Go to the first divergence of the runs.", ("f",), footer="First difference"
+    ),
+    Command("diff.next-run", "Next run", "Compare the first run with the next one.", ("n",), footer="Next run"),
     Command("diff.previous-run", "Previous run", "Compare the first run with the previous one.", ("N",)),
-    Command("diff.open", "Open step", "Open the compared run on the selected step.", ("o",), in_footer=True),
+    Command("diff.open", "Open step", "Open the compared run on the selected step.", ("o",), footer="Open step"),
     Command("diff.open-first", "Open in first run", "Open the first run on the selected step.", ("O",)),
-    Command("diff.whole", "Whole texts", "Show whole texts, or only the differences.", ("w",), in_footer=True),
-    Command("diff.asked", "Verdict", "Show the verdict and the requests of the runs.", ("a",), in_footer=True),
-    Command("diff.requests", "Requests", "Show both requests of the row side by side.", ("r",), in_footer=True),
-    Command("diff.layer", "Layer", "Compare the calls in the next layer.", ("l",), in_footer=True),
-    Command("diff.next-pane", "Next pane", "Focus the other list.", ("tab", "shift+tab"), in_footer=True),
+    Command("diff.whole", "Whole texts", "Show whole texts, or only the differences.", ("w",), footer="Whole texts"),
+    Command("diff.asked", "Verdict", "Show the verdict and the requests of the runs.", ("a",), footer="Verdict"),
+    Command("diff.requests", "Requests", "Show both requests of the row side by side.", ("r",), footer="Requests"),
+    Command("diff.layer", "Layer", "Compare the calls in the next layer.", ("l",), footer="Layer"),
+    Command("diff.next-pane", "Next pane", "Focus the other list.", ("tab", "shift+tab"), footer="Next pane"),
     Command("diff.reload", "Reload", "Reload the runs.", ("ctrl+r",)),
-    Command("diff.back", "Back", "Go back to the previous screen.", ("escape", "q"), in_footer=True),
+    Command("diff.back", "Back", "Go back to the previous screen.", ("escape", "q"), footer="Back"),
 )
 """The scope `diff`."""
 

@@ -52,16 +52,16 @@ from weaklink.ui.views.styled_text import (
 from weaklink.ui.views.triage import bar
 
 IMPORT_COMMANDS = (
-    Command("import.start", "Import", "Read the files at the path.", ("enter",), in_footer=True),
+    Command("import.start", "Import", "Read the files at the path.", ("enter",), footer="Import"),
     Command(
         "import.complete",
         "Complete",
         "Complete the path; press again for the next candidate.",
         ("tab",),
-        in_footer=True,
+        footer="Complete",
     ),
     Command("import.logs", "Logs", "Choose among the logs of agents on this machine.", ("down",)),
-    Command("import.leave", "Leave", "Stop after the current file, then close.", ("escape",), in_footer=True),
+    Command("import.leave", "Leave", "Stop after the current file, then close.", ("escape",), footer="Leave"),
 )
 """The scope `import`."""
 

@@ -51,15 +51,19 @@ from weaklink.ui.views.styled_text import (
 from weaklink.ui.views.text_diff import ReadingFacts, reading_diff_lines
 
 LAB_COMMANDS = (
-    Command("lab.next-cut", "Next chunking", "Go to the next chunking of the stream.", ("]", "l"), in_footer=True),
+    Command(
+        "lab.next-cut", "Next chunking", "Go to the next chunking of the stream.", ("]", "l"), footer="Next chunking"
+    ),
     Command("lab.previous-cut", "Previous chunking", "Go to the previous chunking.", ("[", "h")),
-    Command("lab.next-unlike", "Next difference", "Go to the next reading that differs.", ("n",), in_footer=True),
-    Command("lab.seed", "New seed", "Cut the stream at other random positions.", ("s",), in_footer=True),
-    Command("lab.whole", "All lines", "Show the whole reading, or only the differences.", ("w",), in_footer=True),
-    Command("lab.write", "Write JSON", "Write the selected reading to a file.", ("S",), in_footer=True),
-    Command("lab.next-pane", "Next pane", "Focus the other list.", ("tab", "shift+tab"), in_footer=True),
+    Command(
+        "lab.next-unlike", "Next difference", "Go to the next reading that differs.", ("n",), footer="Next difference"
+    ),
+    Command("lab.seed", "New seed", "Cut the stream at other random positions.", ("s",), footer="New seed"),
+    Command("lab.whole", "All lines", "Show the whole reading, or only the differences.", ("w",), footer="All lines"),
+    Command("lab.write", "Write JSON", "Write the selected reading to a file.", ("S",), footer="Write JSON"),
+    Command("lab.next-pane", "Next pane", "Focus the other list.", ("tab", "shift+tab"), footer="Next pane"),
     Command("lab.reload", "Reload", "Reload the trace.", ("ctrl+r",)),
-    Command("lab.back", "Back", "Leave the lab and stop its work.", ("escape", "q"), in_footer=True),
+    Command("lab.back", "Back", "Leave the lab and stop its work.", ("escape", "q"), footer="Back"),
 )
 """The scope `lab`."""
 
@@ -84,9 +88,7 @@ class LabGrid:
     """The formats as a source of lines; cells that are not read yet are `…`."""
 
     def __init__(
-        self,
-        formats: Sequence[tuple[Format, float]],
-        cells: Callable[[], Mapping[tuple[str, Chunking], ResultCounts]],
+        self, formats: Sequence[tuple[Format, float]], cells: Callable[[], Mapping[tuple[str, Chunking], ResultCounts]]
     ) -> None:
         self._formats, self._cells = formats, cells
 

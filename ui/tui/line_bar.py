@@ -222,7 +222,7 @@ class KeyFooter(Widget):
         offered = [
             available
             for available in available_commands(self.screen)
-            if available.command.id in keys and (available.command.in_footer or available.command.id in first)
+            if available.command.id in keys and (available.command.footer or available.command.id in first)
         ]
         offered.sort(key=lambda available: available.command.id not in first)
         shown = [(keys[available.command.id][0], available) for available in offered]
@@ -234,7 +234,7 @@ class KeyFooter(Widget):
         key_style = visual_style(paint_of(self.app).of[Style.KEY])
         labels = []
         for number, (key, available) in enumerate(self._shown):
-            title = (available.command.short if is_short else "") or available.command.title
+            title = (available.command.footer if is_short else "") or available.command.title
             label = Content.assemble((key, key_style), f" {title}")
             labels.append(label.stylize(VisualStyle.from_meta({_TARGET: number})))
         return labels

@@ -28,12 +28,12 @@ from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_lin
 from weaklink.ui.views.trace import model_of, title_of
 
 LIVE_COMMANDS = (
-    Command("live.pause", "Pause", "Pause the stream while more arrives, or continue.", ("p",), in_footer=True),
-    Command("live.follow", "Follow", "Follow the end of the stream, or stop following it.", ("F",), in_footer=True),
-    Command("live.next-pane", "Next pane", "Focus the other list.", ("tab", "shift+tab"), in_footer=True),
-    Command("live.open", "Dissect", "Open the trace as recorded so far.", ("o",), in_footer=True),
+    Command("live.pause", "Pause", "Pause the stream while more arrives, or continue.", ("p",), footer="Pause"),
+    Command("live.follow", "Follow", "Follow the end of the stream, or stop following it.", ("F",), footer="Follow"),
+    Command("live.next-pane", "Next pane", "Focus the other list.", ("tab", "shift+tab"), footer="Next pane"),
+    Command("live.open", "Dissect", "Open the trace as recorded so far.", ("o",), footer="Dissect"),
     Command("live.reload", "Reload", "Start again from the beginning.", ("ctrl+r",)),
-    Command("live.back", "Back", "Go back to the previous screen.", ("escape", "q"), in_footer=True),
+    Command("live.back", "Back", "Go back to the previous screen.", ("escape", "q"), footer="Back"),
 )
 """The scope `live`."""
 

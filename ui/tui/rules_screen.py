@@ -22,18 +22,14 @@ from weaklink.ui.views.status import GLYPHS
 from weaklink.ui.views.styled_text import Line, Run, Style, clipped, counted, quoted, style_of
 
 RULE_COMMANDS = (
-    Command("rules.filter", "Show traces", "List the traces in which this rule was broken.", ("f",), in_footer=True),
-    Command("rules.sort", "Sort", "Sort by how often rules were broken, or by code.", ("s",), in_footer=True),
     Command(
-        "rules.next-pane",
-        "Next pane",
-        "Focus the page or the list.",
-        ("tab", "shift+tab"),
-        in_footer=True,
+        "rules.filter", "Show traces", "List the traces in which this rule was broken.", ("f",), footer="Show traces"
     ),
-    Command("rules.copy", "Copy", "Copy the command that prints this page.", ("y",), in_footer=True),
+    Command("rules.sort", "Sort", "Sort by how often rules were broken, or by code.", ("s",), footer="Sort"),
+    Command("rules.next-pane", "Next pane", "Focus the page or the list.", ("tab", "shift+tab"), footer="Next pane"),
+    Command("rules.copy", "Copy", "Copy the command that prints this page.", ("y",), footer="Copy"),
     Command("rules.reload", "Reload", "Count again.", ("ctrl+r",)),
-    Command("rules.back", "Back", "Go back to the previous screen.", ("escape", "q"), in_footer=True),
+    Command("rules.back", "Back", "Go back to the previous screen.", ("escape", "q"), footer="Back"),
 )
 """The scope `rules`."""
 

@@ -35,6 +35,27 @@ class Colours(Struct, frozen=True):
         return self.background, self.surface, self.cursor, self.asleep, self.lit
 
 
+_OF_STYLES = {  # on a dark and on a light ground
+    Style.PLAIN: ("#e3e6ea", "#1c2024"),
+    Style.STRONG: ("#ffffff", "#000000"),
+    Style.DIM: ("#a3adba", "#525a66"),
+    Style.KEY: ("#82d2ff", "#00567a"),
+    Style.GUTTER: ("#9fabbd", "#525c6b"),
+    Style.CONTROL: ("#ffc777", "#7d4300"),
+    Style.ERROR: ("#ff8f8f", "#ab0f1a"),
+    Style.WARNING: ("#ffc14d", "#744700"),
+    Style.INFO: ("#86caff", "#00548f"),
+    Style.HINT: ("#93dd93", "#175c2a"),
+    Style.OK: ("#82d993", "#175c2a"),
+    Style.ADDED: ("#82d993", "#175c2a"),
+    Style.REMOVED: ("#ff8f8f", "#ab0f1a"),
+    Style.TEXT: ("#e3e6ea", "#1c2024"),
+    Style.REASONING: ("#d3adff", "#6a2a9f"),
+    Style.TOOL_CALL: ("#70dcd8", "#005b58"),
+    Style.TOOL_RESULT: ("#97bcff", "#1b4a9e"),
+    Style.TOOL_DEFINITIONS: ("#b0bed4", "#425066"),
+    Style.MARKUP: ("#c9b394", "#634b2d"),
+}
 DARK = Colours(
     dark=True,
     background="#14161b",
@@ -43,29 +64,7 @@ DARK = Colours(
     asleep="#272b32",
     lit="#463a12",
     edge="#3a4150",
-    of=MappingProxyType(
-        {
-            Style.PLAIN: "#e3e6ea",
-            Style.STRONG: "#ffffff",
-            Style.DIM: "#a3adba",
-            Style.KEY: "#82d2ff",
-            Style.GUTTER: "#9fabbd",
-            Style.CONTROL: "#ffc777",
-            Style.ERROR: "#ff8f8f",
-            Style.WARNING: "#ffc14d",
-            Style.INFO: "#86caff",
-            Style.HINT: "#93dd93",
-            Style.OK: "#82d993",
-            Style.ADDED: "#82d993",
-            Style.REMOVED: "#ff8f8f",
-            Style.TEXT: "#e3e6ea",
-            Style.REASONING: "#d3adff",
-            Style.TOOL_CALL: "#70dcd8",
-            Style.TOOL_RESULT: "#97bcff",
-            Style.TOOL_DEFINITIONS: "#b0bed4",
-            Style.MARKUP: "#c9b394",
-        }
-    ),
+    of=MappingProxyType({style: dark for style, (dark, _) in _OF_STYLES.items()}),
 )
 LIGHT = Colours(
     dark=False,
@@ -75,29 +74,7 @@ LIGHT = Colours(
     asleep="#e6e8ec",
     lit="#ffe9a8",
     edge="#b8bfca",
-    of=MappingProxyType(
-        {
-            Style.PLAIN: "#1c2024",
-            Style.STRONG: "#000000",
-            Style.DIM: "#525a66",
-            Style.KEY: "#00567a",
-            Style.GUTTER: "#525c6b",
-            Style.CONTROL: "#7d4300",
-            Style.ERROR: "#ab0f1a",
-            Style.WARNING: "#744700",
-            Style.INFO: "#00548f",
-            Style.HINT: "#175c2a",
-            Style.OK: "#175c2a",
-            Style.ADDED: "#175c2a",
-            Style.REMOVED: "#ab0f1a",
-            Style.TEXT: "#1c2024",
-            Style.REASONING: "#6a2a9f",
-            Style.TOOL_CALL: "#005b58",
-            Style.TOOL_RESULT: "#1b4a9e",
-            Style.TOOL_DEFINITIONS: "#425066",
-            Style.MARKUP: "#634b2d",
-        }
-    ),
+    of=MappingProxyType({style: light for style, (_, light) in _OF_STYLES.items()}),
 )
 
 

@@ -144,10 +144,7 @@ class TraceLayers:
         """The layers of a step."""
         turns, place = self._trace.turns, step.result_location
         run = turns[place.turn - 1].run if place is not None else None
-        call = [
-            *self._answer_layers(step),
-            _run_layer(Layer.EXECUTED, run, place),
-        ]
+        call = [*self._answer_layers(step), _run_layer(Layer.EXECUTED, run, place)]
         text = step.result.content if step.result is not None else None
         returned = _run_layer(Layer.RETURNED, run, place)
         if returned.text is None and text is not None:

@@ -146,9 +146,4 @@ def _fix_object(fix: Fix) -> DiagnosticFixJson:
 
 def location_object(location: Location) -> PositionJson:
     """A location as JSON; its positions are code points of the part."""
-    return {
-        "turn": location.turn,
-        "part": location.part,
-        "start": location.range.start,
-        "end": location.range.end,
-    }
+    return {"turn": location.turn, "part": location.part, "start": location.range.start, "end": location.range.end}

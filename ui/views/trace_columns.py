@@ -6,8 +6,9 @@ the break.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from types import MappingProxyType
-from typing import cast
+from typing import TypeAlias, cast
 
 from msgspec import Struct, structs
 
@@ -86,6 +87,9 @@ def forks_grouped(rows: Sequence[ListedTrace]) -> list[ListedTrace]:
     return traces if len(traces) == len(rows) else list(rows)  # traces that are forks of each other
 
 
+_Cell: TypeAlias = Callable[[ListedTrace, int], Line]
+
+
 class TraceColumn(Struct, frozen=True):
     """A column: `key` names it in `--columns` and in the JSON of `weaklink list`, `heading` on the screen.
 
@@ -98,14 +102,14 @@ class TraceColumn(Struct, frozen=True):
     key: str
     value: Callable[[TraceSummary], object]
     heading: str
-    cell: Callable[[ListedTrace, int], Line]
+    cell: _Cell
     least: int
     most: int
     priority: int
-    is_number: bool = False
-    is_whole: bool = False
     order: Order | None = None
     filter_key: str = ""
+    is_number: bool = False
+    is_whole: bool = False
 
 
 def _text(text: str) -> Line:
@@ -150,29 +154,9 @@ def _calls(trace: ListedTrace, room: int) -> Line:
     return (Run(f"{short_count(ok)}/{short_count(total)}", Style.PLAIN if ok >= total else Style.WARNING),)
 
 
-def _turns(trace: ListedTrace, room: int) -> Line:
-    summary = trace.summary
-    return (Run(f"{short_count(summary.turns)}{f'+{summary.open_turns}' if summary.open_turns else ''}"),)
-
-
-def _errors(trace: ListedTrace, room: int) -> Line:
-    errors = trace.summary.errors
-    return (Run(short_count(errors), Style.ERROR),) if errors else NOTHING
-
-
-def _tokens(trace: ListedTrace, room: int) -> Line:
-    tokens = _token_count(trace.summary)
-    return NOTHING if tokens is None else (Run(short_count(tokens)),)
-
-
 def _token_count(summary: TraceSummary) -> int | None:
     known = [count for count in (summary.input_tokens, summary.output_tokens) if count is not None]
     return sum(known) if known else None
-
-
-def _duration(trace: ListedTrace, room: int) -> Line:
-    took_s = trace.summary.duration_s
-    return NOTHING if took_s is None else (Run(short_duration(took_s)),)
 
 
 def _task(trace: ListedTrace, room: int) -> Line:
@@ -201,189 +185,69 @@ def _certainty(trace: ListedTrace, room: int) -> Line:
     return (Run(certainty.value, Style.DIM if certainty is VerdictCertainty.HIGH else Style.WARNING),)
 
 
+def _started(summary: TraceSummary) -> str | None:
+    return trace_summary.moment(summary.started_at_s)
+
+
+def _outcome(summary: TraceSummary) -> object:
+    return trace_summary.outcome_object(summary.outcome)
+
+
 def _project(summary: TraceSummary) -> str:
     branch = f"({summary.branch})" if summary.branch else ""
     return " ".join(word for word in (summary.project, branch) if word)
 
 
+def _sure(summary: TraceSummary) -> str | None:
+    return summary.certainty.value if summary.certainty is not None else None
+
+
+def _broken(summary: TraceSummary) -> object:
+    return trace_summary.break_object(summary.broken)
+
+
+def _turns(summary: TraceSummary) -> str:
+    return f"{short_count(summary.turns)}{f'+{summary.open_turns}' if summary.open_turns else ''}"
+
+
+def _words(words: Callable[[TraceSummary], str | None], style: Style = Style.PLAIN) -> _Cell:
+    """A cell with these words; it is empty without any."""
+    return lambda trace, room: (Run(text, style),) if (text := words(trace.summary)) else NOTHING
+
+
+def _texts(text: Callable[[TraceSummary], str]) -> _Cell:
+    """A cell with a text of the source, whose hostile characters are made visible."""
+    return lambda trace, room: _text(text(trace.summary))
+
+
+_id = _words(lambda one: str(one.id), Style.STRONG)
+_errors = _words(lambda one: short_count(one.errors) if one.errors else None, Style.ERROR)
+_tokens = _words(lambda one: None if (count := _token_count(one)) is None else short_count(count))
+_took = _words(lambda one: None if one.duration_s is None else short_duration(one.duration_s))
+
+# Key, JSON value, heading and cell; the least and the most width of the cell; the column's priority.
 _COLUMNS = (
+    TraceColumn("status", attrgetter("status.value"), "status", _status, 2, 13, 0, is_whole=True, filter_key="status"),
+    TraceColumn("id", attrgetter("id"), "id", _id, 4, 9, 3, is_number=True, filter_key="id"),
+    TraceColumn("started_at", _started, "when", _when, 12, 12, 6, Order.TIME, "since"),
+    TraceColumn("age", lambda _: None, "age", _age, 4, 4, 9, is_number=True),
+    TraceColumn("title", trace_summary.trace_title, "title", _title, 22, 200, 1, filter_key="name"),
+    TraceColumn("project", attrgetter("project"), "project", _texts(_project), 10, 24, 10),
+    TraceColumn("model", attrgetter("model"), "model", _texts(attrgetter("model")), 9, 28, 5, filter_key="model"),
+    TraceColumn("format", attrgetter("format"), "format", _texts(attrgetter("format")), 8, 14, 14, filter_key="format"),
+    TraceColumn("source", attrgetter("source"), "source", _texts(attrgetter("source")), 8, 16, 15, filter_key="source"),
+    TraceColumn("outcome", _outcome, "task", _task, 6, 12, 7, filter_key="outcome"),
+    TraceColumn("turns", attrgetter("turns"), "turns", _words(_turns), 5, 7, 13, is_number=True, filter_key="turns"),
+    TraceColumn("tool_calls", attrgetter("tool_calls"), "calls", _calls, 5, 9, 4, is_number=True, filter_key="calls"),
+    TraceColumn("errors", attrgetter("errors"), "errors", _errors, 6, 6, 9, Order.ERRORS, "errors", is_number=True),
+    TraceColumn("tokens", _token_count, "tokens", _tokens, 6, 6, 11, Order.TOKENS, "tokens", is_number=True),
     TraceColumn(
-        "status",
-        lambda one: one.status.value,
-        "status",
-        _status,
-        least=2,
-        most=13,
-        priority=0,
-        is_whole=True,
-        filter_key="status",
+        "duration_s", attrgetter("duration_s"), "took", _took, 5, 5, 12, Order.DURATION, "duration", is_number=True
     ),
-    TraceColumn(
-        "id",
-        lambda one: one.id,
-        "id",
-        lambda one, room: (Run(str(one.summary.id), Style.STRONG),),
-        least=4,
-        most=9,
-        priority=3,
-        is_number=True,
-        filter_key="id",
-    ),
-    TraceColumn(
-        "started_at",
-        lambda one: trace_summary.moment(one.started_at_s),
-        "when",
-        _when,
-        least=12,
-        most=12,
-        priority=6,
-        order=Order.TIME,
-        filter_key="since",
-    ),
-    TraceColumn("age", lambda one: None, "age", _age, least=4, most=4, priority=9, is_number=True),
-    TraceColumn("title", trace_summary.trace_title, "title", _title, least=22, most=200, priority=1, filter_key="name"),
-    TraceColumn(
-        "project",
-        lambda one: one.project,
-        "project",
-        lambda one, room: _text(_project(one.summary)),
-        least=10,
-        most=24,
-        priority=10,
-    ),
-    TraceColumn(
-        "model",
-        lambda one: one.model,
-        "model",
-        lambda one, room: _text(one.summary.model),
-        least=9,
-        most=28,
-        priority=5,
-        filter_key="model",
-    ),
-    TraceColumn(
-        "format",
-        lambda one: one.format,
-        "format",
-        lambda one, room: _text(one.summary.format),
-        least=8,
-        most=14,
-        priority=14,
-        filter_key="format",
-    ),
-    TraceColumn(
-        "source",
-        lambda one: one.source,
-        "source",
-        lambda one, room: _text(one.summary.source),
-        least=8,
-        most=16,
-        priority=15,
-        filter_key="source",
-    ),
-    TraceColumn(
-        "outcome",
-        lambda one: trace_summary.outcome_object(one.outcome),
-        "task",
-        _task,
-        least=6,
-        most=12,
-        priority=7,
-        filter_key="outcome",
-    ),
-    TraceColumn(
-        "turns",
-        lambda one: one.turns,
-        "turns",
-        _turns,
-        least=5,
-        most=7,
-        priority=13,
-        is_number=True,
-        filter_key="turns",
-    ),
-    TraceColumn(
-        "tool_calls",
-        lambda one: one.tool_calls,
-        "calls",
-        _calls,
-        least=5,
-        most=9,
-        priority=4,
-        is_number=True,
-        filter_key="calls",
-    ),
-    TraceColumn(
-        "errors",
-        lambda one: one.errors,
-        "errors",
-        _errors,
-        least=6,
-        most=6,
-        priority=9,
-        is_number=True,
-        order=Order.ERRORS,
-        filter_key="errors",
-    ),
-    TraceColumn(
-        "tokens",
-        _token_count,
-        "tokens",
-        _tokens,
-        least=6,
-        most=6,
-        priority=11,
-        is_number=True,
-        order=Order.TOKENS,
-        filter_key="tokens",
-    ),
-    TraceColumn(
-        "duration_s",
-        lambda one: one.duration_s,
-        "took",
-        _duration,
-        least=5,
-        most=5,
-        priority=12,
-        is_number=True,
-        order=Order.DURATION,
-        filter_key="duration",
-    ),
-    TraceColumn(
-        "layers",
-        lambda one: list(one.layers),
-        "layer",
-        _layer,
-        least=8,
-        most=20,
-        priority=17,
-        filter_key="layer",
-    ),
-    TraceColumn(
-        "certainty",
-        lambda one: one.certainty.value if one.certainty is not None else None,
-        "sure",
-        _certainty,
-        least=4,
-        most=4,
-        priority=18,
-        order=Order.CERTAINTY,
-        filter_key="certainty",
-    ),
-    TraceColumn(
-        "map", lambda one: None, "map", lambda one, room: one.minimap or NOTHING, least=12, most=60, priority=16
-    ),
-    TraceColumn(
-        "break",
-        lambda one: trace_summary.break_object(one.broken),
-        "break",
-        _break,
-        least=26,
-        most=80,
-        priority=2,
-        order=Order.BROKEN,
-        filter_key="code",
-    ),
+    TraceColumn("layers", lambda one: [*one.layers], "layer", _layer, 8, 20, 17, filter_key="layer"),
+    TraceColumn("certainty", _sure, "sure", _certainty, 4, 4, 18, Order.CERTAINTY, "certainty"),
+    TraceColumn("map", lambda _: None, "map", lambda one, room: one.minimap or NOTHING, 12, 60, 16),
+    TraceColumn("break", _broken, "break", _break, 26, 80, 2, Order.BROKEN, "code"),
 )
 
 TRACE_COLUMNS: Mapping[str, TraceColumn] = MappingProxyType({column.key: column for column in _COLUMNS})
@@ -566,12 +430,7 @@ def _needed(column: TraceColumn, rows: Sequence[ListedTrace]) -> int:
 
 
 def trace_table(
-    rows: Sequence[ListedTrace],
-    *,
-    width: int,
-    keys: Sequence[str],
-    are_chosen: bool = True,
-    order: Order | None = None,
+    rows: Sequence[ListedTrace], *, width: int, keys: Sequence[str], are_chosen: bool = True, order: Order | None = None
 ) -> Iterator[Line]:
     """One line per trace, under a head; `keys` and `are_chosen` as in `fitted`."""
     columns = fitted(width, rows, keys, are_chosen=are_chosen)

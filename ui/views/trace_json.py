@@ -98,12 +98,7 @@ def generation_object(generation: Generation) -> GenerationJson:
         "cached_tokens": usage.cached_tokens,
         "finish_reason": generation.finish_reason,
         "finish": generation.finish.value if generation.finish else None,
-        "error": {
-            "phase": error.phase.value,
-            "message": error.message,
-            "status": error.status,
-            "code": error.code,
-        }
+        "error": {"phase": error.phase.value, "message": error.message, "status": error.status, "code": error.code}
         if error
         else None,
         "body": generation.body.value,

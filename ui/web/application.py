@@ -67,12 +67,7 @@ def show() -> None:
     has_results = bool(current_options().results)
     entries = RESULT_PAGES if has_results else PAGES
     pages = {
-        entry.path: st.Page(
-            _drawing(entry),
-            title=entry.title,
-            url_path=entry.path if index else "",
-            default=not index,
-        )
+        entry.path: st.Page(_drawing(entry), title=entry.title, url_path=entry.path if index else "", default=not index)
         for index, entry in enumerate(entries)
     }
     register_pages(pages)

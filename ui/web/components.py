@@ -202,11 +202,7 @@ def listing(
 
 
 def lines_data(
-    side_lines: Sequence[SideLine],
-    *,
-    label: str,
-    wraps: bool = False,
-    clips: bool = False,
+    side_lines: Sequence[SideLine], *, label: str, wraps: bool = False, clips: bool = False
 ) -> dict[str, Json]:
     """The data of `lines`; a click on a line with a position selects it in the stream.
 

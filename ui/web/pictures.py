@@ -154,10 +154,7 @@ def timing_picture(trace: Trace) -> Picture | None:
     whole = max(max(row.end for row in rows) - first, 0.001)
     scale = _WIDTH / whole
     height = len(rows) * _ROW + 8
-    groups = (
-        *_axis(whole, height),
-        *(_row(row, index * _ROW + 4, first, scale) for index, row in enumerate(rows)),
-    )
+    groups = (*_axis(whole, height), *(_row(row, index * _ROW + 4, first, scale) for index, row in enumerate(rows)))
     answers, runs = (sum(row.kind is kind for row in rows) for kind in (_TimeKind.ANSWER, _TimeKind.RUN))
     counts = [counted(answers, "answer"), *([counted(runs, "tool run")] if runs else [])]
     between = "; outlined: the tools and the agent" if any(row.kind is _TimeKind.BETWEEN for row in rows) else ""

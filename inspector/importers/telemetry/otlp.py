@@ -73,6 +73,7 @@ _STATUS = lazy_pattern(r"(?:error code|status(?: code)?|http)\W{1,3}([45]\d\d)\b
 _CODE = lazy_pattern(r"[45]\d\d")
 _ABORTED = lazy_pattern(r"cancel|abort|generatorexit|keyboardinterrupt", re.IGNORECASE)
 _UNREACHED = lazy_pattern(r"connect|dns|resolve", re.IGNORECASE)
+_BODY_STATES = frozenset(model.BodyState)
 _PHASES = frozenset(model.ErrorPhase)
 _EXCEPTIONS = frozenset({"gen_ai.execute_tool.exception", "gen_ai.client.operation.exception"})
 _ANSWER_KEYS = ("choices", "candidates", "output", "content")
@@ -240,7 +241,7 @@ def _read(span: otlp_span.OtlpSpan, messages: otlp_span.Messages) -> TracedSpan:
         span.id,
         span.parent_id,
         kind,
-        (facts.agent or span.name) if kind is OperationKind.AGENT else span.name,
+        (facts.agent or _agent_of(span.name)) if kind is OperationKind.AGENT else span.name,
         span.started,
         span.ended,
         span_trace=span.trace_id,
@@ -257,6 +258,12 @@ def _read(span: otlp_span.OtlpSpan, messages: otlp_span.Messages) -> TracedSpan:
         has_words = bool(call.request.turns) or any(part.text for part in call.answer.parts)
         return structs.replace(read, conversation=call if has_words else None)
     return read
+
+
+def _agent_of(span_name: str) -> str:
+    """The agent in the name of its span, which is the operation and a name if there is one: `invoke_agent planner`."""
+    operation, _, agent = span_name.partition(" ")
+    return agent.strip() if operation == "invoke_agent" else span_name
 
 
 def _guessed_kind(span: otlp_span.OtlpSpan) -> OperationKind:
@@ -355,6 +362,8 @@ def _ended(
         return structs.replace(
             generation, error=error, finish=generation.finish if is_abort else model.FinishReason.ERROR
         )
+    if (body := span.text("weaklink.body")) in _BODY_STATES:  # our own export
+        return structs.replace(generation, body=model.BodyState(body))
     text = answer.part("text")
     if text is not None and text.text == _REDACTED:
         return structs.replace(generation, body=model.BodyState.REDACTED)

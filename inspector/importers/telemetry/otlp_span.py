@@ -15,7 +15,7 @@ from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.telemetry.spans import OperationKind, ToolRun, filled
 from weaklink.inspector.json_text import compact_json, whole_number
-from weaklink.inspector.model import Instant, Json, Part, Role, ToolDefinition, Turn, Usage
+from weaklink.inspector.model import Instant, InstantSource, Json, Part, Role, ToolDefinition, Turn, Usage
 from weaklink.inspector.text import decode
 from weaklink.inspector.wire.events import UNREAD_PART
 
@@ -150,13 +150,19 @@ class OtlpSpan(Struct, frozen=True, array_like=True):
 
     @property
     def started(self) -> Instant | None:
-        """The start time."""
-        return None if self.start_s is None else Instant(self.start_s)
+        """The start time; None if our export made it up, since every span must have one."""
+        return self._instant(self.start_s)
 
     @property
     def ended(self) -> Instant | None:
-        """The end time."""
-        return None if self.end_s is None else Instant(self.end_s)
+        """The end time; None if our export made it up."""
+        return self._instant(self.end_s)
+
+    def _instant(self, at_s: float | None) -> Instant | None:
+        provenance = self.attributes.get("weaklink.times")
+        if at_s is None or provenance == "unknown":
+            return None
+        return Instant(at_s, InstantSource.DERIVED if provenance == "derived" else InstantSource.RECORDED)
 
     def text(self, *keys: str) -> str:
         """The first of the attributes that is a non-empty text, else `""`."""

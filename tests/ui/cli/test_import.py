@@ -14,7 +14,7 @@ import pytest
 
 from tests.ui.conftest import ROOT, START, Run, environment, run_text
 from weaklink.storage import open_store
-from weaklink.ui.cli.import_jobs import job_count, read_in_order
+from weaklink.ui.cli.import_rounds import job_count, read_in_order
 from weaklink.ui.importing.file_places import PlacedFile, files_below, find_files
 from weaklink.ui.importing.files import ReadItem
 from weaklink.ui.importing.unchanged_files import ImportOptions
@@ -227,3 +227,14 @@ def test_a_gateways_objects_in_a_folder_are_one_log(weaklink: Run, tmp_path: Pat
     assert sum(one["traces"] for one in report["files"]) == whole["totals"]["traces"] > 1
     assert max(one["traces"] for one in report["files"]) == 1
     assert first["path"] in others[0]["why"]
+
+
+def test_a_tool_whose_name_is_half_a_character_is_imported_and_reported_again(weaklink: Run, tmp_path: Path) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "send_\ud83d", "arguments": "{}"}}
+    messages = [{"role": "user", "content": "Send it."}, {"role": "assistant", "tool_calls": [call]}]
+    (tmp_path / "log.jsonl").write_text(json.dumps({"messages": messages}) + "\n")
+    for _ in range(2):
+        done = weaklink("import", "log.jsonl", "--db", "a.db", "--json")
+        assert (done.returncode, done.stderr) == (0, b"")
+        (file,) = json.loads(done.stdout)["files"]
+        assert file["tools"] == {"send_\ud83d": 1}

@@ -113,11 +113,16 @@ def test_an_output_that_fails_ends_the_trace(weaklink: Run, tmp_path: Path) -> N
     assert b"No space left on device" in weaklink("show", "1", "--db", "a.db", "--json").stdout
 
 
-def test_quiet_passes_nothing_on_and_an_empty_pipe_leaves_no_trace(weaklink: Run, tmp_path: Path) -> None:
+def test_quiet_passes_nothing_on_and_an_empty_input_leaves_no_trace_and_is_reported(
+    weaklink: Run, tmp_path: Path
+) -> None:
     done = weaklink("record", "-", "--quiet", "--to", "a.jsonl", stdin=b"Hello")
     assert (done.returncode, done.stdout) == (0, b"")
-    empty = weaklink("record", "-", "--to", "a.jsonl")
-    assert (empty.returncode, empty.stdout, empty.stderr) == (0, b"", b"")
+    (tmp_path / "empty.txt").touch()
+    for file, name in (("-", b"standard input"), ("empty.txt", b"empty.txt")):
+        empty = weaklink("record", file, "--to", "a.jsonl")
+        said = b"weaklink: " + name + b" is empty; nothing was recorded\n"
+        assert (empty.returncode, empty.stdout, empty.stderr) == (0, b"", said)
     assert [text_of(trace) for trace in traces_in(tmp_path / "a.jsonl")] == ["Hello"]
 
 

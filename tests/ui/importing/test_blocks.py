@@ -27,7 +27,7 @@ from weaklink.inspector.importers.blocks import Block
 from weaklink.inspector.importers.source import local_path
 from weaklink.inspector.model import Trace
 from weaklink.storage.console.sql_executor import ask_tables
-from weaklink.ui.cli.check_blocks import BlockChecker
+from weaklink.ui.cli.check import BlockChecker
 from weaklink.ui.cli.check_files import CheckOptions, FileEvent, RecordsEnd, inspected_records
 from weaklink.ui.cli.data.annotate import BlockAnnotator
 from weaklink.ui.cli.group import weaklink

@@ -145,8 +145,8 @@ async def test_at_80_columns_the_footer_names_every_command_that_has_a_place_in_
             await press(pilot, *keys)
             lines = "\n".join(shown(app).splitlines()[-2:])
             for one in available_commands(app.screen):
-                name = one.command.short or one.command.title
-                assert not one.command.in_footer or f" {name}" in lines, (one.command.id, lines)
+                name = one.command.footer or one.command.title
+                assert not one.command.footer or f" {name}" in lines, (one.command.id, lines)
 
 
 def test_the_help_calls_the_list_one_of_traces() -> None:

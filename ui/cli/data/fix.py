@@ -17,6 +17,7 @@ from weaklink.inspector.dataset.lint.engine_faults import TWINS
 from weaklink.inspector.dataset.lint.structure import repair_row
 from weaklink.inspector.dataset.record_rewrite import RewrittenRecord, rewrite_record
 from weaklink.inspector.dataset.repair import AppliedRepair, Repair, RepairInput, repair_trace
+from weaklink.inspector.dataset.rows import file_identity
 from weaklink.inspector.dataset.samples import SAMPLE_SOURCE
 from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError, WeaklinkError
 from weaklink.inspector.formats.registry import find_format
@@ -32,9 +33,14 @@ from weaklink.inspector.text import decode
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.data.options import NO_COLUMNS, paths_argument
-from weaklink.ui.cli.data.record_copies import RecordCopy, copy_records, copy_text
-from weaklink.ui.cli.data.renamed_records import RenamedCopy, renamed_traces
-from weaklink.ui.cli.data.table_copies import TableCopy
+from weaklink.ui.cli.data.record_copies import (
+    RecordCopy,
+    RenamedCopy,
+    TableCopy,
+    TextCopy,
+    copy_records,
+    renamed_traces,
+)
 from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.cli.files import open_output
 from weaklink.ui.importing.file_places import files_below
@@ -93,7 +99,7 @@ def fix_file(path: str, options: FixOptions, out: BinaryIO, report: FixReport) -
     is_text = reading.source == _RAW_TEXT
     if reading.source in _READ_AS_LINT_DOES and options.source is None and not options.columns:
         reading = SourceReading(reading.source, reading.why, renamed_traces(file, options.columns))
-    copy = copy_text(file, out) if is_text else copy_records(file, out)
+    copy: RecordCopy = TextCopy(file, out) if is_text else copy_records(file, out)
     copy = RenamedCopy(copy, options.columns) if options.columns else copy
     fixer = _FileFixer(path, options, copy, report, _text_rewritten if is_text else rewrite_record)
     return fixer.all_of(reading.records, reading.source)
@@ -316,17 +322,9 @@ class _OriginalError(WeaklinkError):
 def _refuse_originals(targets: Iterable[tuple[str, str | None]]) -> None:
     """Refuse to overwrite any of the files, under any name: a link also leads to the same file."""
     pairs = list(targets)
-    originals = {_identity(path): path for path, _ in pairs}
+    originals = {file_identity(path): path for path, _ in pairs}
     originals.pop(None, None)
     for _, target in pairs:
-        original = originals.get(_identity(target)) if target is not None else None
+        original = originals.get(file_identity(target)) if target is not None else None
         if original is not None:
             raise _OriginalError(f"{target} is {original} itself: `fix` never overwrites an original")
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    try:
-        found = Path(path).stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

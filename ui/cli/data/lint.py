@@ -81,11 +81,7 @@ _SET_RULES = frozenset({training.DUPLICATE_SAMPLE, training.NEAR_DUPLICATE_SAMPL
 )
 @click.option("--tokenizer", metavar="FILE", help="A tokenizer.json; finds samples that are too long (D717).")
 @click.option(
-    "--context",
-    type=click.IntRange(min=1),
-    default=CONTEXT_WINDOW,
-    show_default=True,
-    help="The context in tokens.",
+    "--context", type=click.IntRange(min=1), default=CONTEXT_WINDOW, show_default=True, help="The context in tokens."
 )
 @jobs_options
 @rejected_option

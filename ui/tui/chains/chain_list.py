@@ -42,7 +42,7 @@ SURVEYED = 100 * PAGE
 _CACHE_SIZE = 60  # pages in memory beside the first, whose rows decide how wide the columns are
 _now_s = time.time
 _COLUMNS = tuple(key for key in TRACE_COLUMNS if key != "map")
-OPEN = Command("chains.open", "Open", "Open the trace under the cursor.", ("enter", "o"), in_footer=True)
+OPEN = Command("chains.open", "Open", "Open the trace under the cursor.", ("enter", "o"), footer="Open")
 _FIRST_PAUSE_S = 0.3  # until the first page is drawn, which the survey would slow down
 _PAUSE_S = 0.02  # between the steps of a survey, so that keys and painting come first
 

@@ -27,10 +27,10 @@ _STATUS_TERM = re.compile(r"(?<!\S)status:[\w*]+(?!\S)")
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
 
 FILTER_COMMANDS = (
-    Command("filter.accept", "Accept", "Keep the filter and go back to the list.", ("enter",), in_footer=True),
-    Command("filter.leave", "Leave", "Restore the previous filter.", ("escape",), in_footer=True),
-    Command("filter.complete", "Complete", "Select the next completion.", ("tab",), in_footer=True),
-    Command("filter.older", "Older", "Recall the previous filter.", ("up",), in_footer=True),
+    Command("filter.accept", "Accept", "Keep the filter and go back to the list.", ("enter",), footer="Accept"),
+    Command("filter.leave", "Leave", "Restore the previous filter.", ("escape",), footer="Leave"),
+    Command("filter.complete", "Complete", "Select the next completion.", ("tab",), footer="Complete"),
+    Command("filter.older", "Older", "Recall the previous filter.", ("up",), footer="Older"),
     Command("filter.newer", "Newer", "Recall the next filter.", ("down",)),
 )
 

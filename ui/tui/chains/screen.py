@@ -24,68 +24,34 @@ from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, vis
 from weaklink.ui.views.trace_columns import ORDER_WORDS
 
 CHAIN_COMMANDS = (
-    Command(
-        "chains.next-break",
-        "Next break",
-        "Open the next broken trace, on its break.",
-        ("e",),
-        in_footer=True,
-        short="Break",
-    ),
+    Command("chains.next-break", "Next break", "Open the next broken trace, on its break.", ("e",), footer="Break"),
     Command("chains.previous-break", "Previous break", "Open the previous broken trace, on its break.", ("ctrl+e",)),
-    Command("chains.filter", "Filter", "Filter the list; keys and values are completed.", ("f",), in_footer=True),
-    Command("chains.search", "Search", "Find words in the texts of all traces.", ("/",), in_footer=True, short="Find"),
+    Command("chains.filter", "Filter", "Filter the list; keys and values are completed.", ("f",), footer="Filter"),
+    Command("chains.search", "Search", "Find words in the texts of all traces.", ("/",), footer="Find"),
     Command("chains.next-match", "Next match", "Go to the next trace that contains the words.", ("n",)),
     Command("chains.previous-match", "Previous match", "Go to the previous trace that contains the words.", ("N",)),
+    Command("chains.broken", "Broken only", "Show only broken traces, or all traces again.", ("b",), footer="Broken"),
+    Command("chains.sort", "Sort", "Sort by time, duration, tokens, errors or break.", ("s",), footer="Sort"),
+    Command("chains.newest", "Newest first", "Sort newest first, or broken first again.", ("t",), footer="Newest"),
     Command(
-        "chains.broken",
-        "Broken only",
-        "Show only broken traces, or all traces again.",
-        ("b",),
-        in_footer=True,
-        short="Broken",
-    ),
-    Command(
-        "chains.sort",
-        "Sort",
-        "Sort by time, duration, tokens, errors or break.",
-        ("s",),
-        in_footer=True,
-    ),
-    Command(
-        "chains.newest",
-        "Newest first",
-        "Sort newest first, or broken first again.",
-        ("t",),
-        in_footer=True,
-        short="Newest",
-    ),
-    Command(
-        "chains.views", "Views", "Apply a saved filter and order, or save the current ones.", ("V",), in_footer=True
+        "chains.views", "Views", "Apply a saved filter and order, or save the current ones.", ("V",), footer="Views"
     ),
     Command("chains.clear", "Clear filter", "Show all traces again.", ("escape", "backspace")),
-    Command("chains.mark", "Mark", "Mark the trace under the cursor, or remove its mark.", ("m",), in_footer=True),
-    Command("chains.note", "Note", "Write a note on the trace under the cursor.", (";",), in_footer=True),
+    Command("chains.mark", "Mark", "Mark the trace under the cursor, or remove its mark.", ("m",), footer="Mark"),
+    Command("chains.note", "Note", "Write a note on the trace under the cursor.", (";",), footer="Note"),
     Command(
-        "chains.follow", "Follow", "Keep the cursor on the newest trace, or stop following it.", ("F",), in_footer=True
+        "chains.follow", "Follow", "Keep the cursor on the newest trace, or stop following it.", ("F",), footer="Follow"
     ),
-    Command("chains.pause", "Pause", "Pause the list while traces arrive, or continue.", ("p",), in_footer=True),
-    Command(
-        "chains.export",
-        "Export",
-        "Write the trace under the cursor to a file.",
-        ("S",),
-        in_footer=True,
-        short="Save",
-    ),
-    Command("chains.copy", "Copy", "Copy the trace's id, link or command to the clipboard.", ("y",), in_footer=True),
-    Command("chains.diff", "Diff", "Compare the trace under the cursor with the marked ones.", ("d",), in_footer=True),
+    Command("chains.pause", "Pause", "Pause the list while traces arrive, or continue.", ("p",), footer="Pause"),
+    Command("chains.export", "Export", "Write the trace under the cursor to a file.", ("S",), footer="Save"),
+    Command("chains.copy", "Copy", "Copy the trace's id, link or command to the clipboard.", ("y",), footer="Copy"),
+    Command("chains.diff", "Diff", "Compare the trace under the cursor with the marked ones.", ("d",), footer="Diff"),
     Command("chains.reread", "Read again", "Read the trace's stream with other formats.", ("r",)),
     Command("chains.live", "Live", "Watch a trace while it is recorded.", ("v",)),
-    Command("chains.rules", "Rules", "List the rules, and how often each was broken.", ("R",), in_footer=True),
-    Command("chains.import", "Import", "Import files into the database.", ("i",), in_footer=True),
+    Command("chains.rules", "Rules", "List the rules, and how often each was broken.", ("R",), footer="Rules"),
+    Command("chains.import", "Import", "Import files into the database.", ("i",), footer="Import"),
     Command("chains.reload", "Reload", "Reload from the database, and retry what failed.", ("ctrl+r",)),
-    Command("chains.quit", "Quit", "Quit weaklink.", ("q",), in_footer=True),
+    Command("chains.quit", "Quit", "Quit weaklink.", ("q",), footer="Quit"),
 )
 """The scope `chains`: commands on the list and on the chain under its cursor."""
 
@@ -129,9 +95,9 @@ class ChainsScreen(actions.FollowedChains):
         yield StatusLine()
         yield LineBar(id="statuses")
         yield LineBar(id="head")
-        yield ChainList(self._access)
+        yield ChainList(self.access)
         yield LineBar(id="nothing", classes="wrapped")
-        yield ChainDetail(self._access)
+        yield ChainDetail(self.access)
         yield FilterBar(self._complete)
         yield KeyFooter()
 
@@ -265,7 +231,7 @@ class ChainsScreen(actions.FollowedChains):
 
     def action_reload(self) -> None:
         """Read the database again."""
-        self._access.forget()
+        self.access.forget()
         self.load(self.filter_text, keep=self.chains.current)
 
     def action_quit(self) -> None:
@@ -295,7 +261,7 @@ class ChainsScreen(actions.FollowedChains):
 
     async def _open_at_words(self, summary: TraceSummary) -> None:
         try:
-            hit = await self._access.query(partial(_first_hit, summary=summary, filter_text=self.chains.filter_text))
+            hit = await self.access.query(partial(_first_hit, summary=summary, filter_text=self.chains.filter_text))
         except WeaklinkError:
             hit = None  # the status line shows problems of the store
         if hit is None or hit.location is None:
@@ -319,7 +285,7 @@ class ChainsScreen(actions.FollowedChains):
         try:
             if has_words(filter_text):
                 await self._index()
-            self.pulse = await self._access.query(lambda store: store.paging().pulse())
+            self.pulse = await self.access.query(lambda store: store.paging().pulse())
             await self.chains.load(filter_text, self.order)
             await self.count_again()
             self.say_all()
@@ -337,7 +303,7 @@ class ChainsScreen(actions.FollowedChains):
 
     async def _complete(self, text: str, cursor: int) -> Sequence[FilterCompletion]:
         try:
-            return await self._access.query(lambda store: store.complete(text, cursor))
+            return await self.access.query(lambda store: store.complete(text, cursor))
         except WeaklinkError:
             return ()  # the status line shows problems of the store
 
@@ -346,12 +312,12 @@ class ChainsScreen(actions.FollowedChains):
         status = self.query_one(StatusLine)
         done = 0
         try:
-            while read := await self._access.query(lambda store: store.search.index_pending(limit=_INDEXED)):
+            while read := await self.access.query(lambda store: store.search.index_pending(limit=_INDEXED)):
                 done += read
                 status.working = f"added {counted(done, 'trace')} to the text index"
         except WeaklinkError as error:
             self.toast(
-                f"Traces not yet in the text index are not searched: {error_sentence(error, self._access.name)}",
+                f"Traces not yet in the text index are not searched: {error_sentence(error, self.access.name)}",
                 is_error=True,
             )
 
@@ -372,11 +338,11 @@ class ChainsScreen(actions.FollowedChains):
             await self.chains.read_current()
             after = self.chains.list_cursor
             if forward:
-                broken = await self._access.query(
+                broken = await self.access.query(
                     partial(_next_broken, filter_text=filter_text, order=self.order, after=after)
                 )
             elif after is not None:
-                broken = await self._access.query(
+                broken = await self.access.query(
                     partial(_broken_before, filter_text=filter_text, order=self.order, before=after)
                 )
             else:
@@ -400,7 +366,7 @@ class ChainsScreen(actions.FollowedChains):
         """Update the lines above the list."""
         pages, filter_text = self.chains.pages, self.chains.filter_text
         about: Line = (Run("f: ", Style.DIM), Run(visible_line(filter_text), Style.KEY)) if filter_text else ()
-        problem = error_sentence(self.problem, self._access.name) if self.problem and pages.count else ""
+        problem = error_sentence(self.problem, self.access.name) if self.problem and pages.count else ""
         right = (*actions.shown_count(pages, filter_text, self.total, self.chains.order), *self.mood())
         self.query_one(StatusLine).status_text = StatusText(
             ("weaklink", self._database_name, "traces"), about, right, problem
@@ -411,14 +377,14 @@ class ChainsScreen(actions.FollowedChains):
         self.query_one("#head", LineBar).say([columns.head(self.order)])
         self.set_class(not pages.count, "nothing")
         if not pages.count and (self.problem or pages.is_complete):
-            sentences = actions.empty_list_sentences(self._access.name, filter_text, self.problem)
+            sentences = actions.empty_list_sentences(self.access.name, filter_text, self.problem)
             self.query_one("#nothing", LineBar).say([*map(quoted, sentences)])
         elif self.focused is None:
             self.chains.focus()
 
     @property
     def _database_name(self) -> str:
-        return self._access.name.rpartition("/")[2]
+        return self.access.name.rpartition("/")[2]
 
 
 def _next_broken(store: Store, *, filter_text: str, order: Order, after: ListCursor | None) -> Listed | None:

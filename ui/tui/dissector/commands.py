@@ -5,20 +5,16 @@ from weaklink.ui.tui.commands import LINE_COMMANDS, Command
 _OF_LINES = {command.id: command for command in LINE_COMMANDS}
 
 DISSECTOR_COMMANDS = (
-    Command("dissector.next-fault", "Next fault", "Go to the next fault.", ("e",), in_footer=True, short="Fault"),
+    Command("dissector.next-fault", "Next fault", "Go to the next fault.", ("e",), footer="Fault"),
     Command("dissector.previous-fault", "Previous fault", "Go to the previous fault.", ("ctrl+e",)),
     Command(
-        "dissector.jump", "Jump", "Label each visible fault with a letter that jumps to it.", ("f",), in_footer=True
+        "dissector.jump", "Jump", "Label each visible fault with a letter that jumps to it.", ("f",), footer="Jump"
     ),
-    Command("dissector.next-step", "Next step", "Go to the next call.", ("]",), in_footer=True, short="Step"),
+    Command("dissector.next-step", "Next step", "Go to the next call.", ("]",), footer="Step"),
     Command("dissector.previous-step", "Previous step", "Go to the previous call.", ("[",)),
-    Command(
-        "dissector.next-trace", "Next trace", "Open the next trace of the list.", ("}",), in_footer=True, short="Trace"
-    ),
+    Command("dissector.next-trace", "Next trace", "Open the next trace of the list.", ("}",), footer="Trace"),
     Command("dissector.previous-trace", "Previous trace", "Open the previous trace of the list.", ("{",)),
-    Command(
-        "dissector.search", "Search", "Find words in the texts of this trace.", ("/",), in_footer=True, short="Find"
-    ),
+    Command("dissector.search", "Search", "Find words in the texts of this trace.", ("/",), footer="Find"),
     Command("dissector.next-match", "Next match", "Go to the next match.", ("n",)),
     Command("dissector.previous-match", "Previous match", "Go to the previous match.", ("N",)),
     Command(
@@ -26,17 +22,16 @@ DISSECTOR_COMMANDS = (
         "Origin",
         "Go to the origin of the value, or to the call of a result.",
         ("o",),
-        in_footer=True,
+        footer="Origin",
     ),
     Command(
         "dissector.next-layer",
         "Next layer",
         "Go to the same call, or result, in the next layer.",
         ("x",),
-        in_footer=True,
-        short="Layer",
+        footer="Layer",
     ),
-    Command("dissector.context", "Context", "Show what the model read in this turn.", ("c",), in_footer=True),
+    Command("dissector.context", "Context", "Show what the model read in this turn.", ("c",), footer="Context"),
     Command("dissector.return", "Return", "Go back to where the last jump started.", ("ctrl+o",)),
     Command("dissector.next-pane", "Next pane", "Focus the next pane.", ("tab",)),
     Command("dissector.previous-pane", "Previous pane", "Focus the previous pane.", ("shift+tab",)),
@@ -51,53 +46,27 @@ DISSECTOR_COMMANDS = (
     Command("dissector.chunks", "Chunks", "Show where the chunks begin and which came late.", ("C",)),
     Command("dissector.ids", "Token ids", "Show the token ids below the text.", ("i",)),
     Command("dissector.logprobs", "Log probabilities", "Show log probabilities below the text.", ("l",)),
-    Command("dissector.copy", "Copy", "Copy the selected text, value, path or link.", ("y",), in_footer=True),
-    Command("dissector.mark", "Mark", "Mark this trace, or remove its mark.", ("m",), in_footer=True),
-    Command("dissector.note", "Note", "Write a note on this trace.", (";",), in_footer=True),
-    Command("dissector.diff", "Diff", "Compare this trace with the marked one.", ("d",), in_footer=True),
+    Command("dissector.copy", "Copy", "Copy the selected text, value, path or link.", ("y",), footer="Copy"),
+    Command("dissector.mark", "Mark", "Mark this trace, or remove its mark.", ("m",), footer="Mark"),
+    Command("dissector.note", "Note", "Write a note on this trace.", (";",), footer="Note"),
+    Command("dissector.diff", "Diff", "Compare this trace with the marked one.", ("d",), footer="Diff"),
     Command(
-        "dissector.ask",
-        "Ask again",
-        "Send the request of this turn again, or serve the trace.",
-        ("a",),
-        in_footer=True,
-        short="Ask",
+        "dissector.ask", "Ask again", "Send the request of this turn again, or serve the trace.", ("a",), footer="Ask"
     ),
-    Command(
-        "dissector.reread",
-        "Read again",
-        "Read the stream with another format.",
-        ("r",),
-        in_footer=True,
-        short="Reread",
-    ),
-    Command("dissector.rule", "Rule", "Explain the rule of the selected fault.", ("K",), in_footer=True),
-    Command("dissector.export", "Export", "Write this trace to a file.", ("S",), in_footer=True, short="Save"),
-    Command(
-        "dissector.editor",
-        "Editor",
-        "Open the raw text at the cursor in $EDITOR.",
-        ("E",),
-        in_footer=True,
-        short="Edit",
-    ),
+    Command("dissector.reread", "Read again", "Read the stream with another format.", ("r",), footer="Reread"),
+    Command("dissector.rule", "Rule", "Explain the rule of the selected fault.", ("K",), footer="Rule"),
+    Command("dissector.export", "Export", "Write this trace to a file.", ("S",), footer="Save"),
+    Command("dissector.editor", "Editor", "Open the raw text at the cursor in $EDITOR.", ("E",), footer="Edit"),
     Command("dissector.follow", "Follow", "Follow a running trace as it grows.", ("F",)),
     Command("dissector.reload", "Reload", "Reload the trace.", ("ctrl+r",)),
-    Command("dissector.back", "Back", "Show all panes again, or go back to the list.", ("escape", "q"), in_footer=True),
+    Command("dissector.back", "Back", "Show all panes again, or go back to the list.", ("escape", "q"), footer="Back"),
 )
 """The scope `dissector`: commands that work in every pane."""
 
 TREE_COMMANDS = (
     *(_OF_LINES[f"lines.{name}"] for name in ("down", "up", "page-up", "first", "last")),
     Command("tree.page-down", "Page down", "Scroll one page down.", ("pagedown", "ctrl+f")),
-    Command(
-        "tree.turn-over",
-        "Unfold",
-        "Unfold or fold the row.",
-        ("enter", "space"),
-        in_footer=True,
-        short="Open",
-    ),
+    Command("tree.turn-over", "Unfold", "Unfold or fold the row.", ("enter", "space"), footer="Open"),
     Command("tree.unfold", "Unfold", "Unfold the row; enter it when it is unfolded.", ("right",)),
     Command("tree.fold", "Fold", "Fold the row; leave it when it is folded.", ("left", "h")),
 )
@@ -114,7 +83,7 @@ STREAM_COMMANDS = (
 
 SIDE_COMMANDS = (
     *(_OF_LINES[f"lines.{name}"] for name in ("down", "up", "page-down", "page-up", "first", "last", "choose")),
-    Command("side.next", "Next view", "Show the next view.", ("right",), in_footer=True, short="View"),
+    Command("side.next", "Next view", "Show the next view.", ("right",), footer="View"),
     Command("side.previous", "Previous view", "Show the previous view.", ("left", "h")),
 )
 """The scope `side`."""

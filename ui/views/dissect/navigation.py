@@ -17,11 +17,7 @@ from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 
 _LONGEST = 80
 
-_GRADES = {
-    Grade.TOKEN_IDS: "token ids recorded",
-    Grade.CHUNKS: "chunks recorded",
-    Grade.TEXT_ONLY: "text only",
-}
+_GRADES = {Grade.TOKEN_IDS: "token ids recorded", Grade.CHUNKS: "chunks recorded", Grade.TEXT_ONLY: "text only"}
 
 
 def step_at(dissection: Dissection, location: Location) -> Step | None:

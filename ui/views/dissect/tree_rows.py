@@ -109,13 +109,7 @@ def call_row(
             label += (Run(" "), Run(f"{glyph.text} {outcome_words(step)}", glyph.style))
     number = step.number if step is not None else None
     return TreeRow(
-        key,
-        tuple(label),
-        part.location(place),
-        number,
-        None,
-        lambda: _children(part, call, key, number),
-        wrong,
+        key, tuple(label), part.location(place), number, None, lambda: _children(part, call, key, number), wrong
     )
 
 
