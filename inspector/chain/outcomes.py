@@ -618,6 +618,12 @@ def without_frame(result: ToolResult, call: ToolCall | None = None) -> ToolResul
     return structs.replace(result, content=framed.output, recorded=recorded)
 
 
+@memoized
+def as_read(result: ToolResult, call: ToolCall) -> ToolResult:
+    """The result as a reader sees it, with the output alone; the same object if it is so already."""
+    return without_frame(plain_result(result), call)
+
+
 def repeats_argument(call: ToolCall, result: ToolResult) -> bool:
     """Whether a result only repeats what the call passed: the words are the agent's own, such as its answer."""
     text = result.content.strip()

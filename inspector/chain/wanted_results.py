@@ -42,7 +42,7 @@ def with_own_messages(trace: Trace, steps: Sequence[Step]) -> Iterator[Step]:
         yield from steps
         return
     asked = _words_of_user(trace)
-    written: list[str] = []
+    written: list[Sequence[str]] = []
     for step in steps:
         if step.result_kind is ResultKind.FAILURE and _prints(step, written):
             rules = (VerdictRule.OWN_MESSAGE,)
@@ -54,29 +54,33 @@ def with_own_messages(trace: Trace, steps: Sequence[Step]) -> Iterator[Step]:
         yield step
 
 
-def _prints(step: Step, written: Sequence[str]) -> bool:
-    """Whether the result of a command has all pieces of one of these messages."""
+def _prints(step: Step, written: Sequence[Sequence[str]]) -> bool:
+    """Whether the result of a command has all of the pieces of one of these messages."""
     if not written or step.result is None or not runs_shell(step.call):
         return False
     text = step.result.content[:_MAX_TEXT_CHARS].casefold()
-    return any(all(piece in text for piece in _pieces(message)) for message in written)
+    return any(all(piece in text for piece in pieces) for pieces in written)
 
 
 @memoized
-def _messages(call: ToolCall, asked: frozenset[str]) -> tuple[str, ...]:
-    """The quoted texts of several words that an edit brings, if they share a word with what the user asked for."""
+def _messages(call: ToolCall, asked: frozenset[str]) -> tuple[Sequence[str], ...]:
+    """The quoted texts of several words that an edit brings, if they share a word with what the user asked for.
+
+    Of each the pieces between its values.
+    """
     effect = main_effect(effects_of(call))
     writes = effect is not None and (effect.kind is EffectKind.WRITE or _writes_by_code(call))
     if not writes or not isinstance(call.arguments, dict):
         return ()
     texts = [(key, text[:_MAX_TEXT_CHARS]) for key, text in leaves(call.arguments) if isinstance(text, str)]
     old = "\n".join(text for key, text in texts if key in _OLD_KEYS)
-    messages: list[str] = []
+    messages: list[Sequence[str]] = []
     for _, text in texts:
         for message in chain.from_iterable(literal.findall(text) for literal in _LITERALS):
             words = frozenset(word for word in folded_names(message) if len(word) >= _MIN_WORD_CHARS)
-            if " " in message.strip() and message not in old and not words.isdisjoint(asked) and _pieces(message):
-                messages.append(message)
+            is_asked = " " in message.strip() and message not in old and not words.isdisjoint(asked)
+            if is_asked and (pieces := _pieces(message)):
+                messages.append(pieces)
     return tuple(messages)
 
 
