@@ -40,7 +40,6 @@ _GAPS = {
 """What may be between a name and its value, by what reads it."""
 _MAX_TAG_CHARS = 160
 _TAG_BEGINS = ("<", "&lt;", "u003c", "argument")
-_SETTING_BEGINS = ("require", "bind", "root")
 _MAX_FIELD_CHARS = 260
 _FIELDS = ("value", "default", "const", "example", "content", "data", "new")
 
@@ -59,11 +58,6 @@ class _Named:
     def follows(self, pattern: re.Pattern[str], chars: int) -> bool:
         """Whether a pattern that ends where the text ends matches right before the name."""
         return pattern.search(self.lowered, max(self.start - chars, 0), self.start) is not None
-
-    def _quote_before(self) -> str | None:
-        """The quote that opens the text which contains the name, for example a prompt, and which it may close."""
-        match = PATTERNS.quoted_words.search(self.text, max(self.start - 64, 0), self.start)
-        return match[1] if match else None
 
     @property
     def _is_strong(self) -> bool:
@@ -95,12 +89,10 @@ class _Named:
         is_tag = is_tag or found["label"] is not None
         if found["sibling"] and self.follows(PATTERNS.sentence_in_tag, 80):
             return None
-        if (
-            quote is None
-            and not is_tag
-            and (PATTERNS.line_end.search(gap) or (opened and opened == self._quote_before()))
-        ):
-            return None  # a heading, a line of code that ends after a name, or a prompt
+        if quote is None and not is_tag:
+            around = PATTERNS.quoted_words.search(self.text, max(self.start - 64, 0), self.start)
+            if PATTERNS.line_end.search(gap) or (opened and around and opened == around[1]):
+                return None  # a heading, a line of code that ends after a name, or a prompt whose quote closes
         block = None if opened or is_tag else PATTERNS.block_begin.search(found[0])
         if block is not None:
             return self._judge_until(secret_values.block(block[1], block[2]), start)
@@ -380,7 +372,7 @@ class IdleNames:
     """
 
     def __init__(self, view: str) -> None:
-        self._view = view
+        self._view, self._has_tags = view, any(map(view.__contains__, _TAG_BEGINS))
         self._strange: dict[re.Pattern[str], tuple[int, int]] = {}  # from where it was searched for, and where it is
 
     def introduces_nothing(self, found: re.Match[str]) -> bool:
@@ -413,9 +405,9 @@ class IdleNames:
         start, end = found.span()
         return bool(
             (self._has_tags and any(map(view[max(start - 208, 0) : start].__contains__, _TAG_BEGINS)))
-            or self._is_argument(start)
+            or PATTERNS.before_words.search(view, max(start - 208, 0), start)
             or (view[end] != " " and PATTERNS.call_before.search(view, max(start - 160, 0), start))
-            or self._has_field(end)
+            or bisect_left(self._fields, end) < bisect_left(self._fields, end + _MAX_FIELD_CHARS)
             or (kind == "cells" and PATTERNS.cells_follow.match(view, end))
             or (
                 kind == "line"
@@ -425,27 +417,8 @@ class IdleNames:
         )
 
     @cached_property
-    def _has_tags(self) -> bool:
-        return any(map(self._view.__contains__, _TAG_BEGINS))
-
-    def _is_argument(self, start: int) -> bool:
-        """Whether a name is an option or a word of settings, whose value follows a blank."""
-        view = self._view
-        if view.endswith(_SETTING_BEGINS, max(start - 8, 0), start):
-            return True
-        least = max(start - 208, 0)
-        may_be = "-" in view[max(start - 48, 0) : start] or view.rfind("login", least, start) >= 0
-        return may_be and PATTERNS.before_words.search(view, least, start) is not None
-
-    def _has_field(self, end: int) -> bool:
-        """Whether the name of a field that has the value of another may be behind a name, such as `value:`."""
-        fields = self._fields
-        number = bisect_left(fields, end)
-        return number < len(fields) and fields[number] < end + _MAX_FIELD_CHARS
-
-    @cached_property
     def _fields(self) -> list[int]:
-        """Where the names of such fields are."""
+        """Where names of fields are that have the value of another, such as `value:`."""
         starts = [short.start() for short in PATTERNS.short_field.finditer(self._view)]
         for word in _FIELDS:
             start = self._view.find(word)
