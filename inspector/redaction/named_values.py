@@ -21,8 +21,9 @@ Cost: one search for names; behind each, one match and at most 160 characters of
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from operator import attrgetter
 
 from msgspec.structs import replace
 
@@ -218,8 +219,6 @@ class _Named:
         separator, start = head["separator"], head.end()
         column = self.lowered.count(separator, head.start("cells"), self.start)
         cells = head["cells"].split(separator)
-        if self.lowered[self.start : self.end] not in cells[column]:
-            return
         while start < self.end + _MAX_TABLE_CHARS and (row := PATTERNS.row.match(self.lowered, start)) is not None:
             values, start = row["cells"].split(separator), row.end()
             is_whole = row["end"] or self.place.is_final
@@ -237,8 +236,8 @@ class _Named:
             elif not PATTERNS.ruler.fullmatch(row["cells"]):
                 return
 
-    def beside(self, known: Secret) -> Iterator[Secret]:
-        """The second net: words that look like secrets; those of a `known` secret are not among them."""
+    def beside(self, known: Iterable[Secret]) -> Iterator[Secret]:
+        """The second net: words that look like secrets; those of `known` secrets are not among them."""
         name_end = PATTERNS.name_end.match(self.lowered, self.end)
         limit = self.end + _BESIDE_CHARS
         if self.sign in _IDENTIFIERS or name_end is None or not PATTERNS.digit.search(self.lowered, self.end, limit):
@@ -250,24 +249,16 @@ class _Named:
         for match in PATTERNS.word.finditer(self.lowered, name_end.end(), limit):
             if stop and match.start() >= stop.end():
                 return
-            if known.start <= match.start() < known.end:
+            if any(secret.start <= match.start() < secret.end for secret in known):
                 continue
             gap = self.lowered[begin if begin <= match.start() else name_end.end() : match.start()]
             if remark and remark["alone"] and not gap:
                 gap = ": "
-            if not self._may_be_near(match.start(), gap):
-                continue
-            ending = self._quoted_beside(match.start(), gap)
+            may_be = _may_introduce(gap) or PATTERNS.group.match(gap) or self._is_pair(match.start())
+            ending = self._quoted_beside(match.start(), gap) if may_be else None
             if ending is not None:
                 secret = Secret.of(self.text, match.start(), ending, is_final=self.place.is_final)
                 yield replace(secret, rule="word beside a name")
-
-    def _may_be_near(self, at: int, gap: str) -> bool:
-        """Whether a gap allows any word behind it to be a value of this name, which most gaps do not."""
-        is_far = not self._is_strong and len(gap) > (_NEAR_CHARS if self._is_pass else _LIKELY_CHARS)
-        if is_far and not PATTERNS.group.match(gap):
-            return self._is_pass and PATTERNS.clear.fullmatch(gap) is not None
-        return _may_introduce(gap) or PATTERNS.group.match(gap) is not None or self._is_pair(at)
 
     def _is_pair(self, at: int) -> bool:
         """Whether a user's name in the same quotes is before a word."""
@@ -451,17 +442,14 @@ def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
     if confidence is None:
         return
     named = _Named(place, start, confidence)
-    first = None
+    introduced = []
     for relation, gap in _GAPS.items():
         match = gap.match(place.lowered, named.end)
-        secret = named.judge(relation, match) if match is not None else None
-        if secret is not None and (first is None or secret.start < first.start):
-            first = replace(secret, rule=f"name, {relation}")
-    if first is None:
-        yield from named.cells()
-    else:
-        yield first
-    yield from named.beside(first or Secret(named.end, named.end))
+        if match is not None and (secret := named.judge(relation, match)) is not None:
+            introduced.append(replace(secret, rule=f"name, {relation}"))
+    first = sorted(introduced, key=attrgetter("start"))[:1]
+    yield from first or named.cells()
+    yield from named.beside(first)
 
 
 def judge_bare(
