@@ -16,7 +16,7 @@ from weaklink.inspector.chain.endings import (
     truncation_clause,
 )
 from weaklink.inspector.chain.failure_words import Speech
-from weaklink.inspector.chain.outcomes import ErrorPatterns, goes_on_after, plain_result, steps_of, without_frame
+from weaklink.inspector.chain.outcomes import ErrorPatterns, as_read, goes_on_after, steps_of
 from weaklink.inspector.chain.pairing import Pairing
 from weaklink.inspector.chain.recovery import RecoveryAnalysis, caused_by, with_recoveries
 from weaklink.inspector.chain.result_kinds import KnownPaths
@@ -102,8 +102,8 @@ def analyse(
 def _in_plain_text(step: Step) -> Step:
     if step.result is None:
         return step
-    result = without_frame(plain_result(step.result), step.call)
-    return structs.replace(step, result=result)
+    result = as_read(step.result, step.call)
+    return step if result is step.result else structs.replace(step, result=result)
 
 
 def others_texts(trace: Trace) -> Iterator[tuple[int, str]]:

@@ -12,7 +12,8 @@ anything else reads it:
     [The command completed with exit code 1.]
 
 A frame is whole lines at the beginning and at the end. These are the forms of Codex, Claude Code, Gemini CLI, Qwen
-Code, OpenHands, SWE-agent, mini-swe-agent, Cline, Roo Code, Cursor, Copilot CLI, Crush, Amazon Q, Terminus and Pi.
+Code, OpenHands, SWE-agent, mini-swe-agent, Cline, Roo Code, Cursor, Copilot CLI, Crush, Kimi CLI, Amazon Q, Terminus
+and Pi.
 """
 
 import re
@@ -25,7 +26,7 @@ from weaklink.inspector.json_text import Json, count_of
 from weaklink.inspector.memoized import memoized
 from weaklink.inspector.scanning import lazy_pattern
 
-_ENDS_READ, _HEAD_LINES, _TAIL_LINES, _LONGEST_LINE = 2_000, 12, 12, 400
+_ENDS_READ, _HEAD_LINES, _TAIL_LINES, _LONGEST_LINE = 2_000, 12, 12, 800
 
 EXIT_KEYS = ("exit_code", "exitCode", "exit_status", "returncode", "return_code", "rc")
 """The members of a JSON object that state an exit code."""
@@ -37,14 +38,15 @@ _FRAME_KEYS = frozenset(
 )
 
 _EXIT_LINE = lazy_pattern(
-    r"(?:error: )?[\[(<]?(?:the )?(?:command |process |program |script )?(?:executed in terminal [^\n]{0,300}?\. )?"
-    r"(?:(?:failed|exited|finished|completed|ended|terminated) with (?:(?:non-?zero )?exit )?(?:code|status)|"
+    r"(?:error: (?=exit code))?[\[(<]?(?:the )?(?:(?:command|process|program|script) (?:`[^\n]{1,300}` )?)?"
+    r"(?:executed in terminal [^\n]{0,300}?\. )?"
+    r"(?:(?:failed|exited|finished|completed|ended|terminated|executed) with (?:(?:non-?zero )?exit )?(?:code|status)|"
     r"exit(?:ed)?[ _]?(?:code|status)?|return[ _-]?code)(?:[:=]| is|>)?\s{0,4}(-?\d{1,10})\b",
     re.IGNORECASE,
 )
 _CLOSING_TAG = lazy_pattern(r"</\w{1,20}>$")
 _BARE_EXIT_LINE = lazy_pattern(
-    r"(?:the )?(?:process|program|script)\b|exit(?:ed)? |(?:failed|finished) with", re.IGNORECASE
+    r"(?:the )?(?:process|program|script)\b|exit(?:ed)? (?!code)|(?:failed|finished) with", re.IGNORECASE
 )
 _SANDBOX = lazy_pattern(
     r"(?:failed in sandbox|exec(?:_command)? (?:error|failed)|sandbox error).{0,200}?exit code: (\d{1,6})",
@@ -67,6 +69,9 @@ _END = lazy_pattern(
 # versions of Gemini CLI leave out the command and its folder.
 _LABELLED_HEAD = lazy_pattern(r"(?:Command: [\s\S]{0,4000}?\n(?:Directory: [^\n]{0,1000}\n)?)?(?:Output|Stdout): ")
 _LABELLED_END = lazy_pattern(r"(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): ")
+_SYSTEM = lazy_pattern(  # Kimi CLI
+    r"<system>(?:ERROR: Command failed with exit code: (?P<code>\d{1,6})|Command executed successfully)\.</system>\n?"
+)
 _NO_OUTPUT = ("(empty)", "(none)", "(no output)")
 _TERMINAL = ("New Terminal Output:", "Current Terminal Screen:")  # Terminus 2
 _PROMPT = lazy_pattern(r"^\S{1,60}@\S{1,60}:[^\n]{0,200}?[#$][^\n]*(?:\n|\Z)", re.MULTILINE)
@@ -96,6 +101,8 @@ def unframed(text: str) -> Framed:
         return _in_object(text) or Framed(text)
     if (labelled := _labelled(text)) is not None:
         return labelled
+    if (system := _SYSTEM.match(text)) is not None:
+        return Framed(_output(text[system.end() :]), int(system["code"] or 0))
     if text.startswith(_TERMINAL):
         text = _PROMPT.sub("", text.partition("\n")[2])
     start, code, is_fenced = _head_of(text)

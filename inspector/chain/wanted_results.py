@@ -20,7 +20,8 @@ from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.steps import Certainty, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.verdict_rules import VerdictRule
-from weaklink.inspector.model import Role, Trace
+from weaklink.inspector.memoized import memoized
+from weaklink.inspector.model import Role, ToolCall, Trace
 from weaklink.inspector.scanning import lazy_pattern
 
 _MIN_CONTENT_CHARS = 12
@@ -41,7 +42,7 @@ def with_own_messages(trace: Trace, steps: Sequence[Step]) -> Iterator[Step]:
         yield from steps
         return
     asked = _words_of_user(trace)
-    written: list[str] = []
+    written: list[Sequence[str]] = []
     for step in steps:
         if step.result_kind is ResultKind.FAILURE and _prints(step, written):
             rules = (VerdictRule.OWN_MESSAGE,)
@@ -49,36 +50,43 @@ def with_own_messages(trace: Trace, steps: Sequence[Step]) -> Iterator[Step]:
             yield structs.replace(step, outcome=outcome, certainty=None, error=None, result_kind=kind, rules=rules)
             continue
         if step.is_good:
-            written += _messages(step, asked)
+            written += _messages(step.call, asked)
         yield step
 
 
-def _prints(step: Step, written: Sequence[str]) -> bool:
-    """Whether the result of a command has all pieces of one of these messages."""
+def _prints(step: Step, written: Sequence[Sequence[str]]) -> bool:
+    """Whether the result of a command has all of the pieces of one of these messages."""
     if not written or step.result is None or not runs_shell(step.call):
         return False
     text = step.result.content[:_MAX_TEXT_CHARS].casefold()
-    return any(all(piece in text for piece in _pieces(message)) for message in written)
+    return any(all(piece in text for piece in pieces) for pieces in written)
 
 
-def _messages(step: Step, asked: frozenset[str]) -> Iterator[str]:
-    """The quoted texts of several words that an edit brings, if they share a word with what the user asked for."""
-    effect = main_effect(effects_of(step.call))
-    writes = effect is not None and (effect.kind is EffectKind.WRITE or _writes_by_code(step))
-    if not writes or not isinstance(step.call.arguments, dict):
-        return
-    texts = [(key, text[:_MAX_TEXT_CHARS]) for key, text in leaves(step.call.arguments) if isinstance(text, str)]
+@memoized
+def _messages(call: ToolCall, asked: frozenset[str]) -> tuple[Sequence[str], ...]:
+    """The quoted texts of several words that an edit brings, if they share a word with what the user asked for.
+
+    Of each the pieces between its values.
+    """
+    effect = main_effect(effects_of(call))
+    writes = effect is not None and (effect.kind is EffectKind.WRITE or _writes_by_code(call))
+    if not writes or not isinstance(call.arguments, dict):
+        return ()
+    texts = [(key, text[:_MAX_TEXT_CHARS]) for key, text in leaves(call.arguments) if isinstance(text, str)]
     old = "\n".join(text for key, text in texts if key in _OLD_KEYS)
+    messages: list[Sequence[str]] = []
     for _, text in texts:
         for message in chain.from_iterable(literal.findall(text) for literal in _LITERALS):
             words = frozenset(word for word in folded_names(message) if len(word) >= _MIN_WORD_CHARS)
-            if " " in message.strip() and message not in old and not words.isdisjoint(asked) and _pieces(message):
-                yield message
+            is_asked = " " in message.strip() and message not in old and not words.isdisjoint(asked)
+            if is_asked and (pieces := _pieces(message)):
+                messages.append(pieces)
+    return tuple(messages)
 
 
-def _writes_by_code(step: Step) -> bool:
+def _writes_by_code(call: ToolCall) -> bool:
     """Whether a line passes code to an interpreter that writes a file."""
-    return runs_shell(step.call) and _WRITING_CODE.search(step.call.raw_arguments[:_MAX_TEXT_CHARS]) is not None
+    return runs_shell(call) and _WRITING_CODE.search(call.raw_arguments[:_MAX_TEXT_CHARS]) is not None
 
 
 _WRITING_CODE = lazy_pattern(r"\.write\(|\bwrite_text\(|\bwriteFile(?:Sync)?\(")
@@ -92,8 +100,12 @@ def _pieces(message: str) -> list[str]:
 
 def _words_of_user(trace: Trace) -> frozenset[str]:
     texts = (part.text for turn in trace.turns if turn.role is Role.USER for part in turn.parts)
-    words = folded_names("\n".join(text[:_MAX_TEXT_CHARS] for text in texts))
-    return frozenset(word for word in words if len(word) >= _MIN_WORD_CHARS)
+    return _long_words("\n".join(text[:_MAX_TEXT_CHARS] for text in texts))
+
+
+@memoized
+def _long_words(text: str) -> frozenset[str]:
+    return frozenset(word for word in folded_names(text) if len(word) >= _MIN_WORD_CHARS)
 
 
 def with_contents(steps: Iterable[Step]) -> Iterator[Step]:

@@ -2,7 +2,7 @@ r"""The value of a name: `DB_PASSWORD=x`, `the API key for staging is x`, `<key>
 
 A name alone introduces nothing; what is between it and a word (the gap) and what the word looks like decide together.
 
-1. Relations (`_RELATIONS`): the gap is the punctuation of an assignment, in whatever container, with any escape of
+1. Relations (`_GAPS`): the gap is the punctuation of an assignment, in whatever container, with any escape of
    JSON, HTML and addresses. Then a value in quotes may be anything but a placeholder or prose, and a bare one anything
    but code and the first word of a sentence.
 2. The second net: no relation has to be known. A word with letters and digits, up to 160 characters after the name, is
@@ -33,31 +33,16 @@ from weaklink.inspector.redaction.secret_values import PEEK, FoundIntroduction, 
 from weaklink.inspector.scanning import lazy_pattern
 
 _ASSIGNMENT = "JSON, YAML, TOML, ini, env, XML, URL, header, code"
-_RELATIONS = {
-    name: rf"(?:{pattern(relation)})(?P<open>{part('OPENING')}|<\|\\{{0,64}}\"\|>|<escape>)?(?=\S)"
+_GAPS = {
+    name: lazy_pattern(rf"(?:{pattern(relation)})(?P<open>{part('OPENING')}|<\|\\{{0,64}}\"\|>|<escape>)?(?=\S)")
     for name, relation in RULES.relations.items()
 }
 """What may be between a name and its value, by what reads it."""
-_GAPS = {name: lazy_pattern(relation) for name, relation in _RELATIONS.items()}
-_MAX_RECORD_CHARS, _MAX_TAG_CHARS = 384, 160
-_TAG_BEGINS, _TAG_ENDS = ("<", "&lt;", "u003c", "argument"), (">", "&gt;", "u003e")
+_MAX_TAG_CHARS = 160
+_TAG_BEGINS = ("<", "&lt;", "u003c", "argument")
 _SETTING_BEGINS = ("require", "bind", "root")
 _MAX_FIELD_CHARS = 260
 _FIELDS = ("value", "default", "const", "example", "content", "data", "new")
-_OUTSIDE_TAGS = lazy_pattern(_RELATIONS[_ASSIGNMENT].replace(part("TAG_REST"), "(?P<tag>(?!))"))
-"""An assignment where no tag ends: the rest of a line is searched for no end of one."""
-
-
-def _fields_in(view: str) -> list[int]:
-    """Where names of fields that have the value of another may be, such as `value:`."""
-    starts = [short.start() for short in PATTERNS.short_field.finditer(view)]
-    for word in _FIELDS:
-        start = view.find(word)
-        while start >= 0:
-            if PATTERNS.field.match(view, start):
-                starts.append(start)
-            start = view.find(word, start + 1)
-    return sorted(starts)
 
 
 class _Named:
@@ -88,17 +73,6 @@ class _Named:
     def _is_read(self) -> bool:
         """Whether it is the name of what is read, `get_password(...)`."""
         return self.lowered[max(self.start - 4, 0) : self.place.found.start()].endswith(("get", "get_"))
-
-    def relations(self) -> Iterator[tuple[str, re.Pattern[str]]]:
-        """The relations that can be between this name and a value, which are few of them in prose."""
-        ahead = self.lowered[self.end : self.end + _MAX_RECORD_CHARS]
-        before = self.lowered[max(self.start - _MAX_TAG_CHARS, 0) : self.start]
-        is_tag = any(map(ahead.__contains__, _TAG_ENDS)) and any(map(before.__contains__, _TAG_BEGINS))
-        for name, relation in _GAPS.items():
-            if name == _ASSIGNMENT:
-                yield name, relation if is_tag else _OUTSIDE_TAGS
-            elif name != "record" or _fields_in(ahead):
-                yield name, relation
 
     def judge(self, relation: str, found: re.Match[str]) -> Secret | None:
         """The secret behind a relation."""
@@ -407,7 +381,7 @@ class IdleNames:
 
     def __init__(self, view: str) -> None:
         self._view = view
-        self._strange_from = self._strange_at = 0
+        self._strange: dict[re.Pattern[str], tuple[int, int]] = {}  # from where it was searched for, and where it is
 
     def introduces_nothing(self, found: re.Match[str]) -> bool:
         """Whether what follows a name says at once that it has no value; see `judge_named`."""
@@ -422,15 +396,16 @@ class IdleNames:
         if follows is None or kind == "nothing":
             return follows is not None
         if kind == "number":
-            if found["sign"] != "token":
-                return False
-        elif kind != "digits" and self._has_context(kind, found):
+            is_count = found["many"] and names.counts_tokens(
+                view, start
+            )  # then only a word that is near could be a secret
+            limit = follows.end() + (_LIKELY_CHARS if is_count else _BESIDE_CHARS)
+            return found["sign"] == "token" and not self._has_word(follows.end(), limit, PATTERNS.strange_token)
+        if (kind == "variable" and found["sign"].endswith(_WHOLE_LINES)) or (
+            kind != "digits" and self._has_context(kind, found)
+        ):
             return False
-        if kind == "variable" and found["sign"].endswith(_WHOLE_LINES):
-            return False
-        is_count = kind in {"number", "type"} and found["many"] and names.counts_tokens(view, start)
-        begin = follows.end() if kind == "number" or is_count else end
-        return not self._has_word(found, begin, is_count=bool(is_count))
+        return not self._has_word(end, end + _BESIDE_CHARS, PATTERNS.strange_digit)
 
     def _has_context(self, kind: str | None, found: re.Match[str]) -> bool:
         """Whether what is around a name, which is followed by that, may say that it has a value elsewhere."""
@@ -471,24 +446,28 @@ class IdleNames:
     @cached_property
     def _fields(self) -> list[int]:
         """Where the names of such fields are."""
-        return _fields_in(self._view)
+        starts = [short.start() for short in PATTERNS.short_field.finditer(self._view)]
+        for word in _FIELDS:
+            start = self._view.find(word)
+            while start >= 0:
+                if PATTERNS.field.match(self._view, start):
+                    starts.append(start)
+                start = self._view.find(word, start + 1)
+        return sorted(starts)
 
-    def _has_word(self, found: re.Match[str], begin: int, *, is_count: bool) -> bool:
-        """Whether a word behind a name could be a secret; behind a count of tokens, only one that is near could be."""
-        view, end = self._view, found.end()
-        limit = begin + _LIKELY_CHARS if is_count else end + _BESIDE_CHARS
-        if not self._strange_from <= begin <= self._strange_at:
-            strange = PATTERNS.strange_digit.search(view, begin)
-            self._strange_from, self._strange_at = begin, strange.start() if strange else len(view)
-        if self._strange_at >= limit:
-            return False
-        words = (match.start() for match in PATTERNS.word.finditer(view, begin, limit))
-        word = next((at for at in words if not (is_count and PATTERNS.count.match(view, at))), limit)
-        if word == limit:
+    def _has_word(self, end: int, limit: int, strange: re.Pattern[str]) -> bool:
+        """Whether a word up to `limit` that has such a digit could be a secret, behind a name that ends at `end`."""
+        view = self._view
+        searched_from, strange_at = self._strange.get(strange, (1, 0))
+        if not searched_from <= end <= strange_at:
+            match = strange.search(view, end)
+            strange_at = match.start() if match else len(view)
+            self._strange[strange] = end, strange_at
+        if strange_at >= limit or (word := PATTERNS.word.search(view, end, limit)) is None:
             return False
         remark = PATTERNS.remark.match(view, end)
         stop = PATTERNS.record_end.search(view, remark.end() if remark else end, limit)
-        return stop is None or stop.end() > word
+        return stop is None or stop.end() > word.start()
 
 
 def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
@@ -500,7 +479,7 @@ def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
         return
     named = _Named(place, start, confidence)
     first = None
-    for relation, gap in named.relations():
+    for relation, gap in _GAPS.items():
         match = gap.match(place.lowered, named.end)
         secret = named.judge(relation, match) if match is not None else None
         if secret is not None and (first is None or secret.start < first.start):

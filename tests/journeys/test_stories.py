@@ -95,7 +95,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory, model_url: str) -> Iterator[D
         browser.close()
 
 
-@pytest.mark.parametrize(("sdk", "way"), list(_SELECTED))
+@pytest.mark.parametrize(
+    ("sdk", "way"), [pytest.param(sdk, way, marks=pytest.mark.xdist_group(sdk)) for sdk, way in _SELECTED]
+)
 def test_stories_one_after_the_other(sdk: str, way: str, desk: Desk, tmp_path: Path, subtests: pytest.Subtests) -> None:
     recorded = desk.record(tmp_path, sdk, way, *(story for story, _ in _SELECTED[sdk, way]))
     for story, one in recorded.items():
