@@ -5,7 +5,7 @@ diagnostics.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from types import MappingProxyType
@@ -16,7 +16,7 @@ import msgspec
 from msgspec import structs
 
 from weaklink.inspector.chain.background_runs import BackgroundRuns
-from weaklink.inspector.chain.effects import Effect, effects_of, has_known_effect, runs_shell
+from weaklink.inspector.chain.effects import Effect, effects_of, has_known_effect, is_http_client, runs_shell
 from weaklink.inspector.chain.endings import ends_unanswered
 from weaklink.inspector.chain.failure_words import (
     ERROR_WORDS,
@@ -46,6 +46,7 @@ from weaklink.inspector.chain.result_kinds import (
 from weaklink.inspector.chain.shell_frames import EXIT_KEYS, METADATA, exit_code_of, unframed
 from weaklink.inspector.chain.steps import SYNTAX_CODES, CallFaults, Certainty, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ToolKind, ends_run, kind_of
+from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.errors import InvalidPatternError
 from weaklink.inspector.json_text import count_of
 from weaklink.inspector.memoized import memoized
@@ -178,10 +179,17 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     if _is_recorded_success(result):
         return None if call is None else _failure_within(effects_of(call), result.content)
     layers = _layers(result.content)
-    is_printed = result.is_error is False and call is not None and runs_shell(call)  # JSON that a program printed
+    is_printed = (  # JSON that a program printed
+        result.is_error is False
+        and call is not None
+        and runs_shell(call)
+        and not any(map(is_http_client, effects_of(call)[-1:]))
+    )
     for layer in _stating_objects(layers, result, call):
         if call is not None and (denial := _denial_with_reason(layer, call)) is not None:
             return denial
+        if not is_printed and (refusal := _refusal_of_service(layer)) is not None:
+            return refusal
         if (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(layer):
             continue
         if call is not None and not result.is_error and _describes_failed_thing(layer, call):
@@ -211,8 +219,22 @@ def _failure_within(effects: tuple[Effect, ...], text: str) -> Failure | None:
     code = printed_exit_code(effects, text)
     if code:
         return Failure(Certainty.STRUCTURED, f"exit code {code}", code, (_of_text(code),))
-    line = error_before_pipe(effects, text)
+    if text.startswith("{") and any(is_http_client(effect) for effect in effects[-1:]):
+        body = _decoded(text)
+        refused = _refusal_of_service(body) or _structured(body) if isinstance(body, dict) else None
+        if refused is not None:
+            return refused
+    died = _DIED.search(text[:HEAD])
+    line = error_before_pipe(effects, text) if died is None else died[0].strip()
     return None if line is None else Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
+
+
+# What a shell writes where a signal ended one of its programs: with the program's id, and often its command.
+_DIED = lazy_pattern(
+    r"^(?:\S*sh: )?(?:line \d+: )? *\d+ (?:Segmentation fault|Killed|Aborted|Bus error|Illegal instruction|"
+    r"Floating point exception)\b.*",
+    re.MULTILINE,
+)
 
 
 def _text_failure(text: str, result: ToolResult, call: ToolCall | None) -> Failure | None:
@@ -415,6 +437,42 @@ _MAX_DENIAL_FIELDS = 4
 _DONE_ENDINGS = ("ed", "sent", "paid", "done")
 
 
+def _refusal_of_service(fields: Mapping[str, Any]) -> Failure | None:
+    """Why a web service refused, in a body that has no member for errors, but a form of its own for them.
+
+    That of GitHub (`message` with `documentation_url`), of AWS (`__type`), of PostgREST (four members), of FastAPI for
+    input that it cannot validate; or nothing but a phrase of HTTP: `{"message": "404 Project Not Found"}`.
+    """
+    key = next((key for key in ("message", "Message", "detail") if key in fields), None)
+    value = fields[key] if key is not None else None
+    is_form = isinstance(value, str) and (
+        "documentation_url" in fields
+        or str(fields.get("__type", "")).endswith(("Exception", "Error", "Fault"))
+        or fields.keys() == _POSTGREST
+        or (len(fields) == 1 and _HTTP_PHRASE.fullmatch(value.strip()) is not None)
+    )
+    is_invalid = isinstance(value, list) and len(fields) == 1 and all(map(_is_invalid_input, value))
+    if not value or not (is_form or is_invalid):
+        return None
+    words = _text_of([item["msg"] for item in value] if isinstance(value, list) else value)
+    return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence(f"result field {key}", words[:200]),))
+
+
+def _is_invalid_input(item: Any) -> bool:
+    return isinstance(item, dict) and {"loc", "msg", "type"} <= item.keys()
+
+
+_POSTGREST = frozenset(("code", "details", "hint", "message"))
+_HTTP_PHRASE = lazy_pattern(
+    r"(?:[45]\d\d[ :-]{1,3})?(?:bad request|unauthori[sz]ed|forbidden|(?:[\w-]{1,40} ){0,3}not found|not authenticated|"
+    r"method not allowed|request timeout|payload too large|unprocessable (?:entity|content)|too many requests|"
+    r"internal server error|bad gateway|service unavailable|gateway timeout|endpoint request timed out|"
+    r"missing authentication token|authentication (?:failed|required|credentials were not provided)|bad credentials|"
+    r"(?:access|permission) denied|invalid (?:\w+ )?(?:key|token|credentials)|no such [\w-]{1,40}: \S{1,200})[.!]?",
+    re.IGNORECASE,
+)
+
+
 def _has_grave_issue(fields: Mapping[str, Any]) -> bool:
     """Whether a FHIR server answered with an `OperationOutcome` of an error (HL7 FHIR)."""
     issues = fields.get("issue") if fields.get("resourceType") == "OperationOutcome" else None
@@ -547,19 +605,46 @@ def judged_result(
     placed: PlacedCall, result: ToolResult, patterns: ErrorPatterns = _NO_PATTERNS, known: KnownPaths | None = None
 ) -> Judgement | None:
     """What kind of result a call got; None for a success."""
+    judgement = _UNDECIDED if patterns else _judged_alone(placed.call, result)
+    if judgement is not _UNDECIDED:
+        return judgement
+    paths, turn = known or KnownPaths(), placed.location.turn
+    return _judged(placed.call, result, patterns, lambda effect: paths.are_named(effect.targets, turn))
+
+
+_UNDECIDED = Judgement(ResultKind.FAILURE, Certainty.TEXTUAL, "", (), VerdictRule.MISSING_TARGET)
+"""Stands for the judgement of a result that depends on what was named before its call."""
+
+
+@memoized
+def _judged_alone(call: ToolCall, result: ToolResult) -> Judgement | None:
+    """The kind of a result by itself; `_UNDECIDED` if it depends on who named a target before."""
+    is_alone = True
+
+    def is_named(_: Effect) -> bool:
+        nonlocal is_alone
+        is_alone = False
+        return False
+
+    judgement = _judged(call, result, _NO_PATTERNS, is_named)
+    return judgement if is_alone else _UNDECIDED
+
+
+def _judged(
+    call: ToolCall, result: ToolResult, patterns: ErrorPatterns, is_named: Callable[[Effect], bool]
+) -> Judgement | None:
     result = plain_result(result)
-    if not patterns and is_plain_success(placed.call, result):
+    if not patterns and is_plain_success(call, result):
         return None
-    result = without_frame(_of_runs(placed.call, result), placed.call)
-    failure = find_error(result, placed.call)
-    if failure is not None and failure.certainty is Certainty.TEXTUAL and repeats_argument(placed.call, result):
+    result = without_frame(_of_runs(call, result), call)
+    failure = find_error(result, call)
+    if failure is not None and failure.certainty is Certainty.TEXTUAL and repeats_argument(call, result):
         failure = None
-    if failure is None and (line := hidden_finding(placed.call, result)) is not None:
+    if failure is None and (line := hidden_finding(call, result)) is not None:
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
     if failure is None and (line := patterns.line_in(result.content)) is not None:
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("error pattern", line[:200]),))
-    paths, turn = known or KnownPaths(), placed.location.turn
-    return kind_of_result(placed.call, result, failure, lambda effect: paths.are_named(effect.targets, turn))
+    return kind_of_result(call, result, failure, is_named)
 
 
 def plain_result(result: ToolResult) -> ToolResult:
@@ -592,6 +677,12 @@ def without_frame(result: ToolResult, call: ToolCall | None = None) -> ToolResul
         field = f"result field {framed.field}" if framed.field else "exit code in the text"
         recorded = recorded if state in _GOOD_STATES else RecordedState(framed.exit_code, state, field)
     return structs.replace(result, content=framed.output, recorded=recorded)
+
+
+@memoized
+def as_read(result: ToolResult, call: ToolCall) -> ToolResult:
+    """The result as a reader sees it, with the output alone; the same object if it is so already."""
+    return without_frame(plain_result(result), call)
 
 
 def repeats_argument(call: ToolCall, result: ToolResult) -> bool:
@@ -653,4 +744,4 @@ def is_plain_success(call: ToolCall, result: ToolResult) -> bool:
     value = _decoded(text)
     if not isinstance(value, dict) or not _ERROR_KEYS.isdisjoint(value) or not value.keys().isdisjoint(_ENVELOPE):
         return False
-    return _denial_with_reason(value, call) is None
+    return _denial_with_reason(value, call) is None and _refusal_of_service(value) is None

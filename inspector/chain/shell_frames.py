@@ -12,7 +12,8 @@ anything else reads it:
     [The command completed with exit code 1.]
 
 A frame is whole lines at the beginning and at the end. These are the forms of Codex, Claude Code, Gemini CLI, Qwen
-Code, OpenHands, SWE-agent, mini-swe-agent, Cline, Roo Code, Cursor, Copilot CLI, Crush, Amazon Q, Terminus and Pi.
+Code, OpenHands, SWE-agent, mini-swe-agent, Cline, Roo Code, Cursor, Copilot CLI, Crush, Kimi CLI, Amazon Q, Terminus
+and Pi.
 """
 
 import re
@@ -70,6 +71,9 @@ _END = lazy_pattern(
 # versions of Gemini CLI leave out the command and its folder.
 _LABELLED_HEAD = lazy_pattern(r"(?:Command: [\s\S]{0,4000}?\n(?:Directory: [^\n]{0,1000}\n)?)?(?:Output|Stdout): ")
 _LABELLED_END = lazy_pattern(r"(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): ")
+_SYSTEM = lazy_pattern(  # Kimi CLI
+    r"<system>(?:ERROR: Command failed with exit code: (?P<code>\d{1,6})|Command executed successfully)\.</system>\n?"
+)
 _NO_OUTPUT = ("(empty)", "(none)", "(no output)")
 _TERMINAL = ("New Terminal Output:", "Current Terminal Screen:")  # Terminus 2
 _PROMPT = lazy_pattern(r"^\S{1,60}@\S{1,60}:[^\n]{0,200}?[#$][^\n]*(?:\n|\Z)", re.MULTILINE)
@@ -99,6 +103,8 @@ def unframed(text: str) -> Framed:
         return _in_object(text) or Framed(text)
     if (labelled := _labelled(text)) is not None:
         return labelled
+    if (system := _SYSTEM.match(text)) is not None:
+        return Framed(_output(text[system.end() :]), int(system["code"] or 0))
     if text.startswith(_TERMINAL):
         text = _PROMPT.sub("", text.partition("\n")[2])
     text = _SYSTEM_TAG.sub(r"\1\n", text, count=1) if text.startswith("<system>") else text
