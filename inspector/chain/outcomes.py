@@ -16,7 +16,14 @@ import msgspec
 from msgspec import structs
 
 from weaklink.inspector.chain.background_runs import BackgroundRuns
-from weaklink.inspector.chain.effects import Effect, effects_of, has_known_effect, is_http_client, runs_shell
+from weaklink.inspector.chain.effects import (
+    Effect,
+    effects_of,
+    has_known_effect,
+    is_http_client,
+    main_effect,
+    runs_shell,
+)
 from weaklink.inspector.chain.endings import ends_unanswered
 from weaklink.inspector.chain.failure_words import (
     ERROR_WORDS,
@@ -29,6 +36,7 @@ from weaklink.inspector.chain.failure_words import (
 )
 from weaklink.inspector.chain.pairing import Pairing, PlacedCall
 from weaklink.inspector.chain.provenance_terms import leaves
+from weaklink.inspector.chain.reader_messages import only_shows
 from weaklink.inspector.chain.result_kinds import (
     Failure,
     Judgement,
@@ -224,7 +232,9 @@ def _failure_within(effects: tuple[Effect, ...], text: str) -> Failure | None:
         refused = _refusal_of_service(body) or _structured(body) if isinstance(body, dict) else None
         if refused is not None:
             return refused
-    died = _DIED.search(text[:HEAD])
+    main = main_effect(effects)
+    is_shown = main is not None and only_shows(main)  # a log may tell of such a death
+    died = None if is_shown else _DIED.search(text[:HEAD])
     line = error_before_pipe(effects, text) if died is None else died[0].strip()
     return None if line is None else Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
 
