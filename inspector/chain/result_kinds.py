@@ -1020,6 +1020,9 @@ _APIS = frozenset(("curl", "wget", "http", "gh api"))
 def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, text: str) -> str | None:
     """The line that reports an error of a call that does more than look."""
     runs_programs = any(part.command is not None for part in effects)
+    for word in (word for part in effects if part.command is not None for word in part.command.words):
+        if " " in word.strip() and word in text:
+            text = text.replace(word, "")  # `git commit -m "fix error: not found"` repeats its message
     line = (_program_error(effects, text) or error_at_end(text, _programs(effects))) if runs_programs else None
     return line or error_line(text) or _denial(call, effect, text)
 
