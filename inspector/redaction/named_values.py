@@ -379,9 +379,7 @@ class IdleNames:
         if follows is None or kind == "nothing":
             return follows is not None
         if kind == "number":
-            is_count = found["many"] and names.counts_tokens(
-                view, start
-            )  # then only a word that is near could be a secret
+            is_count = found["many"] and names.counts_tokens(view, start)  # behind it, a word must be near
             limit = follows.end() + (_LIKELY_CHARS if is_count else _BESIDE_CHARS)
             return found["sign"] == "token" and not self._has_word(follows.end(), limit, PATTERNS.strange_token)
         if (kind == "variable" and found["sign"].endswith(_WHOLE_LINES)) or (
