@@ -31,7 +31,6 @@ from weaklink.inspector.chain.effects import (
     only_asks,
 )
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
-from weaklink.inspector.chain.result_kinds import body_of
 from weaklink.inspector.chain.same_effect import looks_instead, only_explains
 from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
 from weaklink.inspector.chain.similar_calls import is_typo
@@ -331,4 +330,4 @@ def _quoted(failed: Step) -> frozenset[str]:
 
 def _error_of(failed: Step) -> str:
     text = failed.result.content[:MAX_READ_CHARS] if failed.result is not None else ""
-    return f"{failed.error or ''}\n{body_of(text)[:2_000]}".casefold()
+    return f"{failed.error or ''}\n{text[:2_000]}".casefold()

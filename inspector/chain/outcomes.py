@@ -5,7 +5,7 @@ diagnostics.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from types import MappingProxyType
@@ -16,9 +16,17 @@ import msgspec
 from msgspec import structs
 
 from weaklink.inspector.chain.background_runs import BackgroundRuns
-from weaklink.inspector.chain.effects import Effect, effects_of, has_known_effect, runs_shell
+from weaklink.inspector.chain.effects import Effect, effects_of, has_known_effect, is_http_client, runs_shell
 from weaklink.inspector.chain.endings import ends_unanswered
-from weaklink.inspector.chain.failure_words import HEAD, error_line, fails_within, fault_line, first_line, telling_line
+from weaklink.inspector.chain.failure_words import (
+    ERROR_WORDS,
+    HEAD,
+    error_line,
+    fails_within,
+    fault_line,
+    first_line,
+    telling_line,
+)
 from weaklink.inspector.chain.pairing import Pairing, PlacedCall
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.result_kinds import (
@@ -26,19 +34,19 @@ from weaklink.inspector.chain.result_kinds import (
     Judgement,
     KnownPaths,
     ResultEvidence,
-    body_of,
     error_before_pipe,
     hidden_finding,
     is_running,
     is_shown_object,
     kind_of_result,
     printed_exit_code,
-    stated_exit_code,
     states_code_in_content,
     words_decide,
 )
+from weaklink.inspector.chain.shell_frames import EXIT_KEYS, METADATA, exit_code_of, unframed
 from weaklink.inspector.chain.steps import SYNTAX_CODES, CallFaults, Certainty, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ToolKind, ends_run, kind_of
+from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.errors import InvalidPatternError
 from weaklink.inspector.json_text import count_of
 from weaklink.inspector.memoized import memoized
@@ -54,10 +62,6 @@ _LONGEST = 400
 _WRAPS = 4  # results come wrapped: a template's {"name", "content"}, an API's blocks, a server's own envelope
 _ENVELOPE = ("content", "output", "result", "response", "data", "text")
 # Fields that state an error; in the languages of services, the word for it.
-_ERROR_WORDS_TABLE = (
-    "fehler erreur errore erro fout fejl feil fel virhe viga błąd chyba hiba eroare hata kesalahan galat lỗi σφάλμα "
-    "ошибка помилка грешка שגיאה خطأ خطا त्रुटि ข้อผิดพลาด 错误 錯誤 エラー 오류"
-)
 _BARE = str.maketrans("łøđı", "lodi")  # letters that no normal form takes apart
 
 
@@ -67,7 +71,7 @@ def _also_bare(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*words, *("".join(c for c in word if not combining(c)) for word in bare))))
 
 
-_ERROR_IN_LANGUAGES = frozenset(_also_bare(_ERROR_WORDS_TABLE.split()))
+_ERROR_IN_LANGUAGES = frozenset(_also_bare(ERROR_WORDS))
 _ERROR_NAMES = ("error", "errors", "errorMessages", "error_messages", *sorted(_ERROR_IN_LANGUAGES))
 _REASONS = (
     *("grund", "motif", "raison", "motivo", "reden", "причина", "原因", "理由"),
@@ -80,12 +84,10 @@ _WORDS = (
     *(*_ERROR_NAMES, "message", "detail", "details", "reason", "stderr", "error_message", "content", "output"),
     *_REASONS,
 )
-_EXIT_CODES = ("exit_code", "exitCode", "exit_status", "returncode", "return_code", "rc")
 _HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code")
 
-_METADATA = "metadata"
-_EXIT_KEYS = frozenset(_EXIT_CODES)
-_ERROR_KEYS = frozenset((*_EXIT_CODES, *_HTTP_CODES, "isError", "is_error", *_ERROR_NAMES, _METADATA)) | {
+_EXIT_KEYS = frozenset(EXIT_KEYS)
+_ERROR_KEYS = frozenset((*EXIT_KEYS, *_HTTP_CODES, "isError", "is_error", *_ERROR_NAMES, METADATA)) | {
     *("success", "ok", "succeeded", "issue", "state")
 }
 
@@ -171,16 +173,23 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     Linear in its length, and never raises. What a `call` only reads, and what an error flag clears, is not judged by
     its words.
     """
-    recorded = _recorded_failure(result)
+    recorded = _recorded_failure(result if call is not None else without_frame(result))
     if recorded is not None:
         return recorded
     if _is_recorded_success(result):
         return None if call is None else _failure_within(effects_of(call), result.content)
     layers = _layers(result.content)
-    is_printed = result.is_error is False and call is not None and runs_shell(call)  # JSON that a program printed
+    is_printed = (  # JSON that a program printed
+        result.is_error is False
+        and call is not None
+        and runs_shell(call)
+        and not any(map(is_http_client, effects_of(call)[-1:]))
+    )
     for layer in _stating_objects(layers, result, call):
         if call is not None and (denial := _denial_with_reason(layer, call)) is not None:
             return denial
+        if not is_printed and (refusal := _refusal_of_service(layer)) is not None:
+            return refusal
         if (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(layer):
             continue
         if call is not None and not result.is_error and _describes_failed_thing(layer, call):
@@ -210,14 +219,29 @@ def _failure_within(effects: tuple[Effect, ...], text: str) -> Failure | None:
     code = printed_exit_code(effects, text)
     if code:
         return Failure(Certainty.STRUCTURED, f"exit code {code}", code, (_of_text(code),))
-    line = error_before_pipe(effects, text)
+    if text.startswith("{") and any(is_http_client(effect) for effect in effects[-1:]):
+        body = _decoded(text)
+        refused = _refusal_of_service(body) or _structured(body) if isinstance(body, dict) else None
+        if refused is not None:
+            return refused
+    died = _DIED.search(text[:HEAD])
+    line = error_before_pipe(effects, text) if died is None else died[0].strip()
     return None if line is None else Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
+
+
+# What a shell writes where a signal ended one of its programs: with the program's id, and often its command.
+_DIED = lazy_pattern(
+    r"^(?:\S*sh: )?(?:line \d+: )? *\d+ (?:Segmentation fault|Killed|Aborted|Bus error|Illegal instruction|"
+    r"Floating point exception)\b.*",
+    re.MULTILINE,
+)
 
 
 def _text_failure(text: str, result: ToolResult, call: ToolCall | None) -> Failure | None:
     """What makes a text an error: the flag, an exit code that it states, else its words."""
     printed = None if call is None else printed_exit_code(effects_of(call), text)
-    code = stated_exit_code(text) if printed is None else printed
+    framed = unframed(text)
+    code = framed.exit_code if printed is None else printed
     if printed is None and code and call is not None and states_code_in_content(call, text):
         code = None
     stated = () if code is None else (_of_text(code),)
@@ -241,7 +265,6 @@ def _recorded_failure(result: ToolResult) -> Failure | None:
     if not code and (state is None or state in _GOOD_STATES):
         return None
     value = f"{code}" if code else f"{state}"
-    code = code or stated_exit_code(result.content)
     evidence = ResultEvidence(recorded.field, value)
     flag = (ResultEvidence("error flag", "true"),) if result.is_error else ()
     certainty = Certainty.FLAGGED if result.is_error or not recorded.exit_code else Certainty.STRUCTURED
@@ -262,7 +285,7 @@ def _of_text(code: int) -> ResultEvidence:
 
 def _words_of(text: str, code: int | None) -> str:
     """The words that report a failure that a fact states; empty if there are neither words nor a code."""
-    body = body_of(text)
+    body = unframed(text).output
     return (
         error_line(body)
         or error_line(text)
@@ -364,7 +387,7 @@ def _field_evidence(fields: Mapping[str, Any]) -> tuple[ResultEvidence, ...]:
     """The fields of a result that is JSON which may state an error."""
     keys = (
         key
-        for key in (*_EXIT_CODES, "isError", "is_error", "error", "errors", "success", "ok", *_HTTP_CODES)
+        for key in (*EXIT_KEYS, "isError", "is_error", "error", "errors", "success", "ok", *_HTTP_CODES)
         if key in fields
     )
     return tuple(ResultEvidence(f"result field {key}", str(fields[key])[:200]) for key in islice(keys, 2))
@@ -414,6 +437,42 @@ _MAX_DENIAL_FIELDS = 4
 _DONE_ENDINGS = ("ed", "sent", "paid", "done")
 
 
+def _refusal_of_service(fields: Mapping[str, Any]) -> Failure | None:
+    """Why a web service refused, in a body that has no member for errors, but a form of its own for them.
+
+    That of GitHub (`message` with `documentation_url`), of AWS (`__type`), of PostgREST (four members), of FastAPI for
+    input that it cannot validate; or nothing but a phrase of HTTP: `{"message": "404 Project Not Found"}`.
+    """
+    key = next((key for key in ("message", "Message", "detail") if key in fields), None)
+    value = fields[key] if key is not None else None
+    is_form = isinstance(value, str) and (
+        "documentation_url" in fields
+        or str(fields.get("__type", "")).endswith(("Exception", "Error", "Fault"))
+        or fields.keys() == _POSTGREST
+        or (len(fields) == 1 and _HTTP_PHRASE.fullmatch(value.strip()) is not None)
+    )
+    is_invalid = isinstance(value, list) and len(fields) == 1 and all(map(_is_invalid_input, value))
+    if not value or not (is_form or is_invalid):
+        return None
+    words = _text_of([item["msg"] for item in value] if isinstance(value, list) else value)
+    return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence(f"result field {key}", words[:200]),))
+
+
+def _is_invalid_input(item: Any) -> bool:
+    return isinstance(item, dict) and {"loc", "msg", "type"} <= item.keys()
+
+
+_POSTGREST = frozenset(("code", "details", "hint", "message"))
+_HTTP_PHRASE = lazy_pattern(
+    r"(?:[45]\d\d[ :-]{1,3})?(?:bad request|unauthori[sz]ed|forbidden|(?:[\w-]{1,40} ){0,3}not found|not authenticated|"
+    r"method not allowed|request timeout|payload too large|unprocessable (?:entity|content)|too many requests|"
+    r"internal server error|bad gateway|service unavailable|gateway timeout|endpoint request timed out|"
+    r"missing authentication token|authentication (?:failed|required|credentials were not provided)|bad credentials|"
+    r"(?:access|permission) denied|invalid (?:\w+ )?(?:key|token|credentials)|no such [\w-]{1,40}: \S{1,200})[.!]?",
+    re.IGNORECASE,
+)
+
+
 def _has_grave_issue(fields: Mapping[str, Any]) -> bool:
     """Whether a FHIR server answered with an `OperationOutcome` of an error (HL7 FHIR)."""
     issues = fields.get("issue") if fields.get("resourceType") == "OperationOutcome" else None
@@ -429,11 +488,11 @@ def _succeeded(fields: Mapping[str, Any]) -> bool:
 
 def _exit_codes(fields: Mapping[str, Any]) -> list[int | None]:
     """The exit codes that an object states itself or in its `metadata`."""
-    nested = fields.get(_METADATA)
+    nested = fields.get(METADATA)
     places = (fields, nested) if isinstance(nested, dict) else (fields,)
     if all(_EXIT_KEYS.isdisjoint(place) for place in places):
         return []
-    return [count_of(place.get(key)) for place in places for key in _EXIT_CODES]
+    return [exit_code_of(place.get(key)) for place in places for key in EXIT_KEYS]
 
 
 def _words(fields: Mapping[str, Any]) -> str:
@@ -441,7 +500,7 @@ def _words(fields: Mapping[str, Any]) -> str:
         text = _text_of(fields.get(key))
         if text:
             return error_line(text) or text
-    code = next(((key, fields[key]) for key in (*_EXIT_CODES, *_HTTP_CODES) if fields.get(key)), None)
+    code = next(((key, fields[key]) for key in (*EXIT_KEYS, *_HTTP_CODES) if fields.get(key)), None)
     return f"{code[0]} {code[1]}" if code else ""
 
 
@@ -546,33 +605,84 @@ def judged_result(
     placed: PlacedCall, result: ToolResult, patterns: ErrorPatterns = _NO_PATTERNS, known: KnownPaths | None = None
 ) -> Judgement | None:
     """What kind of result a call got; None for a success."""
+    judgement = _UNDECIDED if patterns else _judged_alone(placed.call, result)
+    if judgement is not _UNDECIDED:
+        return judgement
+    paths, turn = known or KnownPaths(), placed.location.turn
+    return _judged(placed.call, result, patterns, lambda effect: paths.are_named(effect.targets, turn))
+
+
+_UNDECIDED = Judgement(ResultKind.FAILURE, Certainty.TEXTUAL, "", (), VerdictRule.MISSING_TARGET)
+"""Stands for the judgement of a result that depends on what was named before its call."""
+
+
+@memoized
+def _judged_alone(call: ToolCall, result: ToolResult) -> Judgement | None:
+    """The kind of a result by itself; `_UNDECIDED` if it depends on who named a target before."""
+    is_alone = True
+
+    def is_named(_: Effect) -> bool:
+        nonlocal is_alone
+        is_alone = False
+        return False
+
+    judgement = _judged(call, result, _NO_PATTERNS, is_named)
+    return judgement if is_alone else _UNDECIDED
+
+
+def _judged(
+    call: ToolCall, result: ToolResult, patterns: ErrorPatterns, is_named: Callable[[Effect], bool]
+) -> Judgement | None:
     result = plain_result(result)
-    if not patterns and is_plain_success(placed.call, result):
+    if not patterns and is_plain_success(call, result):
         return None
-    result = _of_runs(placed.call, result)
-    failure = find_error(result, placed.call)
-    if failure is not None and failure.certainty is Certainty.TEXTUAL and repeats_argument(placed.call, result):
+    result = without_frame(_of_runs(call, result), call)
+    failure = find_error(result, call)
+    if failure is not None and failure.certainty is Certainty.TEXTUAL and repeats_argument(call, result):
         failure = None
-    if failure is None and (line := hidden_finding(placed.call, result)) is not None:
+    if failure is None and (line := hidden_finding(call, result)) is not None:
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
     if failure is None and (line := patterns.line_in(result.content)) is not None:
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("error pattern", line[:200]),))
-    paths, turn = known or KnownPaths(), placed.location.turn
-    return kind_of_result(placed.call, result, failure, lambda effect: paths.are_named(effect.targets, turn))
+    return kind_of_result(call, result, failure, is_named)
 
 
 def plain_result(result: ToolResult) -> ToolResult:
     """The result as its tool wrote it and a reader sees it; the same object if it is so already.
 
-    Without colours, by which words of a program would not be known, and without the reminders that Claude Code adds.
+    Without colours and carriage returns, by which words of a program would not be known, and without the reminders that
+    Claude Code adds.
     """
     content = without_terminal_sequences(result.content.removeprefix("\ufeff"))
+    content = content.replace("\r\n", "\n") if "\r" in content else content
     for _ in range(_MOST_REMINDERS):
         before, opener, reminder = content.rpartition("<system-reminder>")
         if not opener or not before.strip() or not reminder.rstrip().endswith("</system-reminder>"):
             break
         content = before.rstrip()
     return result if content == result.content else structs.replace(result, content=content)
+
+
+def without_frame(result: ToolResult, call: ToolCall | None = None) -> ToolResult:
+    """The result with the output alone as its content, and the exit code that its text states as recorded.
+
+    What a call only shows (a file, a log) stays as it is, and so does a state that the source recorded.
+    """
+    framed = unframed(result.content)
+    if framed.output is result.content or (call is not None and states_code_in_content(call, result.content)):
+        return result
+    recorded = result.recorded
+    if framed.exit_code is not None and (recorded is None or recorded.exit_code is None):
+        state = recorded.state if recorded is not None else None
+        field = f"result field {framed.field}" if framed.field else "exit code in the text"
+        recorded = recorded if state in _GOOD_STATES else RecordedState(framed.exit_code, state, field)
+    return structs.replace(result, content=framed.output, recorded=recorded)
+
+
+@memoized
+def as_read(result: ToolResult, call: ToolCall) -> ToolResult:
+    """The result as a reader sees it, with the output alone; the same object if it is so already."""
+    return without_frame(plain_result(result), call)
 
 
 def repeats_argument(call: ToolCall, result: ToolResult) -> bool:
@@ -634,4 +744,4 @@ def is_plain_success(call: ToolCall, result: ToolResult) -> bool:
     value = _decoded(text)
     if not isinstance(value, dict) or not _ERROR_KEYS.isdisjoint(value) or not value.keys().isdisjoint(_ENVELOPE):
         return False
-    return _denial_with_reason(value, call) is None
+    return _denial_with_reason(value, call) is None and _refusal_of_service(value) is None

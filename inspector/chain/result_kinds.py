@@ -3,8 +3,8 @@
 Facts decide before words, in this order:
 
 1. what the source recorded about the run (`RecordedState`: an exit code, a state; the error flag);
-2. what the text states in a form of its own, such as `Process exited with code 2` (`stated_exit_code`), or the fields
-   of a result that is JSON;
+2. what the text states in a form of its own, such as `Process exited with code 2`, or the fields of a result
+   that is JSON (`shell_frames`);
 3. the words of the text, only where nothing is recorded. A text that a call only reads, such as a log or a page,
    speaks of other things: there only an error at its beginning counts.
 
@@ -30,6 +30,7 @@ from weaklink.inspector.chain.effects import (
     asks_for_status,
     edits_by_command,
     effects_of,
+    effects_of_line,
     finds_in_words,
     inline_code,
     main_effect,
@@ -44,11 +45,13 @@ from weaklink.inspector.chain.reader_messages import (
     only_shows,
     shows_content,
 )
+from weaklink.inspector.chain.shell_frames import unframed
+from weaklink.inspector.chain.shell_lines import ShellCommand, elsewhere
 from weaklink.inspector.chain.similar_calls import MAX_NAME_CHARS, are_spellings
 from weaklink.inspector.chain.steps import Certainty, ResultKind
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_search, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
-from weaklink.inspector.memoized import memoized
+from weaklink.inspector.memoized import RecentValues, is_memoizing, memoized
 from weaklink.inspector.model import RecordedState, RunState, ToolCall, ToolResult
 from weaklink.inspector.scanning import LinePattern, folded, folded_pattern, lazy_pattern
 
@@ -59,7 +62,8 @@ _HEAD, _TAIL, _HEAD_LINES = 2_000, 6_000, 12
 _REJECTED = lazy_pattern(
     r"\b(?:user|operator|human)(?: has| have)? (?:\w+ )?(?:rejected|denied|declined|refused|cancell?ed|aborted|"
     r"interrupted|disallowed|blocked|did(?: not|n['’]t) (?:allow|approve|want)|does(?: not|n['’]t) want to|"
-    r"chose not to)|(?:reject|den|declin|refus|cancel|cancell|abort|interrupt|block|disallow)(?:ed|ied) by (?:the |a |"
+    r"skipped (?:the|this) |chose (?:not )?to (?:skip|stop|cancel|abort|reject|deny|run|allow|proceed))|"
+    r"(?:reject|den|declin|refus|cancel|cancell|abort|interrupt|block|disallow)(?:ed|ied) by (?:the |a |"
     r"your |an? )?(?:user|operator|human|polic\w+|permission\w*|hook|rule|setting\w*|approval|administrator|"
     r"pretooluse)|permission to use .{1,80} (?:has been|was) denied|\brequest(?:ed|"
     r"s) permissions? to .{1,120} but you|(?:requires|needs|without) (?:user |your )?(?:approval(?! (?:by|from|of) )|"
@@ -77,22 +81,6 @@ _NOT_RUN = lazy_pattern(
 )
 _TIMED_OUT = lazy_pattern(r"time[ds]?[ -]?out|deadline exceeded", re.IGNORECASE)
 
-_EXIT_LINE = lazy_pattern(
-    r"[\[(<]?(?:the )?(?:command |process |program |script )?"
-    r"(?:(?:failed|exited|finished|completed|ended|terminated) with (?:(?:non-?zero )?exit )?(?:code|status)|"
-    r"exit(?:ed)?[ _]?(?:code|status)?|return ?code|returncode|exit_code)(?:[:=]| is|>)?\s{0,4}(-?\d{1,10})\b",
-    re.IGNORECASE,
-)
-_CLOSING_TAG = lazy_pattern(r"</\w{1,20}>$")
-_SANDBOX = lazy_pattern(
-    r"(?:failed in sandbox|exec(?:_command)? (?:error|failed)|sandbox error).{0,200}?exit code: (\d{1,6})",
-    re.IGNORECASE | re.DOTALL,
-)
-# What Gemini CLI and Qwen Code write around a command's output (`packages/core/src/tools/shell.ts` of both); later
-# versions of Gemini CLI leave out the command and its folder.
-_LABELLED_HEAD = lazy_pattern(r"(?:Command: [\s\S]{0,4000}?\n(?:Directory: [^\n]{0,1000}\n)?)?(?:Output|Stdout): ")
-_LABELLED_END = lazy_pattern(r"(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): ")
-_NO_OUTPUT = ("(empty)", "(none)")
 _RUNNING = lazy_pattern(
     r"^(?:process running with session id|command running in (?:the )?background|\[?command is still running)",
     re.IGNORECASE | re.MULTILINE,
@@ -112,10 +100,20 @@ _COULD_NOT_RUN = folded_pattern(
     r"licen[cs]es? (?:ha(?:ve|s) not been|(?:is|are|was|were) not|not) accepted|could not (?:resolve|transfer|"
     r"verify that)|is not installed|is not set\b|command could not|missing the dependency|npm err(?:!|or) (?:404|"
     r"code e4\d\d)|could not determine executable|could not load cache|executable file not found|can't (?:open file|"
-    r"cd to)|cannot open|no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
+    r"cd to)|cannot open|no configuration|couldn't find (?:an? |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
+    r"no parser could be inferred|importerror while loading conftest|"
+    r"\Atraceback (?=[\s\S]{0,2000}^modulenotfounderror: )|"
     r"^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
     r"no such file or directory: ['\"]?(?:\.?venv|node_modules)|^(?:/\S+: |\w{1,4}: )?(?:\d+: )?\S+: not found|"
-    r"^make: \S+: no such file"
+    r"^make: \S+: no such file|"
+    # A tool of another version than the project asks for, or without what it is to be run with.
+    r"\brequires?:? (?:a |at least |minimum )*[\w. ]{0,20}\b(?:java|jdk|jvm|node(?:\.js)?|python|ruby|php|go|rustc?|"
+    r"elixir|swift|xcode|gradle|maven|bundler|dart|flutter|\.net|npm|yarn|pnpm)(?: version)?(?: of)?(?: [<>=~^v]+)? ?"
+    r"v?\d|unsupported engine|\bebadengine\b|supports only elixir|is using swift tools version|"
+    r"does not support targeting|\bjava_home\b[^\n]{0,40} is (?:not|set to an invalid)|unsupported class file|"
+    r"release version \d+ not supported|"
+    r"in (?:locally installed gems|any of the sources)\b|npx canceled|defines \"packagemanager\"|"
+    r"could not find python interpreter|toolchain '[^'\n]{1,60}' is not installed"
 )
 # Summaries of checks in which something failed, for sources that record no exit code.
 _FINDINGS = LinePattern(
@@ -124,7 +122,8 @@ _FINDINGS = LinePattern(
     r"error TS\d+|✖ [1-9]\d* problem|Found [1-9]\d* errors?|: (?:fatal )?error(?: [A-Z]{1,6}\d{1,6})?: |"
     r"<compileError>|^ERROR .{1,200}|BUILD FAILED|BUILD FAILURE|[1-9]\d* errors? generated|\b[1-9]\d* failures?\b|"
     r"^make(?:\[\d+\])?: \*\*\*|^E  +\w*(?:Error|Exception)\b|^[\w./-]+:\d+:\d+: [A-Z]+\d+ |would reformat|"
-    r"^not ok \d+(?![^\n]*# (?:TODO|SKIP))|^# fail [1-9]|\b[1-9]\d* errors?, \d+ skips|^error during build:|"
+    r"^not ok \d+(?![^\n]*# (?:TODO|SKIP))|^# fail [1-9]|\b[1-9]\d* errors?, \d+ skips|^error during build|"
+    r"\b[1-9]\d* problems?$|^(?:VALIDATION|VERIFICATION|CHECKS?|TESTS?) FAILED|"
     r"^\S Build failed",
     r"fail|FAIL|error|Error|ERROR|Exception|problem|\*\*\*|: [A-Z]+\d|would reformat|not ok",
 )
@@ -132,16 +131,34 @@ _VULNERABILITIES = r"\b[1-9]\d* (?:\w+ ){0,2}vulnerabilit(?:y|ies)\b"
 _FINDINGS_TABLE = {  # by program, or by program and subcommand
     **dict.fromkeys(("npm audit", "pnpm audit", "yarn audit", "pip-audit"), _VULNERABILITIES),
     "cargo fmt": r"^Diff in \S",
+    "dbt": r"^(?:\d\d:\d\d:\d\d +)?Done\. PASS=\d+ .{0,100}\bERROR=[1-9]",
     "dotnet test": r"^Failed! {1,4}- Failed: {1,8}[1-9]",
+    "flutter analyze": r"^[1-9]\d* issues? found",
     "flutter test": r"Some tests failed",
+    "gitleaks": r"\bleaks found: [1-9]",
     "go vet": r"^vet: \S",
+    "hadolint": r"^\S+:\d+ (?:DL|SC)\d{4} ",
+    "hass": r"^Failed config",
     "helm lint": r"\b[1-9]\d* chart\(s\) failed",
-    "lychee": r"\b[1-9]\d* Errors?$",
+    "knip": r"^Unused [\w ]{1,40} \([1-9]\d*\)",
+    "latexmk": r"^! \S|^Latexmk: Errors",
+    "lychee": r"\b[1-9]\d* Errors?$|^Issues found in |^ {0,4}\[(?:[45]\d\d|ERROR)\] ",
+    "manage.py": r"^SystemCheckError: |\.ImproperlyConfigured: |^Migrations for '",
+    "mix": r"^\*\* \(Mix\) ",
+    "mkdocs": r"^Aborted with [1-9]\d* warnings",
+    "node": r"^\u2716 failing tests|^\u2139 fail [1-9]",
+    "openssl": r": verification failed$",
+    "phpunit": r"^(?:ERRORS|FAILURES)!$|^Tests: \d+, .{0,80}\b(?:Errors|Failures): [1-9]",
     "prettier": r"Code style issues (?:were )?found",
+    "promtool": r"^ {2}FAILED:$",
     "prove": r"^Result: FAIL",
+    "pyflakes": r"^\S+:\d+:\d+:? \S",
+    "pytest": r"^[1-9]\d* (?:failed|errors?)\b.{0,80} in [\d.]+s",
+    "ruff": r"^Would reformat: ",
     "shellcheck": r"\bSC\d{4} \(\w+\): ",
     "sphinx-build": r"Warning, treated as error",
     "terraform validate": r"^(?:\u2502 )?Error: ",
+    "yamllint": r"^ {1,4}\d+:\d+ +error ",
 }
 _FINDINGS_OF = {name: lazy_pattern(expression, re.MULTILINE) for name, expression in _FINDINGS_TABLE.items()}
 _MISSING = lazy_pattern(
@@ -161,7 +178,7 @@ _NOT_FOUND_PROGRAM = lazy_pattern(
     r"^[^\n]*(?:command not found|: not found|not recognized as)[^\n]*", re.IGNORECASE | re.MULTILINE
 )
 _FILE_NAME = lazy_pattern(r"[\w.@+-]*\w")
-_TEST_COUNTS = lazy_pattern(r"\b\d+ (?:passed|failed|errors?)\b|^Ran \d+ tests?", re.MULTILINE)
+_TEST_COUNTS = lazy_pattern(r"\b\d+ (?:passed|failed|errors?)\b|^Ran \d+ tests?|^--- FAIL: ", re.MULTILINE)
 
 
 # Pi's last line of a command that the user stopped, after what it had printed.
@@ -193,104 +210,6 @@ class Failure(Struct, frozen=True):
     words: str
     exit_code: int | None = None
     evidence: tuple[ResultEvidence, ...] = ()
-
-
-def stated_exit_code(text: str) -> int | None:
-    """The exit code that a text states in a form of its own, in its first lines or its last; None if it states none."""
-    labelled = _labelled_output(text)
-    if labelled is not None:
-        codes = (line.removeprefix("Exit Code: ") for line in labelled[1] if line.startswith("Exit Code: "))
-        return next((int(code) for code in codes if code.lstrip("-").isdecimal() and len(code) < 12), None)
-    last = last_line(text)[:400]
-    folded = f"{text[:_HEAD]}\n{last}".lower()
-    if not any(sign in folded for sign in _SIGNS_OF_CODE):
-        return None
-    lines = text[:_HEAD].splitlines()[:_HEAD_LINES]
-    first = next((index for index, line in enumerate(lines) if line.strip()), 0)
-    for index, line in enumerate(lines):
-        stripped = _CLOSING_TAG.sub("", line.strip()[:400])
-        match = _EXIT_LINE.match(stripped)
-        if match and (index <= first or match.end() >= len(stripped) - 3):
-            return int(match[1])
-        if line.startswith("Output:"):
-            break
-    match = _EXIT_LINE.match(last) or _SANDBOX.match(text[:_HEAD])
-    return int(match[1]) if match else None
-
-
-_SIGNS_OF_CODE = ("exit", "code", "status")  # `_EXIT_LINE` and `_SANDBOX` need one of them
-
-
-def _labelled_output(text: str) -> tuple[str, list[str]] | None:
-    """The output between the labels of Gemini CLI and Qwen Code, and the labelled lines after it; None without them."""
-    head = _LABELLED_HEAD.match(text) if text.startswith(("Command: ", "Output: ")) else None
-    if head is None:
-        return None
-    start, end = head.end(), len(text)
-    lines: list[str] = []
-    while end > start:
-        line_start = max(text.rfind("\n", start, end) + 1, start)
-        line = text[line_start : min(end, line_start + _HEAD)]
-        if line_start == start or not _LABELLED_END.match(line):
-            break
-        lines.append(line)
-        end = line_start - 1
-    if not lines and text.startswith("Output: "):
-        return None  # a program's own word
-    output = text[start:end]
-    return ("" if output.strip() in _NO_OUTPUT else output), lines[::-1]
-
-
-# mini-swe-agent 2's frame of an output that it shows whole.
-_TAGGED_HEAD = lazy_pattern(r"<returncode>-?\d{1,10}</returncode>\s{0,4}<output>")
-_TAGGED_END = "</output>"
-_TERMINAL = ("New Terminal Output:", "Current Terminal Screen:")  # Terminus 2
-_PROMPT = lazy_pattern(r"^\S{1,60}@\S{1,60}:[^\n]{0,200}?[#$][^\n]*(?:\n|\Z)", re.MULTILINE)
-
-
-_STREAMS = ("[stderr]", "[stdout]")  # Cline's headings
-# SWE-agent's lines after each output.
-_FRAME = ("\n(Open file: ", "\n(Current directory: ", "\nbash-$")
-
-
-def body_of(text: str) -> str:
-    """A shell's output without the lines that an agent writes around it (`Exit code 1`, `(Open file: n/a)`)."""
-    labelled = _labelled_output(text)
-    if labelled is not None:
-        return labelled[0]
-    head = _TAGGED_HEAD.match(text)
-    if head is not None and text.rstrip().endswith(_TAGGED_END):
-        return text[head.end() : text.rindex(_TAGGED_END)].lstrip("\n")
-    lines = _without_frame(text)
-    for index, line in enumerate(lines[:_HEAD_LINES]):
-        if line.startswith("Output:"):
-            return "".join(lines[index + 1 :])
-    if not lines:
-        return ""
-    start = int(_is_exit_line(lines[0]))
-    first = next((index for index, line in enumerate(lines[start:_HEAD_LINES], start) if line.strip()), start)
-    if first < len(lines) and lines[first].strip() in _STREAMS:
-        start = first + 1
-    return "".join(lines[start : len(lines) - _is_exit_line(lines[-1])])
-
-
-def _without_frame(text: str) -> list[str]:
-    """The lines of an output without those that agents write after it, or a terminal's prompts."""
-    for begin in _FRAME:
-        start = text.rfind(begin, max(len(text) - 800, 0))
-        text = text[:start] if start >= 0 else text
-    if text.startswith(_TERMINAL):
-        text = _PROMPT.sub("", text.partition("\n")[2])
-    lines = text.splitlines(keepends=True)
-    while lines and lines[-1].strip() in ("", *_STREAMS):  # a heading of nothing
-        lines.pop()
-    return lines
-
-
-def _is_exit_line(line: str) -> bool:
-    """Whether a line only states an exit code."""
-    match = _EXIT_LINE.match(line.strip())
-    return match is not None and match.end() >= len(line.strip()) - 3
 
 
 def printed_exit_code(effects: tuple[Effect, ...], text: str) -> int | None:
@@ -355,7 +274,7 @@ def _ran_its_time(call: ToolCall, effects: tuple[Effect, ...], text: str, failur
         return False
     line = call.raw_arguments[:_HEAD]
     limit = None if "wait" in line else _OWN_LIMIT.search(line)  # `docker compose up --wait` was to end
-    output = body_of(text).strip()
+    output = text.strip()
     if limit is None or int(limit[1]) > _LONGEST_TRIAL_S or not output:
         return False
     return effect.kind is EffectKind.READ or not (error_line(output) or error_at_end(output, _programs(effects)))
@@ -406,10 +325,10 @@ def _kind(
     decides = _decides_alone(effects) or _finds_nothing(last, text)
     is_barred = _is_refused(text) or _could_not_ask(last, text)
     is_answer = code == 1 and last.kind is EffectKind.PROBE and decides and not is_barred
-    is_answer = is_answer or (code == 1 and _asks_before_reading(effects) and not body_of(text).strip())
+    is_answer = is_answer or (code == 1 and _asks_before_reading(effects) and not text.strip())
     if is_answer and not _is_shell_error(text, last):
         return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
-    if (code and body_of(text).strip().casefold() in _NO_WORDS) or _tells_by_code(effects, code):
+    if (code and text.strip().casefold() in _NO_WORDS) or _tells_by_code(effects, code):
         return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
     failed = _blamed(effects, text) or effect
     if _is_shell_error(text, failed) and not _asks_for_programs(failed):
@@ -423,7 +342,7 @@ def _kind(
         return ResultKind.FAILURE, VerdictRule.FAILED_CALL
     if failed.kind is EffectKind.CHECK:
         return _of_check(failed, text, failure), VerdictRule.CHECK
-    if _reports_located_faults(failed, body_of(text)) or _measures_too_much(failed, body_of(text)):
+    if _reports_located_faults(failed, text) or _measures_too_much(failed, text):
         return ResultKind.FINDING, VerdictRule.LOCATED_FAULTS
     return ResultKind.FAILURE, VerdictRule.FAILED_CALL
 
@@ -454,7 +373,7 @@ def _of_probe(
         return _of_missing(effect, is_named)
     if code == 2 and finds_in_words(effect) and _has_hits(text):
         return ResultKind.PROBE
-    is_silent = code is not None and code < _COULD_NOT_RUN_CODES and not body_of(text).strip()
+    is_silent = code is not None and code < _COULD_NOT_RUN_CODES and not text.strip()
     is_silent = is_silent and effect.subject not in _FAILS_WITH_TWO
     return ResultKind.PROBE if (code == 1 or is_silent) and is_its_own else ResultKind.FAILURE
 
@@ -467,7 +386,7 @@ _COULD_NOT_RUN_CODES = 124  # from which on `timeout` and the shell say that a p
 
 def _says_no_of_target(effect: Effect, text: str) -> bool:
     """Whether all that a program which asks printed is that its operand is not so: `/mnt/x is not a mountpoint`."""
-    line = body_of(text).strip()
+    line = text.strip()
     name = effect.command.operands[-1] if effect.command is not None and effect.command.operands else ""
     denial = _IS_NOT.fullmatch(line) if len(line) <= _LONGEST_NO else None
     return bool(name) and denial is not None and name.casefold() in denial["subject"].casefold()
@@ -485,7 +404,7 @@ def _could_not_ask(effect: Effect, text: str) -> bool:
     command = effect.command
     if command is None or command.program not in _CLIENTS or not _STATES.isdisjoint(command.operands):
         return False
-    words = body_of(text)[:300]
+    words = text[:300]
     for name in _NAME_END.split(" ".join(command.operands)):
         words = words.replace(name, "") if _NOT_REACHED.search(name) else words  # `secrets "db-credentials" not found`
     return _NOT_REACHED.search(words) is not None
@@ -503,7 +422,7 @@ _NOT_REACHED = lazy_pattern(
 
 def _finds_nothing(effect: Effect, text: str) -> bool:
     """Whether a program that prints what it finds printed nothing, nor did any other of the line complain."""
-    return finds_in_words(effect) and not body_of(text).strip()
+    return finds_in_words(effect) and not text.strip()
 
 
 _NOT_PERMITTED = ("permission denied", "not permitted")
@@ -521,7 +440,7 @@ _NO_WORDS = frozenset(("no", "false", "none", "0", "inactive", "disabled", "unkn
 
 def _has_hits(text: str) -> bool:
     """Whether a search printed something besides complaints of programs."""
-    lines = (line for line in body_of(text).splitlines()[:50] if line.strip())
+    lines = (line for line in text.splitlines()[:50] if line.strip())
     return any(_COMPLAINER.match(line) is None for line in lines)
 
 
@@ -641,7 +560,8 @@ def _of_check(effect: Effect, text: str, failure: Failure) -> ResultKind:
     if any(_COULD_NOT_RUN.search(folded(end)) for end in ends):
         return ResultKind.FAILURE
     reports = (_LOCATED.search(head), _TEST_COUNTS.search(tail), _DIFFERENCES.search(head))
-    ended = failure.exit_code is not None and _SIGNS_NOTHING.search(tail) is None
+    ended = failure.exit_code is not None or failure.certainty is Certainty.TEXTUAL
+    ended = ended and _SIGNS_NOTHING.search(tail) is None
     return ResultKind.FINDING if ended or any(match is not None for match in reports) else ResultKind.FAILURE
 
 
@@ -753,16 +673,16 @@ def _answer_no(
     is_excused = fallback.connector == "||" and fallback.subject in ("true", ":")
     is_no = is_fallback or (is_excused and _MISSING.search(text[:400]) is not None)
     if effect.kind is EffectKind.PROBE and not is_no:
-        is_silent = not body_of(text).strip() and finds_in_words(effect)
+        is_silent = not text.strip() and finds_in_words(effect)
         is_no = is_interpreted or is_silent or _NOTHING_FOUND.match(text[:400]) is not None
     if is_asked and effect.command is None and (is_lookup or not effect.targets) and not is_no:
         is_no = _NO_ENTRIES.fullmatch(text[:_LONGEST_NO]) is not None or _NOTHING_FOUND.match(text[:400]) is not None
         is_check = bare_name(call.name or "").partition("_")[0] in _ASKING_VERBS
         is_no = is_no or (is_check and _NO_WITH_REASON.fullmatch(text[:_LONGEST_NO]) is not None)
     is_status = effect.command is not None and effect.subject == "curl" and asks_for_status(effect.command.words)
-    if is_status and _BAD_STATUS.fullmatch(body_of(text).strip()) is not None:
+    if is_status and _BAD_STATUS.fullmatch(text.strip()) is not None:
         is_asked = is_no = True
-    if _prints_verdict(effects) and body_of(text).strip().casefold() in _NO_VALUES:
+    if _prints_verdict(effects) and text.strip().casefold() in _NO_VALUES:
         is_asked = is_no = True
     if not is_asked or not is_no:
         return None
@@ -808,9 +728,11 @@ def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
     """
     effects = effects_of(call)
     effect = main_effect(effects)
-    if effect is None or effect.kind is not EffectKind.CHECK:
+    is_test = effect is not None and effect.kind is EffectKind.RUN and _TEST_SUMMARY.search(result.content[-_TAIL:])
+    if effect is None or not (effect.kind is EffectKind.CHECK or is_test):
         return None
-    is_known = effects[-1] is effect and (result.is_error is False or _known_code(result) is not None)
+    has_code = result.recorded is not None and result.recorded.exit_code is not None
+    is_known = effects[-1] is effect and (result.is_error is False or has_code)
     if is_known or _ends_built(effect, result.content):
         return None
     for end in dict.fromkeys((result.content[-_TAIL:], result.content[:_HEAD])):
@@ -832,20 +754,15 @@ def _own_finding(effects: tuple[Effect, ...], text: str) -> re.Match[str] | None
 _DIFFERENCES = lazy_pattern(r"^\d+(?:,\d+)?[acd]\d+|^@@ |^\S+ \S+ differ: ", re.MULTILINE)
 
 
-def _known_code(result: ToolResult) -> int | None:
-    if result.recorded is not None and result.recorded.exit_code is not None:
-        return result.recorded.exit_code
-    return stated_exit_code(result.content)
-
-
-_NOTHING_FAILED = lazy_pattern(r"\b(?:0|no) (?:failed|failures?|errors?)\b", re.IGNORECASE)
+_NOTHING_FAILED = lazy_pattern(r"\b(?:0|no) (?:failed|failures?|errors?)\b(?!=)", re.IGNORECASE)
 
 
 class KnownPaths:
     """The names of files that the user, the system prompt and results name, each with its first turn.
 
     Most sessions look up few, so a text is split into names only if it contains one of these; after some lookups all
-    texts are. Splitting all took 0.15 of an inspection (eight agents' sessions of 4 MB, 2026-11-30).
+    texts are. Splitting all took 0.15 of an inspection (eight agents' sessions of 4 MB, 2026-11-30). While a session
+    grows, the names of its known texts are remembered.
     """
 
     def __init__(self, texts: Callable[[], Iterable[tuple[int, str]]] = tuple) -> None:
@@ -856,52 +773,78 @@ class KnownPaths:
         """Whether somebody else than the agent named one of these paths before a turn, if need be spelt otherwise."""
         names = [name for target in targets if len(name := target.rsplit("/", 1)[-1].casefold()) > 3]
         self._lookups += 1
-        if self._lookups > _FEW_LOOKUPS:
-            is_named = any(self._first.get(name, before) < before for name in names)
+        if self._lookups > _FEW_LOOKUPS or is_memoizing():
+            first = self._named.first()
+            is_named = any(first.get(name, before) < before for name in names)
         else:
-            texts = (text for text in self._named if text.turn < before)
-            is_named = any(name in text.folded and name in _names_in(text.text) for text in texts for name in names)
+            texts = (item for item in self._folded if item[0] < before)
+            is_named = any(name in folded and name in _names_in(text) for _, folded, text in texts for name in names)
         return is_named or any(self._is_spelt(name, before) for name in names)
 
     @cached_property
-    def _named(self) -> Sequence["_NamedText"]:
-        return [_NamedText(turn, text) for turn, text in self._texts()]
+    def _named(self) -> "_NamedTexts":
+        texts = list(self._texts())
+        if not is_memoizing() or not texts:
+            return _NamedTexts(texts)
+        named = _named_before.get(texts[0][1])
+        if named is None or not named.grow(texts):
+            named = _NamedTexts(texts)
+            _named_before.put(texts[0][1], named)
+        return named
 
     @cached_property
-    def _first(self) -> Mapping[str, int]:
-        first: dict[str, int] = {}
-        for text in self._named:
-            for name in _names_in(text.text):
-                first.setdefault(name, text.turn)
-        return first
+    def _folded(self) -> Sequence[tuple[int, str, str]]:
+        return [(turn, text.casefold(), text) for turn, text in self._named.texts]
 
     def _is_spelt(self, name: str, before: int) -> bool:
         stem, _, suffix = name[:MAX_NAME_CHARS].partition(".")
-        others = chain(self._files.get(stem, ()), self._files.get(f".{suffix}", ()))
+        files = self._named.files()
+        others = chain(files.get(stem, ()), files.get(f".{suffix}", ()))
         return any(turn < before and are_spellings(name, other) for other, turn in others)
 
-    @cached_property
-    def _files(self) -> Mapping[str, Sequence[tuple[str, int]]]:
+
+class _NamedTexts:
+    """The texts of a session with their turns, and the names in them; more texts may follow."""
+
+    def __init__(self, texts: list[tuple[int, str]]) -> None:
+        self.texts = texts
+        self._first: dict[str, int] = {}
+        self._files: dict[str, list[tuple[str, int]]] = {}
+        self._words: set[str] = set()
+        self._names: set[str] = set()
+        self._in_first = self._in_files = 0  # texts whose names are there
+
+    def grow(self, texts: list[tuple[int, str]]) -> bool:
+        """Whether these are the texts of before, the same objects, and further ones, which are added."""
+        pairs = zip(self.texts, texts, strict=False)
+        is_same = len(texts) >= len(self.texts) and all(a[1] is b[1] and a[0] == b[0] for a, b in pairs)
+        self.texts = texts if is_same else self.texts
+        return is_same
+
+    def first(self) -> Mapping[str, int]:
+        """The first turn of each name."""
+        for turn, text in self.texts[self._in_first :]:
+            for name in _names_in(text):
+                self._first.setdefault(name, turn)
+        self._in_first = len(self.texts)
+        return self._first
+
+    def files(self) -> Mapping[str, Sequence[tuple[str, int]]]:
         """The names with a dot and their turns, by what is before their first dot and by what is from it on."""
-        turns: dict[str, int] = {}
-        split: set[str] = set()
-        for text in self._named:
-            words = {word for word in text.text.split() if "." in word} - split if "." in text.text else set()
-            split |= words
-            for name in _FILE_NAME.findall(" ".join(words)):
-                if "." in name:
-                    turns.setdefault(name.casefold(), text.turn)
-        files: dict[str, list[tuple[str, int]]] = {}
-        for name, turn in turns.items():
-            stem, _, suffix = name[:MAX_NAME_CHARS].partition(".")
-            files.setdefault(stem, []).append((name, turn))
-            files.setdefault(f".{suffix}", []).append((name, turn))
-        return files
+        for turn, text in self.texts[self._in_files :]:
+            words = {word for word in text.split() if "." in word} - self._words if "." in text else set()
+            self._words |= words
+            found = (name.casefold() for name in _FILE_NAME.findall(" ".join(words)) if "." in name)
+            for name in set(found) - self._names:
+                self._names.add(name)
+                stem, _, suffix = name[:MAX_NAME_CHARS].partition(".")
+                self._files.setdefault(stem, []).append((name, turn))
+                self._files.setdefault(f".{suffix}", []).append((name, turn))
+        self._in_files = len(self.texts)
+        return self._files
 
 
-class _NamedText:
-    def __init__(self, turn: int, text: str) -> None:
-        self.turn, self.text, self.folded = turn, text, text.casefold()
+_named_before: RecentValues[_NamedTexts] = RecentValues()  # by the first text, which each of them holds
 
 
 @memoized
@@ -921,9 +864,9 @@ def _is_word(name: str) -> bool:
 _FEW_LOOKUPS = 64  # looking through all texts takes a hundredth of splitting them
 _SHORT = 400
 _PROGRAM_ERROR = lazy_pattern(
-    r"(?:/\S*/)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?: (?:\*\*\*|\(\d+\)|\S[^\n]{0,80}:|\s*\S[^\n]{0,60}"
-    r"(?:unknown|not |no |fail|cannot|can't|unable|denied|error|invalid|illegal|unrecognized|refused|"
-    r"missing|already))|(?-i:E): \S|fatal: \S",
+    r"(?:\.{0,2}/(?:\S*/)?)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?: (?:\d+: )?(?:\*\*\*|\(\d+\)|"
+    r"\S[^\n]{0,80}:|[^\n]{0,60}(?:unknown|not |no |fail|cannot|can't|unable|denied|error|invalid|illegal|"
+    r"unrecognized|refused|missing|already))|(?-i:E): \S|fatal: \S",
     re.IGNORECASE,
 )
 
@@ -949,7 +892,7 @@ def _is_hit(call: ToolCall, line: str) -> bool:
 _MAX_HIT_CHARS = 80
 # The line of a program that ended because it could not do its work: of Python's `-m`, and of clients of a service.
 _COULD_NOT_BEGIN = lazy_pattern(
-    r"(?:\S*/)?python[\d.]*(?:\.exe)?: No module named \S+$|Failed to (?:connect|open|start|load|create|get|bind) |"
+    r"(?:\S*/)?python[\d.]*(?:\.exe)?: No module named \S|Failed to (?:connect|open|start|load|create|get|bind) |"
     r"Cannot connect to |ssh: (?:connect to host |Could not resolve )"
 )
 _SHELL_PREFIX = lazy_pattern(r"^(?:\S*/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?")
@@ -990,7 +933,7 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     if effect is None:
         return error_line(text) or _denial(call, effect, text)
     if only_shows(effect):
-        return message_of_command(call.name or "", effects, body_of(text))
+        return message_of_command(call.name or "", effects, text)
     if shows_content(effect, call.name or ""):
         return message_of_tool(call.arguments, text)
     if effect.kind in (EffectKind.READ, EffectKind.PROBE):
@@ -1008,17 +951,10 @@ def states_code_in_content(call: ToolCall, text: str) -> bool:
     effect = main_effect(effects)
     if effect is None or shows_content(effect, call.name or ""):
         return effect is not None
-    *lines, last = _without_frame(text) or [""]
-    body = "".join(lines)
-    if not only_shows(effect) or not body.strip():
+    framed = unframed(text)
+    if not framed.is_bare or not only_shows(effect) or not framed.output.strip():
         return False
-    is_bare = _is_exit_line(last) and _BARE_EXIT_LINE.match(last) is not None and stated_exit_code(body) is None
-    return is_bare and message_of_command(call.name or "", effects, body) is None
-
-
-_BARE_EXIT_LINE = lazy_pattern(
-    r"(?:the )?(?:process|program|script)\b|exit(?:ed)? |(?:failed|finished) with", re.IGNORECASE
-)
+    return message_of_command(call.name or "", effects, framed.output) is None
 
 
 def is_shown_object(call: ToolCall, fields: Mapping[str, object], of_errors: frozenset[str]) -> bool:
@@ -1044,17 +980,30 @@ _APIS = frozenset(("curl", "wget", "http", "gh api"))
 def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, text: str) -> str | None:
     """The line that reports an error of a call that does more than look."""
     runs_programs = any(part.command is not None for part in effects)
-    if runs_programs or _WALL_TIME.match(text) is not None:
-        text = body_of(text)
     line = (_program_error(effects, text) or error_at_end(text, _programs(effects))) if runs_programs else None
     return line or error_line(text) or _denial(call, effect, text)
 
 
 def _programs(effects: tuple[Effect, ...]) -> Iterator[str]:
-    """The programs of a line, without their folders, and each with its first word: `git`, `git commit`."""
+    """The programs of a line, without their folders: `git`, with its first word `git commit`, the script that it runs.
+
+    Of a line on another machine or in a container, those that run there, too.
+    """
     for command in (effect.command for effect in effects if effect.command is not None):
         name = command.program.rpartition("/")[2]
-        yield from (name, " ".join((name, *command.words[:1])))
+        yield from (
+            name,
+            " ".join((name, *command.words[:1])),
+            *(word.rpartition("/")[2] for word in _scripts(command)),
+        )
+        if line := elsewhere(command):
+            yield from _programs(effects_of_line(line))
+
+
+def _scripts(command: ShellCommand) -> Sequence[str]:
+    """The script or module that an interpreter is given: `bin/phpunit`, `pyflakes` of `python -m pyflakes`."""
+    first, second = (*command.words[:2], "", "")[:2]
+    return (second,) if first == "-m" else ((first,) if "/" in first or first.endswith(".py") else ())
 
 
 def _error_of_lookup(call: ToolCall, effect: Effect, text: str) -> str | None:
@@ -1070,7 +1019,7 @@ def _refusal_told(text: str) -> str | None:
     """The line with which a short result begins that somebody refused or stopped the call; None if none does."""
     if len(text) > 600:
         return None
-    head = _WALL_TIME.sub("", text[:300]).strip()
+    head = text[:300].strip()
     folded = head.casefold()
     is_told = " " in head and (_REJECTED.match(folded, _begin_of_refusal(folded)) or _NOT_RUN.match(folded))
     return head.partition("\n")[0] if is_told else None
@@ -1087,7 +1036,6 @@ _IS_BUILT = lazy_pattern(
     r"successfully built)\b(?!.*\b(?:(?<!\b0 )errors?|fail\w*)\b)",
     re.IGNORECASE,
 )
-_WALL_TIME = lazy_pattern(r"\AWall time: [\d.]+ seconds\n")  # Codex
 
 
 def _begin_of_refusal(folded: str) -> int:
@@ -1097,8 +1045,14 @@ def _begin_of_refusal(folded: str) -> int:
 
 
 _REFUSED_SUBJECT = lazy_pattern(
-    r"(?:the |this |your )?(?:(?:exec|shell|bash|tool|file|mcp|proposed) )?(?:command|call|tool use|edit|patch|action|"
-    r"execution|request|operation) (?:(?:was|has been|is) )?(?=\w+ by\b)"
+    r"\[operation cancelled\] reason: |permission to (?:run|use|call) \S{1,60} (?=\w+ by\b)|"
+    r"(?:the|your) (?=(?:user|operator|human) (?:has )?(?:(?:reject|declin|den|refus|cancell?|abort|interrupt|disallow|"
+    r"block|skipp)(?:ed|ied) (?:to (?:run|use|execute|allow|approve|grant|proceed)\b|permission\b|"
+    r"(?:this|that|the|your) (?:\w+ )?(?:tool|command|call|operation|action|request|edit|change|patch)\b)|"
+    r"d(?:id|oes)(?: not|n['\u2019]t) (?:allow|approve|want to (?:run|use|execute|proceed|continue|take))\b|"
+    r"chose (?:not )?to ))|"
+    r"(?:the |this |your )?(?:(?:exec|shell|bash|tool|file|mcp|proposed) )?(?:command|call|tool use|edit|patch|"
+    r"action|execution|request|operation) (?:(?:was|has been|is) )?(?=\w+ by\b)"
 )
 
 

@@ -80,7 +80,7 @@ class SessionFacts:
     @cached_property
     def last_good_change(self) -> int:
         """The number of the last call that changed or ran something, and worked."""
-        return max((step.number for step in self.steps if step.is_good and changes(step)), default=0)
+        return next((step.number for step in reversed(self.steps) if step.is_good and changes(step)), 0)
 
     @cached_property
     def first_good_change(self) -> int:

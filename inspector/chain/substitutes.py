@@ -54,6 +54,7 @@ from weaklink.inspector.chain.tool_kinds import (
     is_interpreter,
     is_terminal,
     kind_of,
+    only_tells,
     subjects_of,
 )
 from weaklink.inspector.chain.verdict_rules import VerdictRule
@@ -135,7 +136,8 @@ class Substitutes:
                 mine.kind is not EffectKind.RUN or not names.isdisjoint(_operand_names(later))
             )
             does_same = does_same or (later.kind is mine.kind and _covers(step, mine))
-            if (is_alike and later.kind in (mine.kind, EffectKind.RUN, EffectKind.WRITE)) or (is_missing and does_same):
+            is_alike = is_alike and later.kind in (mine.kind, EffectKind.RUN, EffectKind.WRITE)
+            if is_alike or (is_missing and does_same) or _serves_same_purpose(mine, step):
                 is_same = not is_missing and _is_run_in(mine, step)  # `curl a | tee b` after `curl c`
                 how = Recovery.SAME_INTENT if is_same else Recovery.OTHER_TOOL
                 return Recovered(how, VerdictRule.SAME_WORDS, step.number)
@@ -242,6 +244,8 @@ class Substitutes:
             are_looks = ToolKind.WRITES not in (kind_of(tool), kind_of(other))
             return Recovery.OTHER_TOOL if are_looks else None
         if (kind_of(tool) is ToolKind.WRITES) != (kind_of(other) is ToolKind.WRITES):
+            return None
+        if only_tells(step.call) and not only_tells(failed.call):
             return None
         text = bare_name(other) + " " + _text(step)
         return Recovery.OTHER_TOOL if any(subject in text for subject in subjects_of(tool)) else None
@@ -367,6 +371,31 @@ def _is_other_program(one: Effect, other: Effect) -> bool:
     return one.command.program != other.command.program or (are_scripts and one.subject != other.subject)
 
 
+# Programs that do the same for the same operands.
+_PURPOSES_TABLE = (
+    "biber bibtex",
+    "curl wget aria2c httpie",
+    "scp rsync sftp",
+    "pdflatex xelatex lualatex latexmk tectonic",
+    "docker podman nerdctl",
+)
+_PURPOSES = {program: purpose for purpose in _PURPOSES_TABLE for program in purpose.split()}
+
+
+def _serves_same_purpose(mine: Effect, step: Step) -> bool:
+    """Whether a later line runs another program for the same purpose on the same: `bibtex main` for `biber main`."""
+    purpose = _PURPOSES.get(mine.command.program) if mine.command is not None else None
+    if purpose is None:
+        return False
+    others = (
+        effect for effect in effects_of(step.call) if effect.command is not None and effect.command != mine.command
+    )
+    alike = (effect for effect in others if effect.command and _PURPOSES.get(effect.command.program) == purpose)
+    return any(
+        effect.kind is mine.kind and not _operand_names(mine).isdisjoint(_operand_names(effect)) for effect in alike
+    )
+
+
 def _is_run_in(effect: Effect, step: Step) -> bool:
     """Whether a line runs the program of an effect, whatever else it runs; a script is its own program."""
     commands = (later.command for later in effects_of(step.call))
@@ -488,8 +517,13 @@ _BY_KEY = lazy_pattern(r"_(?:by|with|using|via|from|for)_.*")
 
 
 def _query_words(step: Step) -> frozenset[str]:
-    """The words of a call's arguments, without their keys; of a shell's line, without the folder that it runs in."""
-    commands = [effect.command for effect in effects_of(step.call) if effect.command is not None]
+    """The words of a call's arguments, without their keys; of a shell's line, of the programs that do something.
+
+    What goes to a folder or sets something (`cd`, `set -e`) is before many lines, and makes none like another.
+    """
+    effects = [effect for effect in effects_of(step.call) if effect.command is not None]
+    acting = [effect for effect in effects if effect.kind is not EffectKind.NOTHING] or effects
+    commands = [effect.command for effect in acting if effect.command is not None]
     made = _made_by(step)
     texts = (
         [

@@ -90,6 +90,21 @@ def kind_of(tool: str) -> ToolKind:
     return ToolKind.UNKNOWN
 
 
+def only_tells(call: ToolCall) -> bool:
+    """Whether a call only tells somebody something: a mail about a refund is no refund."""
+    verb, *things = bare_name(call.name or "").split("_")
+    keys = call.arguments.keys() if isinstance(call.arguments, dict) else ()
+    is_message = not things or not _MESSAGES.isdisjoint(things) or not _MESSAGE_KEYS.isdisjoint(keys)
+    return verb in _TELLS and is_message
+
+
+_TELLS_TABLE = "send email mail message notify inform tell alert announce post reply comment sms"
+_TELLS = frozenset(_TELLS_TABLE.split())
+_MESSAGES_TABLE = "email mail message sms notification notice reply comment alert text chat slack"
+_MESSAGES = frozenset(_MESSAGES_TABLE.split())
+_MESSAGE_KEYS = frozenset(("message", "body", "subject", "template", "text"))
+
+
 def is_search(tool: str) -> bool:
     """Whether a tool searches, and so may find nothing, by the words of its name."""
     return not _SEARCHES.isdisjoint(bare_name(tool).split("_"))
@@ -122,7 +137,8 @@ def is_terminal(tool: str | None) -> bool:
 
 def ends_run(call: ToolCall) -> bool:
     """Whether a call ends the work: of a terminal tool, or a command that submits (mini-swe-agent, SWE-agent)."""
-    if is_terminal(call.name) or _SUBMITS.search(call.raw_arguments[:_LONGEST]) is not None:
+    line = call.raw_arguments[:_LONGEST]
+    if is_terminal(call.name) or ("_FINAL_OUTPUT" in line and _SUBMITS.search(line) is not None):
         return True
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     return call.name is not None and (is_shell(bare_name(call.name), arguments) or "").strip() == "submit"
