@@ -107,7 +107,10 @@ class Redactor:
         tools = (tool for turn in trace.turns if turn.generation for tool in turn.generation.tools)
         kept = self._kept(tools)
         whole = expanded(trace)
-        turns = tuple(self._whole_turn(turn, kept) for turn in whole.turns)
+        turns = tuple(
+            turn if self.keeps_content and not self._have_secrets(texts_of(turn)) else self._redacted(turn, kept)
+            for turn in whole.turns
+        )
         fixed = {name: getattr(trace, name) for name in ("exchanges",) if name in trace.__struct_fields__}
         redacted = self._fields(whole, kept, turns=turns, **fixed)
         if not (redacted.external_ids or self.keeps_content):  # others may have the same masked texts
@@ -122,11 +125,6 @@ class Redactor:
     def new_stream(self, kept: Kept | None = None) -> TextStream:
         """A redactor for one part's text, piece by piece."""
         return SecretStream(self._patterns, self._values) if kept is None else ContentStream(kept)
-
-    def _whole_turn(self, turn: model.Turn, kept: Kept | None) -> model.Turn:
-        if self.keeps_content and not self._have_secrets(texts_of(turn)):
-            return turn
-        return self._redacted(turn, kept)
 
     def _have_secrets(self, texts: Iterable[str]) -> bool:
         """Whether one of the texts has a secret; those before it are remembered."""

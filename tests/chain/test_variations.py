@@ -1,8 +1,8 @@
 """The same sessions in other clothes: what must not change a verdict, tried on every session of the rounds.
 
-A line is run in another folder, after `set -e`, or shows the end of its output; a result states its exit code as another agent writes
-it, has colours, a reminder of the agent or other line ends; the user greets first; the agent writes its last words as
-bullets, under a heading, or with a courtesy at the end.
+A line is run in another folder, after `set -e`, or shows the end of its output; a result states its exit code as
+another agent writes it, has colours, a reminder of the agent or other line ends; the user greets first; the agent
+writes its last words as bullets, under a heading, or with a courtesy at the end.
 """
 
 import json
