@@ -47,6 +47,27 @@ def test_a_check_of_files_loads_no_database_and_no_screen(tmp_path: Path) -> Non
     assert loaded & {"sqlalchemy", "weaklink.storage", "streamlit", "textual", "aiohttp", "ssl"} == set()
 
 
+def test_what_compares_rows_is_loaded_for_the_second_row(tmp_path: Path) -> None:
+    question, answer = (
+        "How high does the water stand in Oslo today?",
+        (
+            "The water of the fjord is as high as it was on the day that you named, and it is high for this time of "
+            "the year: that is what the people of the harbour have to say of it, and they are right. Number "
+        ),
+    )
+    for number in (1, 2):
+        rows = [
+            {"messages": [{"role": "user", "content": question}, {"role": "assistant", "content": answer + str(row)}]}
+            for row in range(number)
+        ]
+        file = tmp_path / f"{number}.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        done = _run("data", "lint", "--jobs", "1", str(file))
+        assert ("D715" in done.stdout) is (number == 2), done.stdout
+        libraries = {"datasketch", "scipy"} if number == 2 else set()
+        assert {"datasketch", "scipy", "py3langid"} & set(done.stderr.rpartition("loaded:")[2].split()) == libraries
+
+
 def test_an_import_of_nothing_new_loads_no_database_and_prints_what_the_store_would(tmp_path: Path) -> None:
     file = tmp_path / "log.jsonl"
     messages = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello!"}]

@@ -163,12 +163,17 @@ def _certainty_of_recoveries(failed: Sequence[Step]) -> VerdictCertainty:
     return VerdictCertainty.HIGH if is_sure else VerdictCertainty.LOW
 
 
+_NEED_NOT_TELL = frozenset((VerdictRule.REPRODUCED, VerdictRule.UNREAD_LANGUAGE))
+
+
 def is_unfinished(step: Step) -> bool:
     """Whether a step is a finding that was never repaired, and that the agent may have reported: work left, no break.
 
-    It may have in a language that is not read.
+    It may have in a language that is not read; of a fault that the user told of, it need not say that it is there.
     """
-    may_be_told = step.said is Said.REPORTED or VerdictRule.UNREAD_LANGUAGE in step.rules
+    may_be_told = (
+        VerdictRule.REPRODUCED in step.rules or step.said is Said.REPORTED or VerdictRule.UNREAD_LANGUAGE in step.rules
+    )
     return step.result_kind is ResultKind.FINDING and step.recovery is None and may_be_told
 
 

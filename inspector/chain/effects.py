@@ -110,7 +110,7 @@ _CHECKERS = _words(
         "prettier biome stylelint standard xo oxlint shellcheck shfmt hadolint golangci-lint gofmt rubocop yamllint "
         "markdownlint actionlint checkstyle ktlint swiftlint clang-tidy clang-format jsonlint codespell sqlfluff "
         "pip-audit safety trivy grype osv-scanner semgrep gitleaks trufflehog detect-secrets "
-        "phpcs phpstan credo knip dprint size-limit bundlesize bundlewatch"
+        "pyflakes phpcs phpstan credo knip dprint size-limit bundlesize bundlewatch"
     ),
     types="tsc mypy pyright basedpyright pyre pytype flow vue-tsc svelte-check ty sorbet",
     build=(
@@ -123,7 +123,7 @@ _TASK_RUNNERS_TABLE = (
     "npm yarn pnpm bun make gmake just task rake gradle gradlew mvn mvnw dotnet bazel cargo go swift mix stack "
     "cabal sbt deno turbo nx lerna composer invoke inv hatch rye flutter dart zig lein ant buck pants manage.py "
     "ng expo playwright vite next nuxt tauri wrangler truffle hardhat forge foundry helm terraform mise moon dune lake "
-    "meson"
+    "meson dbt"
 )
 _TASK_RUNNERS = frozenset(_TASK_RUNNERS_TABLE.split())
 _TASK_WORDS = _words(
@@ -749,6 +749,17 @@ _STATEMENTS = lazy_pattern(
 def runs_code(effect: Effect) -> bool:
     """Whether a command passes code to an interpreter, as `python -c` does."""
     return effect.command is not None and inline_code(effect.command.words) is not None
+
+
+def is_http_client(effect: Effect) -> bool:
+    """Whether a command sends a request and succeeds whatever the server answers: `curl` without `--fail`."""
+    if effect.command is None or effect.command.program not in _HTTP_CLIENTS:
+        return False
+    return not any(_FAILS_WITH_SERVER.fullmatch(word) for word in effect.command.words)
+
+
+_HTTP_CLIENTS = frozenset(("curl", "http", "https", "xh", "curlie"))
+_FAILS_WITH_SERVER = lazy_pattern(r"--fail(?:-with-body)?|--check-status|-\w*f\w*")
 
 
 def installs(effect: Effect) -> bool:

@@ -92,12 +92,12 @@ def expected_calls(value: Json, name: str) -> tuple[ExpectedCall, ...]:
 
     `name` is the field, for the message. Raises ValueError with the reason.
     """
-    listed = _decoded(value, name)
+    listed = parsed_if_text(value, name)
     if isinstance(listed, dict):
         listed = [listed]
     if not isinstance(listed, list):
         raise ValueError(f"`{name}` is not a list of calls")
-    return tuple(_call(_decoded(one, name)) for one in listed)
+    return tuple(_call(parsed_if_text(one, name)) for one in listed)
 
 
 def agreement(expected: Sequence[ExpectedCall], made: Sequence[ToolCall]) -> ExpectedCounts:
@@ -203,7 +203,7 @@ def _call(value: Json) -> ExpectedCall:
     name = inner.get("name")
     if isinstance(name, str):
         key = next((key for key in _ARGUMENTS if inner.get(key) is not None), None)
-        found = _decoded(inner[key], key) if key is not None else {}
+        found = parsed_if_text(inner[key], key) if key is not None else {}
         if not isinstance(found, dict):
             raise ValueError(f"the expected arguments of `{name}` are not an object")
         return _single(name, found)
@@ -227,8 +227,8 @@ def _possible(tool: str, arguments: Mapping[str, Json]) -> ExpectedCall:
     return ExpectedCall(tool, listed, optional, is_blurred=True)
 
 
-def _decoded(value: Json, name: str) -> Json:
-    """The value, parsed if it is JSON in a string."""
+def parsed_if_text(value: Json, name: str) -> Json:
+    """The value, parsed if it is JSON in a string. Raises ValueError for another string, with the `name`."""
     if not isinstance(value, str):
         return value
     try:

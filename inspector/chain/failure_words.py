@@ -12,7 +12,14 @@ from msgspec import Struct
 
 from weaklink.inspector.scanning import lazy_pattern
 
-FAILED_LINES = (r"(?:fehler|erreur|erro|fallo|ошибка)\s*(?:[:(\[]|$)", r"(?:错误|錯誤|エラー)\s*(?:[:：(（\[]|$)")
+_ERROR_WORDS_TABLE = (
+    "fehler erreur errore erro fout fejl feil fel virhe viga błąd chyba hiba eroare hata kesalahan galat lỗi σφάλμα "
+    "ошибка помилка грешка שגיאה خطأ خطا त्रुटि ข้อผิดพลาด 错误 錯誤 エラー 오류"
+)
+ERROR_WORDS = tuple(_ERROR_WORDS_TABLE.split())
+"""What an error is called in other languages than English, in lower case."""
+_ERROR_IN_LANGUAGES = "|".join(ERROR_WORDS)
+FAILED_LINES = (rf"(?:{_ERROR_IN_LANGUAGES}|fallo)\s*(?:[:：(（\[]|\d{{3}}\b|$)",)
 """Beginnings of a failed result's first line, for results of any length."""
 
 FAILED_BEGINNINGS = (
@@ -100,7 +107,9 @@ _BARE_HEADING = lazy_pattern(r"(?:\w+ ){0,2}errors?\s*:", re.IGNORECASE)
 _TAGS = lazy_pattern(r"^<(?:tool_use_error|error)>|</(?:tool_use_error|error)>$")
 _TRACEBACK = lazy_pattern(r"^\s*Traceback \(most recent call last\):", re.MULTILINE)
 _UNPARSED = lazy_pattern(r"\s*File \"[^\"\n]{1,400}\", line \d+\n")  # Python could not parse the program
-_LAST_WORDS = lazy_pattern(r"[A-Za-z_][\w.]{0,80}(?:Error|Exception|Interrupt|Exit)\b\s*(?::|$)")
+_LAST_WORDS = lazy_pattern(
+    r"[A-Za-z_][\w.]{0,80}(?:Error|Exception|Interrupt|Exit)\b\s*(?::|$)|(?:[a-z_]\w*\.){1,6}[A-Z]\w+: "
+)
 SPEECH_LIMIT = 20_000
 """How many code points of a speech are judged, from its beginning."""
 
@@ -205,7 +214,8 @@ _SHAPES = (
     _shape(
         _Where.SHORT,
         r"(?:http(?:/[\d.]{1,3})? )?[45]\d\d[:,]? (?:not found|bad (?:request|gateway)|internal server error|forbidden|"
-        r"unauthorized|service unavailable|too many requests|gateway time-?out|conflict|unprocessable|method not)|"
+        r"unauthorized|service unavailable|too many requests|gateway time-?out|conflict|unprocessable|method not|"
+        r"(?:payload|content) too large|insufficient storage|locked|gone|precondition failed|payment required)|"
         r"http (?:error )?[45]\d\d\b",
     ),
     _shape(
@@ -316,11 +326,16 @@ _ERROR_AT_END = lazy_pattern(
     r"(?:(?:\S{1,80}:|[\w.-]{1,40}) )?(?:fatal )?(?:error|fatal|panic)(?:\[\w+\])?:"
     r"(?! *\(?(?:no|none|nil|null|n/a)\W*$)"
     r"(?! *(?:[\d.+~<>\xb1-]|[\[{(\"'`]|(?:about|under|ok|false|true|undefined|never|success\w*)\b)) *\S|"
+    rf"(?:\S{{1,80}}: )?(?:{_ERROR_IN_LANGUAGES})(?:: \D|[ ：]\S+ \d)|"
+    r"(?-i:(?:\w{1,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception)(?: \[\w+\])?: \S|"
+    r"(?:[a-z_]\w{0,40}\.){2,6}[A-Z]\w{0,60}: \S)|"
+    r"Killed$|(?:Segmentation fault|Bus error|Aborted) \(core dumped\)|Execution halted$|"
+    r"curl: \(\d+\) |wget: unable to |ssh: (?:connect to|could not resolve) |A fatal error occurred: |"
     r"Exception in thread \"|\S{1,200}\.rb:\d+:in .{1,400}\(\w+(?:Error|Exception)\)|rsync error: ",
     re.IGNORECASE,
 )
 _BELONGS_TO_ERROR = lazy_pattern(
-    r"\s|[)}\]]+;?$|\W*$|Node\.js v\d|npm |ROLLBACK$|"
+    r"\s|[)}\]]+;?$|\W*$|\[SQL: |\(Background on this error|Node\.js v\d|npm |ROLLBACK$|"
     r"(?:hint|note|help|info|warning|see|try|run|use|usage|caused by|please|at|or|and|to|view)\b",
     re.IGNORECASE,
 )
@@ -330,31 +345,64 @@ _SUCCEEDED = lazy_pattern(
     re.IGNORECASE,
 )
 _NPM = (
-    r"npm (?:ERR!|error) \S|ERR_PNPM_\w|\s*ELIFECYCLE|error Command failed|Node\.js v\d+\.\d+\.\d+$|error during \w+:"
+    r"npm (?:ERR!|error) \S|ERR_PNPM_\w|\s*ELIFECYCLE|error Command failed|Node\.js v\d+\.\d+\.\d+$|error during \w+:|"
+    r"\s*\u203a +Error: |\u2718 \[ERROR\] |An error occurred while "  # oclif, wrangler, Prisma
 )
-_DOCKER = r"(?:docker: )?Error response from daemon:|ERROR: |denied: \S|service \"[^\"]{1,80}\" has neither"
+_DOCKER = (
+    r"(?:docker: )?Error response from daemon:|ERROR: |(?:denied|unauthorized): \S|"
+    r"service \"[^\"]{1,80}\" (?:has neither|is not running)|validating \S{1,200}: "
+)
 _APT = r"E: \S"
+_SSH = r"(?:ssh|scp|sftp): \S|Permission denied \(|Connection (?:closed|reset) by |lost connection$"
+_SOLVER = r"(?:.{0,200}\b)?version solving failed\.$"
+_GDAL = r"ERROR \d+: \S"
+_IMAGES = r"(?:convert|magick|mogrify|identify)[\w.-]{0,20}: .{1,300} @ error/"
 _ENDS_TABLE = {  # by program, or by program and subcommand
-    "git": r"\s*! \[(?:remote )?rejected\]|Automatic merge failed",
-    "git commit": r"no changes added to commit",
-    **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "node"), _NPM),
+    **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "node", "wrangler", "netlify", "prisma"), _NPM),
     **dict.fromkeys(("docker", "docker-compose", "podman"), _DOCKER),
     **dict.fromkeys(("apt", "apt-get"), _APT),
+    **dict.fromkeys(("ssh", "scp", "sftp", "rsync"), _SSH),
+    **dict.fromkeys(("dart", "flutter", "poetry"), _SOLVER),
+    **dict.fromkeys(("convert", "magick", "mogrify", "identify"), _IMAGES),
+    **dict.fromkeys(("ogr2ogr", "gdal_translate", "gdalwarp", "ogrinfo"), _GDAL),
     **dict.fromkeys(("gradle", "gradlew"), r"FAILURE: Build|BUILD FAILED"),
-    **dict.fromkeys(("make", "gmake"), r"g?make(?:\[\d+\])?: \*\*\* \S"),
+    **dict.fromkeys(("make", "gmake"), r"(?:g?make(?:\[\d+\])?|[\w./-]{1,80}:\d+): \*\*\* \S"),
     **dict.fromkeys(("mysql", "mariadb"), r"ERROR \d{4} \(\w{5}\)"),
     **dict.fromkeys(("kubectl", "oc"), r"Error from server \(|The [\w.]{1,60} \"[^\"]{1,200}\" is invalid:"),
     **dict.fromkeys(("terraform", "tofu"), r"\u2502 Error: |Error: "),
     "alembic": r"FAILED: \S",
+    "ansible-galaxy": r"ERROR! ",
     "ansible-playbook": r"\S{1,80} +: +ok=\d+ .{0,200}\b(?:failed|unreachable)=[1-9]",
+    "aws": r"An error occurred \(|(?:upload|download|copy) failed: |Unable to locate credentials",
+    "biber": r"ERROR - ",
+    "bundle": r"An error occurred while installing |Bundler could not |Could not find (?:gem|compatible)",
+    "cargo": r"thread '[^']{1,80}' panicked at |error: could not ",
+    "certbot": r"All renewals failed|Some challenges have failed|[1-9]\d* renew failure",
     "cmake": r"CMake Error",
-    "php": r"\s*SQLSTATE\[",
+    "cypress": r"Cypress could not |Your system is missing the dependency",
+    "eslint": r"Oops! Something went wrong",
+    "ffmpeg": r"Error (?:opening|while|initializing|submitting) |Conversion failed!|Unknown encoder |"
+    r"\S{1,200}: (?:No such file or directory|Invalid data found when processing input|Invalid argument)$",
+    "gcloud": r"ERROR: \(gcloud\.",
+    "gh": r"GraphQL: |HTTP [45]\d\d|no matches found for ",
+    "git": r"\s*! \[(?:remote )?rejected\]|Automatic merge failed",
+    "git commit": r"no changes added to commit|husky - [\w-]{1,40} (?:hook|script) (?:exited|failed)|"
+    r".{1,80}\.{3,}Failed$",  # pre-commit
+    "gsutil": r"\w+Exception: ",
+    "jupyter": r"nbclient\.exceptions\.\w",
     "patch": r"\d+ out of \d+ hunks? (?:FAILED|ignored)",
+    "php": r"\s*SQLSTATE\[",
+    "pip": r"ERROR: \S",
+    "playwright": r"browserType\.\w+: \S",
     "psql": r"\S{1,80}: ERROR: ",
     "pulumi": r"\s*[1-9]\d* errored$",
+    "rclone": r"[\d/]{10} [\d:]{8} (?:ERROR|CRITICAL)\b|[\d/]{10} [\d:]{8} \w+ ?: Failed to ",
+    "service": r".{0,200}\.\.\. ?fail(?:ed)?!$",
+    "sqlite3": r"\S{1,200}:\d+: INSERT failed: ",
     "systemctl": r"Job for \S{1,80} failed",
     "twine": r"ERROR {2,}\S",
     "uv": r"\s*\u00d7 \S",
+    "vault": r"Error (?:writing|reading|making|checking|enabling|deleting) ",
 }
 _ENDS_OF = {name: lazy_pattern(expression) for name, expression in _ENDS_TABLE.items()}
 _LAST_LINES = 12

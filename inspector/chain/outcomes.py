@@ -16,9 +16,17 @@ import msgspec
 from msgspec import structs
 
 from weaklink.inspector.chain.background_runs import BackgroundRuns
-from weaklink.inspector.chain.effects import Effect, effects_of, has_known_effect, runs_shell
+from weaklink.inspector.chain.effects import Effect, effects_of, has_known_effect, is_http_client, runs_shell
 from weaklink.inspector.chain.endings import ends_unanswered
-from weaklink.inspector.chain.failure_words import HEAD, error_line, fails_within, fault_line, first_line, telling_line
+from weaklink.inspector.chain.failure_words import (
+    ERROR_WORDS,
+    HEAD,
+    error_line,
+    fails_within,
+    fault_line,
+    first_line,
+    telling_line,
+)
 from weaklink.inspector.chain.pairing import Pairing, PlacedCall
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.result_kinds import (
@@ -54,10 +62,6 @@ _LONGEST = 400
 _WRAPS = 4  # results come wrapped: a template's {"name", "content"}, an API's blocks, a server's own envelope
 _ENVELOPE = ("content", "output", "result", "response", "data", "text")
 # Fields that state an error; in the languages of services, the word for it.
-_ERROR_WORDS_TABLE = (
-    "fehler erreur errore erro fout fejl feil fel virhe viga błąd chyba hiba eroare hata kesalahan galat lỗi σφάλμα "
-    "ошибка помилка грешка שגיאה خطأ خطا त्रुटि ข้อผิดพลาด 错误 錯誤 エラー 오류"
-)
 _BARE = str.maketrans("łøđı", "lodi")  # letters that no normal form takes apart
 
 
@@ -67,7 +71,7 @@ def _also_bare(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*words, *("".join(c for c in word if not combining(c)) for word in bare))))
 
 
-_ERROR_IN_LANGUAGES = frozenset(_also_bare(_ERROR_WORDS_TABLE.split()))
+_ERROR_IN_LANGUAGES = frozenset(_also_bare(ERROR_WORDS))
 _ERROR_NAMES = ("error", "errors", "errorMessages", "error_messages", *sorted(_ERROR_IN_LANGUAGES))
 _REASONS = (
     *("grund", "motif", "raison", "motivo", "reden", "причина", "原因", "理由"),
@@ -175,10 +179,17 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     if _is_recorded_success(result):
         return None if call is None else _failure_within(effects_of(call), result.content)
     layers = _layers(result.content)
-    is_printed = result.is_error is False and call is not None and runs_shell(call)  # JSON that a program printed
+    is_printed = (  # JSON that a program printed
+        result.is_error is False
+        and call is not None
+        and runs_shell(call)
+        and not any(map(is_http_client, effects_of(call)[-1:]))
+    )
     for layer in _stating_objects(layers, result, call):
         if call is not None and (denial := _denial_with_reason(layer, call)) is not None:
             return denial
+        if not is_printed and (refusal := _refusal_of_service(layer)) is not None:
+            return refusal
         if (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(layer):
             continue
         if call is not None and not result.is_error and _describes_failed_thing(layer, call):
@@ -208,8 +219,22 @@ def _failure_within(effects: tuple[Effect, ...], text: str) -> Failure | None:
     code = printed_exit_code(effects, text)
     if code:
         return Failure(Certainty.STRUCTURED, f"exit code {code}", code, (_of_text(code),))
-    line = error_before_pipe(effects, text)
+    if text.startswith("{") and any(is_http_client(effect) for effect in effects[-1:]):
+        body = _decoded(text)
+        refused = _refusal_of_service(body) or _structured(body) if isinstance(body, dict) else None
+        if refused is not None:
+            return refused
+    died = _DIED.search(text[:HEAD])
+    line = error_before_pipe(effects, text) if died is None else died[0].strip()
     return None if line is None else Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
+
+
+# What a shell writes where a signal ended one of its programs: with the program's id, and often its command.
+_DIED = lazy_pattern(
+    r"^(?:\S*sh: )?(?:line \d+: )? *\d+ (?:Segmentation fault|Killed|Aborted|Bus error|Illegal instruction|"
+    r"Floating point exception)\b.*",
+    re.MULTILINE,
+)
 
 
 def _text_failure(text: str, result: ToolResult, call: ToolCall | None) -> Failure | None:
@@ -410,6 +435,42 @@ def _denial_with_reason(fields: Mapping[str, Any], call: ToolCall) -> Failure | 
 
 _MAX_DENIAL_FIELDS = 4
 _DONE_ENDINGS = ("ed", "sent", "paid", "done")
+
+
+def _refusal_of_service(fields: Mapping[str, Any]) -> Failure | None:
+    """Why a web service refused, in a body that has no member for errors, but a form of its own for them.
+
+    That of GitHub (`message` with `documentation_url`), of AWS (`__type`), of PostgREST (four members), of FastAPI for
+    input that it cannot validate; or nothing but a phrase of HTTP: `{"message": "404 Project Not Found"}`.
+    """
+    key = next((key for key in ("message", "Message", "detail") if key in fields), None)
+    value = fields[key] if key is not None else None
+    is_form = isinstance(value, str) and (
+        "documentation_url" in fields
+        or str(fields.get("__type", "")).endswith(("Exception", "Error", "Fault"))
+        or fields.keys() == _POSTGREST
+        or (len(fields) == 1 and _HTTP_PHRASE.fullmatch(value.strip()) is not None)
+    )
+    is_invalid = isinstance(value, list) and len(fields) == 1 and all(map(_is_invalid_input, value))
+    if not value or not (is_form or is_invalid):
+        return None
+    words = _text_of([item["msg"] for item in value] if isinstance(value, list) else value)
+    return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence(f"result field {key}", words[:200]),))
+
+
+def _is_invalid_input(item: Any) -> bool:
+    return isinstance(item, dict) and {"loc", "msg", "type"} <= item.keys()
+
+
+_POSTGREST = frozenset(("code", "details", "hint", "message"))
+_HTTP_PHRASE = lazy_pattern(
+    r"(?:[45]\d\d[ :-]{1,3})?(?:bad request|unauthori[sz]ed|forbidden|(?:[\w-]{1,40} ){0,3}not found|not authenticated|"
+    r"method not allowed|request timeout|payload too large|unprocessable (?:entity|content)|too many requests|"
+    r"internal server error|bad gateway|service unavailable|gateway timeout|endpoint request timed out|"
+    r"missing authentication token|authentication (?:failed|required|credentials were not provided)|bad credentials|"
+    r"(?:access|permission) denied|invalid (?:\w+ )?(?:key|token|credentials)|no such [\w-]{1,40}: \S{1,200})[.!]?",
+    re.IGNORECASE,
+)
 
 
 def _has_grave_issue(fields: Mapping[str, Any]) -> bool:
@@ -683,4 +744,4 @@ def is_plain_success(call: ToolCall, result: ToolResult) -> bool:
     value = _decoded(text)
     if not isinstance(value, dict) or not _ERROR_KEYS.isdisjoint(value) or not value.keys().isdisjoint(_ENVELOPE):
         return False
-    return _denial_with_reason(value, call) is None
+    return _denial_with_reason(value, call) is None and _refusal_of_service(value) is None

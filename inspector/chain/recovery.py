@@ -288,6 +288,9 @@ def with_recoveries(
         )
         if is_repaired:
             continue
+        if VerdictRule.REPRODUCED in step.rules:  # the user knows of it; nothing need be said
+            said[step.number] = judged if judged.said is Said.REPORTED else Judged(None)
+            continue
         if (way := analysis.claimed_way(step, judged) or analysis.agreed_way(step, judged)) is not None:
             found[step.number], said[step.number] = way
             continue

@@ -30,6 +30,7 @@ from weaklink.inspector.chain.effects import (
     asks_for_status,
     edits_by_command,
     effects_of,
+    effects_of_line,
     finds_in_words,
     inline_code,
     main_effect,
@@ -45,6 +46,7 @@ from weaklink.inspector.chain.reader_messages import (
     shows_content,
 )
 from weaklink.inspector.chain.shell_frames import unframed
+from weaklink.inspector.chain.shell_lines import ShellCommand, elsewhere
 from weaklink.inspector.chain.similar_calls import MAX_NAME_CHARS, are_spellings
 from weaklink.inspector.chain.steps import Certainty, ResultKind
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_search, kind_of
@@ -60,7 +62,8 @@ _HEAD, _TAIL, _HEAD_LINES = 2_000, 6_000, 12
 _REJECTED = lazy_pattern(
     r"\b(?:user|operator|human)(?: has| have)? (?:\w+ )?(?:rejected|denied|declined|refused|cancell?ed|aborted|"
     r"interrupted|disallowed|blocked|did(?: not|n['’]t) (?:allow|approve|want)|does(?: not|n['’]t) want to|"
-    r"chose not to)|(?:reject|den|declin|refus|cancel|cancell|abort|interrupt|block|disallow)(?:ed|ied) by (?:the |a |"
+    r"skipped (?:the|this) |chose (?:not )?to (?:skip|stop|cancel|abort|reject|deny|run|allow|proceed))|"
+    r"(?:reject|den|declin|refus|cancel|cancell|abort|interrupt|block|disallow)(?:ed|ied) by (?:the |a |"
     r"your |an? )?(?:user|operator|human|polic\w+|permission\w*|hook|rule|setting\w*|approval|administrator|"
     r"pretooluse)|permission to use .{1,80} (?:has been|was) denied|\brequest(?:ed|"
     r"s) permissions? to .{1,120} but you|(?:requires|needs|without) (?:user |your )?(?:approval(?! (?:by|from|of) )|"
@@ -97,10 +100,26 @@ _COULD_NOT_RUN = folded_pattern(
     r"licen[cs]es? (?:ha(?:ve|s) not been|(?:is|are|was|were) not|not) accepted|could not (?:resolve|transfer|"
     r"verify that)|is not installed|is not set\b|command could not|missing the dependency|npm err(?:!|or) (?:404|"
     r"code e4\d\d)|could not determine executable|could not load cache|executable file not found|can't (?:open file|"
-    r"cd to)|cannot open|no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
+    r"cd to)|cannot open|no configuration|couldn't find (?:an? |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
+    # ... or the machine lacks what it needs: its gems, another version of its language.
+    r"in locally installed gems|install missing gems|canceled due to missing packages|executable doesn't exist at|"
+    r"unsupported class file major version|requires java \d|you are currently using java|invalid source release|"
+    r"requires a different python|the engine \"\w+\" is incompatible|go\.mod requires go|"
+    r"toolchain '[^'\n]+' is not installed|cannot connect to the docker daemon|no developer tools|"
+    r"compatible \.net sdk was not found|"
+    r"no parser could be inferred|importerror while loading conftest|"
+    r"\Atraceback (?=[\s\S]{0,2000}^modulenotfounderror: )|"
     r"^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
     r"no such file or directory: ['\"]?(?:\.?venv|node_modules)|^(?:/\S+: |\w{1,4}: )?(?:\d+: )?\S+: not found|"
-    r"^make: \S+: no such file"
+    r"^make: \S+: no such file|"
+    # A tool of another version than the project asks for, or without what it is to be run with.
+    r"\brequires?:? (?:a |at least |minimum )*[\w. ]{0,20}\b(?:java|jdk|jvm|node(?:\.js)?|python|ruby|php|go|rustc?|"
+    r"elixir|swift|xcode|gradle|maven|bundler|dart|flutter|\.net|npm|yarn|pnpm)(?: version)?(?: of)?(?: [<>=~^v]+)? ?"
+    r"v?\d|unsupported engine|\bebadengine\b|supports only elixir|is using swift tools version|"
+    r"does not support targeting|\bjava_home\b[^\n]{0,40} is (?:not|set to an invalid)|unsupported class file|"
+    r"release version \d+ not supported|"
+    r"in (?:locally installed gems|any of the sources)\b|npx canceled|defines \"packagemanager\"|"
+    r"could not find python interpreter|toolchain '[^'\n]{1,60}' is not installed"
 )
 # Summaries of checks in which something failed, for sources that record no exit code.
 _FINDINGS = LinePattern(
@@ -109,7 +128,8 @@ _FINDINGS = LinePattern(
     r"error TS\d+|✖ [1-9]\d* problem|Found [1-9]\d* errors?|: (?:fatal )?error(?: [A-Z]{1,6}\d{1,6})?: |"
     r"<compileError>|^ERROR .{1,200}|BUILD FAILED|BUILD FAILURE|[1-9]\d* errors? generated|\b[1-9]\d* failures?\b|"
     r"^make(?:\[\d+\])?: \*\*\*|^E  +\w*(?:Error|Exception)\b|^[\w./-]+:\d+:\d+: [A-Z]+\d+ |would reformat|"
-    r"^not ok \d+(?![^\n]*# (?:TODO|SKIP))|^# fail [1-9]|\b[1-9]\d* errors?, \d+ skips|^error during build:|"
+    r"^not ok \d+(?![^\n]*# (?:TODO|SKIP))|^# fail [1-9]|\b[1-9]\d* errors?, \d+ skips|^error during build|"
+    r"\b[1-9]\d* problems?$|^(?:VALIDATION|VERIFICATION|CHECKS?|TESTS?) FAILED|"
     r"^\S Build failed",
     r"fail|FAIL|error|Error|ERROR|Exception|problem|\*\*\*|: [A-Z]+\d|would reformat|not ok",
 )
@@ -117,16 +137,34 @@ _VULNERABILITIES = r"\b[1-9]\d* (?:\w+ ){0,2}vulnerabilit(?:y|ies)\b"
 _FINDINGS_TABLE = {  # by program, or by program and subcommand
     **dict.fromkeys(("npm audit", "pnpm audit", "yarn audit", "pip-audit"), _VULNERABILITIES),
     "cargo fmt": r"^Diff in \S",
+    "dbt": r"^(?:\d\d:\d\d:\d\d +)?Done\. PASS=\d+ .{0,100}\bERROR=[1-9]",
     "dotnet test": r"^Failed! {1,4}- Failed: {1,8}[1-9]",
+    "flutter analyze": r"^[1-9]\d* issues? found",
     "flutter test": r"Some tests failed",
+    "gitleaks": r"\bleaks found: [1-9]",
     "go vet": r"^vet: \S",
+    "hadolint": r"^\S+:\d+ (?:DL|SC)\d{4} ",
+    "hass": r"^Failed config",
     "helm lint": r"\b[1-9]\d* chart\(s\) failed",
-    "lychee": r"\b[1-9]\d* Errors?$",
+    "knip": r"^Unused [\w ]{1,40} \([1-9]\d*\)",
+    "latexmk": r"^! \S|^Latexmk: Errors",
+    "lychee": r"\b[1-9]\d* Errors?$|^Issues found in |^ {0,4}\[(?:[45]\d\d|ERROR)\] ",
+    "manage.py": r"^SystemCheckError: |\.ImproperlyConfigured: |^Migrations for '",
+    "mix": r"^\*\* \(Mix\) ",
+    "mkdocs": r"^Aborted with [1-9]\d* warnings",
+    "node": r"^\u2716 failing tests|^\u2139 fail [1-9]",
+    "openssl": r": verification failed$",
+    "phpunit": r"^(?:ERRORS|FAILURES)!$|^Tests: \d+, .{0,80}\b(?:Errors|Failures): [1-9]",
     "prettier": r"Code style issues (?:were )?found",
+    "promtool": r"^ {2}FAILED:$",
     "prove": r"^Result: FAIL",
+    "pyflakes": r"^\S+:\d+:\d+:? \S",
+    "pytest": r"^[1-9]\d* (?:failed|errors?)\b.{0,80} in [\d.]+s",
+    "ruff": r"^Would reformat: ",
     "shellcheck": r"\bSC\d{4} \(\w+\): ",
     "sphinx-build": r"Warning, treated as error",
     "terraform validate": r"^(?:\u2502 )?Error: ",
+    "yamllint": r"^ {1,4}\d+:\d+ +error ",
 }
 _FINDINGS_OF = {name: lazy_pattern(expression, re.MULTILINE) for name, expression in _FINDINGS_TABLE.items()}
 _MISSING = lazy_pattern(
@@ -146,7 +184,10 @@ _NOT_FOUND_PROGRAM = lazy_pattern(
     r"^[^\n]*(?:command not found|: not found|not recognized as)[^\n]*", re.IGNORECASE | re.MULTILINE
 )
 _FILE_NAME = lazy_pattern(r"[\w.@+-]*\w")
-_TEST_COUNTS = lazy_pattern(r"\b\d+ (?:passed|failed|errors?)\b|^Ran \d+ tests?", re.MULTILINE)
+_TEST_COUNTS = lazy_pattern(
+    r"\b\d+ (?:passed|failed|errors?|passing|failing)\b|^Ran \d+ tests?|^--- (?:FAIL|PASS): |^test result: |^not ok \d",
+    re.MULTILINE,
+)
 
 
 # Pi's last line of a command that the user stopped, after what it had printed.
@@ -193,7 +234,15 @@ _LAST_NUMBER = lazy_pattern(r"(?<!\d)(\d{1,3})\D{0,3}$")
 
 
 def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
-    """The line in which a program before a pipe reports an error: the exit code is that of the last program."""
+    """The line that reports an error of a program whose exit code the line's own is not: that is of the last program.
+
+    It is before a pipe, writes what the line shows then, or crashed, which the shell tells.
+    """
+    if len(effects) > 1 and (crashed := _CRASHED.search(text[:_HEAD])) is not None:
+        return crashed[0]
+    main = main_effect(effects)
+    if main is not None and main.kind in (EffectKind.RUN, EffectKind.WRITE) and _shows_only_output_of(main, effects):
+        return error_at_end(text, _programs(effects))
     for effect, following in pairwise(effects):
         if following.connector == "|" and effect.command is not None and f"{effect.command.program}: " in text[:_HEAD]:
             program = re.escape(effect.command.program)
@@ -201,6 +250,28 @@ def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
             if match is not None:
                 return match[0]
     return None
+
+
+# `bash: line 1:  4242 Segmentation fault      (core dumped) ./run.sh`
+_CRASHED = lazy_pattern(
+    r"^(?:ba|z|da)?sh: line \d+: +\d+ (?:Segmentation fault|Killed|Aborted|Bus error|Illegal instruction)\b.*",
+    re.MULTILINE,
+)
+
+
+def _shows_only_output_of(main: Effect, effects: tuple[Effect, ...]) -> bool:
+    """Whether all that a line prints is what one of its programs wrote: `x | tail`, `x > log; tail log`."""
+    after = effects[effects.index(main) + 1 :]
+    written = main.command.writes if main.command is not None else ()
+    shows = [effect for effect in after if effect.kind is not EffectKind.NOTHING]
+    return bool(shows) and all(
+        effect.subject in _NEVER_SAYS_NO
+        and (
+            effect.connector == "|"
+            or (effect.command is not None and not set(written).isdisjoint(effect.command.words))
+        )
+        for effect in shows
+    )
 
 
 def is_running(text: str) -> bool:
@@ -528,7 +599,8 @@ def _of_check(effect: Effect, text: str, failure: Failure) -> ResultKind:
     if any(_COULD_NOT_RUN.search(folded(end)) for end in ends):
         return ResultKind.FAILURE
     reports = (_LOCATED.search(head), _TEST_COUNTS.search(tail), _DIFFERENCES.search(head))
-    ended = failure.exit_code is not None and _SIGNS_NOTHING.search(tail) is None
+    ended = failure.exit_code is not None or failure.certainty is Certainty.TEXTUAL
+    ended = ended and _SIGNS_NOTHING.search(tail) is None
     return ResultKind.FINDING if ended or any(match is not None for match in reports) else ResultKind.FAILURE
 
 
@@ -695,7 +767,8 @@ def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
     """
     effects = effects_of(call)
     effect = main_effect(effects)
-    if effect is None or effect.kind is not EffectKind.CHECK:
+    is_test = effect is not None and effect.kind is EffectKind.RUN and _TEST_SUMMARY.search(result.content[-_TAIL:])
+    if effect is None or not (effect.kind is EffectKind.CHECK or is_test):
         return None
     has_code = result.recorded is not None and result.recorded.exit_code is not None
     is_known = effects[-1] is effect and (result.is_error is False or has_code)
@@ -720,7 +793,7 @@ def _own_finding(effects: tuple[Effect, ...], text: str) -> re.Match[str] | None
 _DIFFERENCES = lazy_pattern(r"^\d+(?:,\d+)?[acd]\d+|^@@ |^\S+ \S+ differ: ", re.MULTILINE)
 
 
-_NOTHING_FAILED = lazy_pattern(r"\b(?:0|no) (?:failed|failures?|errors?)\b", re.IGNORECASE)
+_NOTHING_FAILED = lazy_pattern(r"\b(?:0|no) (?:failed|failures?|errors?)\b(?!=)", re.IGNORECASE)
 
 
 class KnownPaths:
@@ -830,9 +903,9 @@ def _is_word(name: str) -> bool:
 _FEW_LOOKUPS = 64  # looking through all texts takes a hundredth of splitting them
 _SHORT = 400
 _PROGRAM_ERROR = lazy_pattern(
-    r"(?:/\S*/)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?: (?:\*\*\*|\(\d+\)|\S[^\n]{0,80}:|\s*\S[^\n]{0,60}"
-    r"(?:unknown|not |no |fail|cannot|can't|unable|denied|error|invalid|illegal|unrecognized|refused|"
-    r"missing|already))|(?-i:E): \S|fatal: \S",
+    r"(?:\.{0,2}/(?:\S*/)?)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?: (?:\d+: )?(?:\*\*\*|\(\d+\)|"
+    r"\S[^\n]{0,80}:|[^\n]{0,60}(?:unknown|not |no |fail|cannot|can't|unable|denied|error|invalid|illegal|"
+    r"unrecognized|refused|missing|already))|(?-i:E): \S|fatal: \S",
     re.IGNORECASE,
 )
 
@@ -858,7 +931,7 @@ def _is_hit(call: ToolCall, line: str) -> bool:
 _MAX_HIT_CHARS = 80
 # The line of a program that ended because it could not do its work: of Python's `-m`, and of clients of a service.
 _COULD_NOT_BEGIN = lazy_pattern(
-    r"(?:\S*/)?python[\d.]*(?:\.exe)?: No module named \S+$|Failed to (?:connect|open|start|load|create|get|bind) |"
+    r"(?:\S*/)?python[\d.]*(?:\.exe)?: No module named \S|Failed to (?:connect|open|start|load|create|get|bind) |"
     r"Cannot connect to |ssh: (?:connect to host |Could not resolve )"
 )
 _SHELL_PREFIX = lazy_pattern(r"^(?:\S*/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?")
@@ -951,10 +1024,25 @@ def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, 
 
 
 def _programs(effects: tuple[Effect, ...]) -> Iterator[str]:
-    """The programs of a line, without their folders, and each with its first word: `git`, `git commit`."""
+    """The programs of a line, without their folders: `git`, with its first word `git commit`, the script that it runs.
+
+    Of a line on another machine or in a container, those that run there, too.
+    """
     for command in (effect.command for effect in effects if effect.command is not None):
         name = command.program.rpartition("/")[2]
-        yield from (name, " ".join((name, *command.words[:1])))
+        yield from (
+            name,
+            " ".join((name, *command.words[:1])),
+            *(word.rpartition("/")[2] for word in _scripts(command)),
+        )
+        if line := elsewhere(command):
+            yield from _programs(effects_of_line(line))
+
+
+def _scripts(command: ShellCommand) -> Sequence[str]:
+    """The script or module that an interpreter is given: `bin/phpunit`, `pyflakes` of `python -m pyflakes`."""
+    first, second = (*command.words[:2], "", "")[:2]
+    return (second,) if first == "-m" else ((first,) if "/" in first or first.endswith(".py") else ())
 
 
 def _error_of_lookup(call: ToolCall, effect: Effect, text: str) -> str | None:
@@ -996,8 +1084,14 @@ def _begin_of_refusal(folded: str) -> int:
 
 
 _REFUSED_SUBJECT = lazy_pattern(
-    r"(?:the |this |your )?(?:(?:exec|shell|bash|tool|file|mcp|proposed) )?(?:command|call|tool use|edit|patch|action|"
-    r"execution|request|operation) (?:(?:was|has been|is) )?(?=\w+ by\b)"
+    r"\[operation cancelled\] reason: |permission to (?:run|use|call) \S{1,60} (?=\w+ by\b)|"
+    r"(?:the|your) (?=(?:user|operator|human) (?:has )?(?:(?:reject|declin|den|refus|cancell?|abort|interrupt|disallow|"
+    r"block|skipp)(?:ed|ied) (?:to (?:run|use|execute|allow|approve|grant|proceed)\b|permission\b|"
+    r"(?:this|that|the|your) (?:\w+ )?(?:tool|command|call|operation|action|request|edit|change|patch)\b)|"
+    r"d(?:id|oes)(?: not|n['\u2019]t) (?:allow|approve|want to (?:run|use|execute|proceed|continue|take))\b|"
+    r"chose (?:not )?to ))|"
+    r"(?:the |this |your )?(?:(?:exec|shell|bash|tool|file|mcp|proposed) )?(?:command|call|tool use|edit|patch|"
+    r"action|execution|request|operation) (?:(?:was|has been|is) )?(?=\w+ by\b)"
 )
 
 

@@ -262,6 +262,9 @@ def _puts_other_statement(later: Step, failed: Step) -> bool:
 
 def _verbs_of_statements(command: ShellCommand) -> Iterator[str]:
     """The verbs of the statements in a client's words; those that may have one aim as the same."""
+    if command.program in _DOCUMENT_CLIENTS:
+        yield from (_DOCUMENT_VERBS.get(verb, verb) for verb in _METHOD.findall(" ".join(command.words)))
+        return
     texts = (word for word in command.words if " " in word) if command.program in DATABASE_CLIENTS else ()
     for match in chain.from_iterable(map(_STATEMENT_VERB.finditer, texts)):
         verb = match[1].casefold()
@@ -269,6 +272,9 @@ def _verbs_of_statements(command: ShellCommand) -> Iterator[str]:
             yield _VERBS_ALIKE.get(verb, verb)
 
 
+_DOCUMENT_CLIENTS = frozenset(("mongosh", "mongo"))
+_METHOD = lazy_pattern(r"\bdb(?:\.[\w$]{1,60}|\.getCollection\([^)]{1,80}\)|\[[^\]]{1,80}\])?\.(\w{1,40})\(")
+_DOCUMENT_VERBS: dict[str, str] = dict.fromkeys(("find", "findOne", "aggregate", "count", "countDocuments"), "find")
 _STATEMENT_VERB = lazy_pattern(r"(?:^|;)\s*([A-Za-z]{3,})\s")
 _VERBS_ALIKE: dict[str, str] = dict.fromkeys(("update", "merge", "replace", "upsert", "copy"), "insert")
 _SAYS_NO_AIM = frozenset(("with", "do", "begin", "commit", "start", "set", "explain", "call", "end"))

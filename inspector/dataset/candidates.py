@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from msgspec import Struct, structs
 
 from weaklink.inspector.apis.openai.messages import read_messages, read_tools
-from weaklink.inspector.chain.expected_calls import ExpectedCall
+from weaklink.inspector.chain.expected_calls import ExpectedCall, parsed_if_text
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.dataset.context_values import ContextValues, FoldedText, allowed_key, fold_text
@@ -19,7 +19,7 @@ from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.transcript import read_transcript
 from weaklink.inspector.importers.data.public_shapes import ANSWERS, public_prompt, refusal
 from weaklink.inspector.importers.data.training_rows import Shape
-from weaklink.inspector.importers.records import json_within, parse_json_bytes
+from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.inspection import format_of, inspect_trace, read_part
@@ -338,14 +338,14 @@ def with_row_facts(trace: Trace, row: Mapping[str, Json], *, own_from: int | Non
 
 def _schema(trace: Trace, row: Mapping[str, Json]) -> Json:
     if row.get("schema") is not None:
-        return _decoded(row["schema"], "schema")
+        return parsed_if_text(row["schema"], "schema")
     if row.get("response_format") is not None:
-        return _response_schema(_decoded(row["response_format"], "response_format"))
+        return _response_schema(parsed_if_text(row["response_format"], "response_format"))
     for turn in trace.turns:
         part = turn.part("text") if turn.role is Role.SYSTEM else None
         match = _SCHEMA_TAG.search(part.text) if part is not None else None
         if match is not None:
-            return _decoded(match[1], "<schema>")
+            return parsed_if_text(match[1], "<schema>")
     return None
 
 
@@ -359,15 +359,6 @@ def _response_schema(value: Json) -> Json:
     if value.get("type") == "json_object":
         return {"type": "object", "additionalProperties": True}
     return None if value.get("type") == "text" else value
-
-
-def _decoded(value: Json, name: str) -> Json:
-    if not isinstance(value, str):
-        return value
-    try:
-        return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
-    except ValueError as error:
-        raise ValueError(f"`{name}` is not valid JSON: {error}") from error
 
 
 def row_candidate(row: JsonObject, *, format: str = "") -> VerifierInput:

@@ -263,8 +263,9 @@ class ConversationConverter:
         converted: list[Json] = []
         numbered = list(enumerate(messages, start=1))
         for are_results, group in groupby(numbered, key=lambda one: bool(self._results(one[1]))):
-            if are_results and self._template is not None:
-                converted += self._returned([message for _, message in group if isinstance(message, dict)])
+            if are_results:
+                results = [message for _, message in group if isinstance(message, dict)]
+                converted += self._unchanged(results) if self._template is None else self._returned(results)
             else:
                 converted += (self._message(message, number) for number, message in group)
         if self._template is None and any(map(self._results, messages)):
@@ -293,14 +294,25 @@ class ConversationConverter:
             return with_object(message, template.answer(tidy(pieces)))
         return with_text(message, completion.prompt + completion.text)
 
+    def _unchanged(self, messages: list[dict[str, Json]]) -> Iterator[Json]:
+        """Messages with results as they are, in the order of their calls, whose new ids they have."""
+        for message, results in self._ordered(messages):
+            call_id = results[0].call_id
+            has_new_id = self.target.ids and call_id is not None and message.get("tool_call_id") is not None
+            yield {**message, "tool_call_id": call_id} if has_new_id else message
+
+    def _ordered(self, messages: list[dict[str, Json]]) -> list[tuple[dict[str, Json], list[ToolResult]]]:
+        """Each message and its results with the names and ids of their calls, in the order of the calls."""
+        ids = [call.id for call, _ in self._unanswered]
+        given = [(message, sorted_results(self._results(message), ids)) for message in messages]
+        order = in_call_order([results for _, results in given], ids) or range(len(given))
+        return [(given[index][0], [self._paired(result) for result in given[index][1]]) for index in order]
+
     def _returned(self, messages: list[dict[str, Json]]) -> Iterator[Json]:
         """Messages with results, as the template returns them to the model, in the order of their calls."""
         template = self._template
         assert template is not None
-        ids = [call.id for call, _ in self._unanswered]
-        given = [(message, sorted_results(self._results(message), ids)) for message in messages]
-        order = in_call_order([results for _, results in given], ids) or range(len(given))
-        rows = [(given[index][0], [self._paired(result) for result in given[index][1]]) for index in order]
+        rows = self._ordered(messages)
         if template.returned is not None and template.shares_turn:
             rows = [(rows[0][0], [result for _, results in rows for result in results])]
         elif not template.shares_turn:

@@ -6,9 +6,14 @@ keeps two numbers per sample (lengths), a digest (duplicates) and counters.
 Shares are fractions of 1. `tools` (distinct tools) and `steps` (calls; parallel and failed calls count separately) are
 fractions of the samples with a call, the others of all samples, `parameter_types` of the top-level values of all
 arguments.
+
+A budget of tokens cuts samples, or several are packed into one sequence of that length. The sequences are counted by
+best-fit decreasing, as in TRL's `packing_strategy="bfd"`: the longest sample first, each into the sequence with the
+least room that still holds it. A longer sample is cut to the budget and fills one sequence.
 """
 
 from array import array
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -22,7 +27,6 @@ from weaklink.inspector.dataset.lint.duplicates import sample_keys
 from weaklink.inspector.dataset.lint.linting import LintOptions, lint_sample
 from weaklink.inspector.dataset.lint.templates import format_of
 from weaklink.inspector.dataset.lint.texts import TokenCounter, language_of, token_count
-from weaklink.inspector.dataset.packing import budget_figures
 from weaklink.inspector.dataset.samples import Sample
 from weaklink.inspector.dataset.scoring import score_calls, score_sample
 from weaklink.inspector.importers.records import parse_json_bytes
@@ -292,3 +296,42 @@ def _quantiles(values: "array[int]") -> Json:
 
 def _counted(counts: Mapping[int, int]) -> dict[str, Json]:
     return {str(depth): number for depth, number in sorted(counts.items())}
+
+
+def budget_figures(lengths: Iterable[int], max_tokens: int) -> dict[str, Json]:
+    """The samples that a budget cuts, the tokens that are lost, and the packed sequences."""
+    listed = list(lengths)
+    total = sum(listed)
+    cut = sum(length - max_tokens for length in listed if length > max_tokens)
+    sequences = packed_sequences(listed, max_tokens)
+    return {
+        "max_tokens": max_tokens,
+        "samples_cut": sum(length > max_tokens for length in listed),
+        "tokens": total,
+        "tokens_cut": cut,
+        "packed_sequences": sequences,
+        "packed_fill": (total - cut) / (sequences * max_tokens) if sequences else None,
+    }
+
+
+def packed_sequences(lengths: Iterable[int], max_tokens: int) -> int:
+    """The sequences of `max_tokens` that hold all samples, each cut to that length; none for empty samples."""
+    rooms: list[int] = []  # the distinct rooms of open sequences, sorted
+    counts: Counter[int] = Counter()
+    sequences = 0
+    for length in sorted((min(length, max_tokens) for length in lengths if length), reverse=True):
+        index = bisect_left(rooms, length)
+        if index == len(rooms):
+            sequences += 1
+            room = max_tokens
+        else:
+            room = rooms[index]
+            counts[room] -= 1
+            if not counts[room]:
+                rooms.pop(index)
+        left = room - length
+        if left:
+            if not counts[left]:
+                insort(rooms, left)
+            counts[left] += 1
+    return sequences

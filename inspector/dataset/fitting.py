@@ -13,7 +13,12 @@ from weaklink.inspector.model import Span, SpanKind, ToolCall, ToolDefinition
 from weaklink.inspector.segmentation import Segmentation, segment
 from weaklink.inspector.text import Range
 
-_NEW_IDS = {"openai": "call_{}", "claude": "toolu_{}", "mistral": "call{:05}"}
+_NEW_IDS = {
+    "openai": "call_{}",
+    "claude": "toolu_{}",
+    "mistral": "call{:05}",
+    "kimi_k2": "functions.{name}:{}",  # counted through the conversation: Kimi-K2-Instruct, docs/tool_call_guidance.md
+}
 _NO_PLACE = Range(0, 0)
 
 
@@ -68,7 +73,7 @@ class CallFitter(Struct):
     def _with_id(self, call: ToolCall, original: ToolCall, lost: list[str]) -> ToolCall:
         kept = call.id if call.id is not None and self._holds_id(call.id) else None
         if kept is None and self.target.ids and self.target.name in _NEW_IDS:
-            kept = _NEW_IDS[self.target.name].format(self._id_count)
+            kept = _NEW_IDS[self.target.name].format(self._id_count, name=call.name)
             self._id_count += 1
         if call.id is not None:
             self.ids[call.id] = kept

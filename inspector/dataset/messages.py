@@ -10,7 +10,7 @@ from weaklink.inspector.dataset.fitting import ParsedOutput, parse_output
 from weaklink.inspector.formats.api.call_reading import read_structured_part
 from weaklink.inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
 from weaklink.inspector.formats.format import Format
-from weaklink.inspector.importers.data.sharegpt import CALL_ROLES, read_calls, split_thought
+from weaklink.inspector.importers.data.sharegpt import CALL_ROLES, ROLE_WORDS, read_calls, split_thought
 from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
@@ -20,13 +20,7 @@ from weaklink.inspector.text import Range
 LISTS = ("messages", "conversations")
 """The members of a row that contain a conversation."""
 _NO_RANGE = Range(0, 0)
-_ROLES = {
-    **dict.fromkeys(("system", "developer"), Role.SYSTEM),
-    **dict.fromkeys(("assistant", "gpt", "chatgpt", "model", "bot", "agent", *CALL_ROLES), Role.ASSISTANT),
-    **dict.fromkeys(
-        ("tool", "observation", "function", "function_response", "tool_response", "ipython", "environment"), Role.TOOL
-    ),
-}
+_ROLES = {**ROLE_WORDS, "developer": Role.SYSTEM, "agent": Role.ASSISTANT}
 _STRUCTURED = frozenset({CALLS, "function_call", "reasoning_content", "reasoning", "thinking", "parts", "tool_call_id"})
 
 

@@ -314,10 +314,22 @@ def _result_message(result: ToolResult, unanswered: deque[tuple[str | None, str 
 
 
 def _llama_factory(scenario: Scenario) -> JsonObject:
-    """LLaMA-Factory's ShareGPT with tools (data/README.md): each message has either calls or text."""
+    """LLaMA-Factory's ShareGPT with tools (data/README.md): each message has either calls or text.
+
+    The results of one answer's calls are one message, since the two sides must alternate.
+    """
     messages: list[Json] = []
+    results: list[str] = []
     system = [turn.text for turn in scenario.turns if turn.role is Role.SYSTEM]
-    for turn in scenario.turns:
+    for turn in (*scenario.turns, None):
+        if turn is not None and turn.role is Role.TOOL:
+            results += [result.content for result in turn.results]
+            continue
+        if results:
+            messages.append({"from": "observation", "value": "\n".join(results)})
+            results = []
+        if turn is None:
+            break
         if turn.role is Role.ASSISTANT:
             calls: list[Json] = [{"name": call.name, "arguments": call.arguments} for call in _calls(turn.pieces)]
             message = _answer_message(turn.pieces, calls)
@@ -329,9 +341,6 @@ def _llama_factory(scenario: Scenario) -> JsonObject:
             else:
                 calls_text = write_json(calls[0] if len(calls) == 1 else calls, ascii_only=False)
                 messages.append({"from": "function_call", "value": calls_text})
-        elif turn.role is Role.TOOL:
-            contents = [result.content for result in turn.results]
-            messages.append({"from": "observation", "value": "\n".join(contents)})
         elif turn.role is Role.USER:
             messages.append({"from": "human", "value": turn.text})
     tools: list[Json] = []

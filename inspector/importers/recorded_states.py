@@ -88,6 +88,7 @@ STATE_FIELDS = (
         *("continue", "status", "the status of a call", "1.5"),
         _states(canceled=RunState.REJECTED),
     ),
+    StateField("goose", "structuredContent.exit_code", "the exit code of a command (`toolResult.value`)", "unknown"),
     StateField("cursor", "exitCodeV2", "the exit code of a command", "unknown"),
     StateField(
         *("cursor", "rejected", "whether the user refused the command", "unknown"),

@@ -60,8 +60,7 @@ def _judge_address(place: FoundIntroduction) -> Secret | None:
     user, _, password = text[start:at].partition(":") if at >= 0 else ("", "", "")
     if _is_token(user):
         return Secret(start, at)
-    is_password = password and not secret_values.is_placeholder(password)
-    return Secret(at - len(password), at) if is_password else None
+    return Secret(at - len(password), at) if _is_password(password, "") else None
 
 
 def _is_token(user: str) -> bool:
@@ -156,8 +155,8 @@ def _is_password(value: str, _: str) -> bool:
 
 def _judge_login(place: FoundIntroduction) -> Secret | None:
     def is_secret(value: str, _: str) -> bool:
-        is_told = (place.found["told"] or place.found["are"]) and "/" in place.found[0]  # `login: admin / Violet69`
-        is_paired = is_told and len(value) >= _MIN_PAIRED_CHARS
+        is_told = place.found["told"] or place.found["are"]  # `login: admin / Violet69`, but no `login: owner/project2`
+        is_paired = is_told and len(value) >= _MIN_PAIRED_CHARS and PATTERNS.paired.search(place.found[0])
         return secret_values.is_made(value) or bool(is_paired and secret_values.has_letters_and_digits(value))
 
     return place.judge(secret_values.WORD, place.found.end(), is_secret)

@@ -1,6 +1,7 @@
 """The entry point of the command `weaklink`, and of `python -m weaklink`."""
 
 import gc
+import os
 import sys
 
 from weaklink.inspector.version import __version__
@@ -8,6 +9,8 @@ from weaklink.inspector.version import __version__
 
 def main() -> None:
     """Run the command with the arguments of this process, and exit with its code."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        _open_closed_streams()
     if sys.argv[1:] == ["--version"]:
         sys.stdout.write(f"weaklink {__version__}\n")
         sys.exit(0)
@@ -15,3 +18,17 @@ def main() -> None:
     from weaklink.ui.cli.group import run  # noqa: PLC0415  # Click takes longer to load than Python to start
 
     sys.exit(run())
+
+
+def _open_closed_streams() -> None:
+    """Open the null device for each standard stream that the caller closed (`>&-`).
+
+    Its number would otherwise be that of the next file, such as the database, and be written to by other programs.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number, so this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115  # to the end

@@ -6,8 +6,12 @@ from typing import Any
 import pytest
 
 from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.lint.damaged_texts import damaged_answers
 from weaklink.inspector.dataset.lint.linting import lint_sample
+from weaklink.inspector.dataset.rendering import render_sample
 from weaklink.inspector.dataset.samples import read_sample
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.model import Json
 
 TOOL = {
     "name": "get_weather",
@@ -94,3 +98,21 @@ def test_an_argument_that_was_damaged_is_found(asked: str, argument: str, found:
     call = {"name": "get_weather", "arguments": json.dumps({"city": argument}, ensure_ascii=False)}
     message = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": call}]}
     assert [one for one in codes({"role": "user", "content": asked}, message) if one != "T404"] == found
+
+
+@pytest.mark.parametrize("value", [None, ["a", None], {"b": None}])
+@pytest.mark.parametrize("format", ["pythonic", "llama3", "react"])
+def test_what_a_program_writes_for_no_value_is_right_in_a_call_in_its_syntax(format: str, value: Json) -> None:
+    row = {
+        "messages": [
+            {"role": "user", "content": "Which of them are open?"},
+            {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1, "x": value}}}]},
+            {"role": "tool", "content": "none"},
+            {"role": "assistant", "content": "None."},
+        ],
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}],
+    }
+    (rendered,) = render_sample(read_sample(DataRow("f", "line 1", 1, row)), [find_format(format)])
+    sample = read_sample(DataRow("f", "line 1", 1, rendered.value), format=format)
+    assert [step.call.arguments for step in sample.inspection.chain.steps] == [{"a": 1, "x": value}]
+    assert list(damaged_answers(sample)) == []

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weaklink.inspector.dataset.data_files import DataRow
-from weaklink.inspector.dataset.diversity import SetReport, facts_of, schema_depth, type_name
+from weaklink.inspector.dataset.diversity import SetReport, facts_of, packed_sequences, schema_depth, type_name
 from weaklink.inspector.dataset.goals import deviations
-from weaklink.inspector.dataset.packing import packed_sequences
 from weaklink.inspector.dataset.samples import read_sample
 from weaklink.inspector.model import ToolDefinition
 

@@ -8,9 +8,10 @@ import pytest
 
 from weaklink.inspector.dataset.convert import convert_row
 from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.lint.linting import lint_sample
 from weaklink.inspector.dataset.rendering import FORMATS, RowLayout, render_sample
 from weaklink.inspector.dataset.samples import read_sample
-from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.formats.registry import find_format, formats
 
 CITIES = ("Oslo", "Rome", "Lima")
 WEATHER: dict[str, Any] = {
@@ -66,6 +67,13 @@ def test_each_call_keeps_its_result(target: str) -> None:
         assert places == sorted(places)
 
 
+@pytest.mark.parametrize("target", [format.name for format in formats() if format.name not in FORMATS])
+def test_each_call_keeps_its_result_where_only_calls_are_rewritten(target: str) -> None:
+    for order in ORDERS:
+        value = convert_row(row(order), find_format("openai"), find_format(target))
+        assert right_pairs(value, target), (order, value)
+
+
 @pytest.mark.parametrize("layout", [RowLayout.TRL, RowLayout.AXOLOTL, RowLayout.LLAMA_FACTORY])
 def test_structured_layouts_list_results_in_the_order_of_calls(layout: RowLayout) -> None:
     for order in ORDERS:
@@ -73,6 +81,15 @@ def test_structured_layouts_list_results_in_the_order_of_calls(layout: RowLayout
         text = json.dumps(rendered.value)
         places = [text.index(f"warm in {city}") for city in CITIES]
         assert places == sorted(places)
+
+
+def test_llama_factory_s_results_of_one_answer_are_one_message_as_its_order_of_roles_requires() -> None:
+    for order in ORDERS:
+        (rendered,) = render_sample(read_sample(DataRow("f", "line 1", 1, row(order))), [], RowLayout.LLAMA_FACTORY)
+        codes = [found.rule.code for found in lint_sample(read_sample(DataRow("f", "line 1", 1, rendered.value)))]
+        assert "D706" not in codes
+        roles = [message["from"] for message in rendered.value["conversations"]]  # type: ignore[index,union-attr,call-overload]  # as rendered
+        assert roles.count("observation") == 1
 
 
 def test_results_without_ids_keep_their_order() -> None:

@@ -1,4 +1,20 @@
-"""Inspect files trace by trace without a database, and find the line and column of each fault."""
+"""Inspect files trace by trace without a database, and find the line and column of each fault.
+
+An importer yields traces, which name the record that they come from (`line 3`, `entry 2`), and records that it could
+not read. Each becomes an event that does not depend on other files or on a baseline, so that a worker may make it:
+
+    InspectedRecord("line 3", "Weather in Oslo?", (a diagnostic with its place in the file, ...))
+    SkippedRecord(Skipped("line 4", "the JSON is truncated"), its diagnostic C511, if that counts)
+    RecordsEnd("openai-messages")
+
+`FileTally` takes the events in the order of the file, compares them with the baseline, reports and counts.
+
+An importer keeps no positions. So the line of a trace with faults is found by reading the file again (`RecordLines`:
+forwards, as far as the last fault), and the fault's characters in that line by its text (`TraceInFile`). A record that
+could not be read is searched in the same way (`RecordTexts`), and is shown only if it and the text before it have no
+secret: the name of a secret may be in one line that could not be read, and its value in the next. At most one record is
+in memory, and of a HAR document a window.
+"""
 
 import re
 from collections import Counter

@@ -253,7 +253,9 @@ def run() -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (WeaklinkError, OSError) as error:
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+    except WeaklinkError as error:
         return _fail(str(error))
     return code if isinstance(code, int) else 0
 

@@ -1,4 +1,18 @@
-"""`weaklink record FILE`: record a model's output from standard input or a file as a trace, while it is written."""
+r"""`weaklink record FILE`: record a model's output from standard input or a file as a trace, while it is written.
+
+Bytes come in pieces: from a thread that reads standard input and copies it to standard output at once, whatever the
+recording does, or from a file, which may grow, be truncated or be replaced (`Restarted`, a new trace). The first bytes
+decide what they are (`detect_form`):
+
+    Let me look.\n<tool_call>           -> text
+    data: {"choices": [{"delta":       -> server-sent events of a provider
+    {"model": "qwen3", "done": false   -> JSON lines of a provider; other JSON is a model's text
+
+`LoggedSession` waits for that decision, at most one line, and then records text as it comes, or what the provider's
+decoder makes of the events. `LiveFaults` reads the text in its format and prints a fault as soon as it is certain; if
+no format was named, it waits until one is likely enough, and asks at 64, 128, 256 code points and so on, which keeps
+the detection linear. Faults that only the whole turn shows follow at its end.
+"""
 
 import os
 import sys

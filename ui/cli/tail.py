@@ -1,10 +1,17 @@
-"""`weaklink tail`: follow running traces, and print spans as they close and faults as they appear."""
+"""`weaklink tail`: follow running traces, and print spans as they close and faults as they appear.
+
+The database returns what other processes record as the events of a recording: a trace began, chunks arrived, a turn
+ended. `TailReader` reads the chunks of an answer in its format, as the recorder did, and makes `LiveEvent`s of what it
+finds: a span that closed, a fault. When a turn ends, the recorded inspection of the whole trace is read, and reported
+are the faults that no single answer shows (a result without a call, a repeated call), each once; those that judge the
+end (an error that nothing recovered) only when the trace ends, since until then the agent may still recover.
+"""
 
 import sys
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Protocol, assert_never
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeAlias, assert_never
 
 import click
 from msgspec import Struct, field
@@ -31,12 +38,11 @@ from weaklink.inspector.model import Chunk, Role, Span, ToolCall, Trace, Turn
 from weaklink.inspector.rules.conversation import NO_FINAL_ANSWER, UNRECOVERED_ERROR
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
-from weaklink.storage import NoDatabaseYetError, Store, TraceSummary, open_store, place_of
+from weaklink.storage import NoDatabaseYetError, Store, open_store, place_of
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice, screen_width
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, filter_of, recover_traces
 from weaklink.ui.views import live
-from weaklink.ui.views.styled_text import Line
 from weaklink.ui.views.trace import model_of
 
 _RULES_AT_END = (UNRECOVERED_ERROR, NO_FINAL_ANSWER)
@@ -46,28 +52,7 @@ _POLL_S = 0.25
 _CLEANUP_S = 10.0
 
 
-class TailListener(Protocol):
-    """Receives what happens in the traces that are followed; `id` is a trace's number as text."""
-
-    def trace_began(self, id: str, trace: Trace) -> None:
-        """A trace is followed from now on; `trace` has no turns."""
-        ...
-
-    def span_closed(self, id: str, place: Location, span: Span, text: str, calls: Sequence[ToolCall]) -> None:
-        """A span closed at `place`; `text` is its inner text."""
-        ...
-
-    def fault_found(self, id: str, diagnostic: Diagnostic, text: Callable[[], str]) -> None:
-        """A fault was found; `text` returns the text of its part so far."""
-        ...
-
-    def turn_ended(self, id: str, number: int, turn: Turn, model: str) -> None:
-        """A turn ended; `model` is that of the trace."""
-        ...
-
-    def trace_ended(self, id: str, summary: TraceSummary | None) -> None:
-        """A trace ended; `summary` is None if it no longer exists."""
-        ...
+TailOutput: TypeAlias = Callable[[str, live.LiveEvent], object]
 
 
 class _GrowingText:
@@ -108,10 +93,13 @@ class _TailedTrace(Struct):
 
 
 class TailReader:
-    """Reads the answers in record events as they grow; reads `store` for faults that only a whole trace shows."""
+    """Reads the answers in record events as they grow; reads `store` for faults that only a whole trace shows.
 
-    def __init__(self, store: Store, listener: TailListener) -> None:
-        self._store, self._listener = store, listener
+    `put` is called with the id of a trace and each of its events.
+    """
+
+    def __init__(self, store: Store, put: TailOutput) -> None:
+        self._store, self._put = store, put
         self._traces: dict[str, _TailedTrace] = {}
 
     def take(self, events: Sequence[RecordEvent]) -> None:
@@ -128,7 +116,7 @@ class TailReader:
     def span_closed(self, key: str, turn: int, part: str, span: Span, calls: Sequence[ToolCall]) -> None:
         """See `Watch`."""
         place = Location(turn, part, span.range)
-        self._listener.span_closed(key, place, span, self._text(key, place).cut(span.inner), calls)
+        self._put(key, live.SpanSeen(place, span, self._text(key, place).cut(span.inner), calls))
 
     def fault_found(self, key: str, turn: int, diagnostic: Diagnostic) -> None:
         """See `Watch`."""
@@ -136,7 +124,7 @@ class TailReader:
         mark = (diagnostic.rule.code, place)
         if mark not in trace.reported:
             trace.reported.add(mark)
-            self._listener.fault_found(key, diagnostic, lambda: self._text(key, place).whole())
+            self._put(key, live.FaultSeen(diagnostic, lambda: self._text(key, place).whole()))
 
     def exchange_ended(self, facts: ExchangeFacts) -> None:
         """See `Watch`; a reading never calls it."""
@@ -148,7 +136,7 @@ class TailReader:
         match event:
             case TraceStarted(key, trace):
                 self._traces[key] = _TailedTrace(trace)
-                self._listener.trace_began(key, trace)
+                self._put(key, live.TraceSeen(trace))
             case TurnStarted(key, number, role, generation):
                 if role is Role.ASSISTANT:
                     tools = generation.tools if generation is not None else ()
@@ -191,7 +179,7 @@ class TailReader:
             trace.spoken = opened.reading.spoken or trace.spoken
             del trace.open[number]
         trace.ended.add(number)
-        self._listener.turn_ended(key, number, turn, model_of(trace.trace))
+        self._put(key, live.TurnSeen(number, turn, model_of(trace.trace)))
 
     def _end_trace(self, key: str, trace: _TailedTrace) -> None:
         try:
@@ -200,7 +188,7 @@ class TailReader:
             summary = None
         if summary is not None:
             self._report_rest(key, trace)
-        self._listener.trace_ended(key, summary)
+        self._put(key, live.TraceGone(summary))
 
     def _report_rest(self, key: str, trace: _TailedTrace, but: Collection[Rule] = ()) -> None:
         """Report the faults that only the whole trace shows, in turns that ended, except those of some rules."""
@@ -251,13 +239,17 @@ def tail(
     Press Ctrl-C to stop.
     """
     expression = filter_of(words, expression)
-    listener: TailListener = _TailJson() if as_json else _TailPrinter(color)
+
+    def put_lines(id: str, event: live.LiveEvent) -> None:
+        print_lines(live.event_lines(id, event, width=screen_width()), color=color)
+
+    put = put_object if as_json else put_lines
     try:
         interrupt_on_signals()
         while True:
             with _opened(where) as store:
                 print_notice(f"following {store.place}; Ctrl-C ends it")
-                _follow(store, expression, listener, from_start=from_start)
+                _follow(store, expression, put, from_start=from_start)
             from_start = True  # another database has replaced it
     except KeyboardInterrupt:
         return
@@ -278,11 +270,11 @@ def _opened(where: str | None) -> Store:
         time.sleep(_POLL_S)
 
 
-def _follow(store: Store, expression: str, listener: TailListener, *, from_start: bool) -> None:
+def _follow(store: Store, expression: str, put: TailOutput, *, from_start: bool) -> None:
     """Report what happens, until the database is moved away or deleted."""
     recover_traces(store)
     following = store.follow(expression, from_start=from_start)
-    reading = TailReader(store, listener)
+    reading = TailReader(store, put)
     recovered_at_s = time.monotonic()
     while True:
         events = following.poll()
@@ -299,58 +291,6 @@ def _follow(store: Store, expression: str, listener: TailListener, *, from_start
             recovered_at_s = time.monotonic()
 
 
-class _TailPrinter:
-    """Prints lines for people."""
-
-    def __init__(self, color: str) -> None:
-        self._color = color
-
-    def trace_began(self, id: str, trace: Trace) -> None:
-        """See `TailListener`."""
-        self._put([live.trace_began_line(id, trace, screen_width())])
-
-    def span_closed(self, id: str, place: Location, span: Span, text: str, calls: Sequence[ToolCall]) -> None:
-        """See `TailListener`."""
-        self._put(live.span_lines(id, place.turn, span, text, calls, width=screen_width()))
-
-    def fault_found(self, id: str, diagnostic: Diagnostic, text: Callable[[], str]) -> None:
-        """See `TailListener`."""
-        self._put(live.fault_lines(id, diagnostic, width=screen_width()))
-
-    def turn_ended(self, id: str, number: int, turn: Turn, model: str) -> None:
-        """See `TailListener`."""
-        self._put(live.turn_lines(id, number, turn, width=screen_width(), model=model))
-
-    def trace_ended(self, id: str, summary: TraceSummary | None) -> None:
-        """See `TailListener`."""
-        self._put([live.trace_ended_line(id, summary, screen_width())])
-
-    def _put(self, lines: Iterable[Line]) -> None:
-        print_lines(lines, color=self._color)
-
-
-class _TailJson:
-    """Prints JSON lines for programs."""
-
-    def trace_began(self, id: str, trace: Trace) -> None:
-        """See `TailListener`."""
-        self._put(live.trace_began_object(int(id), trace))
-
-    def span_closed(self, id: str, place: Location, span: Span, text: str, calls: Sequence[ToolCall]) -> None:
-        """See `TailListener`."""
-        self._put(live.span_closed_object(int(id), place, span, text, calls))
-
-    def fault_found(self, id: str, diagnostic: Diagnostic, text: Callable[[], str]) -> None:
-        """See `TailListener`."""
-        self._put(live.fault_found_object(int(id), diagnostic, text()))
-
-    def turn_ended(self, id: str, number: int, turn: Turn, model: str) -> None:
-        """See `TailListener`."""
-        self._put(live.turn_ended_object(int(id), number, turn))
-
-    def trace_ended(self, id: str, summary: TraceSummary | None) -> None:
-        """See `TailListener`."""
-        self._put(live.trace_ended_object(int(id), summary))
-
-    def _put(self, value: Mapping[str, object]) -> None:
-        sys.stdout.write(write_json(value) + "\n")
+def put_object(id: str, event: live.LiveEvent) -> None:
+    """Print an event of a trace as a JSON line, for programs."""
+    sys.stdout.write(write_json(live.event_object(int(id), event)) + "\n")

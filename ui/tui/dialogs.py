@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import islice, product
 from string import ascii_lowercase
 from types import MappingProxyType
@@ -18,12 +19,13 @@ from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import Input, OptionList
 
 from weaklink.inspector.errors import WeaklinkError
-from weaklink.storage import Store
+from weaklink.storage import Store, TraceSummary
 from weaklink.ui.tui.commands import LINE_COMMANDS, Command, bindings, keymap_path
+from weaklink.ui.tui.exporting import FORMS, export_problem, export_traces, proposed_name
 from weaklink.ui.tui.line_bar import LineBar, StatusLine, StatusText
 from weaklink.ui.tui.line_view import LineInput, LineList, LineView, content_of, fit_cell_width
 from weaklink.ui.tui.palette import paint_of
-from weaklink.ui.tui.store_access import StoreAccess, error_sentence
+from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
 from weaklink.ui.views.minimap import LEGEND
 from weaklink.ui.views.styled_text import Line, Run, Style, padded, quoted, visible_line, visible_runs, wrapped
 
@@ -32,6 +34,7 @@ CLOSE = Command("dialog.close", "Close", "Close the dialog without changes.", ("
 _KEYS = 20
 _NAME = 16
 _MAX_CHARS = 400  # of what a choice is: more than a line has
+_MARKING = "writing the mark"
 _Answer = TypeVar("_Answer")
 
 
@@ -277,6 +280,45 @@ class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
     def action_close(self) -> None:
         """Close without a line."""
         self.dismiss(None)
+
+
+class StoreScreen(Screen[ScreenResultType]):
+    """The base of screens from which a user marks and exports traces of the store; it contains a `StatusLine`."""
+
+    access: StoreAccess
+
+    def toast(self, message: str, *, is_error: bool = False) -> None:
+        """Show a toast."""
+        self.notify(visible_line(message), severity="error" if is_error else "information", markup=False)
+
+    @asynccontextmanager
+    async def marking(self) -> AsyncIterator[None]:
+        """While a mark is written, which takes some seconds if another program is writing; reports what fails."""
+        status = self.query_one(StatusLine)
+        status.working = status.working or _MARKING
+        try:
+            yield
+        except WeaklinkError as error:
+            self.toast(error_sentence(error, self.access.name), is_error=True)
+        finally:
+            status.working = "" if status.working == _MARKING else status.working
+
+    def ask_export(self, summary: TraceSummary) -> None:
+        """Ask for a file, and write the trace to it."""
+        title, typed = f"export trace {summary.id}", proposed_name(summary)
+        dialog = LineDialog(title, about=f"{FORMS}.", typed=typed, wrong=export_problem)
+        self.app.push_screen(dialog, partial(self._export, summary.id))
+
+    def _export(self, id: int, path: str | None) -> None:
+        if path is not None:
+            start_work(self, partial(self._exported, id, path), "export", supersedes=False)
+
+    async def _exported(self, id: int, path: str) -> None:
+        try:
+            written = await self.access.query(partial(export_traces, ids=(id,), path=path))
+            self.toast(f"Trace {id} is written to {written}.")
+        except WeaklinkError as error:
+            self.toast(error_sentence(error, self.access.name), is_error=True)
 
 
 class UpperScreen(ClosesOnce[None]):

@@ -3,8 +3,11 @@
 If only one trace is followed, its `id` is empty, and lines name only the turn.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from typing import TypeAlias
+
+from msgspec import Struct
 
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.diagnostics import Diagnostic, Location
@@ -37,8 +40,62 @@ _PLACE, _KIND = 8, 11
 _LONGEST = 1_000
 
 
-def trace_began_line(id: str, trace: Trace, width: int) -> Line:
-    """A running trace when it is first seen."""
+class TraceSeen(Struct, frozen=True):
+    """A trace is followed from now on; `trace` has no turns."""
+
+    trace: Trace
+
+
+class SpanSeen(Struct, frozen=True):
+    """A span closed at `place`; `text` is its inner text."""
+
+    place: Location
+    span: Span
+    text: str
+    calls: Sequence[ToolCall] = ()
+
+
+class FaultSeen(Struct, frozen=True):
+    """A fault was found; `text_so_far` returns the text of its part."""
+
+    diagnostic: Diagnostic
+    text_so_far: Callable[[], str]
+
+
+class TurnSeen(Struct, frozen=True):
+    """A turn ended; `model` is that of the trace."""
+
+    number: int
+    turn: Turn
+    model: str
+
+
+class TraceGone(Struct, frozen=True):
+    """A trace ended; `summary` is None if it no longer exists."""
+
+    summary: TraceSummary | None
+
+
+LiveEvent: TypeAlias = TraceSeen | SpanSeen | FaultSeen | TurnSeen | TraceGone
+LiveEventJson: TypeAlias = TraceBeganJson | SpanClosedJson | FaultFoundJson | TurnEndedJson | TraceEndedJson
+
+
+def event_lines(id: str, event: LiveEvent, *, width: int) -> Iterator[Line]:
+    """The lines of an event."""
+    match event:
+        case TraceSeen(trace):
+            yield _began_line(id, trace, width)
+        case SpanSeen(place, span, text, calls):
+            yield from span_lines(id, place.turn, span, text, calls, width=width)
+        case FaultSeen(diagnostic, _):
+            yield from fault_lines(id, diagnostic, width=width)
+        case TurnSeen(number, turn, model):
+            yield from turn_lines(id, number, turn, width=width, model=model)
+        case TraceGone(summary):
+            yield _ended_line(id, summary, width)
+
+
+def _began_line(id: str, trace: Trace, width: int) -> Line:
     facts = [title_of(trace), model_of(trace), trace.provenance.source]
     facts_text = " · ".join(visible_line(fact[:_LONGEST]) for fact in facts if fact)
     return clipped((*_place(id), RUNNING, Run(f"  {facts_text}" if facts_text else "")), width)
@@ -92,8 +149,7 @@ def turn_lines(id: str, number: int, turn: Turn, *, width: int, model: str = "")
         yield clipped((*lead, *_kind("", Style.DIM), *error_words(generation.error)), width)
 
 
-def trace_ended_line(id: str, summary: TraceSummary | None, width: int) -> Line:
-    """A trace that ended, its status, and where it broke; `summary` is None if the trace no longer exists."""
+def _ended_line(id: str, summary: TraceSummary | None, width: int) -> Line:
     if summary is None:
         gone = Run("no longer in the database: deleted, or stored under the id of the same trace", Style.WARNING)
         return clipped((*_place(id), gone), width)
@@ -116,51 +172,41 @@ def _kind(word: str, style: Style) -> Line:
     return Run(f"{word:{_KIND}}", style), Run(" ")
 
 
-def trace_began_object(id: int, trace: Trace) -> TraceBeganJson:
-    """A running trace when it is first seen."""
-    return {
-        "event": "trace_began",
-        "trace": id,
-        "name": trace.name,
-        "source": trace.provenance.source,
-        "model": model_of(trace),
-        "external_ids": {id_.name: id_.value for id_ in trace.external_ids},
-        "started_at": moment(trace.started.at_s if trace.started else None),
-    }
-
-
-def span_closed_object(id: int, place: Location, span: Span, text: str, calls: Sequence[ToolCall]) -> SpanClosedJson:
-    """A span that closed, with its inner text."""
-    return {
-        "event": "span_closed",
-        "trace": id,
-        "turn": place.turn,
-        "part": place.part,
-        **span_object(span),
-        "text": text,
-        "tool_calls": [call_object(call) for call in calls],
-    }
-
-
-def fault_found_object(id: int, diagnostic: Diagnostic, text: str) -> FaultFoundJson:
-    """A diagnostic; `text` is the text so far of its part."""
-    place = diagnostic.location
-    found = diagnostic_object(diagnostic, LineIndex(text))
-    return {"event": "fault_found", "trace": id, "turn": place.turn, "part": place.part, **found}
-
-
-def turn_ended_object(id: int, number: int, turn: Turn) -> TurnEndedJson:
-    """A turn that ended, with all its data except its text."""
-    return {
-        "event": "turn_ended",
-        "trace": id,
-        "turn": number,
-        "role": turn.role.value,
-        "characters": characters_in(turn),
-        "generation": generation_object(turn.generation) if turn.generation else None,
-    }
-
-
-def trace_ended_object(id: int, summary: TraceSummary | None) -> TraceEndedJson:
-    """A trace that ended; `summary` is None if it no longer exists."""
-    return {"event": "trace_ended", "trace": id, "summary": summary_object(summary) if summary else None}
+def event_object(id: int, event: LiveEvent) -> LiveEventJson:
+    """An event as one JSON object: a turn has all its data except its text."""
+    match event:
+        case TraceSeen(trace):
+            return {
+                "event": "trace_began",
+                "trace": id,
+                "name": trace.name,
+                "source": trace.provenance.source,
+                "model": model_of(trace),
+                "external_ids": {id_.name: id_.value for id_ in trace.external_ids},
+                "started_at": moment(trace.started.at_s if trace.started else None),
+            }
+        case SpanSeen(place, span, text, calls):
+            return {
+                "event": "span_closed",
+                "trace": id,
+                "turn": place.turn,
+                "part": place.part,
+                **span_object(span),
+                "text": text,
+                "tool_calls": [call_object(call) for call in calls],
+            }
+        case FaultSeen(diagnostic, text_so_far):
+            place = diagnostic.location
+            found = diagnostic_object(diagnostic, LineIndex(text_so_far()))
+            return {"event": "fault_found", "trace": id, "turn": place.turn, "part": place.part, **found}
+        case TurnSeen(number, turn, _):
+            return {
+                "event": "turn_ended",
+                "trace": id,
+                "turn": number,
+                "role": turn.role.value,
+                "characters": characters_in(turn),
+                "generation": generation_object(turn.generation) if turn.generation else None,
+            }
+        case TraceGone(summary):
+            return {"event": "trace_ended", "trace": id, "summary": summary_object(summary) if summary else None}

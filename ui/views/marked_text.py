@@ -1,7 +1,28 @@
-"""A text split into rows, with its spans named at the left and carets below each fault."""
+r"""A text split into rows, with its spans named at the left and carets below each fault.
+
+The text `<tool_call>\n{"name": "f",}\n</tool_call>`, with one span and a fault at the comma, becomes
+
+     1 │ tool_call  <tool_call>
+     2 │            {"name": "f",}
+       │                        ^
+       │            error[J104] trailing-comma: A comma appears before `}`, but nothing follows it.
+     3 │            </tool_call>
+
+in four steps. `SpanRows` cuts each span into ranges of the text that fit into a row: at line feeds, at the width, after
+a space if there is one in the row's second half; a line feed between two spans ends the row before it, and white space
+between spans has no row. With a `Folding`, the middle of a long span is one row that says how much is left out, but a
+fault is never in it. `marks_of` puts each fault below the rows that it covers: carets in each, the message below the
+last; a fault of more rows than `MOST_MARKED_ROWS` has carets in the first row alone. `_content` cuts a row where a
+marker, a child or a fault begins or ends, and styles the pieces: a fault wins over a marker, a marker over the span.
+`below_row` draws the carets: places with the same cells share theirs, and if several faults have messages, the carets
+are numbered, so that no message separates carets from their text.
+
+Ranges are code points, places on the screen are cells: a character of two cells has two carets.
+"""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 
 from msgspec import Struct
@@ -26,7 +47,8 @@ from weaklink.ui.views.styled_text import (
 )
 
 _LONGEST_GAP = 4096
-_MOST_MARKED_ROWS = 3
+MOST_MARKED_ROWS = 3
+"""A fault in more rows has carets only in the first one."""
 
 
 class Folding(Struct, frozen=True):
@@ -158,7 +180,7 @@ class SpanRows(Struct, frozen=True):
             if index in self.whole:
                 yield SpanRow(index, span, span.range, begins=True, ends=True)
             elif len(self.spans) == 1 or not self._is_gap(span):
-                place = self._without_feed_before(span.range)
+                place = Range(first_row_start(self.text, span), span.range.end)
                 inside = self.faults[bisect_left(starts, place.start) : bisect_left(starts, place.end)]
                 yield from self._rows_of(index, span, self._pieces(place, inside))
 
@@ -179,11 +201,11 @@ class SpanRows(Struct, frozen=True):
         place = span.range
         return span.kind is SpanKind.TEXT and len(place) <= _LONGEST_GAP and not place.of(self.text).strip()
 
-    def _without_feed_before(self, place: Range) -> Range:
-        """A span's range without a leading line feed that only ends the row of the previous span."""
-        if place.start and self.text.startswith("\n", place.start) and self.text[place.start - 1] != "\n":
-            return Range(place.start + 1, place.end)
-        return place
+
+def first_row_start(text: str, span: Span) -> int:
+    """The offset of a span's first row: a leading line feed belongs to the previous row, if there is one."""
+    start = span.range.start
+    return start + (start > 0 and text.startswith("\n", start) and text[start - 1] != "\n")
 
 
 class SpanNote(Struct, frozen=True):
@@ -193,12 +215,12 @@ class SpanNote(Struct, frozen=True):
     replaces: bool = False
 
 
-class _RowMark(Struct, frozen=True):
-    """Carets for a fault below one row; with `says`, its message follows; with `goes_on`, it continues in more rows."""
+class CaretMark(Struct, frozen=True):
+    """Carets for a fault below one row; with `says`, its message follows; `rows` is the number of rows represented."""
 
     fault: Fault
     says: bool = True
-    goes_on: bool = False
+    rows: int = 1
 
 
 class _Columns(Struct, frozen=True):
@@ -236,14 +258,15 @@ def marked_lines(
     whole = {index for index, note in notes.items() if note.replaces}
     rows = list(SpanRows(text, spans, [fault.range for fault in ordered], columns.room, folding, whole))
     number = 0
-    for row, marks in zip(rows, _marks(rows, ordered), strict=True):
+    for row, marks in zip(rows, marks_of([row.range for row in rows], ordered), strict=True):
         note = notes.get(row.index)
         if row.folded is not None:
             yield (*columns.gutter(None, bar="┊"), Run(_left_out(text, row.folded), Style.DIM))
         if row.index not in whole:
             before, number = number, lines.position(row.range.start)[0]
             yield (*_row_gutter(row, number if number != before else None, columns), *_content(text, row, marks))
-            for line in _below_all(text, row.range, marks, lines, columns.room):
+            cells = partial(caret_place, text, row.range)
+            for line in below_row(marks, cells, partial(_mark_lines, lines=lines), columns.room):
                 yield (*columns.gutter(None), *line)
         if note is not None and row.ends:
             for index, line in enumerate(note.lines):
@@ -263,21 +286,21 @@ def fault_lines(fault: Fault, width: int) -> Iterator[Line]:
         yield from ((Run("  "), *line) for line in wrapped(help_line(fault.hint), width - 2, indent=6))
 
 
-def _marks(rows: Sequence[SpanRow], faults: Sequence[Fault]) -> list[list[_RowMark]]:
+def marks_of(rows: Sequence[Range], faults: Iterable[Fault]) -> list[list[CaretMark]]:
     """The marks below each row: carets in every row of a short fault, but only in the first row of a long one.
 
     A fault in a range that is left out, or in a line feed, belongs to the previous row.
     """
-    starts = [row.range.start for row in rows]
-    below: list[list[_RowMark]] = [[] for _ in rows]
+    starts = [row.start for row in rows]
+    below: list[list[CaretMark]] = [[] for _ in rows]
     for fault in faults if rows else ():
         first = max(bisect_right(starts, fault.range.start) - 1, 0)
         last = max(bisect_left(starts, fault.range.end) - 1, first)
-        if last - first >= _MOST_MARKED_ROWS:
-            below[first].append(_RowMark(fault, goes_on=True))
+        if last - first >= MOST_MARKED_ROWS:
+            below[first].append(CaretMark(fault, rows=last - first + 1))
         else:
             for index in range(first, last + 1):
-                below[index].append(_RowMark(fault, says=index == last))
+                below[index].append(CaretMark(fault, says=index == last))
     return below
 
 
@@ -291,7 +314,7 @@ def _left_out(text: str, folded: Range) -> str:
     return f"… {lines}{counted(len(folded), 'character')} left out (--full shows them) …"
 
 
-def _content(text: str, row: SpanRow, marks: Sequence[_RowMark]) -> Iterator[Run]:
+def _content(text: str, row: SpanRow, marks: Sequence[CaretMark]) -> Iterator[Run]:
     """A row's text: markers, children and faults in their own styles."""
     span, place = row.span, row.range
     faults = [mark.fault for mark in marks]
@@ -314,20 +337,28 @@ def _style_at(at: int, span: Span, faults: Sequence[Fault]) -> Style:
     return style_of(span.kind)
 
 
-def _below_all(text: str, row: Range, marks: Sequence[_RowMark], lines: LineIndex, room: int) -> Iterator[Line]:
-    """What is below a row."""
-    places = []
-    for mark in marks:
-        lines_on_fault = [list(_mark_lines(mark, lines))] if mark.says else []
-        places.append(CaretLabel(*caret_place(text, row, mark.fault.range), [mark.fault], lines_on_fault))
+def below_row(
+    marks: Sequence[CaretMark],
+    cells_of: Callable[[Range], tuple[int, int]],
+    lines_of: Callable[[CaretMark], Iterable[Line]],
+    room: int,
+) -> Iterator[Line]:
+    """What is below a row: its carets, and the lines on each fault that ends in it.
+
+    `cells_of` returns the cells before the carets of a range, and their number.
+    """
+    places = [
+        CaretLabel(*cells_of(mark.fault.range), [mark.fault], [list(lines_of(mark))] if mark.says else [])
+        for mark in marks
+    ]
     if places:
         yield from caret_lines(places, room)
 
 
-def _mark_lines(mark: _RowMark, lines: LineIndex) -> Iterator[Line]:
+def _mark_lines(mark: CaretMark, *, lines: LineIndex) -> Iterator[Line]:
     fault = mark.fault
     heading = title(fault)
-    if mark.goes_on:
+    if mark.rows > 1:
         line, column = lines.position(fault.range.end)
         heading += (Run(f" (up to line {line} column {column})", Style.DIM),)
     yield heading

@@ -2,12 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.dataset.samples import Sample
 from weaklink.inspector.diagnostics import Diagnostic, Fault
-from weaklink.inspector.model import Role
+from weaklink.inspector.model import Role, Span, SpanKind
 from weaklink.inspector.rules.training import DAMAGED_TEXT
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
@@ -32,15 +32,29 @@ _CODE = lazy_pattern(r"```[\s\S]*?(?:```|\Z)|`[^`\n]*`")
 
 
 def damaged_answers(sample: Sample) -> Iterator[Diagnostic]:
-    """D720 in the texts of answers, outside of code; at most one fault for each text."""
+    """D720 in the texts of answers, outside of code, calls and markup; at most one fault for each text."""
+    spans = {part.turn: part.spans for part in sample.inspection.parts if part.part == "text"}
     for number, turn, part in sample.text_parts:
         if turn.role is not Role.ASSISTANT or not part.text:
             continue
-        text = _CODE.sub(lambda found: " " * len(found[0]), part.text) if "`" in part.text else part.text
+        text = _words_of(part.text, spans.get(number, ()))
+        text = _CODE.sub(lambda found: " " * len(found[0]), text) if "`" in text else text
         is_last = number == len(sample.trace.turns) and not turn.calls
         found = _foreign_word(text, sample) or (_cut(text) if is_last else None) or _loop_in(text)
         if found is not None:
             yield Fault(DAMAGED_TEXT, found[0], found[1]).at(number, part.name)
+
+
+def _words_of(text: str, spans: Sequence[Span]) -> str:
+    """The text with line ends for all that is neither an answer's words nor reasoning: `None` is right in Python."""
+    inner = [span.inner for span in spans if span.kind in (SpanKind.TEXT, SpanKind.REASONING)]
+    if not spans or sum(map(len, inner)) == len(text):
+        return text
+    pieces, end = [], 0
+    for words in inner:
+        pieces += ["\n" * (words.start - end), words.of(text)]
+        end = words.end
+    return "".join((*pieces, "\n" * (len(text) - end)))
 
 
 def _foreign_word(text: str, sample: Sample) -> tuple[Range, str] | None:

@@ -60,6 +60,7 @@ _EQUAL = "SELECT reference FROM sample WHERE conversation = ?"
 _SAME_ANSWERS = "SELECT reference FROM answers WHERE digest = ?"
 _CANDIDATES = "SELECT reference, signature FROM sample WHERE number IN (SELECT sample FROM band WHERE key IN ({}))"
 _ADD = "INSERT INTO sample (conversation, reference, signature) VALUES (?, ?, ?)"
+_SIGN = "UPDATE sample SET signature = ? WHERE number = ?"
 _ADD_ANSWERS = "INSERT OR IGNORE INTO answers (digest, reference) VALUES (?, ?)"
 _ADD_BAND = "INSERT INTO band (key, sample) VALUES (?, ?)"
 
@@ -155,7 +156,11 @@ class DuplicateFinder:
             self._messages |= keys.messages
             self._runs |= keys.runs
         self._seen = _SeenSamples()
-        self._signer = _Signer() if near else None
+        self._near = near
+        self._signer: _Signer | None = None
+        self._unsigned: tuple[int, tuple[int, ...]] | None = None  # the first sample that can be signed
+        if near:
+            require_comparison()
 
     def take(self, keys: SampleKeys, reference: str) -> Iterator[tuple[Rule, str, str | None]]:
         """The rule, message and earlier sample of each duplicate fault of a sample; then remember the sample."""
@@ -168,18 +173,34 @@ class DuplicateFinder:
         if earlier is not None:
             yield DUPLICATE_SAMPLE, f"This conversation is also in {earlier}.", earlier
             return
-        signature = self._signer.signature(keys.shingles) if self._signer is not None and keys.shingles else None
-        rephrased = self._seen.with_answers(keys.answers) if self._signer is not None and keys.answers else None
+        rephrased = self._seen.with_answers(keys.answers) if self._near and keys.answers else None
         if rephrased is not None:
             self._seen.add(keys, reference, None)
             message = f"This conversation differs from the one in {rephrased} in nothing but the user's words."
             yield NEAR_DUPLICATE_SAMPLE, message, rephrased
             return
-        found = self._seen.most_similar(signature) if signature is not None else None
+        if not (self._near and keys.shingles):
+            self._seen.add(keys, reference, None)
+            return
+        if self._signer is None and self._unsigned is None:
+            self._unsigned = self._seen.add(keys, reference, None), keys.shingles
+            return
+        signature = self._signature(keys.shingles)
+        found = self._seen.most_similar(signature)
         self._seen.add(keys, reference, signature if found is None else None)
         if found is not None:
             other, similarity = found
             yield NEAR_DUPLICATE_SAMPLE, f"This conversation is {similarity:.0%} similar to the one in {other}.", other
+
+    def _signature(self, shingles: tuple[int, ...]) -> "_Signature":
+        """The signature of a sample; the second one loads the library, and the first gets its signature then."""
+        if self._signer is None:
+            self._signer = _Signer()
+        if self._unsigned is not None:
+            number, first = self._unsigned
+            self._seen.sign(number, self._signer.signature(first))
+            self._unsigned = None
+        return self._signer.signature(shingles)
 
     def _leak(self, keys: SampleKeys) -> str | None:
         """How a sample is in the evaluation set, as a sentence."""
@@ -224,7 +245,6 @@ class _Signer:
     """Wraps datasketch's MinHash and its choice of bands; loading the library here takes a second."""
 
     def __init__(self) -> None:
-        require_comparison()
         from datasketch import MinHash, MinHashLSH  # noqa: PLC0415  # loads scipy, and is optional
 
         self._min_hash: Any = MinHash(num_perm=_PERMUTATIONS, hashfunc=int)  # shared, because creating one is slow
@@ -270,11 +290,24 @@ class _SeenSamples:
         best = max(found, default=None)
         return (best[1], best[0]) if best is not None and best[0] >= _SIMILARITY else None
 
-    def add(self, keys: SampleKeys, reference: str, signature: _Signature | None) -> None:
-        """Remember a sample; one without a signature can only be found by equal words or equal answers."""
+    def add(self, keys: SampleKeys, reference: str, signature: _Signature | None) -> int:
+        """Remember a sample; one without a signature can only be found by equal words or equal answers.
+
+        Returns its number.
+        """
         values = signature.values if signature is not None else None
         number = self._database.execute(_ADD, (keys.conversation, reference, values)).lastrowid
+        assert number is not None  # the statement inserts a row
         if keys.answers:
             self._database.execute(_ADD_ANSWERS, (keys.answers, reference))
         if signature is not None:
-            self._database.executemany(_ADD_BAND, [(band, number) for band in signature.bands])
+            self._add_bands(number, signature)
+        return number
+
+    def sign(self, number: int, signature: _Signature) -> None:
+        """Give a sample its signature."""
+        self._database.execute(_SIGN, (signature.values, number))
+        self._add_bands(number, signature)
+
+    def _add_bands(self, number: int, signature: _Signature) -> None:
+        self._database.executemany(_ADD_BAND, [(band, number) for band in signature.bands])

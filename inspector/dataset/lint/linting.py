@@ -24,7 +24,6 @@ from weaklink.inspector.dataset.lint.engine_faults import (
     unreadable_tools,
 )
 from weaklink.inspector.dataset.lint.evidence import denied_access, unmade_actions, unsupported_answers
-from weaklink.inspector.dataset.lint.swapped_results import swapped_results
 from weaklink.inspector.dataset.lint.texts import TokenCounter, cut_by_budget, language_mismatch
 from weaklink.inspector.dataset.samples import Sample, deliberate_steps
 from weaklink.inspector.diagnostics import Diagnostic
@@ -153,7 +152,7 @@ _OF_A_SAMPLE: tuple[Callable[[Sample], Iterator[Diagnostic]], ...] = (
     missing_reasoning,
     damaged_answers,
     damaged_arguments,
-    swapped_results,
+    structure.swapped_results,
 )
 _FEWEST_OF_A_FORMAT = 2
 _TRAINING_CODES = frozenset(rule.code for rule in RULES)

@@ -4,13 +4,14 @@ A fault of the row itself is in the part `row` of turn 1; a fault of a message i
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 
 from msgspec.structs import replace
 
-from weaklink.inspector.chain.steps import tool_named
+from weaklink.inspector.chain.steps import Step, tool_named
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.loss_marks import is_left_out
 from weaklink.inspector.dataset.repair import AppliedRepair
@@ -24,7 +25,9 @@ from weaklink.inspector.dataset.samples import (
 )
 from weaklink.inspector.diagnostics import Diagnostic, Edit, Fault, Fix, edited
 from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.sharegpt import CALL_ROLES, ROLE_WORDS
 from weaklink.inspector.importers.data.training_rows import Shape
+from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Role, Trace, Turn
@@ -49,14 +52,10 @@ _CONTENT_KEYS = (
 )
 _ALTERNATING = frozenset({"mistral", "mistral_args", "gemma", "gemma3", "llama2"})
 _LLAMA_FACTORY_ROLES = frozenset({"function_call", "observation"})
-_QUESTION_ROLES = frozenset({"user", "human"})
-_ANSWER_ROLES = frozenset({"assistant", "gpt", "model", "chatgpt", "bot"})
-_ROLES = dict.fromkeys(
-    (
-        *("system", "developer", "user", "human", "assistant", "gpt", "chatgpt", "model", "bot", "tool", "function"),
-        *("function_call", "observation", "tool_call", "tool_response", "function_response", "ipython", "environment"),
-    )
-)
+_QUESTION_ROLES = frozenset(word for word, role in ROLE_WORDS.items() if role is Role.USER)
+_ANSWER_ROLES = frozenset(word for word, role in ROLE_WORDS.items() if role is Role.ASSISTANT) - CALL_ROLES
+_ROLES = frozenset((*ROLE_WORDS, "developer"))
+_MAX_RESULT_CHARS = 20_000
 _SHAPES_OF_MESSAGES = frozenset({Shape.MESSAGES, Shape.SHAREGPT})
 _SHAPES_OF_ANSWERS = _SHAPES_OF_MESSAGES | {Shape.PROMPT_COMPLETION, Shape.PREFERENCE}
 
@@ -344,6 +343,58 @@ def _late_system(sample: Sample) -> Iterator[Diagnostic]:
             fault = Fault(training.ROLE_ORDER, Range(0, len(part.text)), message, "Move it to the beginning.")
             yield with_severity(fault.at(number, part.name), Severity.WARNING)
             return
+
+
+def swapped_results(sample: Sample) -> Iterator[Diagnostic]:
+    """D706 as a warning: two results of a turn, each of which repeats the argument of the other's call.
+
+    Both must have the argument's name as a member: `{"place": "Athens", ...}` after the call with `"place": "Oslo"`.
+    """
+    turns: defaultdict[tuple[int, str | None], list[Step]] = defaultdict(list)
+    steps = sample.inspection.chain.steps
+    for step in steps if len(steps) > 1 else ():
+        if step.result is not None:
+            turns[step.location.turn, step.call.name].append(step)
+    for same in turns.values():
+        found = _swapped(same) if len(same) > 1 else None
+        if found is not None:
+            step, name, value = found
+            assert step.result_location is not None, "only answered steps are compared"
+            message = (
+                f"This result of {tool_named(step.call.name)} has the `{name}` of another call of its turn, `{value}`: "
+                "the results are swapped."
+            )
+            fault = Fault(
+                training.ROLE_ORDER, step.result_location.range, message, "Put each result after its call, by id."
+            )
+            yield with_severity(fault.at(step.result_location.turn, step.result_location.part), Severity.WARNING)
+
+
+def _swapped(steps: Sequence[Step]) -> tuple[Step, str, str] | None:
+    """The first step whose result repeats the argument of another one that has its argument; its name and value."""
+    members = [_result_members(step) for step in steps]
+    for index, step in enumerate(steps):
+        arguments = step.call.arguments if isinstance(step.call.arguments, dict) else {}
+        for name, own in arguments.items():
+            answered = members[index].get(name)
+            if not isinstance(own, str) or not isinstance(answered, str) or own == answered:
+                continue
+            for other, theirs in zip(steps, members, strict=True):
+                asked = other.call.arguments.get(name) if isinstance(other.call.arguments, dict) else None
+                if asked == answered and theirs.get(name) == own:
+                    return step, name, answered
+    return None
+
+
+def _result_members(step: Step) -> dict[str, Json]:
+    text = step.result.content if step.result is not None else ""
+    if len(text) > _MAX_RESULT_CHARS or not text.lstrip().startswith("{"):
+        return {}
+    try:
+        value = parse_json_bytes(text.encode("utf-8", "surrogatepass"))
+    except NotJsonError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def repair_row(

@@ -9,6 +9,7 @@ the probability.
 import re
 from collections.abc import Iterator
 from functools import cache
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 from weaklink.inspector.checks.context import CONTEXT_WINDOW
@@ -203,7 +204,7 @@ def _identifier() -> Any:
 
 def require_detector() -> None:
     """Raises MissingLibraryError if py3langid, which distinguishes languages of one script, is not installed."""
-    if _identifier() is None:
+    if find_spec("py3langid") is None:
         raise missing_library("py3langid", "Distinguishing languages of one script")
 
 

@@ -89,11 +89,13 @@ def _call(block: JsonObject) -> Json:
 
 def _result(block: JsonObject, session: AgentSession) -> None:
     result = object_of(block.get("toolResult"))
-    value = result.get("value")
-    content = object_of(value).get("content", value)
-    failed = result.get("status") == "error" or object_of(value).get("isError") is True
+    value = object_of(result.get("value"))
+    content = value.get("content", result.get("value"))
+    failed = result.get("status") == "error" or value.get("isError") is True
     words: Json = content if isinstance(content, list | str) else compact_json(content) if content else ""
-    session.result(text_of(block, "id"), words or text_of(result, "error"), is_error=failed)
+    # A call that the user declined has no error, nor has one whose shell stated no exit code.
+    is_error = failed or (False if "structuredContent" in value else None)
+    session.result(text_of(block, "id"), words or text_of(result, "error"), is_error=is_error, recorded=value)
 
 
 GOOSE = LogSource(

@@ -30,25 +30,16 @@ from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
 from weaklink.inspector.json_text import flag_of, write_json
 from weaklink.inspector.scanning import lazy_pattern
 
-_ROLES = {
+ROLE_WORDS = {
     "system": model.Role.SYSTEM,
-    "human": model.Role.USER,
-    "user": model.Role.USER,
-    "gpt": model.Role.ASSISTANT,
-    "chatgpt": model.Role.ASSISTANT,
-    "assistant": model.Role.ASSISTANT,
-    "model": model.Role.ASSISTANT,
-    "bot": model.Role.ASSISTANT,
-    "function_call": model.Role.ASSISTANT,
-    "tool_call": model.Role.ASSISTANT,
-    "tool": model.Role.TOOL,
-    "observation": model.Role.TOOL,
-    "function_response": model.Role.TOOL,
-    "tool_response": model.Role.TOOL,
-    "function": model.Role.TOOL,
-    "ipython": model.Role.TOOL,
-    "environment": model.Role.TOOL,
+    **dict.fromkeys(("human", "user"), model.Role.USER),
+    **dict.fromkeys(
+        ("gpt", "chatgpt", "assistant", "model", "bot", "function_call", "tool_call"), model.Role.ASSISTANT
+    ),
+    **dict.fromkeys(("tool", "observation", "function_response", "tool_response"), model.Role.TOOL),
+    **dict.fromkeys(("function", "ipython", "environment"), model.Role.TOOL),
 }
+"""The words for roles in training data."""
 
 _LISTS = ("conversations", "conversation", "items", "messages")  # only few data sets use the last three
 CALL_ROLES = frozenset({"function_call", "tool_call"})
@@ -63,11 +54,11 @@ def _is_conversation(value: JsonObject) -> bool:
 
 def _is_message(value: JsonObject) -> bool:
     sender = value.get("from")
-    return isinstance(sender, str) and sender.lower() in _ROLES and isinstance(value.get("value"), str)
+    return isinstance(sender, str) and sender.lower() in ROLE_WORDS and isinstance(value.get("value"), str)
 
 
 def _is_answer(value: JsonObject) -> bool:
-    return _ROLES[text_of(value, "from").lower()] is model.Role.ASSISTANT
+    return ROLE_WORDS[text_of(value, "from").lower()] is model.Role.ASSISTANT
 
 
 def _messages(value: JsonObject) -> model.Json:
@@ -109,7 +100,7 @@ def _turn(message: model.Json, model_name: str, tools: tuple[model.ToolDefinitio
     if not isinstance(message, dict):
         return model.Turn(model.Role.USER, (model.Part("text", _text(message)),))
     source_role = text_of(message, "from", "role")
-    role = _ROLES.get(source_role.lower(), model.Role.USER)
+    role = ROLE_WORDS.get(source_role.lower(), model.Role.USER)
     text = _text(message.get("value", message.get("content")))
     if role is not model.Role.ASSISTANT:
         return model.Turn(

@@ -14,7 +14,7 @@ import pytest
 
 from tests.ui.conftest import ROOT, START, Run, environment, run_text
 from weaklink.storage import open_store
-from weaklink.ui.cli.import_jobs import job_count, read_in_order
+from weaklink.ui.cli.import_rounds import job_count, read_in_order
 from weaklink.ui.importing.file_places import PlacedFile, files_below, find_files
 from weaklink.ui.importing.files import ReadItem
 from weaklink.ui.importing.unchanged_files import ImportOptions

@@ -16,7 +16,7 @@ from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage import Saved, Store, open_store
 from weaklink.storage.record_rows import record_rows
 from weaklink.storage.writing import TraceDraft, UninspectedRows
-from weaklink.ui.cli import import_jobs
+from weaklink.ui.cli import import_rounds
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.importing import files as importing
 from weaklink.ui.importing.file_places import PlacedFile, files_below
@@ -95,7 +95,7 @@ def one_by_one(paths: list[str], database: Path) -> list[FileReport]:
 
 
 def test_all_ways_leave_the_same_database_and_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_jobs, "_SHARED_BYTES", 2_000)
+    monkeypatch.setattr(import_rounds, "_SHARED_BYTES", 2_000)
     logs = tmp_path / "logs"
     logs.mkdir()
     paths = written(logs)
@@ -166,7 +166,7 @@ def test_what_the_database_keeps_already_is_not_inspected_again(
     database = tmp_path / "t.db"
     first = by_round(paths, database, 1)
     before = tables(database)
-    monkeypatch.setattr(import_jobs, "_SHARED_BYTES", 2_000)
+    monkeypatch.setattr(import_rounds, "_SHARED_BYTES", 2_000)
     again = by_round(paths, database, 2)
     monkeypatch.setattr(importing, "inspect_trace", None)
     assert by_round(paths, database, 1) == again

@@ -32,7 +32,7 @@ from weaklink.storage import open_store
 from weaklink.storage.access_tokens import TokenRole
 from weaklink.ui.cli.group import COMMANDS, LazyGroup, weaklink
 from weaklink.ui.cli.replaying import KeptDivergence, report_json
-from weaklink.ui.cli.tail import TailReader, _TailJson
+from weaklink.ui.cli.tail import TailReader, put_object
 from weaklink.ui.experiments.doctor import CommandRun, compare_runs, comparison_json
 from weaklink.ui.json_types.outputs import OUTPUTS, output_schema
 from weaklink.ui.json_types.replays import InjectionJson
@@ -233,7 +233,7 @@ def _tailed(folder: Path) -> list[Json]:
         store.save((trace, inspect_trace(trace)) for trace in traces)
         runner = CliRunner()
         with runner.isolation() as streams:
-            reader = TailReader(store, _TailJson())
+            reader = TailReader(store, put_object)
             while events := following.poll():
                 reader.take(events)
             printed = streams[0].getvalue().decode()

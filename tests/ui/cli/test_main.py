@@ -1,7 +1,9 @@
 """The command itself: help, versions, mistakes, and completion."""
 
 import inspect
+import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -45,6 +47,22 @@ def test_an_empty_filter_lists_all_and_an_empty_word_of_a_command_is_its_own(wea
     assert b"there is no database yet" in weaklink("list", "").stderr
     done = weaklink("run", "--", sys.executable, "-c", "import sys; print(len(sys.argv))", "")
     assert done.stdout.strip() == b"2"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells close a stream with `>&-`")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "words", ["list", "show 1", "check log.jsonl", "import log.jsonl", "--version", "segment log.jsonl"]
+)
+def test_a_closed_standard_stream_is_the_null_device(weaklink: Run, words: str, closed: str, tmp_path: Path) -> None:
+    row = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]}
+    (tmp_path / "log.jsonl").write_text(json.dumps(row) + "\n")
+    assert weaklink("import", "log.jsonl", "--db", "a.db").returncode == 0
+    command = f"{shlex.join(START)} {words} {closed}"
+    env = environment(tmp_path) | {"WEAKLINK_DB": str(tmp_path / "a.db")}
+    done = subprocess.run(command, shell=True, capture_output=True, cwd=tmp_path, env=env, check=False)
+    assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr
+    assert bool(done.stdout) is (">&-" not in closed.split())
 
 
 def test_help_lists_every_command_on_request_and_shows_one(weaklink: Run) -> None:

@@ -10,9 +10,10 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fcntl import ioctl
+from functools import partial
 from pathlib import Path
 from termios import TIOCSWINSZ
 from typing import Any
@@ -25,7 +26,6 @@ from tests.storage.templates import put_empty_database
 from tests.storage.test_live import events_of, streamed
 from tests.ui.conftest import ROOT, START, Run, environment
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspection import inspect_trace
@@ -36,13 +36,11 @@ from weaklink.inspector.model import (
     Part,
     ResultHeader,
     Role,
-    Span,
-    ToolCall,
-    Trace,
     Turn,
 )
-from weaklink.storage import StoreSink, TraceSummary, open_store
+from weaklink.storage import StoreSink, open_store
 from weaklink.ui.cli.tail import TailReader
+from weaklink.ui.views import live
 
 SGR = re.compile(rb"\x1b\[[\d;]*m")
 GENERATION = Generation(answered_model="hermes-4", tools=TOOLS, finish=FinishReason.STOP, finish_reason="stop")
@@ -260,29 +258,8 @@ def test_a_filter_that_cannot_be_read_ends_it(weaklink: Run) -> None:
     assert b"weaklink: filter, character 8: status must be one of" in done.stderr
 
 
-class Remembering:
-    """Remembers what is told."""
-
-    def __init__(self) -> None:
-        self.spans: list[tuple[int, str, Span, str]] = []
-        self.faults: list[Diagnostic] = []
-        self.ended: list[int] = []
-        self.summary: TraceSummary | None = None
-
-    def trace_began(self, id: str, trace: Trace) -> None:
-        pass
-
-    def span_closed(self, id: str, place: Any, span: Span, text: str, calls: Sequence[ToolCall]) -> None:
-        self.spans.append((place.turn, place.part, span, text))
-
-    def fault_found(self, id: str, diagnostic: Diagnostic, text: Callable[[], str]) -> None:
-        self.faults.append(diagnostic)
-
-    def turn_ended(self, id: str, number: int, turn: Turn, model: str) -> None:
-        self.ended.append(number)
-
-    def trace_ended(self, id: str, summary: TraceSummary | None) -> None:
-        self.summary = summary
+def _tell(told: list[live.LiveEvent], _: str, event: live.LiveEvent) -> None:
+    told.append(event)
 
 
 @pytest.mark.one_in(3)
@@ -298,8 +275,8 @@ def test_every_fault_and_every_text_of_a_sample_is_told(
     for number, whole in enumerate(read_source(path).records):
         assert not isinstance(whole, Skipped)
         with open_store(put_empty_database(tmp_path / f"{number}.db")) as store:
-            sink, following, told = StoreSink(store), store.follow(), Remembering()
-            reading = TailReader(store, told)
+            sink, following, told = StoreSink(store), store.follow(), list[live.LiveEvent]()
+            reading = TailReader(store, partial(_tell, told))
             for event in events_of(streamed(whole) if all(turn.parts for turn in whole.turns) else whole):
                 sink.accept(event)
                 sink.flush()
@@ -307,13 +284,17 @@ def test_every_fault_and_every_text_of_a_sample_is_told(
             kept, inspection = store.inspected(1)
             sink.close()
         assert inspection == inspect_trace(kept)
-        assert told.ended == list(range(1, len(whole.turns) + 1))
-        assert {(one.rule.code, one.location) for one in told.faults} >= {
+        ended = [event.number for event in told if isinstance(event, live.TurnSeen)]
+        assert ended == list(range(1, len(whole.turns) + 1))
+        faults = [event.diagnostic for event in told if isinstance(event, live.FaultSeen)]
+        assert {(one.rule.code, one.location) for one in faults} >= {
             (one.rule.code, one.location) for one in inspection.diagnostics
         }
-        for turn, part, span, text in told.spans:
-            found = kept.turns[turn - 1].part(part)
+        for span in (event for event in told if isinstance(event, live.SpanSeen)):
+            found = kept.turns[span.place.turn - 1].part(span.place.part)
             assert found is not None
-            assert span.inner.of(found.text) == text
-        assert told.summary is not None
-        assert told.summary.status == inspection.chain.status
+            assert span.span.inner.of(found.text) == span.text
+        last = told[-1]
+        assert isinstance(last, live.TraceGone)
+        assert last.summary is not None
+        assert last.summary.status == inspection.chain.status

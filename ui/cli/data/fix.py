@@ -17,6 +17,7 @@ from weaklink.inspector.dataset.lint.engine_faults import TWINS
 from weaklink.inspector.dataset.lint.structure import repair_row
 from weaklink.inspector.dataset.record_rewrite import RewrittenRecord, rewrite_record
 from weaklink.inspector.dataset.repair import AppliedRepair, Repair, RepairInput, repair_trace
+from weaklink.inspector.dataset.rows import file_identity, table_kind
 from weaklink.inspector.dataset.samples import SAMPLE_SOURCE
 from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError, WeaklinkError
 from weaklink.inspector.formats.registry import find_format
@@ -116,7 +117,7 @@ def _is_table(file: SourceFile) -> bool:
         return False
     try:
         with file.open_stored() as stored:
-            return stored.read(6)[:4] == b"PAR1" or str(file.path).endswith(".arrow")
+            return table_kind(stored, str(file.path)) is not None
     except OSError:
         return False  # reported when it is read
 
@@ -321,17 +322,9 @@ class _OriginalError(WeaklinkError):
 def _refuse_originals(targets: Iterable[tuple[str, str | None]]) -> None:
     """Refuse to overwrite any of the files, under any name: a link also leads to the same file."""
     pairs = list(targets)
-    originals = {_identity(path): path for path, _ in pairs}
+    originals = {file_identity(path): path for path, _ in pairs}
     originals.pop(None, None)
     for _, target in pairs:
-        original = originals.get(_identity(target)) if target is not None else None
+        original = originals.get(file_identity(target)) if target is not None else None
         if original is not None:
             raise _OriginalError(f"{target} is {original} itself: `fix` never overwrites an original")
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    try:
-        found = Path(path).stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

@@ -8,7 +8,7 @@ from math import ceil
 import click
 from msgspec import Struct, field
 
-from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
+from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.faults_to_inject import DEFAULT_RATES, KINDS
 from weaklink.inspector.dataset.injection import InjectedRow, NotInjected, inject_faults, known_kinds
 from weaklink.inspector.dataset.loss_marks import Trainer
@@ -16,16 +16,7 @@ from weaklink.inspector.dataset.rows import RowWriter
 from weaklink.inspector.dataset.samples import as_listed
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import (
-    exit_code,
-    making_options,
-    map_rows,
-    no_rows,
-    paths_argument,
-    rejected_rows,
-    row_output,
-)
+from weaklink.ui.cli.data.options import make_rows, making_options, paths_argument
 from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.styled_text import counted
 
@@ -59,9 +50,7 @@ _MOST_OF_ONE = 8
 )
 @click.option("--only-injected", is_flag=True, help="Omit the copies of the rows: one injected row for each row.")
 @making_options
-@click.pass_context
 def inject(
-    ctx: click.Context,
     paths: tuple[str, ...],
     *,
     columns: Mapping[str, str],
@@ -87,17 +76,9 @@ def inject(
     """
     weights = _rates(rates)
     needed = 1.0 if only_injected else share / (1 - share)
+    work = partial(_variants, seed=seed, rates=weights, needed=needed, trainer=Trainer(trainer))
     mix = _Mix(needed, copies=not only_injected)
-    with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
-        work = partial(_variants, seed=seed, rates=weights, needed=needed, trainer=Trainer(trainer))
-        for answer in map_rows(paths, work, unread, jobs=jobs, label="Injecting", columns=columns):
-            if not isinstance(answer, RejectedRow):
-                mix.add(*answer, writer)
-    for line in mix.summary():
-        print_notice(line)
-    if not mix.rows:
-        print_notice(no_rows(paths, unread.count))
-    ctx.exit(exit_code(mix.rows, unread.count))
+    make_rows(paths, work, mix, output=output, rejected=rejected, jobs=jobs, label="Injecting", columns=columns)
 
 
 def _variants(
@@ -125,8 +106,9 @@ class _Mix(Struct):
     skipped: Counter[str] = field(default_factory=Counter)
     _reserve: deque[InjectedRow] = field(default_factory=lambda: deque(maxlen=_RESERVE))
 
-    def add(self, row: JsonObject, found: Iterable[InjectedRow | NotInjected], writer: RowWriter) -> None:
+    def add(self, answer: tuple[JsonObject, Iterable[InjectedRow | NotInjected]], writer: RowWriter) -> None:
         """Write the copy of a row, and the injected rows that are due."""
+        row, found = answer
         self.rows += 1
         if self.copies:
             writer.write(row)

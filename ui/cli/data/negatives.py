@@ -9,7 +9,7 @@ from math import ceil
 import click
 from msgspec import Struct, field, structs
 
-from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
+from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.negatives import (
     KINDS,
     NegativeOptions,
@@ -23,17 +23,7 @@ from weaklink.inspector.dataset.rows import RowWriter
 from weaklink.inspector.dataset.samples import as_listed, read_sample, without_rejected
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import (
-    data_rows,
-    exit_code,
-    making_options,
-    map_rows,
-    no_rows,
-    paths_argument,
-    rejected_rows,
-    row_output,
-)
+from weaklink.ui.cli.data.options import data_rows, make_rows, making_options, paths_argument
 from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.styled_text import counted
 
@@ -55,9 +45,7 @@ _RESERVE = 1_000
 @click.option("--leave-open", is_flag=True, help="Omit the last answer, for a model to write.")
 @click.option("--only-negatives", is_flag=True, help="Omit the copies of the rows, and make all possible negatives.")
 @making_options
-@click.pass_context
 def negatives(
-    ctx: click.Context,
     paths: tuple[str, ...],
     *,
     columns: Mapping[str, str],
@@ -83,18 +71,9 @@ def negatives(
     """
     pool = tool_pool(islice(data_rows(paths, columns), _POOL_ROWS))
     options = NegativeOptions(seed, kinds or KINDS, leave_open, pool)
+    work = partial(_made, options=options)
     mix = _Balance(share, copies=not only_negatives)
-    with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
-        work = partial(_made, options=options)
-        for answer in map_rows(paths, work, unread, jobs=jobs, label="Negatives", columns=columns):
-            if not isinstance(answer, RejectedRow):
-                row, calls, found = answer
-                mix.add(row, found, writer, calls=calls)
-    for line in mix.summary():
-        print_notice(line)
-    if not mix.rows:
-        print_notice(no_rows(paths, unread.count))
-    ctx.exit(exit_code(mix.rows, unread.count))
+    make_rows(paths, work, mix, output=output, rejected=rejected, jobs=jobs, label="Negatives", columns=columns)
 
 
 def _made(row: DataRow, *, options: NegativeOptions) -> tuple[JsonObject, bool, NegativeRow | NoNegative]:
@@ -119,8 +98,9 @@ class _Balance(Struct):
     skipped: Counter[str] = field(default_factory=Counter)
     _reserve: list[NegativeRow] = field(default_factory=list)
 
-    def add(self, row: JsonObject, found: NegativeRow | NoNegative, writer: RowWriter, *, calls: bool) -> None:
+    def add(self, answer: tuple[JsonObject, bool, NegativeRow | NoNegative], writer: RowWriter) -> None:
         """Write the copy of a row, and the negatives that are due."""
+        row, calls, found = answer
         self.rows += 1
         self.without_call += not calls
         if self.copies:

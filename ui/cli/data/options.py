@@ -4,13 +4,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import NoReturn, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import click
 
 from weaklink.inspector.atomic_write import whole_file
 from weaklink.inspector.dataset import rows
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_data_files
+from weaklink.inspector.dataset.rows import RowWriter
 from weaklink.inspector.importers.blocks import Block
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice, progress_bar
@@ -60,6 +61,7 @@ making_options = declaring.all_of(output_option, rejected_option, jobs_options, 
 
 _Answer = TypeVar("_Answer")
 _Answer_co = TypeVar("_Answer_co", covariant=True)
+_Answer_contra = TypeVar("_Answer_contra", contravariant=True)
 _REPORTED = 20
 _BATCH_ROWS, _BATCH_BYTES = 64, 1 << 20
 NO_COLUMNS: Mapping[str, str] = {}
@@ -81,13 +83,50 @@ def no_rows(paths: Sequence[str], unread: int) -> str:
     return "no row could be read" if unread else f"there is no row in {visible_line(', '.join(paths))}"
 
 
-def exit_code(rows: int, failed: object) -> int:
-    """2 if no row could be read, 1 if one `failed`, else 0."""
-    return FAILED if rows and failed else 0 if rows else COULD_NOT_RUN
+def end(paths: Sequence[str], rows: int, unread: int, *, failed: bool = False) -> NoReturn:
+    """Exit with 2 if no row could be read, after saying so, with 1 if one was `unread` or `failed`, else with 0."""
+    if not rows:
+        print_notice(no_rows(paths, unread))
+    click.get_current_context().exit(COULD_NOT_RUN if not rows else FAILED if unread or failed else 0)
+
+
+class RowMix(Protocol[_Answer_contra]):
+    """Writes rows and others that are made of them; counts both."""
+
+    rows: int
+
+    def add(self, answer: _Answer_contra, writer: RowWriter, /) -> None:
+        """Write what is due once the answer for one more row is known."""
+        ...
+
+    def summary(self) -> Iterable[str]:
+        """Sentences on what was written."""
+        ...
+
+
+def make_rows(
+    paths: Sequence[str],
+    work: Callable[[DataRow], _Answer],
+    mix: RowMix[_Answer],
+    *,
+    output: str | None,
+    rejected: str | None,
+    jobs: EngineOptions,
+    label: str,
+    columns: Mapping[str, str],
+) -> NoReturn:
+    """Write the rows of the paths and those that `work` makes of each, as `mix` mixes them; print its summary; exit."""
+    with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
+        for answer in map_rows(paths, work, unread, jobs=jobs, label=label, columns=columns):
+            if not isinstance(answer, RejectedRow):
+                mix.add(answer, writer)
+    for line in mix.summary():
+        print_notice(line)
+    end(paths, mix.rows, unread.count)
 
 
 @contextmanager
-def row_output(path: str | None, inputs: Iterable[str]) -> Iterator[rows.RowWriter]:
+def row_output(path: str | None, inputs: Iterable[str]) -> Iterator[RowWriter]:
     """A writer to the file at `path`, which is replaced when the block ends, or of JSON lines to stdout."""
     if path is None or path == "-":
         yield rows.JsonLinesWriter(sys.stdout)
@@ -102,7 +141,7 @@ class RejectedRows:
     A file that cannot be opened counts as one row. With `is_silent`, nothing is written to stderr.
     """
 
-    def __init__(self, writer: rows.RowWriter | None) -> None:
+    def __init__(self, writer: RowWriter | None) -> None:
         self._writer = writer
         self.count = 0
         self.is_silent = False

@@ -29,9 +29,8 @@ from weaklink.inspector.segmentation import AUTO
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import (
-    exit_code,
+    end,
     map_rows,
-    no_rows,
     output_option,
     paths_argument,
     rejected_option,
@@ -80,9 +79,7 @@ _ROWS_AT_ONCE = 200
 @output_option
 @rejected_option
 @jobs_options
-@click.pass_context
 def render(
-    ctx: click.Context,
     paths: tuple[str, ...],
     *,
     columns: Mapping[str, str],
@@ -141,9 +138,7 @@ def render(
                     writer.write(row.value)
                     written[row.format] += 1
     _print_counts(scenarios, written, skipped, has_forms=shape not in STRUCTURED)
-    if not scenarios:
-        print_notice(no_rows(paths, unread.count))
-    ctx.exit(exit_code(scenarios, unread.count))
+    end(paths, scenarios, unread.count)
 
 
 def _template(file: str | None, *, excludes: bool) -> ChatTemplate | None:

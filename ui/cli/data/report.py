@@ -27,9 +27,8 @@ from weaklink.inspector.segmentation import AUTO
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import (
-    exit_code,
+    end,
     map_rows,
-    no_rows,
     output_option,
     paths_argument,
     rejected_option,
@@ -75,9 +74,7 @@ _tokenizer = cache(TokenizerFile)
 @declaring.json_option
 @jobs_options
 @rejected_option
-@click.pass_context
 def report(
-    ctx: click.Context,
     paths: tuple[str, ...],
     *,
     columns: Mapping[str, str],
@@ -147,9 +144,7 @@ def report(
         sys.stdout.write(write_json({**value, "against": other_value} if other_value is not None else value) + "\n")
     elif html is None and measured.samples:
         sys.stdout.writelines(f"{line}\n" for line in set_lines(paths, value, other_value))
-    if not measured.samples:
-        print_notice(no_rows(paths, unread.count))
-    ctx.exit(exit_code(measured.samples, unread.count))
+    end(paths, measured.samples, unread.count)
 
 
 def _template(file: str | None, tokenizer: str | None) -> ChatTemplate | None:

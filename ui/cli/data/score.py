@@ -21,9 +21,8 @@ from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import (
     NO_ANSWERS,
     NO_CALLS,
-    exit_code,
+    end,
     map_rows,
-    no_rows,
     output_option,
     paths_argument,
     rejected_option,
@@ -53,9 +52,7 @@ _expected = cache(read_expected)
 @declaring.json_option
 @jobs_options
 @rejected_option
-@click.pass_context
 def score(
-    ctx: click.Context,
     paths: tuple[str, ...],
     *,
     columns: Mapping[str, str],
@@ -100,9 +97,7 @@ def score(
     if minimum is not None:
         print_notice(f"{table.kept:,} of {table.rows:,} samples have an overall score of {minimum} or more")
     table.print_notices()
-    if not table.rows:
-        print_notice(no_rows(paths, unread.count))
-    ctx.exit(exit_code(table.rows, unread.count))
+    end(paths, table.rows, unread.count)
 
 
 class ScoredRow(Struct, frozen=True):

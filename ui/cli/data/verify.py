@@ -28,16 +28,7 @@ from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import LineIndex
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import (
-    NO_ANSWERS,
-    NO_CALLS,
-    RejectedRows,
-    exit_code,
-    map_rows,
-    no_rows,
-    paths_argument,
-    seed_option,
-)
+from weaklink.ui.cli.data.options import NO_ANSWERS, NO_CALLS, RejectedRows, end, map_rows, paths_argument, seed_option
 from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.segment_json import diagnostic_object
@@ -106,9 +97,7 @@ class VerifiedCandidate(Struct, frozen=True):
 @jobs_options
 @seed_option
 @declaring.json_option
-@click.pass_context
 def verify(
-    ctx: click.Context,
     paths: tuple[str, ...],
     *,
     columns: Mapping[str, str],
@@ -182,11 +171,11 @@ def verify(
     if report_file is not None:
         with open_row_file(report_file, inputs) as writer:
             writer.write(report)
-    for line in sampling.summary(k_values) if sampling.count else [no_rows(paths, unread.count)]:
+    for line in sampling.summary(k_values) if sampling.count else ():
         print_notice(line)
     if SCHEMA_ADHERENCE.name in options.verifiers and sampling.count and not sampling.with_schema:
         print_notice(_NO_SCHEMA)
-    ctx.exit(exit_code(sampling.count, unread.count or sampling.passed < sampling.count))
+    end(paths, sampling.count, unread.count, failed=sampling.passed < sampling.count)
 
 
 def _verified(row: DataRow, *, options: verified_rows.VerifyOptions) -> list[VerifiedCandidate | RejectedRow]:

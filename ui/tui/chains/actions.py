@@ -8,16 +8,14 @@ from functools import partial
 from typing import Protocol
 
 from msgspec import Struct, structs
-from textual.screen import Screen
 
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.model import Liveness
 from weaklink.storage import Mark, NoDatabaseYetError, Order, Pulse, Store, TraceSummary
 from weaklink.ui.tui.chains.chain_list import ChainList, TracePages
-from weaklink.ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog, copy_choice
-from weaklink.ui.tui.exporting import FORMS, export_problem, export_traces, proposed_name
-from weaklink.ui.tui.line_bar import ClickTarget, StatusLine
+from weaklink.ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog, StoreScreen, copy_choice
+from weaklink.ui.tui.line_bar import ClickTarget
 from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
 from weaklink.ui.views.links import Link
 from weaklink.ui.views.status import LIVENESS, status_run
@@ -25,7 +23,6 @@ from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_lin
 from weaklink.ui.views.trace_columns import ORDER_WORDS
 from weaklink.ui.views.trace_summary import trace_title
 
-_MARKING = "writing the mark"  # takes some seconds if another program is writing
 _MAX_IDS = 8
 _POLL_S = 1.0  # how often to check whether the store has changed
 _REFRESHED = frozenset({Order.TIME, Order.BROKEN})  # orders in which new traces appear at the top
@@ -51,7 +48,7 @@ class ChainCallbacks(Struct, frozen=True):
     open_import: Callable[[], None] | None = None
 
 
-class FollowedChains(Screen[None]):
+class FollowedChains(StoreScreen[None]):
     """A screen with a list of traces that follows its store, and actions on the trace under the cursor.
 
     The subclass loads the list, and shows its state. `callbacks` open other screens.
@@ -59,7 +56,7 @@ class FollowedChains(Screen[None]):
 
     def __init__(self, access: StoreAccess, callbacks: ChainCallbacks) -> None:
         super().__init__()
-        self._access = access
+        self.access = access
         self.callbacks = callbacks
         self.order = Order.BROKEN
         self.filter_text = ""  # the filter of the list, or of the one that is being loaded
@@ -112,7 +109,7 @@ class FollowedChains(Screen[None]):
             return
         self._beating = True
         try:
-            pulse = await self._access.query(lambda store: store.paging().pulse())
+            pulse = await self.access.query(lambda store: store.paging().pulse())
             if self.problem is not None:
                 self.load(self.filter_text, keep=self.chains.current)
             elif self._paused:
@@ -131,7 +128,7 @@ class FollowedChains(Screen[None]):
         """Add the new traces at the top; reload a list by time that has more new traces than those."""
         arrived = pulse.newest_id - self.pulse.newest_id
         self.pulse = pulse
-        self.short_turns = await self._access.query(lambda store: store.paging().short_turns()) if pulse.open else 0
+        self.short_turns = await self.access.query(lambda store: store.paging().short_turns()) if pulse.open else 0
         if self.order not in _REFRESHED:
             return  # a list that is sorted by a value stays as it was sorted
         new = await self.chains.refresh_head(stay_on_newest=self._follows)
@@ -162,12 +159,12 @@ class FollowedChains(Screen[None]):
 
     async def count_again(self) -> None:
         """Count the traces of each status that match the filter, and all traces."""
-        self.counts, self.total = await self._access.query(partial(_counted, filter_text=self.chains.filter_text))
+        self.counts, self.total = await self.access.query(partial(_counted, filter_text=self.chains.filter_text))
 
     def failed(self, error: WeaklinkError) -> None:
         """Show a problem of the store: in the status line while it lasts, and once as a toast."""
-        sentence = error_sentence(error, self._access.name)
-        if self.problem is None or error_sentence(self.problem, self._access.name) != sentence:
+        sentence = error_sentence(error, self.access.name)
+        if self.problem is None or error_sentence(self.problem, self.access.name) != sentence:
             self.problem = error
             if self.chains.pages.count:
                 self.toast(sentence, is_error=True)
@@ -194,24 +191,18 @@ class FollowedChains(Screen[None]):
         if self.chains.current is not None:
             start_work(self, self._look_again, "resume")
 
-    def toast(self, message: str, *, is_error: bool = False) -> None:
-        """Show a toast."""
-        self.notify(visible_line(message), severity="error" if is_error else "information", markup=False)
-
     def action_export(self) -> None:
         """Ask for a file and write the chain to it."""
         current = self.chains.current
         if current is not None:
-            title, typed = f"export trace {current.id}", proposed_name(current)
-            dialog = LineDialog(title, about=f"{FORMS}.", typed=typed, wrong=export_problem)
-            self.app.push_screen(dialog, partial(self._export, current.id))
+            self.ask_export(current)
 
     def action_copy(self) -> None:
         """Choose what to copy."""
         current = self.chains.current
         if current is not None:
             step = current.broken.step if current.broken else None
-            choices = copies_of(current, self._access.where, step)
+            choices = copies_of(current, self.access.where, step)
             self.app.push_screen(ChoiceDialog(f"copy of trace {current.id}", choices), self._copy)
 
     def action_mark(self) -> None:
@@ -230,9 +221,9 @@ class FollowedChains(Screen[None]):
     async def _ask_note(self, id: int) -> None:
         """Ask for the note of the chain as a whole: its turns and steps may have others."""
         try:
-            marks = await self._access.query(lambda store: store.marks.of([id]).get(id, ()))
+            marks = await self.access.query(lambda store: store.marks.of([id]).get(id, ()))
         except WeaklinkError as error:
-            self.toast(error_sentence(error, self._access.name), is_error=True)
+            self.toast(error_sentence(error, self.access.name), is_error=True)
             return
         mark = _trace_mark(marks)
         typed = mark.note if mark is not None else ""
@@ -249,27 +240,10 @@ class FollowedChains(Screen[None]):
             await self.chains.refresh_current()
 
     async def _changed_mark(self, query: Callable[[Store], str]) -> None:
-        status = self.query_one(StatusLine)
-        status.working = status.working or _MARKING
-        try:
-            message = await self._access.query(query)
+        async with self.marking():
+            message = await self.access.query(query)
             await self.chains.refresh_current()
             self.toast(message)
-        except WeaklinkError as error:
-            self.toast(error_sentence(error, self._access.name), is_error=True)
-        finally:
-            status.working = "" if status.working == _MARKING else status.working
-
-    def _export(self, id: int, path: str | None) -> None:
-        if path is not None:
-            start_work(self, partial(self._exported, id, path), "export", supersedes=False)
-
-    async def _exported(self, id: int, path: str) -> None:
-        try:
-            written = await self._access.query(partial(export_traces, ids=(id,), path=path))
-            self.toast(f"Trace {id} is written to {written}.")
-        except WeaklinkError as error:
-            self.toast(error_sentence(error, self._access.name), is_error=True)
 
     def _copy(self, text: str | None) -> None:
         if text is not None:

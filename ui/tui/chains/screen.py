@@ -95,9 +95,9 @@ class ChainsScreen(actions.FollowedChains):
         yield StatusLine()
         yield LineBar(id="statuses")
         yield LineBar(id="head")
-        yield ChainList(self._access)
+        yield ChainList(self.access)
         yield LineBar(id="nothing", classes="wrapped")
-        yield ChainDetail(self._access)
+        yield ChainDetail(self.access)
         yield FilterBar(self._complete)
         yield KeyFooter()
 
@@ -231,7 +231,7 @@ class ChainsScreen(actions.FollowedChains):
 
     def action_reload(self) -> None:
         """Read the database again."""
-        self._access.forget()
+        self.access.forget()
         self.load(self.filter_text, keep=self.chains.current)
 
     def action_quit(self) -> None:
@@ -261,7 +261,7 @@ class ChainsScreen(actions.FollowedChains):
 
     async def _open_at_words(self, summary: TraceSummary) -> None:
         try:
-            hit = await self._access.query(partial(_first_hit, summary=summary, filter_text=self.chains.filter_text))
+            hit = await self.access.query(partial(_first_hit, summary=summary, filter_text=self.chains.filter_text))
         except WeaklinkError:
             hit = None  # the status line shows problems of the store
         if hit is None or hit.location is None:
@@ -285,7 +285,7 @@ class ChainsScreen(actions.FollowedChains):
         try:
             if has_words(filter_text):
                 await self._index()
-            self.pulse = await self._access.query(lambda store: store.paging().pulse())
+            self.pulse = await self.access.query(lambda store: store.paging().pulse())
             await self.chains.load(filter_text, self.order)
             await self.count_again()
             self.say_all()
@@ -303,7 +303,7 @@ class ChainsScreen(actions.FollowedChains):
 
     async def _complete(self, text: str, cursor: int) -> Sequence[FilterCompletion]:
         try:
-            return await self._access.query(lambda store: store.complete(text, cursor))
+            return await self.access.query(lambda store: store.complete(text, cursor))
         except WeaklinkError:
             return ()  # the status line shows problems of the store
 
@@ -312,12 +312,12 @@ class ChainsScreen(actions.FollowedChains):
         status = self.query_one(StatusLine)
         done = 0
         try:
-            while read := await self._access.query(lambda store: store.search.index_pending(limit=_INDEXED)):
+            while read := await self.access.query(lambda store: store.search.index_pending(limit=_INDEXED)):
                 done += read
                 status.working = f"added {counted(done, 'trace')} to the text index"
         except WeaklinkError as error:
             self.toast(
-                f"Traces not yet in the text index are not searched: {error_sentence(error, self._access.name)}",
+                f"Traces not yet in the text index are not searched: {error_sentence(error, self.access.name)}",
                 is_error=True,
             )
 
@@ -338,11 +338,11 @@ class ChainsScreen(actions.FollowedChains):
             await self.chains.read_current()
             after = self.chains.list_cursor
             if forward:
-                broken = await self._access.query(
+                broken = await self.access.query(
                     partial(_next_broken, filter_text=filter_text, order=self.order, after=after)
                 )
             elif after is not None:
-                broken = await self._access.query(
+                broken = await self.access.query(
                     partial(_broken_before, filter_text=filter_text, order=self.order, before=after)
                 )
             else:
@@ -366,7 +366,7 @@ class ChainsScreen(actions.FollowedChains):
         """Update the lines above the list."""
         pages, filter_text = self.chains.pages, self.chains.filter_text
         about: Line = (Run("f: ", Style.DIM), Run(visible_line(filter_text), Style.KEY)) if filter_text else ()
-        problem = error_sentence(self.problem, self._access.name) if self.problem and pages.count else ""
+        problem = error_sentence(self.problem, self.access.name) if self.problem and pages.count else ""
         right = (*actions.shown_count(pages, filter_text, self.total, self.chains.order), *self.mood())
         self.query_one(StatusLine).status_text = StatusText(
             ("weaklink", self._database_name, "traces"), about, right, problem
@@ -377,14 +377,14 @@ class ChainsScreen(actions.FollowedChains):
         self.query_one("#head", LineBar).say([columns.head(self.order)])
         self.set_class(not pages.count, "nothing")
         if not pages.count and (self.problem or pages.is_complete):
-            sentences = actions.empty_list_sentences(self._access.name, filter_text, self.problem)
+            sentences = actions.empty_list_sentences(self.access.name, filter_text, self.problem)
             self.query_one("#nothing", LineBar).say([*map(quoted, sentences)])
         elif self.focused is None:
             self.chains.focus()
 
     @property
     def _database_name(self) -> str:
-        return self._access.name.rpartition("/")[2]
+        return self.access.name.rpartition("/")[2]
 
 
 def _next_broken(store: Store, *, filter_text: str, order: Order, after: ListCursor | None) -> Listed | None:

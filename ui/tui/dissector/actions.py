@@ -5,31 +5,26 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from msgspec import Struct
-from textual.screen import Screen
 
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import Location
-from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Role
 from weaklink.inspector.text import Range
 from weaklink.storage import Mark, Store, TraceSummary
-from weaklink.ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog, copy_choice
+from weaklink.ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog, StoreScreen, copy_choice
 from weaklink.ui.tui.dissector.panes import Panes
-from weaklink.ui.tui.exporting import FORMS, edit_copy, export_problem, export_traces, proposed_name
-from weaklink.ui.tui.line_bar import StatusLine
-from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
+from weaklink.ui.tui.exporting import edit_copy
+from weaklink.ui.tui.store_access import StoreAccess, start_work
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.dissect.navigation import call_place, fault_at, step_at
 from weaklink.ui.views.dissect.side import initial_position
 from weaklink.ui.views.dissect.tree_rows import TreeRow
 from weaklink.ui.views.links import Link
-from weaklink.ui.views.styled_text import visible_line
 from weaklink.ui.views.turn import continued
 
 _LONG = 1_000_000
 _OF_A_TURN = _OF_A_FAULT = 1_000  # characters that take as much memory as one turn or fault
-MARK_WORK = "writing the mark"
 _NOTE_HINT = "The note is saved with the trace; an empty one removes it."
 _MAX_COPIED_CHARS = 1_000_000  # characters: terminals refuse more
 
@@ -97,7 +92,7 @@ class TraceCallbacks(Struct, frozen=True):
     ask: Callable[[int, int | None], None] | None = None
 
 
-class TraceActions(Screen[None]):
+class TraceActions(StoreScreen[None]):
     """A screen with one opened trace; the base of the dissector."""
 
     def __init__(self, access: StoreAccess, callbacks: TraceCallbacks) -> None:
@@ -121,10 +116,6 @@ class TraceActions(Screen[None]):
     def panes(self) -> Panes:
         """The panes."""
         return self.query_one(Panes)
-
-    def toast(self, message: str, *, is_error: bool = False) -> None:
-        """Show a toast."""
-        self.notify(visible_line(message), severity="error" if is_error else "information", markup=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable commands that have no callback."""
@@ -211,9 +202,7 @@ class TraceActions(Screen[None]):
     def action_export(self) -> None:
         """Ask for a file and write the trace to it."""
         if self._opened is not None:
-            title, typed = f"export trace {self._opened.id}", proposed_name(self._opened.summary)
-            dialog = LineDialog(title, about=f"{FORMS}.", typed=typed, wrong=export_problem)
-            self.app.push_screen(dialog, partial(self._export, self._opened.id))
+            self.ask_export(self._opened.summary)
 
     def action_editor(self) -> None:
         """Open the raw text of the selected part in the user's editor, at the selected line."""
@@ -236,29 +225,10 @@ class TraceActions(Screen[None]):
             start_work(self, partial(self._changed, partial(_noted, id, step, note.strip())), "mark", supersedes=False)
 
     async def _changed(self, query: Callable[[Store], tuple[str, tuple[Mark, ...]]]) -> None:
-        """Write a mark. This takes some seconds if another program is writing; the screen can be closed before."""
-        status = self.query_one(StatusLine)
-        status.working = status.working or MARK_WORK
-        try:
+        async with self.marking():
             message, marks = await self.access.query(query)
             self.panes.side.show_marks(marks)
             self.toast(message)
-        except WeaklinkError as error:
-            self.toast(error_sentence(error, self.access.name), is_error=True)
-        finally:
-            status.working = "" if status.working == MARK_WORK else status.working
-
-    def _export(self, id: int, path: str | None) -> None:
-        if path is not None:
-            start_work(self, partial(self._exported, id, path), "export", supersedes=False)
-
-    async def _exported(self, id: int, path: str) -> None:
-        try:
-            written = await self.access.query(partial(export_traces, ids=(id,), path=path))
-        except WeaklinkError as error:
-            self.toast(error_sentence(error, self.access.name), is_error=True)
-        else:
-            self.toast(f"Trace {id} is written to {written}.")
 
     def _copy(self, text: str | None) -> None:
         if text is not None:

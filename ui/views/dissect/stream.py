@@ -21,7 +21,6 @@ from weaklink.ui.views.dissect.dissection import DissectedPart, Dissection
 from weaklink.ui.views.dissect.outline import TextBlock
 from weaklink.ui.views.dissect.stream_rows import (
     GUTTER,
-    MOST_MARKED_ROWS,
     BlockRows,
     RowKind,
     StreamRow,
@@ -29,6 +28,7 @@ from weaklink.ui.views.dissect.stream_rows import (
     edges,
 )
 from weaklink.ui.views.dissect.timing import StreamOptions
+from weaklink.ui.views.marked_text import MOST_MARKED_ROWS
 from weaklink.ui.views.places import NO_PART
 from weaklink.ui.views.status import UNNAMED
 from weaklink.ui.views.styled_text import (

@@ -1,22 +1,21 @@
 """The rows that show one block of a stream: a glyph for each character, boxed markers, carets and lanes."""
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 
 from msgspec import Struct
 
-from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.model import Role, Span, SpanKind
 from weaklink.inspector.text import Range
 from weaklink.inspector.wire.events import WIRE_PREFIX
 from weaklink.ui.views.dissect.dissection import DissectedPart, touching
 from weaklink.ui.views.dissect.outline import TextBlock
 from weaklink.ui.views.dissect.timing import StreamOptions, lane_lines
-from weaklink.ui.views.marked_text import CaretLabel, caret_lines
+from weaklink.ui.views.marked_text import CaretMark, below_row, first_row_start, marks_of
 from weaklink.ui.views.styled_text import (
     LINE_FEED,
     TAB,
@@ -54,8 +53,6 @@ _BLANKS = re.compile(r"\s+")
 _TAB_BLANK = " " * len(TAB)
 _UNFINISHED = "\"'="  # the end of a marker that a name follows within the same tag
 _LONGEST = 200  # a longer structure, such as a whole header, is not boxed
-MOST_MARKED_ROWS = 3
-"""A fault of more rows has its carets and message below its first row, otherwise the message is below its last row."""
 
 
 class RowKind(StrEnum):
@@ -100,7 +97,7 @@ class BlockRows(Struct, frozen=True, dict=True):
         places = list(self._places(boxes))
         number, _ = self.part.lines.position(block.start)
         wrong = self._wrong(block)
-        marks = marks_of(places, wrong)
+        marks = marks_of(places, [diagnostic.fault for diagnostic in wrong])
         for place, mark in zip(places, marks, strict=True):
             begins_line = not place.start or text[place.start - 1] == "\n"
             yield self._row(
@@ -123,7 +120,7 @@ class BlockRows(Struct, frozen=True, dict=True):
         return [diagnostic for diagnostic in self.part.wrong_in(block) if is_end or diagnostic.range.start < block.end]
 
     def _below(self, wrong: Sequence[Diagnostic], place: Range, cells: Sequence[int]) -> Iterator[StreamRow]:
-        for mark in marks_of([place], wrong):
+        for mark in marks_of([place], [diagnostic.fault for diagnostic in wrong]):
             for line in fault_rows(mark, self.part.text, place, cells, self.room):
                 yield self._row((*self._gutter(), *line), None, RowKind.FAULT)
 
@@ -147,7 +144,7 @@ class BlockRows(Struct, frozen=True, dict=True):
         """The offsets where spans begin; a leading line feed belongs to the previous row."""
         text, block = self.part.text, self.block
         for _, span in touching(self.spans, Range(block.start, block.end)):
-            start = _first_row(text, span)
+            start = first_row_start(text, span)
             if start > block.start:
                 yield start
         yield block.end
@@ -155,7 +152,7 @@ class BlockRows(Struct, frozen=True, dict=True):
     def _label(self, place: Range, number: int | None) -> Line:
         """The kind of the span that begins in a row, or else the number of the line that begins there."""
         for _, span in touching(self.spans, place):
-            if place.start == _first_row(self.part.text, span):
+            if place.start == first_row_start(self.part.text, span):
                 return self._gutter(self._kind(span.kind), style_of(span.kind))
         return self._gutter("" if number is None else f"{number:>{_LABEL}}", Style.GUTTER)
 
@@ -193,12 +190,6 @@ class BlockRows(Struct, frozen=True, dict=True):
             return Style.MARKUP
         span = innermost(self.spans, at)
         return style_of(span.kind) if span else Style.PLAIN
-
-
-def _first_row(text: str, span: Span) -> int:
-    """The offset of a span's first row: a leading line feed belongs to the previous row, if there is one."""
-    start = span.range.start
-    return start + (start > 0 and text.startswith("\n", start) and text[start - 1] != "\n")
 
 
 def _span_cuts(spans: Sequence[Span], place: Range) -> Iterator[int]:
@@ -343,37 +334,9 @@ def _trimmed(text: str, marker: Range) -> Iterator[Range]:
         yield Range(start, start + len(written.strip()))
 
 
-class CaretMark(Struct, frozen=True):
-    """Carets for a fault below one row; with `says`, its message follows; `rows` is the number of rows represented."""
-
-    fault: Fault
-    says: bool = True
-    rows: int = 1
-
-
-def marks_of(rows: Sequence[Range], diagnostics: Sequence[Diagnostic]) -> list[list[CaretMark]]:
-    """The marks below each row: carets in every row of a short fault, but only in the first row of a long one."""
-    starts = [row.start for row in rows]
-    below: list[list[CaretMark]] = [[] for _ in rows]
-    for diagnostic in diagnostics if rows else ():
-        first = max(bisect_right(starts, diagnostic.range.start) - 1, 0)
-        last = max(bisect_left(starts, diagnostic.range.end) - 1, first)
-        if last - first >= MOST_MARKED_ROWS:
-            below[first].append(CaretMark(diagnostic.fault, rows=last - first + 1))
-        else:
-            for index in range(first, last + 1):
-                below[index].append(CaretMark(diagnostic.fault, says=index == last))
-    return below
-
-
 def fault_rows(marks: Sequence[CaretMark], text: str, row: Range, cells: Sequence[int], room: int) -> Iterator[Line]:
     """The lines below a row; `cells` are the cells at which its characters begin."""
-    places = []
-    for mark in marks:
-        message = [list(_message_lines(mark, text))] if mark.says else []
-        places.append(CaretLabel(*_under(mark.fault.range, row, cells), [mark.fault], message))
-    if places:
-        yield from caret_lines(places, room)
+    return below_row(marks, partial(_under, row=row, cells=cells), partial(_message_lines, text=text), room)
 
 
 def _under(place: Range, row: Range, cells: Sequence[int]) -> tuple[int, int]:
