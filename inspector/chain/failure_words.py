@@ -439,12 +439,15 @@ def error_at_end(text: str, programs: Iterable[str] = ()) -> str | None:
     own = [_ENDS_OF[name] for name in programs if name in _ENDS_OF]
     lines = [line.rstrip() for line in text[-HEAD:].splitlines() if line.strip()][-_LAST_LINES:]
     found, is_last = None, True
+    after: list[str] = []  # lines whose success matters only if an error is before it
     for line in reversed(lines):
-        if _SUCCEEDED.search(line) is not None:
-            break
+        after.append(line)
         is_own = any(pattern.match(line) for pattern in own)
         is_error = is_last and _ERROR_AT_END.match(line) is not None
-        found = line if is_own or is_error else found
+        if is_own or is_error:
+            if any(_SUCCEEDED.search(later) for later in after):
+                break
+            found, after = line, []
         is_last = is_own or is_error or (is_last and _BELONGS_TO_ERROR.match(line) is not None)
     return None if found is None else found.strip()[:_SHORT]
 
