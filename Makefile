@@ -19,11 +19,31 @@ CORE ?= tests/json_scanner tests/segmenter tests/formats tests/checks tests/chai
 CORE_TOOLS := hypothesis opentelemetry-proto pytest pytest-randomly pytest-timeout pytest-xdist pyyaml
 # Each worker takes half of the tests, and from the other what is left in the end: most fixtures of a module are made once.
 ON_ALL_CORES := --numprocesses auto --dist worksteal
+# The stories of an SDK follow one another in one worker, which has the SDK loaded.
+BY_GROUP = --numprocesses $(WORKERS) --dist loadgroup
 # One worker more than there are cores, since many tests wait for browsers, terminals and servers.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 ON_MORE_THAN_ALL = --numprocesses $(WORKERS) --dist worksteal
 # More words for pytest: `make test ARGS='tests/formats -x'`.
 ARGS ?=
+
+# The parts of `make test`, each a process of its own that collects no other part's tests; those that take longest begin
+# first. The part `rest` has all that no other one names.
+PARTS := web-pages web cli storage formats chain tui data importers rest
+part-web-pages := $(patsubst %,tests/ui/web/test_%.py,accessibility frame hostile pages_in_browser server several_recordings)
+part-web := tests/ui/web $(addprefix --ignore=,$(part-web-pages))
+part-cli := tests/ui/cli
+part-storage := tests/storage
+part-formats := tests/formats tests/servers tests/wire
+part-chain := tests/chain tests/checks tests/sessions tests/verdicts
+part-tui := tests/ui/tui
+part-data := tests/dataset tests/redaction
+part-importers := tests/exporters tests/importers
+part-rest := tests --ignore=tests/journeys --ignore=tests/ui/web \
+	$(foreach part,$(filter-out web-pages web rest,$(PARTS)),$(addprefix --ignore=,$(part-$(part))))
+# Several parts at once, as many as there are workers, or as `make --jobs` may begin.
+ALL_PARTS = $(MAKE) --no-print-directory --keep-going --output-sync=target \
+	$(if $(findstring jobserver,$(MAKEFLAGS)),,--jobs=$(WORKERS)) $(PARTS:%=part-%)
 
 BIN := .venv/bin
 UV := UV_PYTHON_DOWNLOADS=never $(BIN)/uv
@@ -72,11 +92,15 @@ demo: install ## Import the sample traces and print what broke, and where
 	$(BIN)/weaklink demo
 
 test: journeys dev system-packages build/axe/installed ## Set up all that the tests need and run them, the journeys first
-	$(BIN)/python -m pytest $(ON_MORE_THAN_ALL) --ignore tests/journeys $(ARGS)
+	$(if $(ARGS),$(BIN)/python -m pytest $(ON_MORE_THAN_ALL) --ignore tests/journeys $(ARGS),+$(ALL_PARTS))
+
+.PHONY: $(PARTS:%=part-%)
+$(PARTS:%=part-%): part-%:
+	$(BIN)/python -m pytest --quiet $(part-$*)
 
 # `make test ARGS=...` runs what is named, and no journey before it.
 journeys: dev system-packages build/clients/installed ## Run whole stories through the installed command, with real SDKs, terminals and browsers
-	$(if $(filter journeys,$(MAKECMDGOALS))$(if $(ARGS),,all),$(BIN)/python -m pytest $(ON_MORE_THAN_ALL) tests/journeys $(ARGS))
+	$(if $(filter journeys,$(MAKECMDGOALS))$(if $(ARGS),,all),$(BIN)/python -m pytest $(BY_GROUP) tests/journeys $(ARGS))
 
 test-pythons: dev ## Run the core tests on every supported Python that this machine has, beside the one of .venv
 	@[ -n "$(PYTHONS)" ] || { echo "No Python from 3.11 on was found. 'make test-pythons PYTHONS=...' names some." >&2; exit 1; }

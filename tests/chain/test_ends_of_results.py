@@ -141,3 +141,26 @@ def test_a_program_without_an_exit_code_has_failed_if_it_ends_with_an_error(
     call = f"call a: bash {write_json({'command': command})}"
     step = chain_of("user: Go on.", call, f"result a: {output}", "say: That was it.").steps[0]
     assert step.outcome.value == outcome
+
+
+_ERROR = "uploading\nError: Port 5173 is already in use"
+_CRASH = "bash: line 1:  4242 Segmentation fault      (core dumped) ./run.sh > out.txt\ncase 14/60 ok"
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "outcome"),
+    [
+        ("./deploy.sh 2>&1 | tail -20", _ERROR, "error-result"),
+        ("npx vite > v.log 2>&1 & sleep 4; cat v.log", _ERROR, "error-result"),
+        ("./run.sh > out.txt; tail -2 out.txt", _CRASH, "error-result"),
+        ("./deploy.sh 2>&1 | tail -20", "uploading\ndone", "ok"),
+        ("./deploy.sh | grep -i error", _ERROR, "ok"),
+        ("sleep 4; cat v.log", _ERROR, "ok"),
+        ("make; cat other.log", _ERROR, "ok"),
+        ("cat v.log | tail", _CRASH, "ok"),
+    ],
+)
+def test_exit_code_0_speaks_only_for_the_last_program(command: str, output: str, outcome: str) -> None:
+    call = f"call a: bash {write_json({'command': command})}"
+    step = chain_of("user: Go on.", call, f"result a: Exit code: 0\nOutput:\n{output}", "say: That was it.").steps[0]
+    assert step.outcome.value == outcome

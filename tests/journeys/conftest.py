@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.story import PYTHON, started
+from tests.journeys.story import PYTHON, loaded_sdk, started
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +16,10 @@ def model_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     command = [sys.executable, str(Path(__file__).with_name("model_server.py"))]
     with started(command, tmp_path_factory.mktemp("model"), r"(http://\S+)") as (_, address):
         yield address
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _loaded_sdk() -> Iterator[None]:
+    """The process that has an SDK loaded ends with the tests."""
+    with loaded_sdk:
+        yield

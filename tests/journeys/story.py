@@ -12,6 +12,10 @@
 An agent on openai that writes everything down itself, with a `weaklink.TraceLogger`, is recorded into a database and
 into a trace file. What its SDK reports is not a server's answer, but an error that the agent met (C504).
 
+In the gate, an agent runs in a process that begins with its SDK loaded (`agents/forking.py`), but for those that
+`weaklink run` starts, and a command that ends by itself in one that begins with its modules loaded. `make test-slow`
+starts each anew.
+
 No combination is impossible. A malformed call cannot be sent on Ollama's and Gemini's wires, whose arguments are
 objects: Ollama's server leaves it in the text, and Gemini's returns MALFORMED_FUNCTION_CALL instead.
 """
@@ -22,11 +26,17 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any, TypeAlias
+
+from hypothesis import settings
+
+from tests.ui.conftest import started as started_command
 
 ROOT = Path(__file__).parents[2]
 WEAKLINK = str(Path(sys.executable).with_name("weaklink"))
@@ -35,6 +45,9 @@ AGENTS = Path(__file__).with_name("agents")
 NOBODY = "http://127.0.0.1:9"
 """Where no server listens."""
 TIMEOUT_S = 120
+_IS_GATE = settings().derandomize
+_STARTED_ANEW = ("run", "replay", "doctor")
+"""Commands that start agents and wait for them."""
 Trace: TypeAlias = dict[str, Any]
 """A trace as `list --json` prints it."""
 
@@ -166,20 +179,51 @@ def _addresses(url: str) -> dict[str, str]:
 
 def weaklink(home: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     """The installed command, run to its end."""
-    return _run([WEAKLINK, *words], home, variables(home))
+    if not _IS_GATE or words[0] in _STARTED_ANEW:
+        return _run([WEAKLINK, *words], home, variables(home))
+    done = started_command().run(words, stdin=b"", folder=home, variables=variables(home), timeout_s=TIMEOUT_S)
+    return subprocess.CompletedProcess(words, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def agent_command(sdk: str, *stories: str, nobody: str = "") -> list[str]:
+def agent_command(sdk: str, *stories: str, nobody: str = "", is_anew: bool = False) -> list[str]:
     """The command of an agent for some stories, one after the other; two agents at once have two questions.
 
     The story of a server that cannot be reached looks for it at `nobody`, if that is not where the others have theirs.
+    With `is_anew`, and outside of the gate, its process imports the SDK.
     """
     words: list[str] = []
     for story in stories:
         is_unreachable = story == "unreachable"
         words += ["+", *(f"{name}={value}" for name, value in _addresses(nobody).items() if nobody and is_unreachable)]
         words += ["answered" if is_unreachable else story, *questions(story)]
-    return [PYTHON, str(AGENTS / "several_stories.py"), f"{sdk}.py", *words[1:]]
+    return [*start_of_agent(sdk, is_anew=is_anew), *words[1:]]
+
+
+def start_of_agent(sdk: str, *, is_anew: bool = False) -> list[str]:
+    """The command of an agent, before its stories."""
+    return [*start_of_script(sdk, AGENTS / "several_stories.py", is_anew=is_anew), f"{sdk}.py"]
+
+
+def start_of_script(sdk: str, script: Path, *, is_anew: bool = False) -> list[str]:
+    """The command of a program that imports the SDK."""
+    if is_anew or not _IS_GATE:
+        return [PYTHON, str(script)]
+    return [sys.executable, "-I", "-S", str(AGENTS / "forking.py"), _loaded(sdk), "--", str(script)]
+
+
+loaded_sdk = ExitStack()
+"""Ends the process that has an SDK loaded."""
+
+
+@lru_cache(maxsize=1)
+def _loaded(sdk: str) -> str:
+    """Where the process listens that has this SDK loaded; it ends when another SDK is wanted."""
+    loaded_sdk.close()
+    home = Path(loaded_sdk.enter_context(TemporaryDirectory()))
+    path = str(home / "agents")
+    command = [PYTHON, str(AGENTS / "forking.py"), path, f"{sdk}.py"]
+    loaded_sdk.enter_context(started(command, home, "(listening)"))
+    return path
 
 
 def _run(command: list[str], home: Path, environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
@@ -213,11 +257,10 @@ def record_stories(
 def _recorded_agent(
     home: Path, database: Path, model_url: str, sdk: str, stories: tuple[str, ...], *, way: str
 ) -> "subprocess.CompletedProcess[str]":
-    command = agent_command(sdk, *stories, nobody=NOBODY)
     match way:
         case "run":
             upstream = NOBODY if stories == ("unreachable",) else model_url
-            command = agent_command(sdk, *stories)
+            command = agent_command(sdk, *stories, is_anew=True)
             return weaklink(home, "run", "--check", "--db", str(database), "--upstream", upstream, "--", *command)
         case "record":
             with (
@@ -226,10 +269,12 @@ def _recorded_agent(
             ):
                 return _run(agent_command(sdk, *stories, nobody=nobody), home, variables(home, address))
         case "in-process":
-            return _run([*command, "--record", str(database)], home, variables(home, model_url))
+            command = [*agent_command(sdk, *stories, nobody=NOBODY), "--record", str(database)]
+            return _run(command, home, variables(home, model_url))
         case _:
             file = home / "recorded.jsonl"
-            agent = _run([*command, "--record", str(file)], home, variables(home, model_url))
+            command = [*agent_command(sdk, *stories, nobody=NOBODY), "--record", str(file)]
+            agent = _run(command, home, variables(home, model_url))
             done = weaklink(home, "import", str(file), "--db", str(database))
             assert done.returncode == 0, (done.stderr, agent.stderr)
             return agent

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.story import AGENTS, PYTHON, TIMEOUT_S, listed_traces, recording_proxy, variables
+from tests.journeys.story import TIMEOUT_S, listed_traces, recording_proxy, start_of_agent, variables
 
 QUESTION = "how warm is it in the north?"
 STATUSES = {"refused": "aborted", "slow-down": "ok", "answered": "ok", "malformed": "broken"}
@@ -21,6 +21,7 @@ STATUSES = {"refused": "aborted", "slow-down": "ok", "answered": "ok", "malforme
         pytest.param("anthropic_messages", True, id="anthropic-at-once", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.xdist_group("models")
 def test_each_model_has_its_own_trace(sdk: str, model_url: str, tmp_path: Path, *, together: bool) -> None:
     models = [*STATUSES, "slow-down"]
     database = tmp_path / "runs.db"
@@ -38,4 +39,4 @@ def test_each_model_has_its_own_trace(sdk: str, model_url: str, tmp_path: Path, 
 
 def _agent(sdk: str, *models: str) -> list[str]:
     words = [word for model in models for word in ("+", model, QUESTION)]
-    return [PYTHON, str(AGENTS / "several_stories.py"), f"{sdk}.py", *words[1:]]
+    return [*start_of_agent(sdk), *words[1:]]

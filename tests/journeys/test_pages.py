@@ -4,21 +4,36 @@ import re
 import subprocess
 from pathlib import Path
 
-from tests.journeys.story import PYTHON, ROOT, variables
+import pytest
+
+from tests.journeys.story import ROOT, SDKS, start_of_script, variables
 
 _CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
-_RUN_EACH = "import sys\nfor path in sys.argv[1:]:\n    exec(compile(open(path).read(), path, 'exec'), {})\n"
+_SDKS = {
+    "anthropic": "anthropic_messages",
+    "google-genai": "google_genai",
+    "langchain": "langchain_openai_chat",
+    "ollama": "ollama_chat",
+    "openai": "openai_chat",
+    "openai-agents": "openai_agents_run",
+    "pydantic-ai": "pydantic_ai_agent",
+}
 
 
-def test_the_programs_of_the_pages_on_sdks_run(tmp_path: Path) -> None:
-    pages = sorted((ROOT / "docs" / "sdks").glob("*.md"))
-    assert len(pages) == 7
-    scripts = [tmp_path / f"{page.stem}.txt" for page in pages]
-    for page, script in zip(pages, scripts, strict=True):
-        (code,) = _CODE.findall(page.read_text(encoding="utf-8"))
-        script.write_text(code, encoding="utf-8")
+def test_each_page_is_run() -> None:
+    assert {page.stem for page in (ROOT / "docs" / "sdks").glob("*.md")} == set(_SDKS)
+    assert set(_SDKS.values()) <= set(SDKS)
+
+
+@pytest.mark.parametrize(
+    ("name", "sdk"), [pytest.param(*each, marks=pytest.mark.xdist_group(each[1])) for each in _SDKS.items()]
+)
+def test_the_program_of_a_page_on_an_sdk_runs(name: str, sdk: str, tmp_path: Path) -> None:
+    (code,) = _CODE.findall((ROOT / "docs" / "sdks" / f"{name}.md").read_text(encoding="utf-8"))
+    script = tmp_path / "program.py"
+    script.write_text(code, encoding="utf-8")
     done = subprocess.run(
-        [PYTHON, "-c", _RUN_EACH, *map(str, scripts)],
+        start_of_script(sdk, script),
         cwd=tmp_path,
         env=variables(tmp_path),
         capture_output=True,

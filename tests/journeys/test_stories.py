@@ -95,7 +95,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory, model_url: str) -> Iterator[D
         browser.close()
 
 
-@pytest.mark.parametrize(("sdk", "way"), list(_SELECTED))
+@pytest.mark.parametrize(
+    ("sdk", "way"), [pytest.param(sdk, way, marks=pytest.mark.xdist_group(sdk)) for sdk, way in _SELECTED]
+)
 def test_stories_one_after_the_other(sdk: str, way: str, desk: Desk, tmp_path: Path, subtests: pytest.Subtests) -> None:
     recorded = desk.record(tmp_path, sdk, way, *(story for story, _ in _SELECTED[sdk, way]))
     for story, one in recorded.items():
@@ -140,7 +142,8 @@ def test_the_selection_has_every_pair_of_values() -> None:
             assert {(row[one], row[other]) for row in rows} == set(product(values[one], values[other]))
 
 
-@pytest.mark.parametrize("running", [0, 1, 2])
+# Without a recording, tests/ui/web/test_downloads.py opens them all in the gate.
+@pytest.mark.parametrize("running", [pytest.param(0, marks=pytest.mark.slow), 1, 2])
 def test_every_page_and_every_download_beside_recordings(running: int, desk: Desk, tmp_path: Path) -> None:
     recorded = desk.record(tmp_path, "openai_chat", "run", "malformed")["malformed"]
     title, id_ = recorded.traces[0]["title"], recorded.ids[0]

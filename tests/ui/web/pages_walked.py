@@ -32,12 +32,11 @@ _STILL = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 
 class _Look:
-    """The context of pages of one look, and its page that no test uses at the moment."""
+    """The context of light or dark pages, and its page that no test uses at the moment."""
 
-    def __init__(self, browser: Browser, scheme: str, width: int, height: int) -> None:
+    def __init__(self, browser: Browser, scheme: str) -> None:
         wanted: Literal["light", "dark"] = "dark" if scheme == "dark" else "light"
-        self.size: ViewportSize = {"width": width, "height": height}
-        self.context = browser.new_context(viewport=self.size, color_scheme=wanted)
+        self.context = browser.new_context(color_scheme=wanted)
         self.idle: Page | None = None
 
     def take(self) -> Page:
@@ -55,23 +54,24 @@ class _Look:
         self.context.clear_permissions()
 
 
-_LOOKS: WeakKeyDictionary[Browser, dict[tuple[str, int, int], _Look]] = WeakKeyDictionary()
+_LOOKS: WeakKeyDictionary[Browser, dict[str, _Look]] = WeakKeyDictionary()
 
 
 @contextmanager
 def watched(browser: Browser, scheme: str = "light", *, width: int = 1280, height: int = 900) -> Iterator[Page]:
     """A page that ends in AssertionError where it met an error, a dialog, or a request to any other machine.
 
-    Tests of one look take the same page one after another, since a new one compiles Streamlit's scripts again, which
-    takes half of the time of a test. Cookies and what the page stored do not stay.
+    Tests of one colour scheme take the same page one after another, since a new one compiles Streamlit's scripts again,
+    which takes half of the time of a test. Cookies and what the page stored do not stay.
     """
     looks = _LOOKS.setdefault(browser, {})
-    if (scheme, width, height) not in looks:
-        looks[scheme, width, height] = _Look(browser, scheme, width, height)
-    look = looks[scheme, width, height]
+    if scheme not in looks:
+        looks[scheme] = _Look(browser, scheme)
+    look = looks[scheme]
     opened = look.take()
-    if opened.viewport_size != look.size:
-        opened.set_viewport_size(look.size)
+    size: ViewportSize = {"width": width, "height": height}
+    if opened.viewport_size != size:
+        opened.set_viewport_size(size)
     opened.set_default_timeout(PATIENCE_MS)
     wrong: list[str] = []
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.ui.web.downloads import WITHOUT_PICKER, content_of, downloaded, name_of, offers
 from tests.ui.web.pages_walked import settled, watched
@@ -36,6 +36,7 @@ def test_every_download_of_every_page_is_opened(
         for entry in PAGES:
             page.goto(demo_dashboard + state_of(entry.path))
             settled(page)
+            expect(page.locator("[data-testid=stException]")).to_have_count(0)
             if entry.path == "sql":
                 page.get_by_role("button", name="Run").click()
                 page.locator("[data-testid=stDataFrame]").first.wait_for()

@@ -1,7 +1,8 @@
 """The frame of the pages: what a list shows at the widths of laptops, and what is at hand as soon as it opens."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from time import sleep
 
@@ -275,36 +276,42 @@ _MOST_SHIFT = 0.1  # browsers call more in need of work
 
 
 @pytest.mark.parametrize(
-    ("width", "paths"),
+    "paths_by_width",
     [
-        (1280, ("", "traces", "trace?trace={broken}", "trace?trace={recovered}")),
-        (1280, ("tools", "rules", "rules?rule=J104", "compare")),
-        (390, ("", "trace?trace={broken}")),
-        (820, ("trace?trace={broken}",)),
-        pytest.param(1280, ("data", "sql", "imports", "settings"), marks=pytest.mark.slow),
-        pytest.param(390, ("traces", "tools", "rules", "compare", "sql"), marks=pytest.mark.slow),
+        {1280: ("", "traces", "trace?trace={broken}", "trace?trace={recovered}")},
+        {
+            1280: ("tools", "rules", "rules?rule=J104", "compare"),
+            390: ("", "trace?trace={broken}"),
+            820: ("trace?trace={broken}",),
+        },
+        pytest.param({1280: ("data", "sql", "imports", "settings")}, marks=pytest.mark.slow),
+        pytest.param({390: ("traces", "tools", "rules", "compare", "sql")}, marks=pytest.mark.slow),
     ],
 )
 def test_nothing_moves_while_a_page_is_drawn(
-    browser: Browser, demo_dashboard: str, endings: dict[str, int], width: int, paths: tuple[str, ...]
+    browser: Browser, demo_dashboard: str, endings: dict[str, int], paths_by_width: dict[int, tuple[str, ...]]
 ) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 900})
-    page = context.new_page()
-    page.goto(f"{demo_dashboard}settings")  # the first page of a browser compiles Streamlit's scripts
-    settled(page)
-    page.add_init_script(_SHIFTS)
-    for path in paths:
-        shifts = []
-        for _ in range(3):  # a page that moves does so each time; a busy machine may once paint before a style is there
-            page.goto(f"{demo_dashboard}{path.format_map(endings)}")
-            settled(page)
-            page.wait_for_timeout(300)
-            shifts.append(page.evaluate("() => window.shifts"))
-            if shifts[-1][0] <= _MOST_SHIFT:
-                break
-        else:
-            raise AssertionError(path, shifts)
-    context.close()
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(f"{demo_dashboard}settings")  # the first page of a browser compiles Streamlit's scripts
+        settled(page)
+        page.add_init_script(_SHIFTS)
+        for width, paths in paths_by_width.items():
+            page.set_viewport_size({"width": width, "height": 900})
+            for path in paths:
+                _stands(page, f"{demo_dashboard}{path.format_map(endings)}")
+
+
+def _stands(page: Page, address: str) -> None:
+    shifts = []
+    for _ in range(3):  # a page that moves does so each time; a busy machine may once paint before a style is there
+        page.goto(address)
+        settled(page)
+        page.wait_for_timeout(300)
+        shifts.append(page.evaluate("() => window.shifts"))
+        if shifts[-1][0] <= _MOST_SHIFT:
+            return
+    raise AssertionError(page.url, page.viewport_size, shifts)
 
 
 def test_the_sentence_of_the_first_page_waits_for_no_script_of_its_own(browser: Browser, demo_dashboard: str) -> None:
@@ -361,71 +368,75 @@ def test_the_details_of_a_row_are_beside_its_table(
     assert shown["y"] < 900
 
 
+@pytest.fixture
+def late_page(browser: Browser) -> Iterator[Page]:
+    """A page whose server answers later than what browsers still take for the effect of a click, once asked to."""
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.add_init_script(LATE_ANSWERS + _SHIFTS)
+        yield page
+
+
+def _nothing_moves_late(page: Page, act: Callable[[], None]) -> None:
+    """Nothing moves after an act whose answer comes late, until the page is still again."""
+    page.evaluate("[window.late, window.shifts] = [900, [0]]")
+    act()
+    settled(page)
+    page.wait_for_timeout(1_200)
+    shifts = page.evaluate("window.shifts")
+    assert shifts[0] <= _MOST_SHIFT, (page.url, page.viewport_size, shifts)
+
+
 @pytest.mark.parametrize(
-    ("path", "row", "width"),
+    "details",
     [
-        ("tools", "get_weather", 1280),
-        pytest.param("tools", "get_weather", 390, marks=_BETWEEN),
-        pytest.param("rules", "J104", 1280, marks=_BETWEEN),
-        ("rules", "J104", 390),
-        ("traces", "", 1280),
-        ("traces", "", 390),
+        (("tools", "get_weather", 1280), ("traces", "", 1280), ("traces", "", 390), ("rules", "J104", 390)),
+        pytest.param((("tools", "get_weather", 390), ("rules", "J104", 1280)), marks=_BETWEEN),
     ],
 )
 def test_nothing_moves_when_the_details_of_a_row_open_and_close_by_a_late_answer(
-    browser: Browser, demo_dashboard: str, path: str, row: str, width: int
+    late_page: Page, demo_dashboard: str, details: tuple[tuple[str, str, int], ...]
 ) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 900})
-    page = context.new_page()
-    page.add_init_script(LATE_ANSWERS + _SHIFTS)
-    page.goto(f"{demo_dashboard}{path}")
-    settled(page)
-    table = page.locator(".listing").first
-    table.locator("tbody tr").first.wait_for()
-    opens = page.locator('[class*="_shows_details"] button') if not row else table.locator("tr", has_text=row).first
-    closes = page.locator('[class*="_hides_details"] button')
-    page.evaluate("window.late = 900")  # later than what browsers still take for the effect of a click
-    for button in (closes, opens) if not row else (opens, closes):
-        page.evaluate("window.shifts = [0]")
-        before = page.url
-        button.click()
-        page.wait_for_function("(before) => location.href !== before", arg=before)
+    page = late_page
+    for path, row, width in details:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(f"{demo_dashboard}{path}")
         settled(page)
-        expect(closes if button is opens else opens).to_be_visible()
-        page.wait_for_timeout(1_200)
-        shifts = page.evaluate("window.shifts")
-        assert shifts[0] <= _MOST_SHIFT, shifts
-    context.close()
+        table = page.locator(".listing").first
+        table.locator("tbody tr").first.wait_for()
+        opens = page.locator('[class*="_shows_details"] button')
+        opens = table.locator("tr", has_text=row).first if row else opens
+        closes = page.locator('[class*="_hides_details"] button')
+        for button, other in ((closes, opens), (opens, closes)) if not row else ((opens, closes), (closes, opens)):
+            _nothing_moves_late(page, partial(_leads_elsewhere, page, button))
+            expect(other).to_be_visible()
+
+
+def _leads_elsewhere(page: Page, button: Locator) -> None:
+    before = page.url
+    button.click()
+    page.wait_for_function("(before) => location.href !== before", arg=before)
 
 
 @pytest.mark.parametrize(
-    ("ending", "width"),
+    "traces",
     [
-        ("ok", 1280),
-        ("broken", 390),
-        pytest.param("ok", 390, marks=_BETWEEN),
-        pytest.param("broken", 1280, marks=_BETWEEN),
+        (("ok", 1280), ("broken", 390)),
+        pytest.param((("ok", 390), ("broken", 1280)), marks=_BETWEEN),
     ],
 )
 def test_nothing_moves_when_ask_again_opens_and_closes_by_a_late_answer(
-    browser: Browser, demo_dashboard: str, endings: dict[str, int], ending: str, width: int
+    late_page: Page, demo_dashboard: str, endings: dict[str, int], traces: tuple[tuple[str, int], ...]
 ) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 900})
-    page = context.new_page()
-    page.add_init_script(LATE_ANSWERS + _SHIFTS)
-    page.goto(f"{demo_dashboard}trace?trace={endings[ending]}")
-    settled(page)
+    page = late_page
     panel = page.locator(".st-key-weaklink_ask_panel")
-    page.evaluate("window.late = 900")
-    for is_open in (True, False):
-        page.evaluate("window.shifts = [0]")
-        page.get_by_role("button", name="Ask again").click()
-        expect(panel).to_have_count(int(is_open))
+    for ending, width in traces:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(f"{demo_dashboard}trace?trace={endings[ending]}")
         settled(page)
-        page.wait_for_timeout(1_200)
-        shifts = page.evaluate("window.shifts")
-        assert shifts[0] <= _MOST_SHIFT, shifts
-    context.close()
+        for is_open in (True, False):
+            _nothing_moves_late(page, page.get_by_role("button", name="Ask again").click)
+            expect(panel).to_have_count(int(is_open))
 
 
 def test_room_for_details_is_given_back_when_the_server_never_answers(
