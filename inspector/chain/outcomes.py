@@ -21,7 +21,6 @@ from weaklink.inspector.chain.effects import (
     effects_of,
     has_known_effect,
     is_http_client,
-    main_effect,
     runs_shell,
 )
 from weaklink.inspector.chain.endings import ends_unanswered
@@ -36,7 +35,6 @@ from weaklink.inspector.chain.failure_words import (
 )
 from weaklink.inspector.chain.pairing import Pairing, PlacedCall
 from weaklink.inspector.chain.provenance_terms import leaves
-from weaklink.inspector.chain.reader_messages import only_shows
 from weaklink.inspector.chain.result_kinds import (
     Failure,
     Judgement,
@@ -232,19 +230,8 @@ def _failure_within(effects: tuple[Effect, ...], text: str) -> Failure | None:
         refused = _refusal_of_service(body) or _structured(body) if isinstance(body, dict) else None
         if refused is not None:
             return refused
-    main = main_effect(effects)
-    is_shown = main is not None and only_shows(main)  # a log may tell of such a death
-    died = None if is_shown else _DIED.search(text[:HEAD])
-    line = error_before_pipe(effects, text) if died is None else died[0].strip()
+    line = error_before_pipe(effects, text)
     return None if line is None else Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
-
-
-# What a shell writes where a signal ended one of its programs: with the program's id, and often its command.
-_DIED = lazy_pattern(
-    r"^(?:\S*sh: )?(?:line \d+: )? *\d+ (?:Segmentation fault|Killed|Aborted|Bus error|Illegal instruction|"
-    r"Floating point exception)\b.*",
-    re.MULTILINE,
-)
 
 
 def _text_failure(text: str, result: ToolResult, call: ToolCall | None) -> Failure | None:

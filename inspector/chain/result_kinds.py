@@ -236,9 +236,12 @@ _LAST_NUMBER = lazy_pattern(r"(?<!\d)(\d{1,3})\D{0,3}$")
 def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
     """The line that reports an error of a program whose exit code the line's own is not: that is of the last program.
 
-    It is before a pipe, or writes what the line shows then.
+    It is before a pipe, writes what the line shows then, or crashed, which the shell tells.
     """
     main = main_effect(effects)
+    crashed = _CRASHED.search(text[:_HEAD]) if len(effects) > 1 else None
+    if crashed is not None and main is not None and main.command and main.command.own_name in crashed[0]:
+        return crashed[0]
     if main is not None and main.kind in (EffectKind.RUN, EffectKind.WRITE) and _shows_only_output_of(main, effects):
         return error_at_end(text, _programs(effects))
     for effect, following in pairwise(effects):
@@ -248,6 +251,13 @@ def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
             if match is not None:
                 return match[0]
     return None
+
+
+# `bash: line 1:  4242 Segmentation fault      (core dumped) ./run.sh`
+_CRASHED = lazy_pattern(
+    r"^(?:ba|z|da)?sh: line \d+: +\d+ (?:Segmentation fault|Killed|Aborted|Bus error|Illegal instruction)\b.*",
+    re.MULTILINE,
+)
 
 
 def _shows_only_output_of(main: Effect, effects: tuple[Effect, ...]) -> bool:
@@ -1010,6 +1020,9 @@ _APIS = frozenset(("curl", "wget", "http", "gh api"))
 def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, text: str) -> str | None:
     """The line that reports an error of a call that does more than look."""
     runs_programs = any(part.command is not None for part in effects)
+    for word in (word for part in effects if part.command is not None for word in part.command.words):
+        if " " in word.strip() and word in text:
+            text = text.replace(word, "")  # `git commit -m "fix error: not found"` repeats its message
     line = (_program_error(effects, text) or error_at_end(text, _programs(effects))) if runs_programs else None
     return line or error_line(text) or _denial(call, effect, text)
 
