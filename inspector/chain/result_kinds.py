@@ -101,6 +101,12 @@ _COULD_NOT_RUN = folded_pattern(
     r"verify that)|is not installed|is not set\b|command could not|missing the dependency|npm err(?:!|or) (?:404|"
     r"code e4\d\d)|could not determine executable|could not load cache|executable file not found|can't (?:open file|"
     r"cd to)|cannot open|no configuration|couldn't find (?:an? |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
+    # ... or the machine lacks what it needs: its gems, another version of its language.
+    r"in locally installed gems|install missing gems|canceled due to missing packages|executable doesn't exist at|"
+    r"unsupported class file major version|requires java \d|you are currently using java|invalid source release|"
+    r"requires a different python|the engine \"\w+\" is incompatible|go\.mod requires go|"
+    r"toolchain '[^'\n]+' is not installed|cannot connect to the docker daemon|no developer tools|"
+    r"compatible \.net sdk was not found|"
     r"no parser could be inferred|importerror while loading conftest|"
     r"\Atraceback (?=[\s\S]{0,2000}^modulenotfounderror: )|"
     r"^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
@@ -178,7 +184,10 @@ _NOT_FOUND_PROGRAM = lazy_pattern(
     r"^[^\n]*(?:command not found|: not found|not recognized as)[^\n]*", re.IGNORECASE | re.MULTILINE
 )
 _FILE_NAME = lazy_pattern(r"[\w.@+-]*\w")
-_TEST_COUNTS = lazy_pattern(r"\b\d+ (?:passed|failed|errors?)\b|^Ran \d+ tests?|^--- FAIL: ", re.MULTILINE)
+_TEST_COUNTS = lazy_pattern(
+    r"\b\d+ (?:passed|failed|errors?|passing|failing)\b|^Ran \d+ tests?|^--- (?:FAIL|PASS): |^test result: |^not ok \d",
+    re.MULTILINE,
+)
 
 
 # Pi's last line of a command that the user stopped, after what it had printed.
@@ -225,7 +234,16 @@ _LAST_NUMBER = lazy_pattern(r"(?<!\d)(\d{1,3})\D{0,3}$")
 
 
 def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
-    """The line in which a program before a pipe reports an error: the exit code is that of the last program."""
+    """The line that reports an error of a program whose exit code the line's own is not: that is of the last program.
+
+    It is before a pipe, writes what the line shows then, or crashed, which the shell tells.
+    """
+    main = main_effect(effects)
+    crashed = _CRASHED.search(text[:_HEAD]) if len(effects) > 1 else None
+    if crashed is not None and main is not None and main.command and main.command.own_name in crashed[0]:
+        return crashed[0]
+    if main is not None and main.kind in (EffectKind.RUN, EffectKind.WRITE) and _shows_only_output_of(main, effects):
+        return error_at_end(text, _programs(effects))
     for effect, following in pairwise(effects):
         if following.connector == "|" and effect.command is not None and f"{effect.command.program}: " in text[:_HEAD]:
             program = re.escape(effect.command.program)
@@ -233,6 +251,28 @@ def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
             if match is not None:
                 return match[0]
     return None
+
+
+# `bash: line 1:  4242 Segmentation fault      (core dumped) ./run.sh`
+_CRASHED = lazy_pattern(
+    r"^(?:ba|z|da)?sh: line \d+: +\d+ (?:Segmentation fault|Killed|Aborted|Bus error|Illegal instruction)\b.*",
+    re.MULTILINE,
+)
+
+
+def _shows_only_output_of(main: Effect, effects: tuple[Effect, ...]) -> bool:
+    """Whether all that a line prints is what one of its programs wrote: `x | tail`, `x > log; tail log`."""
+    after = effects[effects.index(main) + 1 :]
+    written = main.command.writes if main.command is not None else ()
+    shows = [effect for effect in after if effect.kind is not EffectKind.NOTHING]
+    return bool(shows) and all(
+        effect.subject in _NEVER_SAYS_NO
+        and (
+            effect.connector == "|"
+            or (effect.command is not None and not set(written).isdisjoint(effect.command.words))
+        )
+        for effect in shows
+    )
 
 
 def is_running(text: str) -> bool:
@@ -980,6 +1020,9 @@ _APIS = frozenset(("curl", "wget", "http", "gh api"))
 def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, text: str) -> str | None:
     """The line that reports an error of a call that does more than look."""
     runs_programs = any(part.command is not None for part in effects)
+    for word in (word for part in effects if part.command is not None for word in part.command.words):
+        if " " in word.strip() and word in text:
+            text = text.replace(word, "")  # `git commit -m "fix error: not found"` repeats its message
     line = (_program_error(effects, text) or error_at_end(text, _programs(effects))) if runs_programs else None
     return line or error_line(text) or _denial(call, effect, text)
 

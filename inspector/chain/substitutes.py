@@ -54,7 +54,6 @@ from weaklink.inspector.chain.tool_kinds import (
     is_interpreter,
     is_terminal,
     kind_of,
-    only_tells,
     subjects_of,
 )
 from weaklink.inspector.chain.verdict_rules import VerdictRule
@@ -245,8 +244,8 @@ class Substitutes:
             return Recovery.OTHER_TOOL if are_looks else None
         if (kind_of(tool) is ToolKind.WRITES) != (kind_of(other) is ToolKind.WRITES):
             return None
-        if only_tells(step.call) and not only_tells(failed.call):
-            return None
+        if bare_name(other).partition("_")[0] in _TELLS and bare_name(tool).partition("_")[0] not in _TELLS:
+            return None  # that somebody is told of it does not do it
         text = bare_name(other) + " " + _text(step)
         return Recovery.OTHER_TOOL if any(subject in text for subject in subjects_of(tool)) else None
 
@@ -296,6 +295,7 @@ class Substitutes:
         return [step for step in self._steps if step.is_good and next(step_files(step), None) is not None]
 
 
+_TELLS = frozenset(("send", "notify", "email", "mail", "message", "reply", "forward", "sms", "text", "tell", "log"))
 _EXISTS_ALREADY = lazy_pattern(r"\balready (?:exists?|in use|running|taken|defined)\b", re.IGNORECASE)
 _TAKES_AWAY = frozenset(
     ("rm", "rmi", "remove", "delete", "destroy", "down", "stop", "kill", "drop", "uninstall", "prune")
@@ -522,8 +522,9 @@ def _query_words(step: Step) -> frozenset[str]:
     What goes to a folder or sets something (`cd`, `set -e`) is before many lines, and makes none like another.
     """
     effects = [effect for effect in effects_of(step.call) if effect.command is not None]
-    acting = [effect for effect in effects if effect.kind is not EffectKind.NOTHING] or effects
-    commands = [effect.command for effect in acting if effect.command is not None]
+    speaking = ("echo", "printf")  # what they say may go into the next program
+    acting = [effect for effect in effects if effect.kind is not EffectKind.NOTHING or effect.subject in speaking]
+    commands = [effect.command for effect in acting or effects if effect.command is not None]
     made = _made_by(step)
     texts = (
         [

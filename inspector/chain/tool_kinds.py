@@ -90,21 +90,6 @@ def kind_of(tool: str) -> ToolKind:
     return ToolKind.UNKNOWN
 
 
-def only_tells(call: ToolCall) -> bool:
-    """Whether a call only tells somebody something: a mail about a refund is no refund."""
-    verb, *things = bare_name(call.name or "").split("_")
-    keys = call.arguments.keys() if isinstance(call.arguments, dict) else ()
-    is_message = not things or not _MESSAGES.isdisjoint(things) or not _MESSAGE_KEYS.isdisjoint(keys)
-    return verb in _TELLS and is_message
-
-
-_TELLS_TABLE = "send email mail message notify inform tell alert announce post reply comment sms"
-_TELLS = frozenset(_TELLS_TABLE.split())
-_MESSAGES_TABLE = "email mail message sms notification notice reply comment alert text chat slack"
-_MESSAGES = frozenset(_MESSAGES_TABLE.split())
-_MESSAGE_KEYS = frozenset(("message", "body", "subject", "template", "text"))
-
-
 def is_search(tool: str) -> bool:
     """Whether a tool searches, and so may find nothing, by the words of its name."""
     return not _SEARCHES.isdisjoint(bare_name(tool).split("_"))
