@@ -224,17 +224,8 @@ def _failure_within(effects: tuple[Effect, ...], text: str) -> Failure | None:
         refused = _refusal_of_service(body) or _structured(body) if isinstance(body, dict) else None
         if refused is not None:
             return refused
-    died = _DIED.search(text[:HEAD])
-    line = error_before_pipe(effects, text) if died is None else died[0].strip()
+    line = error_before_pipe(effects, text)
     return None if line is None else Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
-
-
-# What a shell writes where a signal ended one of its programs: with the program's id, and often its command.
-_DIED = lazy_pattern(
-    r"^(?:\S*sh: )?(?:line \d+: )? *\d+ (?:Segmentation fault|Killed|Aborted|Bus error|Illegal instruction|"
-    r"Floating point exception)\b.*",
-    re.MULTILINE,
-)
 
 
 def _text_failure(text: str, result: ToolResult, call: ToolCall | None) -> Failure | None:

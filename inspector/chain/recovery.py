@@ -93,7 +93,7 @@ class RecoveryAnalysis:
             is_lost=not is_repaired,
             is_only_lost=is_only_lost,
             is_wanted=is_wanted,
-            reply=facts.reply_to(failed),
+            reply=late if late and facts.looks_on(failed, late) else facts.reply_to(failed),
             late_reply=late if repaired_by is None or repaired_by.location.turn >= late else 0,
             request=facts.wish_for(failed),
             dropped=dropped_words(failed, repaired_by),

@@ -238,9 +238,10 @@ def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
 
     It is before a pipe, writes what the line shows then, or crashed, which the shell tells.
     """
-    if len(effects) > 1 and (crashed := _CRASHED.search(text[:_HEAD])) is not None:
-        return crashed[0]
     main = main_effect(effects)
+    crashed = _CRASHED.search(text[:_HEAD]) if len(effects) > 1 else None
+    if crashed is not None and main is not None and main.command and main.command.own_name in crashed[0]:
+        return crashed[0]
     if main is not None and main.kind in (EffectKind.RUN, EffectKind.WRITE) and _shows_only_output_of(main, effects):
         return error_at_end(text, _programs(effects))
     for effect, following in pairwise(effects):
@@ -1019,6 +1020,9 @@ _APIS = frozenset(("curl", "wget", "http", "gh api"))
 def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, text: str) -> str | None:
     """The line that reports an error of a call that does more than look."""
     runs_programs = any(part.command is not None for part in effects)
+    for word in (word for part in effects if part.command is not None for word in part.command.words):
+        if " " in word.strip() and word in text:
+            text = text.replace(word, "")  # `git commit -m "fix error: not found"` repeats its message
     line = (_program_error(effects, text) or error_at_end(text, _programs(effects))) if runs_programs else None
     return line or error_line(text) or _denial(call, effect, text)
 

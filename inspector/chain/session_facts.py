@@ -281,6 +281,20 @@ class SessionFacts:
                 return turn
         return 0
 
+    def looks_on(self, failed: Step, turn: int) -> bool:
+        """Whether all that was looked at between a failure and a turn is its own target, or the folder of that.
+
+        What is said then is still said of the failure, in whatever words.
+        """
+        first, end = bisect_right(self.step_turns, known_turn(failed)), bisect_left(self.step_turns, turn)
+        names = {part for target in _targets(failed) for part in target.split("/") if len(part) > 2}
+        looks = self.steps[first:end]
+        if not looks or any(step.outcome.failed for step in looks):
+            return False
+        return not any(
+            names.isdisjoint(part for target in _targets(step) for part in target.split("/")) for step in looks
+        )
+
     def named_since(self, failed: Step) -> frozenset[str]:
         """The names that a silent look after a failure brought, which the next change passes and the call has not."""
         turn = self.late_reply_to(failed)

@@ -131,8 +131,9 @@ def _head_of(text: str) -> tuple[int, int | None, bool]:
         is_first = not text[:position].strip()
         position += len(line)
         stripped = line.strip()[:_LONGEST_LINE]
-        match = _EXIT_LINE.match(_CLOSING_TAG.sub("", stripped)) if code is None else None
-        is_whole = _is_whole(match, _CLOSING_TAG.sub("", stripped))
+        stating = _CLOSING_TAG.sub("", stripped) if stripped.endswith(">") else stripped
+        match = _EXIT_LINE.match(stating) if code is None else None
+        is_whole = _is_whole(match, stating)
         if match is not None and (is_first or is_whole):
             code = int(match[1])
             if not is_whole:

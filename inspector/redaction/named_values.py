@@ -187,6 +187,9 @@ class _Named:
 
     def _judge_spaced(self, start: int, opened: str | None) -> Secret | None:
         """Judge what follows a blank: an argument, a clause of SQL, a line of netrc or of settings."""
+        spoken = PATTERNS.spoken_phrase.match(self.text, start) if self.sign.endswith(("phrase", "mnemonic")) else None
+        if spoken is not None:
+            return Secret(*spoken.span("words"))
         if self.is_option:
             if self.sign == "token":
                 self.confidence = SecretConfidence.SECRET
@@ -379,12 +382,10 @@ class IdleNames:
         if follows is None or kind == "nothing":
             return follows is not None
         if kind == "number":
-            is_count = found["many"] and names.counts_tokens(
-                view, start
-            )  # then only a word that is near could be a secret
+            is_count = found["many"] and names.counts_tokens(view, start)  # behind it, a word must be near
             limit = follows.end() + (_LIKELY_CHARS if is_count else _BESIDE_CHARS)
             return found["sign"] == "token" and not self._has_word(follows.end(), limit, PATTERNS.strange_token)
-        if (kind == "variable" and found["sign"].endswith(_WHOLE_LINES)) or (
+        if (kind in {"variable", "words"} and found["sign"].endswith(_WHOLE_LINES)) or (
             kind != "digits" and self._has_context(kind, found)
         ):
             return False

@@ -121,6 +121,8 @@ def kind(command: str, content: str, *, flag: bool | None = None, recorded: Reco
         ("kubectl delete pod a", "command rejected by user", "rejected"),
         ("rm -r build", "The shell command was declined by the user.", "rejected"),
         ("cat letter.txt", "The order was declined by the user.", None),
+        ("git commit -m 'fix error: not found'", "[main 1a2b] fix error: not found\n 1 file changed", None),
+        ("git commit -m 'fix error: not found'", "error: pathspec 'x' did not match any file(s)", "failure"),
         ("crontab -l", "<system>ERROR: Command failed with exit code: 1.</system>no crontab for guo", "probe"),
         (
             "./gradlew test",

@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
 
+from tests.storage.conftest import NewStore
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Instant
@@ -19,6 +20,14 @@ from weaklink.ui.web.trace_listing import LISTING_COLUMNS, _listing_row
 
 NOW_S = time.time()
 FILTERS = ["", "status:broken", "weather", "tool:get_*", "code:J1", "weather or status:ok", "code:J104 weather"]
+
+
+@pytest.fixture(scope="module")
+def filled(new_store: NewStore) -> Store:
+    """A store for tests that only read; see `fill`."""
+    store = new_store()
+    fill(store, seed=3)
+    return store
 
 
 def fill(store: Store, seed: int, *, many: int = 40) -> None:
@@ -59,9 +68,9 @@ def walked(store: Store, wanted: str, limit: int) -> list[TraceSummary]:
 @pytest.mark.parametrize("wanted", FILTERS)
 @pytest.mark.parametrize("limit", [1, 3, 7])
 def test_pages_hold_every_trace_once_and_those_without_a_time_by_their_import(
-    store: Store, wanted: str, limit: int
+    filled: Store, wanted: str, limit: int
 ) -> None:
-    fill(store, seed=limit)
+    store = filled
     found = walked(store, wanted, limit)
     whole = {one.id for one in store.traces(wanted, limit=1_000)}
     assert len(whole) > 5
@@ -71,9 +80,8 @@ def test_pages_hold_every_trace_once_and_those_without_a_time_by_their_import(
     assert places == sorted(places, reverse=True)
 
 
-def test_stretches_and_single_steps_back_keep_that_order(store: Store) -> None:
-    fill(store, seed=9)
-    paging, whole = store.paging(), store.traces("", limit=1_000)
+def test_stretches_and_single_steps_back_keep_that_order(filled: Store) -> None:
+    paging, whole = filled.paging(), filled.traces("", limit=1_000)
     assert list(paging.stretch("", limit=1_000, page=1).edges) == [one.cursor for one in whole]
     for before, one in zip([None, *whole], whole, strict=False):
         found = paging.before("", Order.TIME, at=one.cursor)
@@ -81,8 +89,8 @@ def test_stretches_and_single_steps_back_keep_that_order(store: Store) -> None:
 
 
 @pytest.mark.one_in(2)
-def test_no_moment_finds_a_trace_without_a_time(store: Store) -> None:
-    fill(store, seed=3)
+def test_no_moment_finds_a_trace_without_a_time(filled: Store) -> None:
+    store = filled
     whole = store.traces("", limit=1_000)
     unknown = {one.id for one in whole if one.started_at_s is None}
     assert unknown
@@ -104,15 +112,15 @@ def test_a_time_is_known_once_a_longer_version_has_one(store: Store) -> None:
     assert len(store.traces("since:1h")) == 1
 
 
-@pytest.mark.parametrize("wanted", FILTERS)
-def test_a_saved_trace_without_a_time_comes_before_older_ones(store: Store, wanted: str) -> None:
+def test_a_saved_trace_without_a_time_comes_before_older_ones(store: Store) -> None:
     store.save(inspected(trace("old", BAD_CALL, GOOD_CALL, started_s=NOW_S - 3_600)))
     undated = replace(trace("undated", BAD_CALL, GOOD_CALL), started=None)
     store.save(inspected(undated))
     store.save(inspected(replace(undated, turns=(*undated.turns, *undated.turns))))  # it has grown
     store.maintenance.reinspect(inspect_trace)
     store.search.index_pending()
-    assert [one.name for one in store.traces(wanted)] == ["undated", "old"]
+    for wanted in FILTERS:
+        assert [one.name for one in store.traces(wanted)] == ["undated", "old"], wanted
 
 
 def test_lists_show_the_import_in_place_of_the_time(store: Store) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from playwright.sync_api import Browser, Page
 
 from tests.ui.web.dashboards import dashboard
@@ -52,6 +53,7 @@ def _states(database: Path, path: str) -> list[str]:
     return ["", *(state.format(**words) for state in _STATES.get(path, ()))]
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     ("path", "scheme"),
     [
@@ -65,6 +67,7 @@ def _states(database: Path, path: str) -> list[str]:
 def test_no_page_makes_anything_of_hostile_text(
     browser: Browser, hostile_database: Path, hostile_dashboard: str, path: str, scheme: str
 ) -> None:
+    """The gate opens the tabs of the trace that has all attacks; the profile `full` those of each state."""
     with watched(browser, scheme) as page:
         for state in _states(hostile_database, path):
             page.goto(f"{hostile_dashboard}{path}?{state}")
@@ -74,7 +77,8 @@ def test_no_page_makes_anything_of_hostile_text(
                 page.get_by_role("button", name="Run", exact=True).click()
                 settled(page)
                 _check(page)
-            for tab in page.get_by_role("tab").all():
+            tabs = page.get_by_role("tab").all()
+            for tab in tabs if f"{len(ATTACKS) + 1}" in state or not settings().derandomize else ():
                 tab.click()
                 settled(page)
                 _check(page)
