@@ -343,6 +343,21 @@ def back_up(place: DatabaseLocation, file: Path, *, busy_timeout_s: float = _BUS
         raise StoreError(f"{place}: cannot copy the database: {error}") from error
 
 
+_WRITTEN_ROWS = sa.text(
+    "SELECT tup_inserted + tup_updated + tup_deleted FROM pg_stat_database WHERE datname = current_database()"
+)
+
+
+def server_stamp(connection: sa.Connection) -> tuple[tuple[int, int], ...]:
+    """How many rows were ever written to the server's database: another number at most ten seconds after each write.
+
+    A program that exits has its writes counted at once, one that stays idle after ten seconds (PostgreSQL 15 and later;
+    `PGSTAT_IDLE_INTERVAL` in its source). () where the server does not count.
+    """
+    written = connection.scalar(_WRITTEN_ROWS)
+    return () if written is None else ((written, 0),)
+
+
 def size_bytes(connection: sa.Connection) -> int:
     """The size of the database."""
     if connection.dialect.name == "postgresql":

@@ -24,6 +24,7 @@ from weaklink.storage.engine import (
     new_engine,
     place_of,
     prepare_file,
+    server_stamp,
 )
 from weaklink.storage.exchanges import Exchanges
 from weaklink.storage.filter import FilterCompletion, complete_filter, parse_filter
@@ -236,8 +237,11 @@ class Store:
         return file_identity(self.place) != self._file_identity
 
     def stamp(self) -> tuple[tuple[int, int], ...]:
-        """A cheap sign of writes by any process: another one after each write to an SQLite file; () for PostgreSQL."""
-        return file_stamp(self.place)
+        """A cheap sign of writes by any process, another one after each; on PostgreSQL it is up to ten seconds late."""
+        if self.place.path is not None:
+            return file_stamp(self.place)
+        with self._database.reading() as connection:
+            return server_stamp(connection)
 
     def keep_running(
         self, owner: str, steps: Sequence[SessionWrite], *, idle_after_s: float = IDLE_AFTER_S

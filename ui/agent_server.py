@@ -31,7 +31,7 @@ from weaklink.ui.views.diagnostic import place_words
 from weaklink.ui.views.marked_text import Folding, marked_lines
 from weaklink.ui.views.rule import read_example, rule_lines
 from weaklink.ui.views.run_diff import ComparedRun, compare, diff_lines
-from weaklink.ui.views.styled_text import Line, counted, visible
+from weaklink.ui.views.styled_text import Line, counted, visible, visible_line
 from weaklink.ui.views.trace_summary import listed_title, trace_title
 
 MAX_CHARS = 20_000
@@ -74,10 +74,8 @@ class TraceTools:
             broke = (
                 f"; step {summary.broken.step} {summary.broken.code} {summary.broken.tool}" if summary.broken else ""
             )
-            lines.append(
-                f"{summary.id} {summary.status or 'running'} {summary.model or '-'} "
-                f"{listed_title(summary)[:200]}{broke}"
-            )
+            listed = f"{summary.status or 'running'} {summary.model or '-'} {listed_title(summary)[:200]}{broke}"
+            lines.append(f"{summary.id} {visible_line(listed)}")
         return _answer("\n".join(lines) or "No trace matches.")
 
     def why_broken(self, trace: TraceId = "latest") -> str:
@@ -183,7 +181,7 @@ def _with_reason(tool: Callable[..., str]) -> Callable[..., str]:
         try:
             return tool(*words, **arguments)
         except WeaklinkError as error:
-            raise ToolError(str(error)) from error
+            raise ToolError(_encodable(str(error))) from error
 
     return run
 
@@ -203,4 +201,9 @@ def _answer(text: str) -> str:
     masked = Redactor().text(text)
     if len(masked) > MAX_CHARS:
         masked = masked[:MAX_CHARS] + f"\n... {len(masked) - MAX_CHARS:,} more characters"
-    return f"{MARK}\n\n{masked}"
+    return _encodable(f"{MARK}\n\n{masked}")
+
+
+def _encodable(text: str) -> str:
+    """The text with halves of surrogate pairs as escapes: UTF-8 has none, and one would end the server."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -51,12 +51,15 @@ def record(
     the session that they name, and never kept.
 
     The traffic of the client is not changed, and nothing waits for the recording. It ends with `unrecord`, when the
-    HTTP client is garbage-collected, or with the process. TypeError for any other client, ValueError for one that is
-    recorded already in another place, SinkError and StoreError for a place that cannot be opened.
+    HTTP client is garbage-collected, or with the process; a process that is forked from it calls `record` again.
+    TypeError for any other client, ValueError for one that is recorded already in another place, SinkError and
+    StoreError for a place that cannot be opened.
     """
     inner, _ = http_client(client)
     owns_sink = place_or_sink is None or isinstance(place_or_sink, str | Path)
     place = Path(place_or_sink).absolute() if isinstance(place_or_sink, str | Path) else place_or_sink
+    if inner in _running and not _running[inner][0].process.is_current:
+        unrecord(client)
     if is_observed(client) and inner in _running and _running[inner][1] == place:
         return client
     recordable(client)

@@ -24,7 +24,7 @@ from weaklink.inspector.capture.events import (
     TurnStarted,
 )
 from weaklink.inspector.capture.redacting import Redacts
-from weaklink.inspector.capture.safeguards import ErrorCounters, guarded, guarded_as, now_s
+from weaklink.inspector.capture.safeguards import ErrorCounters, OwnProcess, guarded, guarded_as, now_s
 from weaklink.inspector.errors import SinkError
 from weaklink.inspector.json_text import compact_json
 from weaklink.inspector.model import (
@@ -78,9 +78,11 @@ class LoggedTrace:
         self._turns = 0
         self._closed = False
         self._lock = RLock()  # a signal handler may record too
+        self._own_process = OwnProcess()
 
     def start_turn(self, role: Role, generation: Generation | None) -> int:
         """Begin a turn; returns its number. SinkError once the recording is closed."""
+        self._own_process.check()
         with self._lock:
             number = self._next()
             self._emit(TurnStarted(self.key, number, role, self._redacted_generation(role, generation)))
@@ -88,18 +90,21 @@ class LoggedTrace:
 
     def add(self, turn: Turn) -> None:
         """Record a turn that is already complete. SinkError once the recording is closed."""
+        self._own_process.check()
         redacted = self._redacted(turn)
         with self._lock:
             self._emit(TurnEnded(self.key, self._next(), redacted))
 
     def chunks(self, number: int, chunks: tuple[Chunk, ...]) -> None:
         """Record redacted chunks of an open turn."""
+        self._own_process.check()
         if chunks:
             with self._lock:
                 self._emit(ChunksArrived(self.key, number, chunks))
 
     def end_turn(self, number: int, turn: Turn) -> None:
         """End an open turn; `turn` is the complete turn."""
+        self._own_process.check()
         redacted = self._redacted(turn)
         with self._lock:
             self._emit(TurnEnded(self.key, number, redacted))

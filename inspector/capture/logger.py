@@ -41,7 +41,8 @@ class TraceLogger:
     raised into the agent and nothing waits for a disk or a network. `mistakes` counts what could not be recorded, and
     the first error of each kind is logged to `weaklink`; `dropped` counts events that the sink dropped. Only `close`,
     which the end of `with` and the end of the process call, waits for the sink, 30 seconds at most. Everything is
-    thread-safe and works with `async with` too. The trace begins with its first turn.
+    thread-safe and works with `async with` too. The trace begins with its first turn. A forked process opens a logger
+    of its own: what it records with this one is counted as a mistake.
     """
 
     def __init__(

@@ -28,6 +28,7 @@ from weaklink.inspector.capture.exchange_record import ExchangeDraft
 from weaklink.inspector.capture.live_reading import FormatChoice, LiveReading
 from weaklink.inspector.capture.open_traces import GuardedSink, OpenTraces, RecorderContext
 from weaklink.inspector.capture.redacting import Redacts
+from weaklink.inspector.capture.safeguards import OwnProcess
 from weaklink.inspector.model import Chunk, Generation, Json, Role, Turn
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, RequestHead, header_of
@@ -516,6 +517,7 @@ class Recorder:
         self._tidied_at_s = clock()
         self._reported_drops = (0, 0)
         self._unrecorded = 0
+        self._own_process = OwnProcess()
         self._thread = Thread(target=self._run, name="weaklink-recorder", daemon=True)
         self._thread.start()
 
@@ -550,7 +552,11 @@ class Recorder:
         return self._sink.failed
 
     def began(self, head: RequestHead) -> ExchangeObserver:
-        """An observer for an exchange that begins; one that keeps nothing once the recorder is closed."""
+        """An observer for an exchange that begins; one that keeps nothing once the recorder is closed.
+
+        SinkError in a process that was forked from the recorder's.
+        """
+        self._own_process.check()
         return self._buffer.begin(head)
 
     def close(self) -> None:

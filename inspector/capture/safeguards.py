@@ -5,12 +5,15 @@ A recorder closes when its owner is gone or when the process ends.
 
 import atexit
 import logging
+import os
 import time
 import weakref
 from collections.abc import Callable
 from functools import wraps
 from threading import Lock, Thread
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+from weaklink.inspector.errors import SinkError
 
 _log = logging.getLogger("weaklink")
 _Params = ParamSpec("_Params")
@@ -95,15 +98,33 @@ now_s = Clock().start()
 """The current time, from a clock that began with the process."""
 
 
+class OwnProcess:
+    """The process that opened a recording; one that is forked from it has neither its threads nor its connections."""
+
+    def __init__(self) -> None:
+        self._id = os.getpid()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this is that process."""
+        return os.getpid() == self._id
+
+    def check(self) -> None:
+        """SinkError in a forked process."""
+        if not self.is_current:
+            raise SinkError(f"The recording belongs to process {self._id}; a process forked from it must open its own.")
+
+
 class CloseOnce:
     """Calls `close`, which must not reference `owner`, exactly once, on whichever event comes first.
 
     `now` and the end of the process wait for it. If the owner was garbage-collected, a thread calls it, since the
-    garbage collector may run in the middle of anything.
+    garbage collector may run in the middle of anything. A forked process never calls it.
     """
 
     def __init__(self, owner: object, close: Callable[[], None]) -> None:
         self._close = close
+        self.process = OwnProcess()
         self._begun = False
         self._lock = Lock()
         finalizer = weakref.finalize(owner, self._forgotten)
@@ -112,6 +133,8 @@ class CloseOnce:
 
     def now(self) -> None:
         """Close, unless that has begun already."""
+        if not self.process.is_current:
+            return
         with self._lock:
             if self._begun:
                 return

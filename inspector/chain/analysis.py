@@ -16,7 +16,7 @@ from weaklink.inspector.chain.endings import (
     truncation_clause,
 )
 from weaklink.inspector.chain.failure_words import Speech
-from weaklink.inspector.chain.outcomes import ErrorPatterns, goes_on_after, plain_result, steps_of, without_frame
+from weaklink.inspector.chain.outcomes import ErrorPatterns, as_read, goes_on_after, steps_of
 from weaklink.inspector.chain.pairing import Pairing
 from weaklink.inspector.chain.recovery import RecoveryAnalysis, caused_by, with_recoveries
 from weaklink.inspector.chain.result_kinds import KnownPaths
@@ -102,8 +102,8 @@ def analyse(
 def _in_plain_text(step: Step) -> Step:
     if step.result is None:
         return step
-    result = without_frame(plain_result(step.result), step.call)
-    return structs.replace(step, result=result)
+    result = as_read(step.result, step.call)
+    return step if result is step.result else structs.replace(step, result=result)
 
 
 def others_texts(trace: Trace) -> Iterator[tuple[int, str]]:
@@ -163,12 +163,17 @@ def _certainty_of_recoveries(failed: Sequence[Step]) -> VerdictCertainty:
     return VerdictCertainty.HIGH if is_sure else VerdictCertainty.LOW
 
 
+_NEED_NOT_TELL = frozenset((VerdictRule.REPRODUCED, VerdictRule.UNREAD_LANGUAGE))
+
+
 def is_unfinished(step: Step) -> bool:
     """Whether a step is a finding that was never repaired, and that the agent may have reported: work left, no break.
 
-    It may have in a language that is not read.
+    It may have in a language that is not read; of a fault that the user told of, it need not say that it is there.
     """
-    may_be_told = step.said is Said.REPORTED or VerdictRule.UNREAD_LANGUAGE in step.rules
+    may_be_told = (
+        VerdictRule.REPRODUCED in step.rules or step.said is Said.REPORTED or VerdictRule.UNREAD_LANGUAGE in step.rules
+    )
     return step.result_kind is ResultKind.FINDING and step.recovery is None and may_be_told
 
 

@@ -26,6 +26,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.chain.shell_lines import ShellCommand, elsewhere, shell_commands, without_options
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_interpreter, is_shell, kind_of
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -293,6 +294,7 @@ _latest: dict[int, tuple[ToolCall, tuple[Effect, ...]]] = {}
 _MOST_LATEST = 4_096
 
 
+@memoized
 def _effects_of_call(call: ToolCall) -> tuple[Effect, ...]:
     if call.name is None:
         return ()

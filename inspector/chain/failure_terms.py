@@ -28,6 +28,8 @@ from weaklink.inspector.chain.similar_calls import Intent
 from weaklink.inspector.chain.stated_causes import causes_in
 from weaklink.inspector.chain.steps import ResultKind, Step
 from weaklink.inspector.chain.tool_kinds import bare_name, is_interpreter
+from weaklink.inspector.memoized import memoized
+from weaklink.inspector.model import ToolCall, ToolResult
 from weaklink.inspector.scanning import lazy_pattern
 
 _STEM = 5
@@ -461,19 +463,24 @@ _DROPPED_COMMON = _COMMON - {"main", "user", "index", "test"}
 
 def terms_of(step: Step, intent: Intent) -> FailureTerms:
     """The terms of a failed step."""
-    effect = main_effect(effects_of(step.call))
-    names = set(_names(step, effect))
+    return _terms_of_call(step.call, step.result, step.error or "", intent)
+
+
+@memoized
+def _terms_of_call(call: ToolCall, answer: ToolResult | None, stated: str, intent: Intent) -> FailureTerms:
+    effect = main_effect(effects_of(call))
+    names = set(_names(call, effect))
     names.update(noun for name in tuple(names) for noun in _NOUNS.get(name, ()))
-    result = step.result.content[:1_000] if step.result is not None else ""
-    error = f"{(step.error or '')[:400]} {result[:600]}"
-    source = f"{step.call.raw_arguments[:2_000]} {result}".casefold()
-    context = (*names, *_WORD.findall(error.casefold()), *_WORD.findall(source))
-    rare = (word.casefold() for word in _WORD.findall(error) if 4 <= len(word) <= 60 and _is_rare(word))
+    result = answer.content[:1_000] if answer is not None else ""
+    error = f"{stated[:400]} {result[:600]}"
+    source = f"{call.raw_arguments[:2_000]} {result}".casefold()
+    context = {*names, *_WORD.findall(error.casefold()), *_WORD.findall(source)}
+    rare = (word.casefold() for word in set(_WORD.findall(error)) if 4 <= len(word) <= 60 and _is_rare(word))
     targets = {name for target in _target_texts(effect, intent) for name in _names_of_target(target)}
     return FailureTerms(
         frozenset(name for name in targets if len(name) >= (2 if _CJK.match(name) else 3) and name not in _COMMON),
         frozenset((*_stems(names, 3, _VAGUE), *_short_programs(effect))) or frozenset(names - _SHELL_NAMES),
-        frozenset(_stems(_LETTERS.findall(error.casefold()), 4)),
+        frozenset(_stems(set(_LETTERS.findall(error.casefold())), 4)),
         frozenset(word for word in rare if word not in _COMMON),
         frozenset(_stems(context, 3)),
         source,
@@ -505,15 +512,15 @@ def _short_programs(effect: Effect | None) -> Iterator[str]:
 _INITIALS = frozenset(("pr", "mr"))
 
 
-def _names(step: Step, effect: Effect | None) -> Iterator[str]:
+def _names(call: ToolCall, effect: Effect | None) -> Iterator[str]:
     if effect is not None and effect.command is not None:
         yield from _WORD.findall(effect.subject)
         program = effect.command.program.casefold()
         yield from (program, program.removesuffix("tab").removesuffix("ctl"))
         if effect.kind is EffectKind.RUN and effect.subject != "git push":  # of which they name the branch
             yield from islice((word for word in effect.command.operands if word.isalpha()), 3)
-    elif not has_known_effect(step.call):
-        yield from bare_name(step.call.name or "").split("_")
+    elif not has_known_effect(call):
+        yield from bare_name(call.name or "").split("_")
 
 
 def _target_texts(effect: Effect | None, intent: Intent) -> Iterator[str]:

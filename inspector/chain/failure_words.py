@@ -369,18 +369,27 @@ _ENDS_TABLE = {  # by program, or by program and subcommand
     **dict.fromkeys(("make", "gmake"), r"(?:g?make(?:\[\d+\])?|[\w./-]{1,80}:\d+): \*\*\* \S"),
     **dict.fromkeys(("mysql", "mariadb"), r"ERROR \d{4} \(\w{5}\)"),
     **dict.fromkeys(("kubectl", "oc"), r"Error from server \(|The [\w.]{1,60} \"[^\"]{1,200}\" is invalid:"),
+    **dict.fromkeys(("rails", "rake"), r"(?:rails|rake) aborted!|\w+(?:::\w+)*(?:Error|NotFound|Exception): "),
     **dict.fromkeys(("terraform", "tofu"), r"\u2502 Error: |Error: "),
     "alembic": r"FAILED: \S",
     "ansible-galaxy": r"ERROR! ",
     "ansible-playbook": r"\S{1,80} +: +ok=\d+ .{0,200}\b(?:failed|unreachable)=[1-9]",
     "aws": r"An error occurred \(|(?:upload|download|copy) failed: |Unable to locate credentials",
     "biber": r"ERROR - ",
+    "brew": r"Warning: No available (?:formula|cask)",
     "bundle": r"An error occurred while installing |Bundler could not |Could not find (?:gem|compatible)",
     "cargo": r"thread '[^']{1,80}' panicked at |error: could not ",
     "certbot": r"All renewals failed|Some challenges have failed|[1-9]\d* renew failure",
+    "cdk": r"\s*\u274c ",
+    "choco": r"\S{1,80} not installed\. ",
     "cmake": r"CMake Error",
+    "composer": r"Your (?:lock file|requirements)\b|  Problem \d",
+    "crontab": r"errors in crontab file",
     "cypress": r"Cypress could not |Your system is missing the dependency",
+    "dbt": r"Completed with [1-9]\d* error",
+    "dotnet": r"Unhandled exception\.|error (?:NU|MSB|CS|NETSDK)\d{2,5}: |Build FAILED\.",
     "eslint": r"Oops! Something went wrong",
+    "fastlane": r"\[!\] ",
     "ffmpeg": r"Error (?:opening|while|initializing|submitting) |Conversion failed!|Unknown encoder |"
     r"\S{1,200}: (?:No such file or directory|Invalid data found when processing input|Invalid argument)$",
     "gcloud": r"ERROR: \(gcloud\.",
@@ -389,20 +398,33 @@ _ENDS_TABLE = {  # by program, or by program and subcommand
     "git commit": r"no changes added to commit|husky - [\w-]{1,40} (?:hook|script) (?:exited|failed)|"
     r".{1,80}\.{3,}Failed$",  # pre-commit
     "gsutil": r"\w+Exception: ",
+    "jekyll": r"\s*(?:Liquid Exception|Conversion error): ",
     "jupyter": r"nbclient\.exceptions\.\w",
+    "packer": r"==> Builds finished but no artifacts|Build '[^']{1,80}' errored",
+    "pandoc": r"\S{1,40} not found\. Please select",
     "patch": r"\d+ out of \d+ hunks? (?:FAILED|ignored)",
     "php": r"\s*SQLSTATE\[",
     "pip": r"ERROR: \S",
     "playwright": r"browserType\.\w+: \S",
+    "pod": r"\[!\] (?:CocoaPods could not|Unable to|No `Podfile|Invalid )",
     "psql": r"\S{1,80}: ERROR: ",
     "pulumi": r"\s*[1-9]\d* errored$",
     "rclone": r"[\d/]{10} [\d:]{8} (?:ERROR|CRITICAL)\b|[\d/]{10} [\d:]{8} \w+ ?: Failed to ",
+    "redis-cli": r"\(error\) [A-Z]+ ",
+    "serverless": r"\u2716 ",
     "service": r".{0,200}\.\.\. ?fail(?:ed)?!$",
-    "sqlite3": r"\S{1,200}:\d+: INSERT failed: ",
+    "sphinx-build": r"(?:Extension|Configuration|Theme|Application) error:",
+    **dict.fromkeys(("sqlite", "sqlite3"), r"\S{1,200}:\d+: INSERT failed: |(?:Runtime|Parse) error near line "),
+    "sqlplus": r"(?:ORA|SP2)-\d{4,5}: ",
+    "supervisorctl": r"\S{1,80}: ERROR \(",
     "systemctl": r"Job for \S{1,80} failed",
     "twine": r"ERROR {2,}\S",
     "uv": r"\s*\u00d7 \S",
     "vault": r"Error (?:writing|reading|making|checking|enabling|deleting) ",
+    "vagrant": r"The provider '[^']{1,40}' that was requested",
+    "wget": r"[\d-]{10} [\d:]{8} ERROR \d{3}: ",
+    "winget": r"No package found matching",
+    "yarn": rf"{_NPM}|error [A-Z]\w",
 }
 _ENDS_OF = {name: lazy_pattern(expression) for name, expression in _ENDS_TABLE.items()}
 _LAST_LINES = 12
@@ -417,12 +439,15 @@ def error_at_end(text: str, programs: Iterable[str] = ()) -> str | None:
     own = [_ENDS_OF[name] for name in programs if name in _ENDS_OF]
     lines = [line.rstrip() for line in text[-HEAD:].splitlines() if line.strip()][-_LAST_LINES:]
     found, is_last = None, True
+    after: list[str] = []  # lines whose success matters only if an error is before it
     for line in reversed(lines):
-        if _SUCCEEDED.search(line) is not None:
-            break
+        after.append(line)
         is_own = any(pattern.match(line) for pattern in own)
         is_error = is_last and _ERROR_AT_END.match(line) is not None
-        found = line if is_own or is_error else found
+        if is_own or is_error:
+            if any(_SUCCEEDED.search(later) for later in after):
+                break
+            found, after = line, []
         is_last = is_own or is_error or (is_last and _BELONGS_TO_ERROR.match(line) is not None)
     return None if found is None else found.strip()[:_SHORT]
 

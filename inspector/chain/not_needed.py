@@ -394,6 +394,8 @@ def _are_alike(word: str, other: str) -> bool:
     if word == other:
         return True
     shorter, longer = sorted((word, other), key=len)
+    if len(shorter) > 5 and longer.removesuffix("s").endswith(shorter.removesuffix("s")):
+        return True  # `makemigrations` for "the migration"
     return len(shorter) > 3 and longer.removeprefix("re").startswith(shorter[:6].removeprefix("re"))
 
 

@@ -5,7 +5,7 @@ diagnostics.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from types import MappingProxyType
@@ -46,6 +46,7 @@ from weaklink.inspector.chain.result_kinds import (
 from weaklink.inspector.chain.shell_frames import EXIT_KEYS, METADATA, exit_code_of, unframed
 from weaklink.inspector.chain.steps import SYNTAX_CODES, CallFaults, Certainty, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ToolKind, ends_run, kind_of
+from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.errors import InvalidPatternError
 from weaklink.inspector.json_text import count_of
 from weaklink.inspector.memoized import memoized
@@ -223,17 +224,8 @@ def _failure_within(effects: tuple[Effect, ...], text: str) -> Failure | None:
         refused = _refusal_of_service(body) or _structured(body) if isinstance(body, dict) else None
         if refused is not None:
             return refused
-    died = _DIED.search(text[:HEAD])
-    line = error_before_pipe(effects, text) if died is None else died[0].strip()
+    line = error_before_pipe(effects, text)
     return None if line is None else Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
-
-
-# What a shell writes where a signal ended one of its programs: with the program's id, and often its command.
-_DIED = lazy_pattern(
-    r"^(?:\S*sh: )?(?:line \d+: )? *\d+ (?:Segmentation fault|Killed|Aborted|Bus error|Illegal instruction|"
-    r"Floating point exception)\b.*",
-    re.MULTILINE,
-)
 
 
 def _text_failure(text: str, result: ToolResult, call: ToolCall | None) -> Failure | None:
@@ -604,19 +596,46 @@ def judged_result(
     placed: PlacedCall, result: ToolResult, patterns: ErrorPatterns = _NO_PATTERNS, known: KnownPaths | None = None
 ) -> Judgement | None:
     """What kind of result a call got; None for a success."""
+    judgement = _UNDECIDED if patterns else _judged_alone(placed.call, result)
+    if judgement is not _UNDECIDED:
+        return judgement
+    paths, turn = known or KnownPaths(), placed.location.turn
+    return _judged(placed.call, result, patterns, lambda effect: paths.are_named(effect.targets, turn))
+
+
+_UNDECIDED = Judgement(ResultKind.FAILURE, Certainty.TEXTUAL, "", (), VerdictRule.MISSING_TARGET)
+"""Stands for the judgement of a result that depends on what was named before its call."""
+
+
+@memoized
+def _judged_alone(call: ToolCall, result: ToolResult) -> Judgement | None:
+    """The kind of a result by itself; `_UNDECIDED` if it depends on who named a target before."""
+    is_alone = True
+
+    def is_named(_: Effect) -> bool:
+        nonlocal is_alone
+        is_alone = False
+        return False
+
+    judgement = _judged(call, result, _NO_PATTERNS, is_named)
+    return judgement if is_alone else _UNDECIDED
+
+
+def _judged(
+    call: ToolCall, result: ToolResult, patterns: ErrorPatterns, is_named: Callable[[Effect], bool]
+) -> Judgement | None:
     result = plain_result(result)
-    if not patterns and is_plain_success(placed.call, result):
+    if not patterns and is_plain_success(call, result):
         return None
-    result = without_frame(_of_runs(placed.call, result), placed.call)
-    failure = find_error(result, placed.call)
-    if failure is not None and failure.certainty is Certainty.TEXTUAL and repeats_argument(placed.call, result):
+    result = without_frame(_of_runs(call, result), call)
+    failure = find_error(result, call)
+    if failure is not None and failure.certainty is Certainty.TEXTUAL and repeats_argument(call, result):
         failure = None
-    if failure is None and (line := hidden_finding(placed.call, result)) is not None:
+    if failure is None and (line := hidden_finding(call, result)) is not None:
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
     if failure is None and (line := patterns.line_in(result.content)) is not None:
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("error pattern", line[:200]),))
-    paths, turn = known or KnownPaths(), placed.location.turn
-    return kind_of_result(placed.call, result, failure, lambda effect: paths.are_named(effect.targets, turn))
+    return kind_of_result(call, result, failure, is_named)
 
 
 def plain_result(result: ToolResult) -> ToolResult:
@@ -649,6 +668,12 @@ def without_frame(result: ToolResult, call: ToolCall | None = None) -> ToolResul
         field = f"result field {framed.field}" if framed.field else "exit code in the text"
         recorded = recorded if state in _GOOD_STATES else RecordedState(framed.exit_code, state, field)
     return structs.replace(result, content=framed.output, recorded=recorded)
+
+
+@memoized
+def as_read(result: ToolResult, call: ToolCall) -> ToolResult:
+    """The result as a reader sees it, with the output alone; the same object if it is so already."""
+    return without_frame(plain_result(result), call)
 
 
 def repeats_argument(call: ToolCall, result: ToolResult) -> bool:

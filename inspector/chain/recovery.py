@@ -93,7 +93,7 @@ class RecoveryAnalysis:
             is_lost=not is_repaired,
             is_only_lost=is_only_lost,
             is_wanted=is_wanted,
-            reply=facts.reply_to(failed),
+            reply=late if late and facts.looks_on(failed, late) else facts.reply_to(failed),
             late_reply=late if repaired_by is None or repaired_by.location.turn >= late else 0,
             request=facts.wish_for(failed),
             dropped=dropped_words(failed, repaired_by),
@@ -287,6 +287,9 @@ def with_recoveries(
             repaired_by=steps[by - 1] if by is not None else None,
         )
         if is_repaired:
+            continue
+        if VerdictRule.REPRODUCED in step.rules:  # the user knows of it; nothing need be said
+            said[step.number] = judged if judged.said is Said.REPORTED else Judged(None)
             continue
         if (way := analysis.claimed_way(step, judged) or analysis.agreed_way(step, judged)) is not None:
             found[step.number], said[step.number] = way

@@ -51,7 +51,7 @@ from weaklink.inspector.chain.similar_calls import MAX_NAME_CHARS, are_spellings
 from weaklink.inspector.chain.steps import Certainty, ResultKind
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_search, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
-from weaklink.inspector.memoized import memoized
+from weaklink.inspector.memoized import RecentValues, is_memoizing, memoized
 from weaklink.inspector.model import RecordedState, RunState, ToolCall, ToolResult
 from weaklink.inspector.scanning import LinePattern, folded, folded_pattern, lazy_pattern
 
@@ -101,11 +101,25 @@ _COULD_NOT_RUN = folded_pattern(
     r"verify that)|is not installed|is not set\b|command could not|missing the dependency|npm err(?:!|or) (?:404|"
     r"code e4\d\d)|could not determine executable|could not load cache|executable file not found|can't (?:open file|"
     r"cd to)|cannot open|no configuration|couldn't find (?:an? |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
+    # ... or the machine lacks what it needs: its gems, another version of its language.
+    r"in locally installed gems|install missing gems|canceled due to missing packages|executable doesn't exist at|"
+    r"unsupported class file major version|requires java \d|you are currently using java|invalid source release|"
+    r"requires a different python|the engine \"\w+\" is incompatible|go\.mod requires go|"
+    r"toolchain '[^'\n]+' is not installed|cannot connect to the docker daemon|no developer tools|"
+    r"compatible \.net sdk was not found|"
     r"no parser could be inferred|importerror while loading conftest|"
-    r"\ATraceback (?=[\s\S]{0,2000}^ModuleNotFoundError: )|"
+    r"\Atraceback (?=[\s\S]{0,2000}^modulenotfounderror: )|"
     r"^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
     r"no such file or directory: ['\"]?(?:\.?venv|node_modules)|^(?:/\S+: |\w{1,4}: )?(?:\d+: )?\S+: not found|"
-    r"^make: \S+: no such file"
+    r"^make: \S+: no such file|"
+    # A tool of another version than the project asks for, or without what it is to be run with.
+    r"\brequires?:? (?:a |at least |minimum )*[\w. ]{0,20}\b(?:java|jdk|jvm|node(?:\.js)?|python|ruby|php|go|rustc?|"
+    r"elixir|swift|xcode|gradle|maven|bundler|dart|flutter|\.net|npm|yarn|pnpm)(?: version)?(?: of)?(?: [<>=~^v]+)? ?"
+    r"v?\d|unsupported engine|\bebadengine\b|supports only elixir|is using swift tools version|"
+    r"does not support targeting|\bjava_home\b[^\n]{0,40} is (?:not|set to an invalid)|unsupported class file|"
+    r"release version \d+ not supported|"
+    r"in (?:locally installed gems|any of the sources)\b|npx canceled|defines \"packagemanager\"|"
+    r"could not find python interpreter|toolchain '[^'\n]{1,60}' is not installed"
 )
 # Summaries of checks in which something failed, for sources that record no exit code.
 _FINDINGS = LinePattern(
@@ -170,7 +184,10 @@ _NOT_FOUND_PROGRAM = lazy_pattern(
     r"^[^\n]*(?:command not found|: not found|not recognized as)[^\n]*", re.IGNORECASE | re.MULTILINE
 )
 _FILE_NAME = lazy_pattern(r"[\w.@+-]*\w")
-_TEST_COUNTS = lazy_pattern(r"\b\d+ (?:passed|failed|errors?)\b|^Ran \d+ tests?", re.MULTILINE)
+_TEST_COUNTS = lazy_pattern(
+    r"\b\d+ (?:passed|failed|errors?|passing|failing)\b|^Ran \d+ tests?|^--- (?:FAIL|PASS): |^test result: |^not ok \d",
+    re.MULTILINE,
+)
 
 
 # Pi's last line of a command that the user stopped, after what it had printed.
@@ -217,7 +234,16 @@ _LAST_NUMBER = lazy_pattern(r"(?<!\d)(\d{1,3})\D{0,3}$")
 
 
 def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
-    """The line in which a program before a pipe reports an error: the exit code is that of the last program."""
+    """The line that reports an error of a program whose exit code the line's own is not: that is of the last program.
+
+    It is before a pipe, writes what the line shows then, or crashed, which the shell tells.
+    """
+    main = main_effect(effects)
+    crashed = _CRASHED.search(text[:_HEAD]) if len(effects) > 1 else None
+    if crashed is not None and main is not None and main.command and main.command.own_name in crashed[0]:
+        return crashed[0]
+    if main is not None and main.kind in (EffectKind.RUN, EffectKind.WRITE) and _shows_only_output_of(main, effects):
+        return error_at_end(text, _programs(effects))
     for effect, following in pairwise(effects):
         if following.connector == "|" and effect.command is not None and f"{effect.command.program}: " in text[:_HEAD]:
             program = re.escape(effect.command.program)
@@ -225,6 +251,28 @@ def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
             if match is not None:
                 return match[0]
     return None
+
+
+# `bash: line 1:  4242 Segmentation fault      (core dumped) ./run.sh`
+_CRASHED = lazy_pattern(
+    r"^(?:ba|z|da)?sh: line \d+: +\d+ (?:Segmentation fault|Killed|Aborted|Bus error|Illegal instruction)\b.*",
+    re.MULTILINE,
+)
+
+
+def _shows_only_output_of(main: Effect, effects: tuple[Effect, ...]) -> bool:
+    """Whether all that a line prints is what one of its programs wrote: `x | tail`, `x > log; tail log`."""
+    after = effects[effects.index(main) + 1 :]
+    written = main.command.writes if main.command is not None else ()
+    shows = [effect for effect in after if effect.kind is not EffectKind.NOTHING]
+    return bool(shows) and all(
+        effect.subject in _NEVER_SAYS_NO
+        and (
+            effect.connector == "|"
+            or (effect.command is not None and not set(written).isdisjoint(effect.command.words))
+        )
+        for effect in shows
+    )
 
 
 def is_running(text: str) -> bool:
@@ -753,7 +801,8 @@ class KnownPaths:
     """The names of files that the user, the system prompt and results name, each with its first turn.
 
     Most sessions look up few, so a text is split into names only if it contains one of these; after some lookups all
-    texts are. Splitting all took 0.15 of an inspection (eight agents' sessions of 4 MB, 2026-11-30).
+    texts are. Splitting all took 0.15 of an inspection (eight agents' sessions of 4 MB, 2026-11-30). While a session
+    grows, the names of its known texts are remembered.
     """
 
     def __init__(self, texts: Callable[[], Iterable[tuple[int, str]]] = tuple) -> None:
@@ -764,52 +813,78 @@ class KnownPaths:
         """Whether somebody else than the agent named one of these paths before a turn, if need be spelt otherwise."""
         names = [name for target in targets if len(name := target.rsplit("/", 1)[-1].casefold()) > 3]
         self._lookups += 1
-        if self._lookups > _FEW_LOOKUPS:
-            is_named = any(self._first.get(name, before) < before for name in names)
+        if self._lookups > _FEW_LOOKUPS or is_memoizing():
+            first = self._named.first()
+            is_named = any(first.get(name, before) < before for name in names)
         else:
-            texts = (text for text in self._named if text.turn < before)
-            is_named = any(name in text.folded and name in _names_in(text.text) for text in texts for name in names)
+            texts = (item for item in self._folded if item[0] < before)
+            is_named = any(name in folded and name in _names_in(text) for _, folded, text in texts for name in names)
         return is_named or any(self._is_spelt(name, before) for name in names)
 
     @cached_property
-    def _named(self) -> Sequence["_NamedText"]:
-        return [_NamedText(turn, text) for turn, text in self._texts()]
+    def _named(self) -> "_NamedTexts":
+        texts = list(self._texts())
+        if not is_memoizing() or not texts:
+            return _NamedTexts(texts)
+        named = _named_before.get(texts[0][1])
+        if named is None or not named.grow(texts):
+            named = _NamedTexts(texts)
+            _named_before.put(texts[0][1], named)
+        return named
 
     @cached_property
-    def _first(self) -> Mapping[str, int]:
-        first: dict[str, int] = {}
-        for text in self._named:
-            for name in _names_in(text.text):
-                first.setdefault(name, text.turn)
-        return first
+    def _folded(self) -> Sequence[tuple[int, str, str]]:
+        return [(turn, text.casefold(), text) for turn, text in self._named.texts]
 
     def _is_spelt(self, name: str, before: int) -> bool:
         stem, _, suffix = name[:MAX_NAME_CHARS].partition(".")
-        others = chain(self._files.get(stem, ()), self._files.get(f".{suffix}", ()))
+        files = self._named.files()
+        others = chain(files.get(stem, ()), files.get(f".{suffix}", ()))
         return any(turn < before and are_spellings(name, other) for other, turn in others)
 
-    @cached_property
-    def _files(self) -> Mapping[str, Sequence[tuple[str, int]]]:
+
+class _NamedTexts:
+    """The texts of a session with their turns, and the names in them; more texts may follow."""
+
+    def __init__(self, texts: list[tuple[int, str]]) -> None:
+        self.texts = texts
+        self._first: dict[str, int] = {}
+        self._files: dict[str, list[tuple[str, int]]] = {}
+        self._words: set[str] = set()
+        self._names: set[str] = set()
+        self._in_first = self._in_files = 0  # texts whose names are there
+
+    def grow(self, texts: list[tuple[int, str]]) -> bool:
+        """Whether these are the texts of before, the same objects, and further ones, which are added."""
+        pairs = zip(self.texts, texts, strict=False)
+        is_same = len(texts) >= len(self.texts) and all(a[1] is b[1] and a[0] == b[0] for a, b in pairs)
+        self.texts = texts if is_same else self.texts
+        return is_same
+
+    def first(self) -> Mapping[str, int]:
+        """The first turn of each name."""
+        for turn, text in self.texts[self._in_first :]:
+            for name in _names_in(text):
+                self._first.setdefault(name, turn)
+        self._in_first = len(self.texts)
+        return self._first
+
+    def files(self) -> Mapping[str, Sequence[tuple[str, int]]]:
         """The names with a dot and their turns, by what is before their first dot and by what is from it on."""
-        turns: dict[str, int] = {}
-        split: set[str] = set()
-        for text in self._named:
-            words = {word for word in text.text.split() if "." in word} - split if "." in text.text else set()
-            split |= words
-            for name in _FILE_NAME.findall(" ".join(words)):
-                if "." in name:
-                    turns.setdefault(name.casefold(), text.turn)
-        files: dict[str, list[tuple[str, int]]] = {}
-        for name, turn in turns.items():
-            stem, _, suffix = name[:MAX_NAME_CHARS].partition(".")
-            files.setdefault(stem, []).append((name, turn))
-            files.setdefault(f".{suffix}", []).append((name, turn))
-        return files
+        for turn, text in self.texts[self._in_files :]:
+            words = {word for word in text.split() if "." in word} - self._words if "." in text else set()
+            self._words |= words
+            found = (name.casefold() for name in _FILE_NAME.findall(" ".join(words)) if "." in name)
+            for name in set(found) - self._names:
+                self._names.add(name)
+                stem, _, suffix = name[:MAX_NAME_CHARS].partition(".")
+                self._files.setdefault(stem, []).append((name, turn))
+                self._files.setdefault(f".{suffix}", []).append((name, turn))
+        self._in_files = len(self.texts)
+        return self._files
 
 
-class _NamedText:
-    def __init__(self, turn: int, text: str) -> None:
-        self.turn, self.text, self.folded = turn, text, text.casefold()
+_named_before: RecentValues[_NamedTexts] = RecentValues()  # by the first text, which each of them holds
 
 
 @memoized
@@ -945,6 +1020,9 @@ _APIS = frozenset(("curl", "wget", "http", "gh api"))
 def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, text: str) -> str | None:
     """The line that reports an error of a call that does more than look."""
     runs_programs = any(part.command is not None for part in effects)
+    for word in (word for part in effects if part.command is not None for word in part.command.words):
+        if " " in word.strip() and word in text:
+            text = text.replace(word, "")  # `git commit -m "fix error: not found"` repeats its message
     line = (_program_error(effects, text) or error_at_end(text, _programs(effects))) if runs_programs else None
     return line or error_line(text) or _denial(call, effect, text)
 

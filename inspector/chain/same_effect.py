@@ -38,6 +38,8 @@ from weaklink.inspector.chain.similar_calls import Intent, intents_of, respells,
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, kind_of, operation_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
+from weaklink.inspector.memoized import memoized
+from weaklink.inspector.model import ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 
 _MISSING = lazy_pattern(r"no such file|not (?:be )?found|not exist|enoent|missing|cannot find", re.IGNORECASE)
@@ -51,6 +53,12 @@ class Recovered(Struct, frozen=True):
     how: Recovery
     rule: VerdictRule
     by: int | None = None
+
+
+@memoized
+def _intents_and_keys(call: ToolCall) -> tuple[tuple[Intent, ...], frozenset[str]]:
+    intents = intents_of(call)
+    return intents, frozenset(chain.from_iterable(intent.keys() for intent in intents))
 
 
 class SameEffect:
@@ -76,11 +84,11 @@ class SameEffect:
         is_any = any(intent.tool is None for intent in failed.values())
         tools = {intent.tool for intent in failed.values()}
         for number in self._good:
-            intents = intents_of(steps[number - 1].call)
+            intents, keys = _intents_and_keys(steps[number - 1].call)
             if not is_any and tools.isdisjoint(intent.tool for intent in intents):
                 continue
             self._intents[number] = intents
-            for key in set(chain.from_iterable(intent.keys() for intent in intents)):
+            for key in keys:
                 self._by_key[key].append(number)
 
     def after(self, failed: Step) -> Recovered | None:
@@ -254,6 +262,9 @@ def _puts_other_statement(later: Step, failed: Step) -> bool:
 
 def _verbs_of_statements(command: ShellCommand) -> Iterator[str]:
     """The verbs of the statements in a client's words; those that may have one aim as the same."""
+    if command.program in _DOCUMENT_CLIENTS:
+        yield from (_DOCUMENT_VERBS.get(verb, verb) for verb in _METHOD.findall(" ".join(command.words)))
+        return
     texts = (word for word in command.words if " " in word) if command.program in DATABASE_CLIENTS else ()
     for match in chain.from_iterable(map(_STATEMENT_VERB.finditer, texts)):
         verb = match[1].casefold()
@@ -261,6 +272,9 @@ def _verbs_of_statements(command: ShellCommand) -> Iterator[str]:
             yield _VERBS_ALIKE.get(verb, verb)
 
 
+_DOCUMENT_CLIENTS = frozenset(("mongosh", "mongo"))
+_METHOD = lazy_pattern(r"\bdb(?:\.[\w$]{1,60}|\.getCollection\([^)]{1,80}\)|\[[^\]]{1,80}\])?\.(\w{1,40})\(")
+_DOCUMENT_VERBS: dict[str, str] = dict.fromkeys(("find", "findOne", "aggregate", "count", "countDocuments"), "find")
 _STATEMENT_VERB = lazy_pattern(r"(?:^|;)\s*([A-Za-z]{3,})\s")
 _VERBS_ALIKE: dict[str, str] = dict.fromkeys(("update", "merge", "replace", "upsert", "copy"), "insert")
 _SAYS_NO_AIM = frozenset(("with", "do", "begin", "commit", "start", "set", "explain", "call", "end"))

@@ -80,7 +80,7 @@ class SessionFacts:
     @cached_property
     def last_good_change(self) -> int:
         """The number of the last call that changed or ran something, and worked."""
-        return max((step.number for step in self.steps if step.is_good and changes(step)), default=0)
+        return next((step.number for step in reversed(self.steps) if step.is_good and changes(step)), 0)
 
     @cached_property
     def first_good_change(self) -> int:
@@ -280,6 +280,20 @@ class SessionFacts:
             if self._speaks_in(turn := self.own_turns[index + 1]):
                 return turn
         return 0
+
+    def looks_on(self, failed: Step, turn: int) -> bool:
+        """Whether all that was looked at between a failure and a turn is its own target, or the folder of that.
+
+        What is said then is still said of the failure, in whatever words.
+        """
+        first, end = bisect_right(self.step_turns, known_turn(failed)), bisect_left(self.step_turns, turn)
+        names = {part for target in _targets(failed) for part in target.split("/") if len(part) > 2}
+        looks = self.steps[first:end]
+        if not looks or any(step.outcome.failed for step in looks):
+            return False
+        return not any(
+            names.isdisjoint(part for target in _targets(step) for part in target.split("/")) for step in looks
+        )
 
     def named_since(self, failed: Step) -> frozenset[str]:
         """The names that a silent look after a failure brought, which the next change passes and the call has not."""

@@ -12,7 +12,8 @@ anything else reads it:
     [The command completed with exit code 1.]
 
 A frame is whole lines at the beginning and at the end. These are the forms of Codex, Claude Code, Gemini CLI, Qwen
-Code, OpenHands, SWE-agent, mini-swe-agent, Cline, Roo Code, Cursor, Copilot CLI, Crush, Amazon Q, Terminus and Pi.
+Code, OpenHands, SWE-agent, mini-swe-agent, Cline, Roo Code, Cursor, Copilot CLI, Crush, Kimi CLI, Amazon Q, Terminus
+and Pi.
 """
 
 import re
@@ -37,7 +38,8 @@ _FRAME_KEYS = frozenset(
 )
 
 _EXIT_LINE = lazy_pattern(
-    r"(?:error: (?=exit code))?[\[(<]?(?:the )?(?:(?:command|process|program|script) (?:`[^\n]{1,300}` )?)?"
+    r"(?:error: (?=exit code))?[\[(<]?(?:the )?"
+    r"(?:(?:command|process|program|script) (?:`[^\n]{1,300}` )?|shellid: \d{1,6} )?"
     r"(?:executed in terminal [^\n]{0,300}?\. )?"
     r"(?:(?:failed|exited|finished|completed|ended|terminated|executed) with (?:(?:non-?zero )?exit )?(?:code|status)|"
     r"exit(?:ed)?[ _]?(?:code|status)?|return[ _-]?code)(?:[:=]| is|>)?\s{0,4}(-?\d{1,10})\b",
@@ -53,6 +55,7 @@ _SANDBOX = lazy_pattern(
 )
 _TAGS = r"(?:(?:command|bash|tool)_)?(?:output|stdout|stderr|result)"
 _TAG_AT_END = "</output>"
+_SYSTEM_TAG = lazy_pattern(r"<system>(?:ERROR: )?([^<\n]{1,200})</system>")  # Kimi CLI
 _FENCE = "```"
 _OPENER = lazy_pattern(rf"Output:|(?:command output:|\[(?:stdout|stderr)\]|<{_TAGS}>)$", re.IGNORECASE)
 _FACT = lazy_pattern(
@@ -68,6 +71,9 @@ _END = lazy_pattern(
 # versions of Gemini CLI leave out the command and its folder.
 _LABELLED_HEAD = lazy_pattern(r"(?:Command: [\s\S]{0,4000}?\n(?:Directory: [^\n]{0,1000}\n)?)?(?:Output|Stdout): ")
 _LABELLED_END = lazy_pattern(r"(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): ")
+_SYSTEM = lazy_pattern(  # Kimi CLI
+    r"<system>(?:ERROR: Command failed with exit code: (?P<code>\d{1,6})|Command executed successfully)\.</system>\n?"
+)
 _NO_OUTPUT = ("(empty)", "(none)", "(no output)")
 _TERMINAL = ("New Terminal Output:", "Current Terminal Screen:")  # Terminus 2
 _PROMPT = lazy_pattern(r"^\S{1,60}@\S{1,60}:[^\n]{0,200}?[#$][^\n]*(?:\n|\Z)", re.MULTILINE)
@@ -97,8 +103,11 @@ def unframed(text: str) -> Framed:
         return _in_object(text) or Framed(text)
     if (labelled := _labelled(text)) is not None:
         return labelled
+    if (system := _SYSTEM.match(text)) is not None:
+        return Framed(_output(text[system.end() :]), int(system["code"] or 0))
     if text.startswith(_TERMINAL):
         text = _PROMPT.sub("", text.partition("\n")[2])
+    text = _SYSTEM_TAG.sub(r"\1\n", text, count=1) if text.startswith("<system>") else text
     start, code, is_fenced = _head_of(text)
     end, last = _end_of(text, start, is_fenced=is_fenced, is_stated=code is not None)
     if code is None and last is None and (sandboxed := _SANDBOX.match(text[:_ENDS_READ])) is not None:
@@ -122,8 +131,9 @@ def _head_of(text: str) -> tuple[int, int | None, bool]:
         is_first = not text[:position].strip()
         position += len(line)
         stripped = line.strip()[:_LONGEST_LINE]
-        match = _EXIT_LINE.match(_CLOSING_TAG.sub("", stripped)) if code is None else None
-        is_whole = _is_whole(match, _CLOSING_TAG.sub("", stripped))
+        stating = _CLOSING_TAG.sub("", stripped) if stripped.endswith(">") else stripped
+        match = _EXIT_LINE.match(stating) if code is None else None
+        is_whole = _is_whole(match, stating)
         if match is not None and (is_first or is_whole):
             code = int(match[1])
             if not is_whole:

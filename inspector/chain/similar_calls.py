@@ -13,6 +13,7 @@ from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, mai
 from weaklink.inspector.chain.steps import Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, code_words, is_interpreter, kind_of
 from weaklink.inspector.checks.repetition import FEWEST_IN_TURN, call_key
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -68,6 +69,7 @@ class Intent(Struct, frozen=True):
                 yield f"{self.tool}\0{word}"
 
 
+@memoized
 def intent_of(call: ToolCall) -> Intent:
     """The intent of `call`, of a line of several programs that of the main one."""
     if call.name is None or (not call.valid and not isinstance(call.arguments, dict)):

@@ -309,7 +309,7 @@ class Statements:
             index = bisect_left(self._turns, turn)
             if index >= len(self._turns) - (self._final is not None) or self._turns[index] != turn:
                 continue
-            is_late = turn == failed.late_reply
+            is_late = turn != failed.reply
             for sentence in _cached_sentences(self._speeches[index].text):
                 if _reports_late(sentence, failed) if is_late else _reports_in_reply(sentence, failed):
                     statement = Statement(turn, sentence)

@@ -135,7 +135,8 @@ class Substitutes:
                 mine.kind is not EffectKind.RUN or not names.isdisjoint(_operand_names(later))
             )
             does_same = does_same or (later.kind is mine.kind and _covers(step, mine))
-            if (is_alike and later.kind in (mine.kind, EffectKind.RUN, EffectKind.WRITE)) or (is_missing and does_same):
+            is_alike = is_alike and later.kind in (mine.kind, EffectKind.RUN, EffectKind.WRITE)
+            if is_alike or (is_missing and does_same) or _serves_same_purpose(mine, step):
                 is_same = not is_missing and _is_run_in(mine, step)  # `curl a | tee b` after `curl c`
                 how = Recovery.SAME_INTENT if is_same else Recovery.OTHER_TOOL
                 return Recovered(how, VerdictRule.SAME_WORDS, step.number)
@@ -243,6 +244,8 @@ class Substitutes:
             return Recovery.OTHER_TOOL if are_looks else None
         if (kind_of(tool) is ToolKind.WRITES) != (kind_of(other) is ToolKind.WRITES):
             return None
+        if bare_name(other).partition("_")[0] in _TELLS and bare_name(tool).partition("_")[0] not in _TELLS:
+            return None  # that somebody is told of it does not do it
         text = bare_name(other) + " " + _text(step)
         return Recovery.OTHER_TOOL if any(subject in text for subject in subjects_of(tool)) else None
 
@@ -292,6 +295,7 @@ class Substitutes:
         return [step for step in self._steps if step.is_good and next(step_files(step), None) is not None]
 
 
+_TELLS = frozenset(("send", "notify", "email", "mail", "message", "reply", "forward", "sms", "text", "tell", "log"))
 _EXISTS_ALREADY = lazy_pattern(r"\balready (?:exists?|in use|running|taken|defined)\b", re.IGNORECASE)
 _TAKES_AWAY = frozenset(
     ("rm", "rmi", "remove", "delete", "destroy", "down", "stop", "kill", "drop", "uninstall", "prune")
@@ -365,6 +369,31 @@ def _is_other_program(one: Effect, other: Effect) -> bool:
         return (one.subject, one.command is None) != (other.subject, other.command is None)
     are_scripts = "." in one.subject or "." in other.subject  # the same interpreter runs other code
     return one.command.program != other.command.program or (are_scripts and one.subject != other.subject)
+
+
+# Programs that do the same for the same operands.
+_PURPOSES_TABLE = (
+    "biber bibtex",
+    "curl wget aria2c httpie",
+    "scp rsync sftp",
+    "pdflatex xelatex lualatex latexmk tectonic",
+    "docker podman nerdctl",
+)
+_PURPOSES = {program: purpose for purpose in _PURPOSES_TABLE for program in purpose.split()}
+
+
+def _serves_same_purpose(mine: Effect, step: Step) -> bool:
+    """Whether a later line runs another program for the same purpose on the same: `bibtex main` for `biber main`."""
+    purpose = _PURPOSES.get(mine.command.program) if mine.command is not None else None
+    if purpose is None:
+        return False
+    others = (
+        effect for effect in effects_of(step.call) if effect.command is not None and effect.command != mine.command
+    )
+    alike = (effect for effect in others if effect.command and _PURPOSES.get(effect.command.program) == purpose)
+    return any(
+        effect.kind is mine.kind and not _operand_names(mine).isdisjoint(_operand_names(effect)) for effect in alike
+    )
 
 
 def _is_run_in(effect: Effect, step: Step) -> bool:
@@ -488,8 +517,14 @@ _BY_KEY = lazy_pattern(r"_(?:by|with|using|via|from|for)_.*")
 
 
 def _query_words(step: Step) -> frozenset[str]:
-    """The words of a call's arguments, without their keys; of a shell's line, without the folder that it runs in."""
-    commands = [effect.command for effect in effects_of(step.call) if effect.command is not None]
+    """The words of a call's arguments, without their keys; of a shell's line, of the programs that do something.
+
+    What goes to a folder or sets something (`cd`, `set -e`) is before many lines, and makes none like another.
+    """
+    effects = [effect for effect in effects_of(step.call) if effect.command is not None]
+    speaking = ("echo", "printf")  # what they say may go into the next program
+    acting = [effect for effect in effects if effect.kind is not EffectKind.NOTHING or effect.subject in speaking]
+    commands = [effect.command for effect in acting or effects if effect.command is not None]
     made = _made_by(step)
     texts = (
         [

@@ -122,7 +122,8 @@ def is_terminal(tool: str | None) -> bool:
 
 def ends_run(call: ToolCall) -> bool:
     """Whether a call ends the work: of a terminal tool, or a command that submits (mini-swe-agent, SWE-agent)."""
-    if is_terminal(call.name) or _SUBMITS.search(call.raw_arguments[:_LONGEST]) is not None:
+    line = call.raw_arguments[:_LONGEST]
+    if is_terminal(call.name) or ("_FINAL_OUTPUT" in line and _SUBMITS.search(line) is not None):
         return True
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     return call.name is not None and (is_shell(bare_name(call.name), arguments) or "").strip() == "submit"

@@ -23,6 +23,7 @@ class VerdictRule(StrEnum):
     NEGATIVE_ANSWER = "negative-answer"
     ANSWERS_USER = "answers-user"
     OWN_MESSAGE = "own-message"
+    REPRODUCED = "reproduced"
 
     ACCEPTED = "accepted"
     SHOWN_LATER = "shown-later"
@@ -70,6 +71,7 @@ KIND_RULES = MappingProxyType(
         _R.NEGATIVE_ANSWER: "a call that asks succeeded with nothing, or with its own fallback",
         _R.ANSWERS_USER: "the exit code answers the user's question, and the agent passed it on",
         _R.OWN_MESSAGE: "the program prints the message that the agent has just written, as the user asked",
+        _R.REPRODUCED: "the user had told of this fault and asked about it; the call shows it, and nothing was changed",
     }
 )
 """What decides the kind of a result that is not as wanted."""

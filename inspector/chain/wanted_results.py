@@ -1,6 +1,6 @@
 """Results that look like failures and are what was wanted: a content, or the message that the agent has just written.
 
-Two things that only the calls around show:
+Three things that only what stands around shows:
 
 * a text that only words call a failure, and that a later call translates or saves as it is, is content;
 * a program that the agent has just made to print an error prints it, as the user asked ("refuse negative widths with a
@@ -9,10 +9,16 @@ Two things that only the calls around show:
 
     Edit   sys.exit(f"conv: error: the width must not be negative: {width}")
     Bash   python conv.py --width -3   ->   conv: error: the width must not be negative: -3
+
+* a fault that the user told of and asked about, which the agent reproduces and does not go on to mend. It is a finding.
+
+    user   Customers say that `conv export` crashes on empty files. Can you confirm that?
+    Bash   touch a.csv && conv export a.csv   ->   IndexError: list index out of range
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 
 from msgspec import structs
 
@@ -20,7 +26,8 @@ from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.steps import Certainty, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.verdict_rules import VerdictRule
-from weaklink.inspector.model import Role, Trace
+from weaklink.inspector.memoized import memoized
+from weaklink.inspector.model import Role, ToolCall, Trace
 from weaklink.inspector.scanning import lazy_pattern
 
 _MIN_CONTENT_CHARS = 12
@@ -32,7 +39,80 @@ _OLD_KEYS = ("old_string", "old_str", "old_text", "search", "old")
 
 def with_wanted_results(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
     """The steps, of which those that got what was wanted are no failures; linear in their text."""
-    return with_own_messages(trace, tuple(with_contents(steps)))
+    return with_reproductions(trace, tuple(with_own_messages(trace, tuple(with_contents(steps)))))
+
+
+def with_reproductions(trace: Trace, steps: Sequence[Step]) -> Iterator[Step]:
+    """The steps; a command that failed as the user had said is a finding, if no later step changes a file."""
+    changes = (step.number for step in steps if step.is_good and _changes_file(step.call))
+    last_change = max(changes, default=0)
+    for step in steps:
+        if step.result_kind is ResultKind.FAILURE and step.number > last_change and _reproduces(trace, step):
+            yield structs.replace(step, result_kind=ResultKind.FINDING, rules=(VerdictRule.REPRODUCED,))
+        else:
+            yield step
+
+
+def _changes_file(call: ToolCall) -> bool:
+    effect = main_effect(effects_of(call))
+    if effect is None or effect.kind is not EffectKind.WRITE:
+        return False
+    return not effect.targets or any(not target.startswith(_TEMPORARY) for target in effect.targets)
+
+
+def _reproduces(trace: Trace, step: Step) -> bool:
+    """Whether the user's last turn before a command asks, and has a sentence that names it and says that it fails."""
+    effect = main_effect(effects_of(step.call))
+    if effect is None or effect.command is None or effect.kind is not EffectKind.RUN:
+        return False
+    before = (turn for turn in reversed(trace.turns[: step.location.turn - 1]) if turn.role is Role.USER)
+    text = "\n".join(part.text[:_MAX_TEXT_CHARS] for turn in islice(before, 1) for part in turn.parts)
+    if _INQUIRES.search(text) is None:
+        return False
+    line = frozenset(folded_names(step.call.raw_arguments[:_MAX_TEXT_CHARS])) - _SAYS_NOTHING
+    told = (frozenset(folded_names(sentence)) for sentence in _SENTENCE_END.split(text) if _FAILS.search(sentence))
+    return any(len(name) >= _SHORTEST_NAME for names in told for name in names & line)
+
+
+_SENTENCE_END = lazy_pattern(r"[.!?;]\s|[\n\u3002\uff01\uff1f]")
+_TEMPORARY = ("/tmp/", "/var/tmp/")
+_SHORTEST_NAME = 3
+_SAYS_NOTHING_TABLE = (
+    "command cmd python python3 node bash the and for with run test tests make npm npx uv sudo workdir"
+)
+_SAYS_NOTHING = frozenset(_SAYS_NOTHING_TABLE.split())
+# How users say in the present that something does not work, and how they ask about it, language by language: English,
+# German, French, Spanish and Portuguese, Italian, Dutch, the Nordic ones, Polish and Czech, Russian and Ukrainian,
+# Turkish, Hungarian, Romanian, Greek, Indonesian and Vietnamese; then those without blanks or of other scripts.
+_FAILS = lazy_pattern(
+    r"\b(?:fails?|failing|crash\w*|breaks?|broken|hangs?|dies|errors?(?: out)?|bugs?|exception|traceback|segfaults?|"
+    r"panics?|stuck|(?:does|do)(?: not|n['\u2019]t) work|not working|"
+    r"scheiter\w*|fehler\w*|abstürz\w*|stürzt|kaputt|hängt|bricht|(?:funktioniert|geht|klappt) nicht|fehlschl\w*|"
+    r"plant\w*|échou\w*|erreurs?|bogues?|ne (?:marche|fonctionne) (?:pas|plus)|"
+    r"falla\w*|fallo|error(?:es)?|rompe|no funciona|cuelga|falha\w*|erros?|quebra\w*|não funciona|trava|"
+    r"fallis\w*|errore|non (?:funziona|va)|si blocca|faalt|mislukt|werkt niet|fout\w*|loopt vast|"
+    r"kraschar|krasjer|fungerar inte|fejler|feiler|virker ikke|nedbrud|kaatu\w*|ei toimi|virhe\w*|epäonnistu\w*|"
+    r"nie działa|pada|błąd\w*|wywala|nefunguje|chyb\w*|padá|selh\w*|"
+    r"пада\w*|не работ\w*|ошиб\w*|не працю\w*|помилк\w*|слом\w*|вылет\w*|"
+    r"çök\w*|hata\w*|çalışmıyor|bozuk|hibá\w*|nem működ\w*|összeoml\w*|nu (?:merge|funcționează)|eroare|"
+    r"αποτυγ\w*|σφάλμ\w*|δεν λειτουργ\w*|gagal|galat|tidak berfungsi|rusak|lỗi|hỏng|không chạy)\b|"
+    r"失败|报错|崩溃|出错|异常|失敗|エラー|落ち|クラッシュ|動かない|動きません|실패|오류|에러|"
+    r"작동하지|فشل|يفشل|خطأ|נכשל|שגיאה|קורס|विफल|त्रुटि|ব্যর্থ|ล้มเหลว|خطا",
+    re.IGNORECASE,
+)
+_INQUIRES = lazy_pattern(
+    r"[?\uff1f\u061f]|\b(?:confirm\w*|reproduc\w*|repro|why|verif\w*|check|find out|investigat\w*|look into|debug|"
+    r"diagnos\w*|bestätig\w*|prüf\w*|warum|wieso|ursache|nachstell\w*|untersuch\w*|vérifi\w*|pourquoi|cause|"
+    r"comprueba|compruebe|por qué|averigu\w*|causa|verifi\w*|porque|conferm\w*|perché|controll\w*|"
+    r"klopt|bevestig\w*|waarom|oorzaak|onderzoek|bekräfta|varför|kolla|undersök|bekræft|hvorfor|tjek|sjekk|undersøg|"
+    r"vahvista|miksi|tarkista|selvitä|potwierd\w*|sprawd\w*|dlaczego|potvr\w*|proč|ověř\w*|zjisti\w*|"
+    r"подтвер\w*|провер\w*|почему|причин\w*|підтвер\w*|перевір\w*|чому|"
+    r"doğrula\w*|neden|araştır\w*|erősíts\w*|miért|ellenőriz\w*|confirmă|de ce|verifică|"
+    r"επιβεβαι\w*|γιατί|έλεγ\w*|konfirmasi|kenapa|mengapa|periksa|selidiki|xác nhận|tại sao|kiểm tra)\b|"
+    r"确认|为什么|检查|原因|复现|確認|なぜ|調べ|再現|확인|왜|원인|조사|أكد|تأكد|لماذا|"
+    r"אשר|למה|בדוק|पुष्टि|क्यों|নিশ্চিত|ยืนยัน|ทำไม|تایید|چرا",
+    re.IGNORECASE,
+)
 
 
 def with_own_messages(trace: Trace, steps: Sequence[Step]) -> Iterator[Step]:
@@ -41,7 +121,7 @@ def with_own_messages(trace: Trace, steps: Sequence[Step]) -> Iterator[Step]:
         yield from steps
         return
     asked = _words_of_user(trace)
-    written: list[str] = []
+    written: list[Sequence[str]] = []
     for step in steps:
         if step.result_kind is ResultKind.FAILURE and _prints(step, written):
             rules = (VerdictRule.OWN_MESSAGE,)
@@ -49,36 +129,43 @@ def with_own_messages(trace: Trace, steps: Sequence[Step]) -> Iterator[Step]:
             yield structs.replace(step, outcome=outcome, certainty=None, error=None, result_kind=kind, rules=rules)
             continue
         if step.is_good:
-            written += _messages(step, asked)
+            written += _messages(step.call, asked)
         yield step
 
 
-def _prints(step: Step, written: Sequence[str]) -> bool:
-    """Whether the result of a command has all pieces of one of these messages."""
+def _prints(step: Step, written: Sequence[Sequence[str]]) -> bool:
+    """Whether the result of a command has all of the pieces of one of these messages."""
     if not written or step.result is None or not runs_shell(step.call):
         return False
     text = step.result.content[:_MAX_TEXT_CHARS].casefold()
-    return any(all(piece in text for piece in _pieces(message)) for message in written)
+    return any(all(piece in text for piece in pieces) for pieces in written)
 
 
-def _messages(step: Step, asked: frozenset[str]) -> Iterator[str]:
-    """The quoted texts of several words that an edit brings, if they share a word with what the user asked for."""
-    effect = main_effect(effects_of(step.call))
-    writes = effect is not None and (effect.kind is EffectKind.WRITE or _writes_by_code(step))
-    if not writes or not isinstance(step.call.arguments, dict):
-        return
-    texts = [(key, text[:_MAX_TEXT_CHARS]) for key, text in leaves(step.call.arguments) if isinstance(text, str)]
+@memoized
+def _messages(call: ToolCall, asked: frozenset[str]) -> tuple[Sequence[str], ...]:
+    """The quoted texts of several words that an edit brings, if they share a word with what the user asked for.
+
+    Of each the pieces between its values.
+    """
+    effect = main_effect(effects_of(call))
+    writes = effect is not None and (effect.kind is EffectKind.WRITE or _writes_by_code(call))
+    if not writes or not isinstance(call.arguments, dict):
+        return ()
+    texts = [(key, text[:_MAX_TEXT_CHARS]) for key, text in leaves(call.arguments) if isinstance(text, str)]
     old = "\n".join(text for key, text in texts if key in _OLD_KEYS)
+    messages: list[Sequence[str]] = []
     for _, text in texts:
         for message in chain.from_iterable(literal.findall(text) for literal in _LITERALS):
             words = frozenset(word for word in folded_names(message) if len(word) >= _MIN_WORD_CHARS)
-            if " " in message.strip() and message not in old and not words.isdisjoint(asked) and _pieces(message):
-                yield message
+            is_asked = " " in message.strip() and message not in old and not words.isdisjoint(asked)
+            if is_asked and (pieces := _pieces(message)):
+                messages.append(pieces)
+    return tuple(messages)
 
 
-def _writes_by_code(step: Step) -> bool:
+def _writes_by_code(call: ToolCall) -> bool:
     """Whether a line passes code to an interpreter that writes a file."""
-    return runs_shell(step.call) and _WRITING_CODE.search(step.call.raw_arguments[:_MAX_TEXT_CHARS]) is not None
+    return runs_shell(call) and _WRITING_CODE.search(call.raw_arguments[:_MAX_TEXT_CHARS]) is not None
 
 
 _WRITING_CODE = lazy_pattern(r"\.write\(|\bwrite_text\(|\bwriteFile(?:Sync)?\(")
@@ -92,8 +179,12 @@ def _pieces(message: str) -> list[str]:
 
 def _words_of_user(trace: Trace) -> frozenset[str]:
     texts = (part.text for turn in trace.turns if turn.role is Role.USER for part in turn.parts)
-    words = folded_names("\n".join(text[:_MAX_TEXT_CHARS] for text in texts))
-    return frozenset(word for word in words if len(word) >= _MIN_WORD_CHARS)
+    return _long_words("\n".join(text[:_MAX_TEXT_CHARS] for text in texts))
+
+
+@memoized
+def _long_words(text: str) -> frozenset[str]:
+    return frozenset(word for word in folded_names(text) if len(word) >= _MIN_WORD_CHARS)
 
 
 def with_contents(steps: Iterable[Step]) -> Iterator[Step]:

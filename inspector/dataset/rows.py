@@ -20,7 +20,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TextIO
+from typing import Any, BinaryIO, Literal, Protocol, TextIO
 
 from weaklink.inspector.atomic_write import whole_file
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_data_files, missing_library
@@ -92,16 +92,24 @@ def read_block(block: Block) -> Iterator[DataRow | RejectedRow]:
         return
     try:
         with block.source_file().open_stored() as stream:
-            magic = stream.read(6)
+            kind = table_kind(stream, path)
     except OSError as error:
         yield RejectedRow(path, "file", f"cannot read the file: {error.strerror or error}")
         return
-    if magic[:4] == b"PAR1":
-        yield from _table_rows(block, _parquet_batches)
-    elif magic == b"ARROW1" or path.endswith(".arrow"):
-        yield from _table_rows(block, _arrow_batches)
-    else:
+    if kind is None:
         yield from _json_rows(path, block.source_file())
+    else:
+        yield from _table_rows(block, _parquet_batches if kind == "parquet" else _arrow_batches)
+
+
+def table_kind(stored: BinaryIO, path: str) -> Literal["parquet", "arrow file", "arrow stream"] | None:
+    """The kind of table that a file is by its first bytes, or by the suffix of a stream of `datasets`; None if none."""
+    magic = stored.read(6)
+    if magic[:4] == b"PAR1":
+        return "parquet"
+    if magic == b"ARROW1":
+        return "arrow file"
+    return "arrow stream" if path.endswith(".arrow") else None
 
 
 def _block_lines(block: Block) -> Iterator[DataRow | RejectedRow]:

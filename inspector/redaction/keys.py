@@ -14,11 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weaklink.inspector.redaction import secret_values
-from weaklink.inspector.redaction.rules import PATTERNS, RULES, words
+from weaklink.inspector.redaction.rules import PATTERNS, RULES
 from weaklink.inspector.scanning import lazy_pattern
-
-SECRET_HEADERS = frozenset(words("secret_headers"))
-"""Headers, in lower case, whose whole value is secret, except for the scheme before it (`Bearer`)."""
 
 _RUN = "[A-Za-z0-9_.+/=~-]"
 _LOOK, _MAX_EXAMINED_CHARS = 64, 448

@@ -2,7 +2,7 @@ r"""The value of a name: `DB_PASSWORD=x`, `the API key for staging is x`, `<key>
 
 A name alone introduces nothing; what is between it and a word (the gap) and what the word looks like decide together.
 
-1. Relations (`_RELATIONS`): the gap is the punctuation of an assignment, in whatever container, with any escape of
+1. Relations (`_GAPS`): the gap is the punctuation of an assignment, in whatever container, with any escape of
    JSON, HTML and addresses. Then a value in quotes may be anything but a placeholder or prose, and a bare one anything
    but code and the first word of a sentence.
 2. The second net: no relation has to be known. A word with letters and digits, up to 160 characters after the name, is
@@ -21,8 +21,9 @@ Cost: one search for names; behind each, one match and at most 160 characters of
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from operator import attrgetter
 
 from msgspec.structs import replace
 
@@ -33,31 +34,15 @@ from weaklink.inspector.redaction.secret_values import PEEK, FoundIntroduction, 
 from weaklink.inspector.scanning import lazy_pattern
 
 _ASSIGNMENT = "JSON, YAML, TOML, ini, env, XML, URL, header, code"
-_RELATIONS = {
-    name: rf"(?:{pattern(relation)})(?P<open>{part('OPENING')}|<\|\\{{0,64}}\"\|>|<escape>)?(?=\S)"
+_GAPS = {
+    name: lazy_pattern(rf"(?:{pattern(relation)})(?P<open>{part('OPENING')}|<\|\\{{0,64}}\"\|>|<escape>)?(?=\S)")
     for name, relation in RULES.relations.items()
 }
 """What may be between a name and its value, by what reads it."""
-_GAPS = {name: lazy_pattern(relation) for name, relation in _RELATIONS.items()}
-_MAX_RECORD_CHARS, _MAX_TAG_CHARS = 384, 160
-_TAG_BEGINS, _TAG_ENDS = ("<", "&lt;", "u003c", "argument"), (">", "&gt;", "u003e")
-_SETTING_BEGINS = ("require", "bind", "root")
+_MAX_TAG_CHARS = 160
+_TAG_BEGINS = ("<", "&lt;", "u003c", "argument")
 _MAX_FIELD_CHARS = 260
 _FIELDS = ("value", "default", "const", "example", "content", "data", "new")
-_OUTSIDE_TAGS = lazy_pattern(_RELATIONS[_ASSIGNMENT].replace(part("TAG_REST"), "(?P<tag>(?!))"))
-"""An assignment where no tag ends: the rest of a line is searched for no end of one."""
-
-
-def _fields_in(view: str) -> list[int]:
-    """Where names of fields that have the value of another may be, such as `value:`."""
-    starts = [short.start() for short in PATTERNS.short_field.finditer(view)]
-    for word in _FIELDS:
-        start = view.find(word)
-        while start >= 0:
-            if PATTERNS.field.match(view, start):
-                starts.append(start)
-            start = view.find(word, start + 1)
-    return sorted(starts)
 
 
 class _Named:
@@ -75,11 +60,6 @@ class _Named:
         """Whether a pattern that ends where the text ends matches right before the name."""
         return pattern.search(self.lowered, max(self.start - chars, 0), self.start) is not None
 
-    def _quote_before(self) -> str | None:
-        """The quote that opens the text which contains the name, for example a prompt, and which it may close."""
-        match = PATTERNS.quoted_words.search(self.text, max(self.start - 64, 0), self.start)
-        return match[1] if match else None
-
     @property
     def _is_strong(self) -> bool:
         return self.confidence is SecretConfidence.PASSWORD or self.confidence is SecretConfidence.SECRET
@@ -88,17 +68,6 @@ class _Named:
     def _is_read(self) -> bool:
         """Whether it is the name of what is read, `get_password(...)`."""
         return self.lowered[max(self.start - 4, 0) : self.place.found.start()].endswith(("get", "get_"))
-
-    def relations(self) -> Iterator[tuple[str, re.Pattern[str]]]:
-        """The relations that can be between this name and a value, which are few of them in prose."""
-        ahead = self.lowered[self.end : self.end + _MAX_RECORD_CHARS]
-        before = self.lowered[max(self.start - _MAX_TAG_CHARS, 0) : self.start]
-        is_tag = any(map(ahead.__contains__, _TAG_ENDS)) and any(map(before.__contains__, _TAG_BEGINS))
-        for name, relation in _GAPS.items():
-            if name == _ASSIGNMENT:
-                yield name, relation if is_tag else _OUTSIDE_TAGS
-            elif name != "record" or _fields_in(ahead):
-                yield name, relation
 
     def judge(self, relation: str, found: re.Match[str]) -> Secret | None:
         """The secret behind a relation."""
@@ -121,12 +90,10 @@ class _Named:
         is_tag = is_tag or found["label"] is not None
         if found["sibling"] and self.follows(PATTERNS.sentence_in_tag, 80):
             return None
-        if (
-            quote is None
-            and not is_tag
-            and (PATTERNS.line_end.search(gap) or (opened and opened == self._quote_before()))
-        ):
-            return None  # a heading, a line of code that ends after a name, or a prompt
+        if quote is None and not is_tag:
+            around = PATTERNS.quoted_words.search(self.text, max(self.start - 64, 0), self.start)
+            if PATTERNS.line_end.search(gap) or (opened and around and opened == around[1]):
+                return None  # a heading, a line of code that ends after a name, or a prompt whose quote closes
         block = None if opened or is_tag else PATTERNS.block_begin.search(found[0])
         if block is not None:
             return self._judge_until(secret_values.block(block[1], block[2]), start)
@@ -220,6 +187,9 @@ class _Named:
 
     def _judge_spaced(self, start: int, opened: str | None) -> Secret | None:
         """Judge what follows a blank: an argument, a clause of SQL, a line of netrc or of settings."""
+        spoken = PATTERNS.spoken_phrase.match(self.text, start) if self.sign.endswith(("phrase", "mnemonic")) else None
+        if spoken is not None:
+            return Secret(*spoken.span("words"))
         if self.is_option:
             if self.sign == "token":
                 self.confidence = SecretConfidence.SECRET
@@ -252,8 +222,6 @@ class _Named:
         separator, start = head["separator"], head.end()
         column = self.lowered.count(separator, head.start("cells"), self.start)
         cells = head["cells"].split(separator)
-        if self.lowered[self.start : self.end] not in cells[column]:
-            return
         while start < self.end + _MAX_TABLE_CHARS and (row := PATTERNS.row.match(self.lowered, start)) is not None:
             values, start = row["cells"].split(separator), row.end()
             is_whole = row["end"] or self.place.is_final
@@ -271,8 +239,8 @@ class _Named:
             elif not PATTERNS.ruler.fullmatch(row["cells"]):
                 return
 
-    def beside(self, known: Secret) -> Iterator[Secret]:
-        """The second net: words that look like secrets; those of a `known` secret are not among them."""
+    def beside(self, known: Iterable[Secret]) -> Iterator[Secret]:
+        """The second net: words that look like secrets; those of `known` secrets are not among them."""
         name_end = PATTERNS.name_end.match(self.lowered, self.end)
         limit = self.end + _BESIDE_CHARS
         if self.sign in _IDENTIFIERS or name_end is None or not PATTERNS.digit.search(self.lowered, self.end, limit):
@@ -284,24 +252,16 @@ class _Named:
         for match in PATTERNS.word.finditer(self.lowered, name_end.end(), limit):
             if stop and match.start() >= stop.end():
                 return
-            if known.start <= match.start() < known.end:
+            if any(secret.start <= match.start() < secret.end for secret in known):
                 continue
             gap = self.lowered[begin if begin <= match.start() else name_end.end() : match.start()]
             if remark and remark["alone"] and not gap:
                 gap = ": "
-            if not self._may_be_near(match.start(), gap):
-                continue
-            ending = self._quoted_beside(match.start(), gap)
+            may_be = _may_introduce(gap) or PATTERNS.group.match(gap) or self._is_pair(match.start())
+            ending = self._quoted_beside(match.start(), gap) if may_be else None
             if ending is not None:
                 secret = Secret.of(self.text, match.start(), ending, is_final=self.place.is_final)
                 yield replace(secret, rule="word beside a name")
-
-    def _may_be_near(self, at: int, gap: str) -> bool:
-        """Whether a gap allows any word behind it to be a value of this name, which most gaps do not."""
-        is_far = not self._is_strong and len(gap) > (_NEAR_CHARS if self._is_pass else _LIKELY_CHARS)
-        if is_far and not PATTERNS.group.match(gap):
-            return self._is_pass and PATTERNS.clear.fullmatch(gap) is not None
-        return _may_introduce(gap) or PATTERNS.group.match(gap) is not None or self._is_pair(at)
 
     def _is_pair(self, at: int) -> bool:
         """Whether a user's name in the same quotes is before a word."""
@@ -406,8 +366,8 @@ class IdleNames:
     """
 
     def __init__(self, view: str) -> None:
-        self._view = view
-        self._strange_from = self._strange_at = 0
+        self._view, self._has_tags = view, any(map(view.__contains__, _TAG_BEGINS))
+        self._strange: dict[re.Pattern[str], tuple[int, int]] = {}  # from where it was searched for, and where it is
 
     def introduces_nothing(self, found: re.Match[str]) -> bool:
         """Whether what follows a name says at once that it has no value; see `judge_named`."""
@@ -422,15 +382,14 @@ class IdleNames:
         if follows is None or kind == "nothing":
             return follows is not None
         if kind == "number":
-            if found["sign"] != "token":
-                return False
-        elif kind != "digits" and self._has_context(kind, found):
+            is_count = found["many"] and names.counts_tokens(view, start)  # behind it, a word must be near
+            limit = follows.end() + (_LIKELY_CHARS if is_count else _BESIDE_CHARS)
+            return found["sign"] == "token" and not self._has_word(follows.end(), limit, PATTERNS.strange_token)
+        if (kind in {"variable", "words"} and found["sign"].endswith(_WHOLE_LINES)) or (
+            kind != "digits" and self._has_context(kind, found)
+        ):
             return False
-        if kind == "variable" and found["sign"].endswith(_WHOLE_LINES):
-            return False
-        is_count = kind in {"number", "type"} and found["many"] and names.counts_tokens(view, start)
-        begin = follows.end() if kind == "number" or is_count else end
-        return not self._has_word(found, begin, is_count=bool(is_count))
+        return not self._has_word(end, end + _BESIDE_CHARS, PATTERNS.strange_digit)
 
     def _has_context(self, kind: str | None, found: re.Match[str]) -> bool:
         """Whether what is around a name, which is followed by that, may say that it has a value elsewhere."""
@@ -438,9 +397,9 @@ class IdleNames:
         start, end = found.span()
         return bool(
             (self._has_tags and any(map(view[max(start - 208, 0) : start].__contains__, _TAG_BEGINS)))
-            or self._is_argument(start)
+            or PATTERNS.before_words.search(view, max(start - 208, 0), start)
             or (view[end] != " " and PATTERNS.call_before.search(view, max(start - 160, 0), start))
-            or self._has_field(end)
+            or bisect_left(self._fields, end) < bisect_left(self._fields, end + _MAX_FIELD_CHARS)
             or (kind == "cells" and PATTERNS.cells_follow.match(view, end))
             or (
                 kind == "line"
@@ -450,45 +409,30 @@ class IdleNames:
         )
 
     @cached_property
-    def _has_tags(self) -> bool:
-        return any(map(self._view.__contains__, _TAG_BEGINS))
-
-    def _is_argument(self, start: int) -> bool:
-        """Whether a name is an option or a word of settings, whose value follows a blank."""
-        view = self._view
-        if view.endswith(_SETTING_BEGINS, max(start - 8, 0), start):
-            return True
-        least = max(start - 208, 0)
-        may_be = "-" in view[max(start - 48, 0) : start] or view.rfind("login", least, start) >= 0
-        return may_be and PATTERNS.before_words.search(view, least, start) is not None
-
-    def _has_field(self, end: int) -> bool:
-        """Whether the name of a field that has the value of another may be behind a name, such as `value:`."""
-        fields = self._fields
-        number = bisect_left(fields, end)
-        return number < len(fields) and fields[number] < end + _MAX_FIELD_CHARS
-
-    @cached_property
     def _fields(self) -> list[int]:
-        """Where the names of such fields are."""
-        return _fields_in(self._view)
+        """Where names of fields are that have the value of another, such as `value:`."""
+        starts = [short.start() for short in PATTERNS.short_field.finditer(self._view)]
+        for word in _FIELDS:
+            start = self._view.find(word)
+            while start >= 0:
+                if PATTERNS.field.match(self._view, start):
+                    starts.append(start)
+                start = self._view.find(word, start + 1)
+        return sorted(starts)
 
-    def _has_word(self, found: re.Match[str], begin: int, *, is_count: bool) -> bool:
-        """Whether a word behind a name could be a secret; behind a count of tokens, only one that is near could be."""
-        view, end = self._view, found.end()
-        limit = begin + _LIKELY_CHARS if is_count else end + _BESIDE_CHARS
-        if not self._strange_from <= begin <= self._strange_at:
-            strange = PATTERNS.strange_digit.search(view, begin)
-            self._strange_from, self._strange_at = begin, strange.start() if strange else len(view)
-        if self._strange_at >= limit:
-            return False
-        words = (match.start() for match in PATTERNS.word.finditer(view, begin, limit))
-        word = next((at for at in words if not (is_count and PATTERNS.count.match(view, at))), limit)
-        if word == limit:
+    def _has_word(self, end: int, limit: int, strange: re.Pattern[str]) -> bool:
+        """Whether a word up to `limit` that has such a digit could be a secret, behind a name that ends at `end`."""
+        view = self._view
+        searched_from, strange_at = self._strange.get(strange, (1, 0))
+        if not searched_from <= end <= strange_at:
+            match = strange.search(view, end)
+            strange_at = match.start() if match else len(view)
+            self._strange[strange] = end, strange_at
+        if strange_at >= limit or (word := PATTERNS.word.search(view, end, limit)) is None:
             return False
         remark = PATTERNS.remark.match(view, end)
         stop = PATTERNS.record_end.search(view, remark.end() if remark else end, limit)
-        return stop is None or stop.end() > word
+        return stop is None or stop.end() > word.start()
 
 
 def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
@@ -499,17 +443,14 @@ def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
     if confidence is None:
         return
     named = _Named(place, start, confidence)
-    first = None
-    for relation, gap in named.relations():
+    introduced = []
+    for relation, gap in _GAPS.items():
         match = gap.match(place.lowered, named.end)
-        secret = named.judge(relation, match) if match is not None else None
-        if secret is not None and (first is None or secret.start < first.start):
-            first = replace(secret, rule=f"name, {relation}")
-    if first is None:
-        yield from named.cells()
-    else:
-        yield first
-    yield from named.beside(first or Secret(named.end, named.end))
+        if match is not None and (secret := named.judge(relation, match)) is not None:
+            introduced.append(replace(secret, rule=f"name, {relation}"))
+    first = sorted(introduced, key=attrgetter("start"))[:1]
+    yield from first or named.cells()
+    yield from named.beside(first)
 
 
 def judge_bare(

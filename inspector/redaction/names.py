@@ -112,14 +112,6 @@ def _in_plain_words(text: str) -> str:
     return text
 
 
-def _lower(text: str) -> str:
-    """Lower case of the same length: of a capital with a dot, it is two characters, so that letter stays."""
-    lowered = text.lower()
-    if len(lowered) == len(text):
-        return lowered
-    return "".join(sign if len(sign.lower()) > 1 else sign.lower() for sign in text)
-
-
 def _plain_word(found: re.Match[str]) -> str:
     """A run of `OTHER` for the part of a word with escaped letters that is a name; the word may begin before them."""
     before = PATTERNS.word_before.search(found.string, max(found.start() - 16, 0), found.start())
@@ -129,7 +121,7 @@ def _plain_word(found: re.Match[str]) -> str:
 @lru_cache(maxsize=4_096)
 def _plain_letters(before: str, letters: str) -> str:
     decoded = PATTERNS.escaped_letter.sub(lambda code: chr(int(code[1] or code[2], 16)), letters)
-    word = before + _lower(decoded)
+    word = before + decoded.replace("İ", "i").lower()  # of the first, the lower case is longer
     name = (PATTERNS.name_at_end if word.isascii() else _FOREIGN_WORD).search(word)
     if name is None or name.end() <= len(before):
         return letters

@@ -23,7 +23,6 @@ from weaklink.inspector.redaction.finding import (
     replaced,
     secrets_but_of,
 )
-from weaklink.inspector.redaction.keys import SECRET_HEADERS
 from weaklink.inspector.redaction.masking import (
     ContentStream,
     Kept,
@@ -33,16 +32,13 @@ from weaklink.inspector.redaction.masking import (
     mask_content,
     with_members,
 )
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import digest_of
 from weaklink.inspector.wire.events import TOKENS_PART
 
-_SCHEME = lazy_pattern(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
 _MOST_CLEAN = 262_144  # texts that were found clean, of which a digest is kept: those of long sessions
 _DIGEST_BYTES = 32
 _LONG = 16_384  # characters of a body of JSON whose blocks are remembered
 _MOST_TOOLS = 4_096  # that were found clean: every request offers the same ones again
-_SIGN = lazy_pattern(r"\S")
 _VALUES = frozenset({"default", "const", "example", "examples", "enum"})
 _CONTENT = {
     model.Trace: ("name",),
@@ -88,16 +84,6 @@ class Redactor:
         """The text, of the same length, without secrets."""
         return self._text(text, None if self.keeps_content else kept_words())
 
-    def header(self, name: str, value: str) -> str:
-        """A header's value; all of it is replaced if the header is a secret one, except for its scheme (`Bearer`)."""
-        if name.lower() not in SECRET_HEADERS:
-            return self._secrets(value)
-        scheme = _SCHEME.match(value)
-        start = scheme.end() if scheme else 0
-        if value[start:].strip(FILLER):
-            self.count += 1
-        return value[:start] + _SIGN.sub(FILLER, value[start:])
-
     def url(self, url: str) -> str:
         """An address, or a path with its query, without secrets."""
         return self._secrets(url)
@@ -121,17 +107,16 @@ class Redactor:
         tools = (tool for turn in trace.turns if turn.generation for tool in turn.generation.tools)
         kept = self._kept(tools)
         whole = expanded(trace)
-        turns = tuple(self._whole_turn(turn, kept) for turn in whole.turns)
+        turns = tuple(
+            turn if self.keeps_content and not self._have_secrets(texts_of(turn)) else self._redacted(turn, kept)
+            for turn in whole.turns
+        )
         fixed = {name: getattr(trace, name) for name in ("exchanges",) if name in trace.__struct_fields__}
         redacted = self._fields(whole, kept, turns=turns, **fixed)
         if not (redacted.external_ids or self.keeps_content):  # others may have the same masked texts
             digest = model.ExternalId("content_digest", digest_of(texts_of(trace)))
             redacted = replace(redacted, external_ids=(digest,))
         return compacted(redacted)
-
-    def generation(self, generation: model.Generation) -> model.Generation:
-        """The facts of a generation: the request's settings, the tools offered, and the error."""
-        return self._redacted(generation, self._kept(generation.tools))
 
     def new_turn(self, tools: Iterable[model.ToolDefinition] = ()) -> "TurnRedactor":
         """A redactor for a turn whose chunks are still arriving; `tools` are those that its request offered."""
@@ -140,11 +125,6 @@ class Redactor:
     def new_stream(self, kept: Kept | None = None) -> TextStream:
         """A redactor for one part's text, piece by piece."""
         return SecretStream(self._patterns, self._values) if kept is None else ContentStream(kept)
-
-    def _whole_turn(self, turn: model.Turn, kept: Kept | None) -> model.Turn:
-        if self.keeps_content and not self._have_secrets(texts_of(turn)):
-            return turn
-        return self._redacted(turn, kept)
 
     def _have_secrets(self, texts: Iterable[str]) -> bool:
         """Whether one of the texts has a secret; those before it are remembered."""

@@ -23,6 +23,7 @@ from weaklink.inspector.chain.steps import Break, Chain, Step
 from weaklink.inspector.diagnostics import AttemptedCall, Diagnostic, Edit, Fault, Fix, Location, Related
 from weaklink.inspector.errors import UnknownRuleError
 from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Json, Parameter, Span, ToolCall, ToolResult, Trace, Turn
 from weaklink.inspector.model.columns import Column
 from weaklink.inspector.rules.catalogue import find_rule
@@ -186,6 +187,7 @@ _ARGUMENTS, _RAW, _RANGE, _ARGUMENTS_RANGE, _PARAMETERS = map(
 )
 
 
+@memoized
 def call_facts(call: ToolCall, text: str) -> ToolCall:
     """A call; `text` is the text of its part."""
     return structs.replace(
@@ -213,6 +215,7 @@ def call_from(facts: Facts, text: str) -> ToolCall:
     return msgspec.convert(facts, ToolCall)
 
 
+@memoized
 def result_facts(result: ToolResult, text: str) -> ToolResult:
     """A result; `text` is the text of its part."""
     return structs.replace(result, content=None) if result.range.of(text) == result.content else result

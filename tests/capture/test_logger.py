@@ -3,6 +3,8 @@
 import asyncio
 import gc
 import logging
+import os
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -32,6 +34,7 @@ from weaklink.inspector.model import (
     Usage,
 )
 from weaklink.inspector.trace_file import read_trace_file
+from weaklink.storage import open_store
 
 TOOL = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
 
@@ -457,6 +460,45 @@ def test_a_logger_that_nobody_closed_is_closed_at_the_end_of_the_process(tmp_pat
     (trace,) = read_trace_file(path)
     assert [text_of(turn) for turn in trace.turns] == ["Hello", "half"]
     assert facts(trace.turns[1]).body is BodyState.TRUNCATED
+
+
+FORKED = """
+import os, sys, time
+from weaklink import TraceLogger
+
+place = sys.argv[1]
+log = TraceLogger(place, name="parent")
+log.user("before")
+if os.fork():
+    os.wait()
+    log.user("after")
+else:
+    began_s = time.monotonic()
+    log.user("lost")
+    log.assistant().feed("lost")
+    with TraceLogger(place, name="child") as own:
+        own.user("kept")
+    log.close()
+    print(log.mistakes.count, log.mistakes.last, time.monotonic() - began_s < 20, flush=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.parametrize("name", ["log.jsonl", "log.db"])
+def test_a_forked_process_records_nothing_with_the_logger_that_it_inherited(name: str, tmp_path: Path) -> None:
+    place = tmp_path / name
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED, str(place)], cwd=root, check=True, timeout=120, capture_output=True, text=True
+    )
+    assert re.fullmatch(r"[23] The recording belongs to process \d+; .* must open its own\. True\n", done.stdout), done
+    if place.suffix == ".db":
+        with open_store(place) as store:
+            traces = [store.trace(row.id) for row in store.traces()]
+    else:
+        traces = list(read_trace_file(place))
+    texts = {trace.name: [part.text for turn in trace.turns for part in turn.parts] for trace in traces}
+    assert (texts, len(traces)) == ({"parent": ["before", "after"], "child": ["kept"]}, 2)
 
 
 def test_a_logger_that_nobody_holds_any_more_is_closed(tmp_path: Path) -> None:

@@ -19,6 +19,60 @@ def test_the_ends_are_those_of_the_lines(text: str) -> None:
 
 
 _FAILED_AT_END = (
+    ("pandoc x.md -o x.pdf", "pdflatex not found. Please select a different --pdf-engine or install pdflatex"),
+    ("pandoc x.md -o x.docx", "pandoc: x.md: withBinaryFile: does not exist (No such file or directory)"),
+    (
+        "yarn install",
+        (
+            'error Couldn\'t find package "x@^9" required by "y" on the "npm" registry.\n'
+            "info Visit https://yarnpkg.com for documentation"
+        ),
+    ),
+    ("rails db:migrate", "rails aborted!\nActiveRecord::NoDatabaseError: We could not find your database: app_dev"),
+    (
+        "composer install",
+        (
+            "Your lock file does not contain a compatible set of packages. Please run composer update.\n\n"
+            "  Problem 1\n    - x requires php ^8.3"
+        ),
+    ),
+    ("dotnet run", "Unhandled exception. System.IO.FileNotFoundException: Could not find file '/x'."),
+    (
+        "dotnet restore",
+        "error NU1101: Unable to find package X. No packages exist with this id in source(s): nuget.org",
+    ),
+    ("sqlite3 a.db 'insert into t values (1)'", "Error: stepping, UNIQUE constraint failed: t.id (19)"),
+    ("sqlite3 a.db 'insert into t values (1)'", "Runtime error near line 1: UNIQUE constraint failed: t.id (19)"),
+    ("redis-cli set a b", "Could not connect to Redis at 127.0.0.1:6379: Connection refused"),
+    ("redis-cli set a b", "(error) READONLY You can't write against a read only replica."),
+    ("brew install x", 'Warning: No available formula with the name "x". Did you mean y?'),
+    ("choco install x", "x not installed. The package was not found with the source(s) listed."),
+    ("winget install x", "No package found matching input criteria."),
+    (
+        "wget https://x/y.zip",
+        (
+            "--2026-11-01 10:00:00--  https://x/y.zip\n"
+            "HTTP request sent, awaiting response... 404 Not Found\n2026-11-01 10:00:01 ERROR 404: Not Found."
+        ),
+    ),
+    ("crontab a.txt", '"a.txt":3: bad minute\nerrors in crontab file, can\'t install.'),
+    ("supervisorctl restart x", "x: ERROR (no such process)"),
+    ("sqlplus a/b@c", "ORA-01017: invalid username/password; logon denied"),
+    ("dbt run", "Completed with 1 error and 0 warnings:\n\n  Database Error in model x"),
+    (
+        "vagrant up",
+        (
+            "The provider 'virtualbox' that was requested to back the machine\n"
+            "'default' is reporting that it isn't usable on this system."
+        ),
+    ),
+    ("packer build a.hcl", "==> Builds finished but no artifacts were created."),
+    ("cdk deploy", " ❌  AppStack failed: Error: The stack named AppStack failed creation"),
+    ("serverless deploy", "✖ ServerlessError: Cannot resolve serverless.yml"),
+    ("jekyll build", "  Liquid Exception: Liquid syntax error (line 3): Unknown tag 'x' in /a.md"),
+    ("sphinx-build . out", "Extension error:\nCould not import extension x (exception: No module named 'x')"),
+    ("pod install", '[!] CocoaPods could not find compatible versions for pod "X":'),
+    ("fastlane beta", "[!] Error uploading ipa file"),
     ("python setup.py build_ext", "running build_ext\nerror: command '/usr/bin/gcc' failed with exit code 1"),
     ("git push", "To host.example:a/b\n ! [rejected] main -> main (fetch first)\nerror: failed to push some refs"),
     (
@@ -81,6 +135,50 @@ _FAILED_AT_END = (
     ("./gradlew assemble", "> Task :compileJava\n\nFAILURE: Build failed with an exception.\n\n* Try: --info"),
 )
 _WORKED = (
+    ("git push", "To github.com:a/b.git\n   1a2b..3c4d  main -> main"),
+    (
+        "npm install",
+        (
+            "added 12 packages, and audited 300 packages in 3s\n\n2 moderate severity vulnerabilities\n"
+            "\nTo address all issues, run:\n  npm audit fix"
+        ),
+    ),
+    (
+        "pip install x",
+        "WARNING: Running pip as the 'root' user can result in broken permissions\nSuccessfully installed x-1.0",
+    ),
+    ("docker compose up -d", " Container x-db-1  Started\n Container x-web-1  Started"),
+    ("kubectl apply -f a", "deployment.apps/x configured\nWarning: policy/v1beta1 PodDisruptionBudget is deprecated"),
+    ("terraform apply", "Apply complete! Resources: 1 added, 0 changed, 0 destroyed."),
+    ("cargo build", "warning: unused variable: `x`\n    Finished `dev` profile in 2.3s"),
+    ("make", "cc -c a.c\na.c:3: warning: unused variable 'error'"),
+    (
+        "ffmpeg -i a b",
+        (
+            "frame=  100 fps=25 q=28.0 Lsize= 100kB time=00:00:04.00 bitrate= 200.0kbits/s speed=1.2x\n"
+            "video:80kB audio:20kB"
+        ),
+    ),
+    ("rsync -a a b", "sending incremental file list\nerrors.log\nsent 100 bytes  received 20 bytes"),
+    ("psql -c 'delete from t'", "DELETE 3"),
+    ("python train.py", "epoch 1 error: 0.23\nepoch 2 error: 0.12"),
+    ("node build.js", "0 errors, 2 warnings\nBuild finished"),
+    ("gh pr create", "https://github.com/a/b/pull/3"),
+    ("brew install x", "Warning: x 1.2 is already installed and up-to-date."),
+    ("mvn package", "[WARNING] deprecated\n[INFO] BUILD SUCCESS"),
+    ("git commit -m 'fix error: not found'", "[main 1a2b] fix error: not found\n 1 file changed"),
+    ("curl -s https://x/api/errors", '[{"id":1,"error":"timeout"}]'),
+    ("wget https://x/y", "2026-11-01 10:00:01 (3 MB/s) - ‘y’ saved [100/100]"),
+    ("unzip a.zip", "Archive:  a.zip\n  inflating: error.txt"),
+    ("git merge x", "Auto-merging a.py\nMerge made by the 'ort' strategy."),
+    ("git stash pop", "On branch main\nDropped refs/stash@{0}"),
+    ("poetry install", "Installing dependencies from lock file\n\nNo dependencies to install or update"),
+    ("dbt run", "Completed successfully\n\nDone. PASS=3 WARN=0 ERROR=0 SKIP=0 TOTAL=3"),
+    ("ansible-playbook a", "web1 : ok=3 changed=1 unreachable=0 failed=0 skipped=0"),
+    ("certbot renew", "Congratulations, all renewals succeeded"),
+    ("mkdocs build", "INFO - Documentation built in 0.50 seconds"),
+    ("pg_restore -d x a", 'pg_restore: processing data for table "t"'),
+    ("sqlite3 a.db .schema", "CREATE TABLE errors (id int, error text);"),
     ("cat build.log", "cc -c a.c\nerror: unknown type name"),
     ("python eval.py", "epoch 3\nmean error: 0.23\nerror: 0.19"),
     ("./sync-all", "41 files\nerror: none"),
@@ -140,4 +238,27 @@ def test_a_program_without_an_exit_code_has_failed_if_it_ends_with_an_error(
 ) -> None:
     call = f"call a: bash {write_json({'command': command})}"
     step = chain_of("user: Go on.", call, f"result a: {output}", "say: That was it.").steps[0]
+    assert step.outcome.value == outcome
+
+
+_ERROR = "uploading\nError: Port 5173 is already in use"
+_CRASH = "bash: line 1:  4242 Segmentation fault      (core dumped) ./run.sh > out.txt\ncase 14/60 ok"
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "outcome"),
+    [
+        ("./deploy.sh 2>&1 | tail -20", _ERROR, "error-result"),
+        ("npx vite > v.log 2>&1 & sleep 4; cat v.log", _ERROR, "error-result"),
+        ("./run.sh > out.txt; tail -2 out.txt", _CRASH, "error-result"),
+        ("./deploy.sh 2>&1 | tail -20", "uploading\ndone", "ok"),
+        ("./deploy.sh | grep -i error", _ERROR, "ok"),
+        ("sleep 4; cat v.log", _ERROR, "ok"),
+        ("make; cat other.log", _ERROR, "ok"),
+        ("cat v.log | tail", _CRASH, "ok"),
+    ],
+)
+def test_exit_code_0_speaks_only_for_the_last_program(command: str, output: str, outcome: str) -> None:
+    call = f"call a: bash {write_json({'command': command})}"
+    step = chain_of("user: Go on.", call, f"result a: Exit code: 0\nOutput:\n{output}", "say: That was it.").steps[0]
     assert step.outcome.value == outcome

@@ -3,6 +3,7 @@
 import pytest
 
 from weaklink.inspector.chain.result_kinds import KnownPaths
+from weaklink.inspector.memoized import memoizing
 
 _TEXTS = (
     (1, "Mend `src/Notes.txt` and config/worker.yaml; which version is it? The harbour/ has a keeper."),
@@ -52,3 +53,24 @@ def test_one_named_target_of_several_is_enough(known: KnownPaths) -> None:
 def test_a_name_with_capitals_is_known_as_it_was_written(name: str) -> None:
     known = KnownPaths(lambda: [(1, f"Look at ./{name} first.")])
     assert known.are_named((f"/home/ada/{name}",), before=2)
+
+
+def test_the_names_of_a_session_that_grows_are_those_of_its_texts_now() -> None:
+    begin, other = "Mend notes.txt.", "See tides.md and lamp.json."
+    for texts in (
+        [(1, begin)],
+        [(1, begin), (3, other)],
+        [(1, begin), (5, other)],  # another turn
+        [(1, begin), (3, "Elsewhere."), (5, other)],  # another text
+        [(1, begin)],
+        [(1, begin), (3, "See keeper.py.")],
+    ):
+        with memoizing():
+            grown = _named(texts)
+        assert grown == _named(texts)
+
+
+def _named(texts: list[tuple[int, str]]) -> list[bool]:
+    known = KnownPaths(lambda: texts)
+    names = ("notes.txt", "tides.md", "lamp.jsn", "keeper.py")
+    return [known.are_named((name,), turn) for name in names for turn in range(8)]

@@ -2,11 +2,15 @@
 
 import json
 import random
+from pathlib import Path
 
 import pytest
+from msgspec import structs
 
+from tests.examples import one_in
 from weaklink.inspector.apis.openai.messages import read_message
 from weaklink.inspector.chain.data_flow import trace_values
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.memoized import RecentValues, forget_unused, memoizing
 from weaklink.inspector.model import Generation, Json, Provenance, ToolDefinition, Trace, Turn
@@ -16,6 +20,13 @@ _WORDS = ("harbour", "tide_table", "A-1729", "brest", "18.50", "src/tide.py", "e
 _TOOL = ToolDefinition(
     "Read", "Reads", {"type": "object"}, raw='{"name": "Read", "default": "quay-77", "not": "brest"}'
 )
+
+_LOGS = [
+    path
+    for folder in ("tuning", "held-out", "blind")
+    for path in sorted((Path(__file__).parents[1] / "verdicts" / folder).rglob("*"))
+    if path.suffix in (".json", ".jsonl", ".traj") and not path.name.endswith(".labels.json")
+]
 
 
 def _session(dice: random.Random) -> list[Turn]:
@@ -60,6 +71,23 @@ def test_a_session_that_grows_is_inspected_as_at_once(seed: int) -> None:
             flow = trace_values(trace, grown.chain.steps, has_places=False)
         assert grown == inspect_trace(trace)
         assert flow == trace_values(trace, grown.chain.steps, has_places=False)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("path", one_in(48, _LOGS, seed="grows"), ids=lambda path: path.name)
+def test_a_labelled_session_that_grows_is_inspected_as_at_once(path: Path) -> None:
+    """The gate takes one of 48 sessions, each at every turn; in some rounds one of the turns is another one."""
+    dice = random.Random(path.name)
+    for trace in read_source(path).records:
+        assert isinstance(trace, Trace)
+        for number in range(1, len(trace.turns) + 1):
+            some = list(trace.turns[:number])
+            if dice.random() < 0.3:
+                some[dice.randrange(number)] = some[dice.randrange(number)]
+            grown = structs.replace(trace, turns=tuple(some))
+            with memoizing():
+                inspection = inspect_trace(grown)
+            assert inspection == inspect_trace(grown)
 
 
 def test_what_is_not_used_between_two_calls_is_forgotten() -> None:

@@ -109,6 +109,28 @@ def test_the_right_name_that_a_look_brought_and_the_next_edit_has_is_the_cause(
     assert said(chain_of(ASK, *lines, "say: Now I open the script.", *after)) == "silent"
 
 
+WHERE_IT_IS = [
+    "It lives in src.",
+    "Die Datei liegt unter src.",
+    "ফাইলটি src ফোল্ডারে আছে।",
+    "Файл лежить у src.",
+    "ファイルは src にあります。",
+    "הקובץ נמצא ב-src.",
+]
+
+
+@pytest.mark.parametrize("words", WHERE_IT_IS)
+@pytest.mark.parametrize("look", ["find . -name sums.py", "ls src/sums.py sums.py"])
+def test_what_is_said_after_a_look_for_the_same_is_still_the_reply(words: str, look: str) -> None:
+    failed = (run("a", "python sums.py"), "result a!: Exit code 2\npython: can't open file 'sums.py': [Errno 2]")
+    repaired = (run("b", "python src/sums.py"), "result b: 27", "say: 27.")
+    looked = (run("l", look), "result l: ./src/sums.py")
+    assert said(chain_of(ASK, *failed, *looked, f"say: {words}", *repaired)) == "reported"
+    assert said(chain_of(ASK, *failed, *looked, *repaired)) == "silent"
+    other = (run("l", "cat notes.txt"), "result l: a note")
+    assert said(chain_of(ASK, *failed, *other, "say: Its licence is MIT.", *repaired)) == "silent"
+
+
 OTHER_TAKEN = [
     ("Slot T1 was gone in the meantime, so it is T2.", "slot gone in the meantime"),
     ("A keddi időpont közben elkelt, a másik lett.", "az időpont elkelt"),

@@ -43,6 +43,8 @@ FRAMES: dict[str, Callable[[str, int], str]] = {
         f"Exit code: {code}\n\nCommand output:\n\n```\n{output}\n```\n\nCommand completed in 412 ms."
     ),
     "Copilot CLI": lambda output, code: f"{output}\n<exited with exit code {code}>",
+    "Copilot CLI, bash": lambda output, code: f"{output}\n<shellId: 0 completed with exit code {code}>",
+    "Kimi CLI": lambda output, code: f"<system>ERROR: Command failed with exit code: {code}.</system>{output}",
     "Crush": lambda output, code: f"{output}\nExit code {code}\n\n<cwd>/srv/app</cwd>",
     "Amazon Q": lambda output, code: json.dumps({"exit_status": str(code), "stdout": "", "stderr": output}),
     "Pi": lambda output, code: f"{output}\n\nCommand exited with code {code}",

@@ -53,3 +53,17 @@ def test_a_query_repairs_no_mutation() -> None:
     query = 'graphql {"query": "query { invoice(id: 77) { id status } }"}'
     assert recovery(mutation, query) is None
     assert recovery(mutation, mutation.replace("id status", "id")) == "same-intent"
+
+
+@pytest.mark.parametrize("collection", ["db.customers", "db['customers']", "db.getCollection('customers')"])
+def test_a_look_into_a_document_store_repairs_no_change_of_it(collection: str) -> None:
+    line = 'Bash {{"command": "mongosh crm --eval \\"{}.{}\\""}}'
+    failed = line.format(collection, "createIndex({email: 1}, {unique: true})")
+    assert recovery(failed, line.format(collection, "aggregate([{$match: {n: 2}}])")) is None
+    assert recovery(failed, line.format(collection, "createIndex({email: 1})")) is not None
+
+
+@pytest.mark.parametrize("told", ["send_email", "notify_customer"])
+def test_a_message_about_what_failed_does_not_do_it(told: str) -> None:
+    later = f'{told} {{"to": "customer", "body": "Your refund of order 55-1204", "order_id": "55-1204"}}'
+    assert recovery('issue_refund {"order_id": "55-1204", "amount": 20}', later) is None

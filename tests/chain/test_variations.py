@@ -1,8 +1,8 @@
 """The same sessions in other clothes: what must not change a verdict, tried on every session of the rounds.
 
-A line is run in another folder, or shows the end of its output; a result states its exit code as another agent writes
-it, has colours, a reminder of the agent or other line ends; the user greets first; the agent writes its last words as
-bullets, under a heading, or with a courtesy at the end.
+A line is run in another folder, after `set -e`, or shows the end of its output; a result states its exit code as
+another agent writes it, has colours, a reminder of the agent or other line ends; the user greets first; the agent
+writes its last words as bullets, under a heading, or with a courtesy at the end.
 """
 
 import json
@@ -81,9 +81,16 @@ def _greeted(turns: list[str]) -> list[str]:
 
 VARIATIONS: dict[str, Callable[[list[str]], list[str]]] = {
     "in a folder": _in_folder,
+    "set": of_lines(lambda line: f"set -euo pipefail\n{line}"),
     "end of the output": of_lines(_with_tail),
     "Codex's code": of_codes("Wall time: 0.5 seconds\nProcess exited with code {0}\nOutput:\n{1}"),
     "code in tags": of_codes("<returncode>{0}</returncode>\n<output>\n{1}\n</output>"),
+    "code in an object": lambda turns: [
+        turn
+        if (match := _CODE.fullmatch(turn)) is None
+        else match[1] + json.dumps({"output": match[3], "metadata": {"exit_code": int(match[2])}})
+        for turn in turns
+    ],
     "code at the end": of_codes("{1}\n\nCommand exited with code {0}"),
     "colours": of_results(_coloured),
     "reminder": of_results(lambda text: f"{text}\n\n{_REMINDER}"),

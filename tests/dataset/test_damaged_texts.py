@@ -103,7 +103,7 @@ def test_an_argument_that_was_damaged_is_found(asked: str, argument: str, found:
 @pytest.mark.parametrize("value", [None, ["a", None], {"b": None}])
 @pytest.mark.parametrize("format", ["pythonic", "llama3", "react"])
 def test_what_a_program_writes_for_no_value_is_right_in_a_call_in_its_syntax(format: str, value: Json) -> None:
-    row = {
+    row: dict[str, Json] = {
         "messages": [
             {"role": "user", "content": "Which of them are open?"},
             {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1, "x": value}}}]},

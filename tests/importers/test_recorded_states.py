@@ -37,6 +37,7 @@ def traces(folder: Path, rows: list[Any]) -> Trace:
         ("openhands", {"observation": "user_rejected"}, RecordedState(None, RunState.REJECTED, "observation")),
         ("mini-swe-agent", {"extra": {"returncode": 1}}, RecordedState(1, None, "extra.returncode")),
         ("inspect", {"error": {"type": "timeout"}}, RecordedState(None, RunState.TIMED_OUT, "error.type")),
+        ("goose", {"structuredContent": {"exit_code": 7}}, RecordedState(7, None, "structuredContent.exit_code")),
         ("codex", {"exit_code": True, "status": 7}, None),
         ("codex", "text", None),
         ("no-such-source", {"exit_code": 2}, None),

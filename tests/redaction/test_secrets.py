@@ -55,14 +55,6 @@ def test_key_goes_wherever_it_stands(prefix: str, secret: str, place: str) -> No
     assert secret not in redacted
 
 
-@_KEYS
-def test_key_in_a_header_goes(prefix: str, secret: str) -> None:
-    redactor = Redactor()
-    assert redactor.header("Authorization", f"Bearer {prefix}{secret}") == "Bearer " + "*" * len(prefix + secret)
-    assert secret not in redactor.header("X-Custom", prefix + secret)
-    assert redactor.count == 2
-
-
 @_INTRODUCED
 def test_introduced_secret_goes(before: str, secret: str, after: str) -> None:
     assert Redactor().text(before + secret + after) == before + filled(secret) + after

@@ -1,5 +1,6 @@
 """Counting, inspecting again, deleting what is old."""
 
+import time
 from pathlib import Path
 from secrets import token_hex
 
@@ -30,6 +31,26 @@ def filled(store: Store) -> Store:
         )
     )
     return store
+
+
+@pytest.mark.parametrize("change", ["delete", "mark", "reinspect"])
+def test_a_store_notices_what_another_program_changes(change: str, filled: Store, database: str) -> None:
+    filled.close()
+    with open_store(database) as reader:
+        time.sleep(0 if reader.place.path is not None else 1.5)  # until the server has counted the first writes
+        before = reader.stamp()
+        assert reader.stamp() == before
+        with open_store(database) as other:
+            if change == "delete":
+                other.delete([other.summary("old").id])
+            elif change == "mark":
+                other.marks.put("old", note="seen")
+            else:
+                assert other.maintenance.reinspect(inspect_trace) == 3
+        until_s = time.monotonic() + 30
+        while reader.stamp() == before and time.monotonic() < until_s:
+            time.sleep(0.05)
+        assert reader.stamp() != before
 
 
 def test_stats_count_what_is_there(filled: Store) -> None:

@@ -58,6 +58,41 @@ async def answer(client: Client, tool: str, **arguments: object) -> str:
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_two_clients_read_a_trace_whose_names_are_hostile(tmp_path: Path, mode: str) -> None:
+    hostile = "x\ud800\n99 ok \x1b[2J\u202e"
+    call = CallHeader("call:0", hostile, "c1")
+    turns = (
+        Turn(Role.USER, (Part("text", hostile),)),
+        Turn(Role.ASSISTANT, (Part("call:0", f'{{"a": "{hostile}"'),), calls=(call,)),
+        Turn(Role.TOOL, (Part("text", f"Error: {hostile}"),), result=ResultHeader("c1", hostile, is_error=True)),
+    )
+    trace = Trace(turns, name=hostile, model=hostile)
+    with open_store(tmp_path / "runs.db") as store:
+        store.save([(trace, inspect_trace(trace))])
+
+    async def ask(client: Client) -> None:
+        listed = await answer(client, "list_traces")
+        assert len(listed.splitlines()) == 3
+        for tool, arguments in (
+            ("why_broken", {}),
+            ("show_part", {"trace": "1", "turn": 2, "part": "call:0"}),
+            ("compare_runs", {"trace": "1", "other": "1"}),
+            ("list_traces", {}),
+        ):
+            text = await answer(client, tool, **arguments)
+            assert not {"\x1b", "\u202e", "\ud800"} & set(text), (tool, text)
+        refused = await client.call_tool("list_traces", {"filter": f"status:{hostile!a}"})
+        assert refused.is_error
+
+    async def both() -> None:
+        words = ("--db", str(tmp_path / "runs.db"))
+        async with connected(tmp_path, mode, *words) as first, connected(tmp_path, mode, *words) as second:
+            await asyncio.gather(ask(first), ask(second))
+
+    asyncio.run(both())
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_a_client_finds_the_break_and_its_characters(tmp_path: Path, mode: str) -> None:
     database = recorded(tmp_path)
 

@@ -4,13 +4,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 from msgspec import Struct
 
 from weaklink.inspector.atomic_write import whole_file
-from weaklink.inspector.importers.blocks import Block
 from weaklink.inspector.rules.catalogue import words_of
 from weaklink.inspector.rules.rule import Severity
 from weaklink.ui.cli import declaring
@@ -21,11 +20,12 @@ from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.cli.paths import is_own_database, separate_files
-from weaklink.ui.importing.block_jobs import run_blocks
-from weaklink.ui.importing.block_records import placed_block, plan_traces
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks
 from weaklink.ui.reports.check_output import CheckJson, CheckLines, copy_spool, text_spool
 from weaklink.ui.reports.check_report import BROKEN, CheckedFile, CheckedTrace, CheckReporter, CheckTotals, UnreadRecord
+
+if TYPE_CHECKING:
+    from weaklink.inspector.importers.blocks import Block
 
 
 class ReportFileType(click.ParamType[tuple[str, str]]):
@@ -263,8 +263,10 @@ class BlockChecker(Struct, frozen=True):
 
     options: CheckOptions
 
-    def __call__(self, block: Block) -> Iterator[FileEvent]:
+    def __call__(self, block: "Block") -> Iterator[FileEvent]:
         """The events of the block, record by record."""
+        from weaklink.ui.importing.block_records import placed_block  # noqa: PLC0415  # few runs have blocks
+
         with placed_block(block) as file:
             yield from inspected_records(file, self.options)
 
@@ -273,6 +275,9 @@ def _checked_blocks(
     paths: Sequence[str], options: CheckOptions, baseline: Baseline, report: CheckReporter, jobs: EngineOptions
 ) -> Iterator[CheckedFile]:
     """The files, of which workers inspect blocks; a block that was set aside fails its file."""
+    from weaklink.ui.importing.block_jobs import run_blocks  # noqa: PLC0415  # few runs have blocks
+    from weaklink.ui.importing.block_records import plan_traces  # noqa: PLC0415  # the same
+
     path, tally = "", FileTally("", baseline, report)
     for piece in run_blocks(plan_traces(paths, options.source, jobs.block_bytes), BlockChecker(options), jobs):
         if piece.block.path != path:

@@ -1,9 +1,10 @@
 """Imports files into the database once: those of which it has another version or none.
 
-One process writes; it reads, too, or others do. Each worker reads some of the small files, and every N-th trace of a
-large file: it reads the whole file, which is cheap, and inspects its share. Workers send traces as rows, so that the
-writing process has little left to do, and in batches, so that column names are sent once per batch. The writing process
-takes files and traces in order; traces that a worker has ready early wait, at most `_MAX_READ_AHEAD` batches of
+One process writes; it reads, too, or others do. Each worker reads some of the files, and every N-th trace of a file
+that is a large part of them all: it reads the whole file, which is cheap, and inspects its share. An agent's session is
+one trace in its file, so of many sessions each is read by one worker. Workers send traces as rows, so that the writing
+process has little left to do, and in batches, so that column names are sent once per batch. The writing process takes
+files and traces in order; traces that a worker has ready early wait, at most `_MAX_READ_AHEAD` batches of
 `_BATCH_RECORDS` traces.
 """
 
@@ -47,11 +48,12 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 _BATCH_RECORDS, _BATCH_BYTES = 16, 1 << 18  # records that are sent at once, and bytes of their texts
-_MAX_READ_AHEAD = 64 // _BATCH_RECORDS
+_MAX_READ_AHEAD = 16  # so that a worker goes on with small files while another one reads a large one
 _LARGE_BYTES = 1 << 20
 _POLL_S = 0.01
 _MIN_BYTES_PER_PROCESS = 4 << 20
-_SHARED_BYTES = 1 << 20  # size from which several processes read a file
+_MAX_JOBS = 6  # writing and the text index, in one process, take an eighth of the rest (2026-11-30)
+_SHARED_BYTES = 1 << 20  # size from which several processes may read a file
 _FILE_BYTES = 4_096  # cost of opening and recognising a file, as bytes read
 
 
@@ -176,8 +178,10 @@ class ImportProgress:
 
 
 def job_count(files: Sequence[PlacedFile]) -> int:
-    """The number of processes that pays off: 2 if there is a second core and enough to read, else 1."""
-    return 2 if available_cores() > 1 and sum(map(_size, files)) >= _MIN_BYTES_PER_PROCESS else 1
+    """The number of processes that pays off: one a core, as far as there is enough to read; 1 for less than 4 MB."""
+    size = sum(map(_size, files))
+    jobs = max(size // _MIN_BYTES_PER_PROCESS, 2) if size >= _MIN_BYTES_PER_PROCESS else 1
+    return min(jobs, available_cores(), _MAX_JOBS)
 
 
 @contextmanager
@@ -224,12 +228,13 @@ def _read(tasks: Iterable[ReadTask], options: ImportOptions, database: str | Non
 
 
 def _readers(files: Sequence[PlacedFile], jobs: int) -> list[range]:
-    """The workers that read each file: all of them a large file, the least loaded one a small file."""
+    """The workers that read each file: all of them one that is large beside the others, else the least loaded one."""
     found: list[range] = []
     loads = [0] * jobs
-    for file in files:
-        size = _size(file)
-        if size >= _SHARED_BYTES:
+    sizes = [_size(file) for file in files]
+    shared_bytes = max(_SHARED_BYTES, sum(sizes) // (2 * jobs))
+    for size in sizes:
+        if size >= shared_bytes:
             found.append(range(jobs))
         else:
             least = loads.index(min(loads))

@@ -116,7 +116,7 @@ class TailReader:
     def span_closed(self, key: str, turn: int, part: str, span: Span, calls: Sequence[ToolCall]) -> None:
         """See `Watch`."""
         place = Location(turn, part, span.range)
-        self._put(key, live.SpanSeen(place, span, self._text(key, place).cut(span.inner), calls))
+        self._put(key, live.SpanReported(place, span, self._text(key, place).cut(span.inner), calls))
 
     def fault_found(self, key: str, turn: int, diagnostic: Diagnostic) -> None:
         """See `Watch`."""
@@ -124,7 +124,7 @@ class TailReader:
         mark = (diagnostic.rule.code, place)
         if mark not in trace.reported:
             trace.reported.add(mark)
-            self._put(key, live.FaultSeen(diagnostic, lambda: self._text(key, place).whole()))
+            self._put(key, live.FaultReported(diagnostic, lambda: self._text(key, place).whole()))
 
     def exchange_ended(self, facts: ExchangeFacts) -> None:
         """See `Watch`; a reading never calls it."""
@@ -136,7 +136,7 @@ class TailReader:
         match event:
             case TraceStarted(key, trace):
                 self._traces[key] = _TailedTrace(trace)
-                self._put(key, live.TraceSeen(trace))
+                self._put(key, live.TraceReported(trace))
             case TurnStarted(key, number, role, generation):
                 if role is Role.ASSISTANT:
                     tools = generation.tools if generation is not None else ()
@@ -179,7 +179,7 @@ class TailReader:
             trace.spoken = opened.reading.spoken or trace.spoken
             del trace.open[number]
         trace.ended.add(number)
-        self._put(key, live.TurnSeen(number, turn, model_of(trace.trace)))
+        self._put(key, live.TurnReported(number, turn, model_of(trace.trace)))
 
     def _end_trace(self, key: str, trace: _TailedTrace) -> None:
         try:
@@ -188,7 +188,7 @@ class TailReader:
             summary = None
         if summary is not None:
             self._report_rest(key, trace)
-        self._put(key, live.TraceGone(summary))
+        self._put(key, live.EndReported(summary))
 
     def _report_rest(self, key: str, trace: _TailedTrace, but: Collection[Rule] = ()) -> None:
         """Report the faults that only the whole trace shows, in turns that ended, except those of some rules."""

@@ -484,12 +484,16 @@ def _print_breaks(store: Store, live: LiveImport, color: str) -> None:
         time.sleep(live.files.pause_s)
 
 
+_MAX_REMEMBERED = 1_000  # broken traces, the newest: a session that goes on is one of them
+
+
 class BreakNews:
     """Which traces are broken, as far as was printed, or as they were before the watch."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
-        self._printed: dict[int, Line | None] = {}
+        # An earlier watch printed these; a session that goes on while nobody watches is first seen when it has grown.
+        self._printed = {one.id: _break_of(one) for one in store.traces("status:broken", limit=_MAX_REMEMBERED)}
         self._before: set[int] = set()  # of files with many sessions that were there; how they were was not looked up
         self._databases = 1
         self._clock = clock

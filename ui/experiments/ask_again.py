@@ -281,11 +281,12 @@ class AskExperiment:
         self._plan, self._target, self._store, self._redactor = plan, target, store, redactor
         self._changed = changed
         self.result = AskResult(plan, secrets.token_hex(6), [{} for _ in plan.settings], bounds or SpendingBounds())
-        self._bodies = [json.dumps(setting.body, ensure_ascii=False).encode() for setting in plan.settings]
+        self._bodies = [json.dumps(setting.body).encode() for setting in plan.settings]
         self._tokens = [resend.estimated_tokens(setting, plan.question.request) for setting in plan.settings]
         self._limits = [resend.answer_limit(setting.body) for setting in plan.settings]
         self._next = iter(_order(plan))
         self._tasks: list[asyncio.Task[None]] = []
+        self._answered = 0
 
     def interrupt(self) -> None:
         """Stop now and keep the answers received. Call this on the event loop."""
@@ -329,11 +330,16 @@ class AskExperiment:
         for pair, setting in self._next:
             if self.result.stop:
                 return
+            answered = self._answered
             try:
                 answer = await self._ask(resender, sink, pair, setting)
             except ResendStoppedError as stopped:
                 self.result.end(str(stopped))
                 return
+            if not answer.failure.startswith("no answer"):
+                self._answered += 1
+            elif self._answered == answered:  # six attempts in half a minute, and no other request got one meanwhile
+                self.result.end(f"the server at {self._target.upstream} cannot be reached")
             self.result.answers[setting][pair] = answer
             self._changed(self.result)
 

@@ -40,13 +40,13 @@ _PLACE, _KIND = 8, 11
 _LONGEST = 1_000
 
 
-class TraceSeen(Struct, frozen=True):
+class TraceReported(Struct, frozen=True):
     """A trace is followed from now on; `trace` has no turns."""
 
     trace: Trace
 
 
-class SpanSeen(Struct, frozen=True):
+class SpanReported(Struct, frozen=True):
     """A span closed at `place`; `text` is its inner text."""
 
     place: Location
@@ -55,14 +55,14 @@ class SpanSeen(Struct, frozen=True):
     calls: Sequence[ToolCall] = ()
 
 
-class FaultSeen(Struct, frozen=True):
+class FaultReported(Struct, frozen=True):
     """A fault was found; `text_so_far` returns the text of its part."""
 
     diagnostic: Diagnostic
     text_so_far: Callable[[], str]
 
 
-class TurnSeen(Struct, frozen=True):
+class TurnReported(Struct, frozen=True):
     """A turn ended; `model` is that of the trace."""
 
     number: int
@@ -70,28 +70,28 @@ class TurnSeen(Struct, frozen=True):
     model: str
 
 
-class TraceGone(Struct, frozen=True):
+class EndReported(Struct, frozen=True):
     """A trace ended; `summary` is None if it no longer exists."""
 
     summary: TraceSummary | None
 
 
-LiveEvent: TypeAlias = TraceSeen | SpanSeen | FaultSeen | TurnSeen | TraceGone
+LiveEvent: TypeAlias = TraceReported | SpanReported | FaultReported | TurnReported | EndReported
 LiveEventJson: TypeAlias = TraceBeganJson | SpanClosedJson | FaultFoundJson | TurnEndedJson | TraceEndedJson
 
 
 def event_lines(id: str, event: LiveEvent, *, width: int) -> Iterator[Line]:
     """The lines of an event."""
     match event:
-        case TraceSeen(trace):
+        case TraceReported(trace):
             yield _began_line(id, trace, width)
-        case SpanSeen(place, span, text, calls):
+        case SpanReported(place, span, text, calls):
             yield from span_lines(id, place.turn, span, text, calls, width=width)
-        case FaultSeen(diagnostic, _):
+        case FaultReported(diagnostic, _):
             yield from fault_lines(id, diagnostic, width=width)
-        case TurnSeen(number, turn, model):
+        case TurnReported(number, turn, model):
             yield from turn_lines(id, number, turn, width=width, model=model)
-        case TraceGone(summary):
+        case EndReported(summary):
             yield _ended_line(id, summary, width)
 
 
@@ -175,7 +175,7 @@ def _kind(word: str, style: Style) -> Line:
 def event_object(id: int, event: LiveEvent) -> LiveEventJson:
     """An event as one JSON object: a turn has all its data except its text."""
     match event:
-        case TraceSeen(trace):
+        case TraceReported(trace):
             return {
                 "event": "trace_began",
                 "trace": id,
@@ -185,7 +185,7 @@ def event_object(id: int, event: LiveEvent) -> LiveEventJson:
                 "external_ids": {id_.name: id_.value for id_ in trace.external_ids},
                 "started_at": moment(trace.started.at_s if trace.started else None),
             }
-        case SpanSeen(place, span, text, calls):
+        case SpanReported(place, span, text, calls):
             return {
                 "event": "span_closed",
                 "trace": id,
@@ -195,11 +195,11 @@ def event_object(id: int, event: LiveEvent) -> LiveEventJson:
                 "text": text,
                 "tool_calls": [call_object(call) for call in calls],
             }
-        case FaultSeen(diagnostic, text_so_far):
+        case FaultReported(diagnostic, text_so_far):
             place = diagnostic.location
             found = diagnostic_object(diagnostic, LineIndex(text_so_far()))
             return {"event": "fault_found", "trace": id, "turn": place.turn, "part": place.part, **found}
-        case TurnSeen(number, turn, _):
+        case TurnReported(number, turn, _):
             return {
                 "event": "turn_ended",
                 "trace": id,
@@ -208,5 +208,5 @@ def event_object(id: int, event: LiveEvent) -> LiveEventJson:
                 "characters": characters_in(turn),
                 "generation": generation_object(turn.generation) if turn.generation else None,
             }
-        case TraceGone(summary):
+        case EndReported(summary):
             return {"event": "trace_ended", "trace": id, "summary": summary_object(summary) if summary else None}

@@ -149,7 +149,16 @@ def _paint(share: float, colours: Colours) -> dict[str, str]:
 
 
 def _data(rows: Rows) -> _Spec:
-    return {"values": list(rows)}
+    """The rows as values of a chart, with halves of surrogate pairs as escapes: Arrow's texts have none."""
+    return {
+        "values": [
+            {
+                name: value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+                for name, value in row.items()
+            }
+            for row in rows
+        ]
+    }
 
 
 def _tip(field: str, type_: str = "quantitative", **options: str) -> _Spec:

@@ -350,10 +350,7 @@ def page_results(*queries: CountQuery[Any]) -> PageResults:
 
 
 def data_version() -> str:
-    """A version that changes when traces arrive or end, and with every other write while none is being recorded.
-
-    In PostgreSQL, what is deleted, marked or inspected again shows when results expire, after ten minutes.
-    """
+    """A version that changes when traces arrive or end, and with every other write while none is being recorded."""
     cache = _cache()
     cache.refresh()
     return cache.version

@@ -284,17 +284,17 @@ def test_every_fault_and_every_text_of_a_sample_is_told(
             kept, inspection = store.inspected(1)
             sink.close()
         assert inspection == inspect_trace(kept)
-        ended = [event.number for event in told if isinstance(event, live.TurnSeen)]
+        ended = [event.number for event in told if isinstance(event, live.TurnReported)]
         assert ended == list(range(1, len(whole.turns) + 1))
-        faults = [event.diagnostic for event in told if isinstance(event, live.FaultSeen)]
+        faults = [event.diagnostic for event in told if isinstance(event, live.FaultReported)]
         assert {(one.rule.code, one.location) for one in faults} >= {
             (one.rule.code, one.location) for one in inspection.diagnostics
         }
-        for span in (event for event in told if isinstance(event, live.SpanSeen)):
+        for span in (event for event in told if isinstance(event, live.SpanReported)):
             found = kept.turns[span.place.turn - 1].part(span.place.part)
             assert found is not None
             assert span.span.inner.of(found.text) == span.text
         last = told[-1]
-        assert isinstance(last, live.TraceGone)
+        assert isinstance(last, live.EndReported)
         assert last.summary is not None
         assert last.summary.status == inspection.chain.status

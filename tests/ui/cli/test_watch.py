@@ -156,6 +156,23 @@ def test_what_an_earlier_watch_imported_is_no_news_for_the_next_one(logs: Path) 
         assert again() == ["openai-messages  -  trace 3  broken at #1 J102 truncated-json tide"]
 
 
+@pytest.mark.parametrize("age_s", [0, 3_600])
+def test_a_session_that_grew_while_nobody_watched_does_not_break_again_for_the_next_watch(
+    age_s: float, logs: Path
+) -> None:
+    log = logs / "chat.jsonl"
+    with rounds(logs) as watch:
+        log.write_text(USER + MALFORMED, encoding="utf-8")
+        assert watch() == ["openai-messages  -  trace 1  broken at #1 J102 truncated-json tide"]
+    log.write_text(USER + MALFORMED + REFUSAL, encoding="utf-8")
+    os.utime(log, (time.time() - age_s,) * 2)
+    with rounds(logs) as watch:
+        log.touch()
+        assert watch() == []
+        log.write_text(USER + MALFORMED + REFUSAL + SECOND, encoding="utf-8")
+        assert watch() == ["openai-messages  -  trace 1  no longer broken"]
+
+
 def test_two_watchers_print_the_same_and_the_database_has_one_trace(logs: Path) -> None:
     with rounds(logs) as one, rounds(logs) as other:
         (logs / "chat.jsonl").write_text(USER + MALFORMED, encoding="utf-8")

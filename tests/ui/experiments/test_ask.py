@@ -220,7 +220,10 @@ def test_a_refusal_ends_the_experiment_with_the_servers_words(tmp_path: Path) ->
     assert report["stopped"] == "the server answered 401: Bad key."
 
 
-def test_answers_that_were_not_stored_are_not_said_to_be_listed(tmp_path: Path) -> None:
+def test_answers_that_were_not_stored_are_not_said_to_be_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weaklink.inspector.capture.resending._ATTEMPTS", 1)
     where = database(tmp_path, "openai")
     done = run("ask", "1", "--upstream", "http://127.0.0.1:9", "-n", "1", "--yes", "--db", where)
     assert (done.exit_code, "0 answers saved as forks" in done.stdout) == (2, True)
@@ -228,6 +231,20 @@ def test_answers_that_were_not_stored_are_not_said_to_be_listed(tmp_path: Path) 
     with running_upstream(scripted.chat_answer("Hello.")) as upstream:
         done = run("ask", "1", "--upstream", upstream.url, "-n", "1", "--yes", "--db", where)
     assert "lists the answers" in done.stderr
+
+
+@pytest.mark.parametrize("parallel", [1, 4])
+def test_a_server_that_nobody_reaches_ends_the_experiment(
+    parallel: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weaklink.inspector.capture.resending._ATTEMPTS", 1)
+    where = database(tmp_path, "openai")
+    asked = ("ask", "1", "--upstream", "http://127.0.0.1:9", "-n", "40", "--parallel", str(parallel), "--yes")
+    done = run(*asked, "--json", "--db", where)
+    value = json.loads(done.stdout)
+    assert (done.exit_code, value["kept"]) == (2, 0)
+    assert value["requests"] <= parallel
+    assert "the server at http://127.0.0.1:9/v1 cannot be reached" in value["stopped"]
 
 
 @pytest.mark.parametrize(("api", "variable"), [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")])

@@ -10,7 +10,7 @@ import click
 
 from weaklink.inspector.dataset.convert import convert_row
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, renamed_members
-from weaklink.inspector.dataset.rows import read_data
+from weaklink.inspector.dataset.rows import read_data, table_kind
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format
@@ -74,9 +74,8 @@ def is_line_file(path: str) -> bool:
         return not Path(path).is_dir()
     file = SourceFile(path)
     with file.open_stored() as stored:
-        magic = stored.read(6)
-    is_table = magic[:4] == b"PAR1" or magic == b"ARROW1" or path.endswith(".arrow")
-    return not is_table and layout_of(file.head) != "entry"
+        kind = table_kind(stored, path)
+    return kind is None and layout_of(file.head) != "entry"
 
 
 def row_answer(

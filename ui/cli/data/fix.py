@@ -17,7 +17,7 @@ from weaklink.inspector.dataset.lint.engine_faults import TWINS
 from weaklink.inspector.dataset.lint.structure import repair_row
 from weaklink.inspector.dataset.record_rewrite import RewrittenRecord, rewrite_record
 from weaklink.inspector.dataset.repair import AppliedRepair, Repair, RepairInput, repair_trace
-from weaklink.inspector.dataset.rows import file_identity
+from weaklink.inspector.dataset.rows import file_identity, table_kind
 from weaklink.inspector.dataset.samples import SAMPLE_SOURCE
 from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError, WeaklinkError
 from weaklink.inspector.formats.registry import find_format
@@ -117,7 +117,7 @@ def _is_table(file: SourceFile) -> bool:
         return False
     try:
         with file.open_stored() as stored:
-            return stored.read(6)[:4] == b"PAR1" or str(file.path).endswith(".arrow")
+            return table_kind(stored, str(file.path)) is not None
     except OSError:
         return False  # reported when it is read
 

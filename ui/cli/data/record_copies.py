@@ -25,7 +25,7 @@ from typing import Any, BinaryIO, Protocol
 from msgspec import Struct
 
 from weaklink.inspector.dataset.data_files import RejectedRow
-from weaklink.inspector.dataset.rows import json_columns, load_arrow, table_row
+from weaklink.inspector.dataset.rows import json_columns, load_arrow, table_kind, table_row
 from weaklink.inspector.diagnostics import Edit, edited
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers.blocks import Block, open_parquet
@@ -366,12 +366,12 @@ class _ArrowPieces(Struct):
 def _open_pieces(path: str) -> Iterator[_ParquetPieces | _ArrowPieces]:
     arrow = load_arrow()
     with Path(path).open("rb") as stored:
-        magic = stored.read(6)
+        kind = table_kind(stored, path)
         stored.seek(0)
-        if magic[:4] == b"PAR1":
+        if kind == "parquet":
             with open_parquet(Block(0, path)) as file:
                 yield _ParquetPieces(file)
-        elif magic == b"ARROW1":
+        elif kind == "arrow file":
             reader = arrow.ipc.open_file(stored)
             batches = map(reader.get_batch, range(reader.num_record_batches))
             yield _ArrowPieces(reader.schema, batches, is_stream=False)
