@@ -188,18 +188,11 @@ class _Signs:
     """Finds the signs of detectors in a text, all at once: one pass of some 2 ns a character."""
 
     def __init__(self, detectors: Iterable[Detector]) -> None:
-        self._detectors: dict[str, list[Detector]] = {}
-        for detector in detectors:
-            for sign in detector.signs:
-                self._detectors.setdefault(sign, []).append(detector)
+        self._signs = [(sign, detector) for detector in detectors for sign in detector.signs]
 
     @cached_property
     def _automaton(self) -> BytesAhoCorasick:
-        return BytesAhoCorasick(map(str.encode, self._detectors), implementation=Implementation.DFA)
-
-    @cached_property
-    def _by_number(self) -> list[list[Detector]]:
-        return list(self._detectors.values())
+        return BytesAhoCorasick([sign.encode() for sign, _ in self._signs], implementation=Implementation.DFA)
 
     def are_in(self, text: str) -> bool:
         """Whether any is in a text."""
@@ -213,8 +206,8 @@ class _Signs:
             starts[number].append(first + start)
         found: dict[str, tuple[Detector, list[int]]] = {}
         for number, begins in starts.items():
-            for detector in self._by_number[number]:
-                found.setdefault(detector.name, (detector, []))[1].extend(begins)
+            _, detector = self._signs[number]
+            found.setdefault(detector.name, (detector, []))[1].extend(begins)
         for _, begins in found.values():
             begins.sort()
         return found.values()

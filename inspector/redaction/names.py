@@ -58,9 +58,11 @@ _SPELLINGS = (*_FOREIGN_FORMS.items(), *zip("：＝→“”「」＂", ':=:""""
 """The foreign words as they are written, and punctuation, with what they are in the view."""
 LONGEST_SPELLING = max(len(spelling) for spelling, _ in _SPELLINGS)
 """In code points."""
+_COLONS = frozenset({"\\uff1a", "\\uff1d", "\\u2192"})
 _ESCAPES = (
     *(json.dumps(form)[1:-1].lower() for form in _FOREIGN_FORMS),
-    *(f"\\u{code}" for code in ("004", "005", "006", "007", "002d", "ff1a", "ff1d", "2192", "0130")),
+    *(f"\\u{code}" for code in ("004", "005", "006", "007", "002d", "0130")),
+    *_COLONS,
     *(f"%{'25' * level}{code}" for level in range(4) for code in ("4", "5", "6", "7", "2d")),
 )
 """Every name with escaped letters, and every escaped colon, has one of these; most other escaped texts have none."""
@@ -78,13 +80,13 @@ def _escapes() -> BytesAhoCorasick:
     return BytesAhoCorasick(map(str.encode, _ESCAPES), implementation=Implementation.DFA)
 
 
-def _has_escapes(lowered: str) -> bool:
-    """Whether a text in lower case has escapes that are something else in the view."""
+def _escapes_in(lowered: str) -> set[str]:
+    """The escapes in a text in lower case that are something else in the view."""
     if "%" not in lowered and ("\\" not in lowered or "\\u" not in lowered):  # the first is the faster search
-        return False
+        return set()
     while "\\\\" in lowered:
         lowered = lowered.replace("\\\\", "\\")
-    return bool(_escapes().find_matches_as_indexes(lowered.encode()))
+    return {_ESCAPES[number] for number, _, _ in _escapes().find_matches_as_indexes(lowered.encode())}
 
 
 def view(text: str) -> str:
@@ -92,11 +94,13 @@ def view(text: str) -> str:
     if not text.isascii():
         text = _in_plain_words(text)
     lowered = text.encode("ascii", "replace").lower().decode("ascii")
-    if _has_escapes(lowered):
+    escapes = _escapes_in(lowered)
+    if escapes - _COLONS:
         lowered = PATTERNS.escaped_word.sub(_plain_word, lowered)
+    if escapes & _COLONS:
         lowered = PATTERNS.escaped_colon.sub(lambda found: f"{'':{len(found[0]) - 1}}:", lowered)
-        if OTHER in lowered:
-            lowered = PATTERNS.letters_before.sub(lambda found: OTHER * len(found[0]), lowered)  # they belong to it
+    if escapes and OTHER in lowered:
+        lowered = PATTERNS.letters_before.sub(lambda found: OTHER * len(found[0]), lowered)  # they belong to it
     return lowered
 
 

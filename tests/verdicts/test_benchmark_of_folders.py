@@ -10,7 +10,7 @@ from benchmarks.__main__ import main
     [
         (
             ["blind/none"],
-            "no folder with labels is called blind/none; there are: blind/eight, blind/eleven/first,",
+            "no folder with labels is called blind/none; there are: blind/eight, blind/eleven/first",
         ),
         (["blind/one", "blind"], "no folder with labels is called blind; there are:"),
         (["--differences"], "--differences needs a folder; there are: blind/eight, blind/eleven/first,"),
