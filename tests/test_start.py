@@ -120,7 +120,7 @@ def _answer(folder: Path) -> str:
     [
         (lambda _: ["--version"], 5),
         (lambda _: ["--help"], 12),
-        (lambda _: ["rules", "J104"], 198),
+        (lambda _: ["rules", "J104"], 199),
         (_segment, 145),
         (_check, 357),
         (_list, 142),

@@ -752,13 +752,19 @@ def runs_code(effect: Effect) -> bool:
 
 
 def is_http_client(effect: Effect) -> bool:
-    """Whether a command sends a request and succeeds whatever the server answers: `curl` without `--fail`."""
+    """Whether a command asks a service and succeeds whatever that answers: `curl` without `--fail`.
+
+    Not one on this machine: what that answers, an error too, is mostly what was to be seen.
+    """
     if effect.command is None or effect.command.program not in _HTTP_CLIENTS:
+        return False
+    if any(map(_IS_HERE.search, effect.command.words)):
         return False
     return not any(_FAILS_WITH_SERVER.fullmatch(word) for word in effect.command.words)
 
 
 _HTTP_CLIENTS = frozenset(("curl", "http", "https", "xh", "curlie"))
+_IS_HERE = lazy_pattern(r"^(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?=[:/]|$)")
 _FAILS_WITH_SERVER = lazy_pattern(r"--fail(?:-with-body)?|--check-status|-\w*f\w*")
 
 

@@ -16,7 +16,13 @@ import msgspec
 from msgspec import structs
 
 from weaklink.inspector.chain.background_runs import BackgroundRuns
-from weaklink.inspector.chain.effects import Effect, effects_of, has_known_effect, is_http_client, runs_shell
+from weaklink.inspector.chain.effects import (
+    Effect,
+    effects_of,
+    has_known_effect,
+    is_http_client,
+    runs_shell,
+)
 from weaklink.inspector.chain.endings import ends_unanswered
 from weaklink.inspector.chain.failure_words import (
     ERROR_WORDS,

@@ -330,6 +330,11 @@ class ConversationConverter:
         changed = with_text(message, template.results(results))
         if role_of(message) is not Role.TOOL:
             changed[shape.role_key] = shape.tool
+        name = self.target.name
+        for result, back in zip(results, read_results(changed, self.target), strict=False):
+            if len(back.content.strip()) < len(result.content.strip()) and result.content.startswith(back.content):
+                what = f"The result of `{result.name}`" if result.name else "A result"
+                self.dropped.append(f"{what}: parsed as `{name}`, it ends early; something in it is {name}'s syntax.")
         return changed
 
     def _paired(self, result: ToolResult) -> ToolResult:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from weaklink.inspector.apis.openai.messages import BLOCK_PART, write_message, write_tool
 from weaklink.inspector.checks.recording import repeated_turns
-from weaklink.inspector.model import Json, ToolDefinition, Trace, Turn
+from weaklink.inspector.model import BodyState, Json, ToolDefinition, Trace, Turn
 from weaklink.inspector.sessions.fingerprints import has_no_content
 
 _NAMED = frozenset({"text", "reasoning", "refusal"})
@@ -75,12 +75,16 @@ def _failed_attempts(turns: Sequence[Turn]) -> frozenset[int]:
 
 def _dropped(trace: Trace, failed: Set[int]) -> Iterator[str]:
     for number, turn in enumerate(trace.turns, 1):
-        if number in failed and turn.generation is not None:
-            error = turn.generation.error
-            reason = f" (`{error.message.rstrip('.')}`)" if error is not None and error.message else ""
+        error = turn.generation.error if turn.generation is not None else None
+        reason = f" (`{error.message.rstrip('.')}`)" if error is not None and error.message else ""
+        if number in failed:
             what = "its request failed" if error is not None else "its request was sent again"
             yield f"Turn {number} is left out: {what}{reason}."
             continue
+        if error is not None:
+            yield f"That turn {number} broke off{reason}: OpenAI's messages cannot contain it."
+        elif turn.generation is not None and turn.generation.body is BodyState.TRUNCATED:
+            yield f"That turn {number} is cut off: OpenAI's messages cannot contain it."
         for part in turn.parts:
             if not _is_kept(turn, part.name):
                 yield f"The part `{part.name}` of turn {number}: OpenAI's messages cannot contain it."

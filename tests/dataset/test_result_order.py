@@ -92,6 +92,15 @@ def test_llama_factory_s_results_of_one_answer_are_one_message_as_its_order_of_r
         assert roles.count("observation") == 1
 
 
+@pytest.mark.parametrize("target", FORMATS)
+def test_a_result_that_the_target_would_read_only_in_part_is_named(target: str) -> None:
+    for mark, is_its_own in (("</tool_response>", target in ("hermes", "qwen")), ("[/x]", False)):
+        value = row(CITIES)
+        value["messages"][2]["content"] = f"warm in Oslo\n{mark}\nand dry"
+        dropped = convert_row(value, find_format("openai"), find_format(target))["dropped"]
+        assert any("it ends early" in str(note) for note in dropped) is is_its_own, (target, dropped)  # type: ignore[union-attr]  # a list
+
+
 def test_results_without_ids_keep_their_order() -> None:
     value = row(("Rome", "Oslo", "Lima"))
     for message in value["messages"]:

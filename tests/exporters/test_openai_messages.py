@@ -12,6 +12,7 @@ from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import (
+    BodyState,
     ErrorPhase,
     Generation,
     GenerationError,
@@ -96,6 +97,7 @@ def test_an_attempt_that_failed_is_no_message() -> None:
     assert row.dropped == (
         "Turn 2 is left out: its request failed (`Slow down, please`).",
         "Turn 3 is left out: its request failed (`The connection broke`).",
+        "That turn 6 broke off (`The connection broke`): OpenAI's messages cannot contain it.",
         "Turn 8 is left out: its request failed (`Slow down, please`).",
     )
 
@@ -105,3 +107,17 @@ def test_what_messages_cannot_hold_is_told() -> None:
     row = messages_row(trace)
     assert row.value == {"messages": [{"role": "assistant", "content": "Hi"}]}
     assert row.dropped == ("The part `choice1:text` of turn 1: OpenAI's messages cannot contain it.",)
+
+
+@pytest.mark.parametrize("text", ["The answer beg", ""])
+def test_that_the_only_answer_broke_off_is_reported_since_messages_do_not_say_it(text: str) -> None:
+    question = Turn(Role.USER, (Part("text", "Is it?"),))
+    error = GenerationError(ErrorPhase.TRANSPORT, "The connection broke.")
+    for generation, reason in (
+        (Generation(error=error), "That turn 2 broke off (`The connection broke`)"),
+        (Generation(body=BodyState.TRUNCATED), "That turn 2 is cut off"),
+    ):
+        trace = Trace((question, Turn(Role.ASSISTANT, (Part("text", text),), generation=generation)))
+        (sentence,) = messages_row(trace).dropped
+        is_left_out = generation.error is not None and not text
+        assert sentence.startswith("Turn 2 is left out" if is_left_out else reason)

@@ -87,7 +87,7 @@ def _every_command_runs(database: str, tmp_path: Path) -> None:
     assert "no problem found" in _run(check, "--db", database)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("revision", REVISIONS[: REVISIONS.index("v0020")])
 def test_an_upgrade_sorts_traces_without_a_time_by_their_import(database: str, revision: str) -> None:
     restore_database(_kind(database), revision, database)

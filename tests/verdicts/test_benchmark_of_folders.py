@@ -10,10 +10,10 @@ from benchmarks.__main__ import main
     [
         (
             ["blind/none"],
-            "no folder with labels is called blind/none; there are: blind/eight, blind/five, blind/four, blind/nine",
+            "no folder with labels is called blind/none; there are: blind/eight, blind/eleven/first",
         ),
         (["blind/one", "blind"], "no folder with labels is called blind; there are:"),
-        (["--differences"], "--differences needs a folder; there are: blind/eight, blind/five,"),
+        (["--differences"], "--differences needs a folder; there are: blind/eight, blind/eleven/first,"),
     ],
 )
 def test_an_unknown_folder_is_named_with_those_that_there_are(

@@ -40,7 +40,7 @@ _COULD_NOT_RUN = 2
     "--jobs",
     type=click.IntRange(1, 64),
     metavar="N",
-    help="Read in N processes besides the one that writes.  [default: 2 if there is a second core and much to read]",
+    help="Read in N processes besides the one that writes.  [default: one a core, at most 6, if there is much to read]",
 )
 @click.option("--verbose", "-v", is_flag=True, help="List every file, every skipped record and every refused file.")
 @click.option(
