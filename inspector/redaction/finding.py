@@ -224,7 +224,7 @@ def _are_plain_words(piece: str) -> bool:
     return (
         len(piece) <= _LONGEST_PLAIN
         and _PLAIN_WORDS.match(piece) is not None
-        and not any(map(piece.__contains__, names.PROSE_PARTS))
+        and not names.may_be_in_prose(piece)
         and (piece.isascii() or names.OTHER not in names.view(piece))
         and not ("dapi" in piece or "cio" in piece)
     )

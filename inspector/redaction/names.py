@@ -23,6 +23,7 @@ _PASSWORDS = words("passwords")
 _WORDS = (*_PASSWORDS, *words("names"))
 """The family: the last words of names; `_confidence` says how strongly each indicates a secret."""
 
+_PHRASE_BEGINS = ("recovery", "backup", "one-time", "verification", "seed", "security")
 _QUERY_SIGNS = frozenset({"sig", "signature", "code"})
 SIGNS = (
     *(
@@ -31,12 +32,17 @@ SIGNS = (
         if not (word in _QUERY_SIGNS or any(word.startswith(other) for other in _WORDS if other != word))
     ),
     *(word + sign for word in sorted(_QUERY_SIGNS) for sign in ("=", "%", "\\", "&")),
-    *("recovery", "backup", "one-time", "verification", "seed", "security", OTHER),
+    *_PHRASE_BEGINS,
+    OTHER,
 )
 """Every name begins with one of these; those of a query are names only there."""
 
-PROSE_PARTS = words("prose_parts")
-"""A name with one of these counts in plain prose too, where no sign is between it and its value."""
+_PROSE_NAMES = (*_PASSWORDS, "pass", "pwd", "pw", "cred", "securestring", "sandi", *_PHRASE_BEGINS)
+_PROSE_PARTS = (
+    *words("prose_parts"),
+    *(form for word in _PROSE_NAMES for form in (word, word.capitalize(), word.title())),
+)
+"""What names that count in plain prose have in them, where no sign is between them and their value."""
 
 NAME = part("NAME")
 """The last word of a name, with what may follow it in a name, as a pattern for the view."""
@@ -73,6 +79,16 @@ def _spellings() -> BytesAhoCorasick:
     return BytesAhoCorasick(
         (spelling.encode() for spelling, _ in _SPELLINGS), implementation=Implementation.ContiguousNFA
     )
+
+
+@cache
+def _prose_parts() -> BytesAhoCorasick:
+    return BytesAhoCorasick([*map(str.encode, dict.fromkeys(_PROSE_PARTS))], implementation=Implementation.DFA)
+
+
+def may_be_in_prose(text: str) -> bool:
+    """Whether plain words may have the name of a secret among them."""
+    return bool(_prose_parts().find_matches_as_indexes(text.encode("ascii", "replace")))
 
 
 @cache

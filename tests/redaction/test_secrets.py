@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -27,6 +28,7 @@ from weaklink.inspector.model import (
 from weaklink.inspector.redaction import finding, names
 from weaklink.inspector.redaction.masking import SecretStream
 from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.redaction.rules import words
 from weaklink.inspector.redaction.secret_values import Secret
 
 _KEYS = pytest.mark.parametrize(("prefix", "secret"), KEYS.values(), ids=KEYS)
@@ -171,6 +173,16 @@ _WORD_PIECES = st.lists(st.sampled_from(_PIECES), max_size=24)
 def test_plain_words_in_pieces_give_what_the_whole_text_gives(words: list[str], at_once: int) -> None:
     pieces = ["".join(words[at : at + at_once]) for at in range(0, len(words), at_once)]
     assert _streamed_as_recorded(pieces) == Redactor().text("".join(words))
+
+
+@pytest.mark.parametrize("form", [str.lower, str.capitalize, str.title])
+@pytest.mark.parametrize("name", [*words("passwords"), "pwd", "pw", "pass", "verification code", "seed phrase"])
+def test_a_name_within_plain_words_is_found_however_they_are_cut(name: str, form: Callable[[str], str]) -> None:
+    for value in (" 774411", " is 774411", " hunter22x", " is Qx7vB2mN9"):
+        text = f"{' the boats sort what they had' * 6} the new {form(name)}{value} and more words follow here"
+        for size in (1, 4, 20):
+            pieces = [text[at : at + size] for at in range(0, len(text), size)]
+            assert _streamed(pieces) == Redactor().text(text)
 
 
 def test_a_long_secret_goes_to_its_end() -> None:
