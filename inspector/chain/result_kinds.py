@@ -21,7 +21,7 @@ from itertools import chain, pairwise
 
 from msgspec import Struct
 
-from weaklink.inspector.chain.assertions import denies
+from weaklink.inspector.chain.assertions import denies, denies_plainly
 from weaklink.inspector.chain.effects import (
     DATABASE_CLIENTS,
     PROBE_OPTIONS,
@@ -37,6 +37,7 @@ from weaklink.inspector.chain.effects import (
     runs_task,
 )
 from weaklink.inspector.chain.failure_words import error_at_end, error_line, first_line, last_line
+from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.reader_messages import (
     COMMAND_TIMED_OUT,
     OTHER_NAMES,
@@ -60,7 +61,8 @@ _HEAD, _TAIL, _HEAD_LINES = 2_000, 6_000, 12
 # Refusals by the user, a rule or a hook, as agents write them: Claude Code, Codex, Gemini CLI, Cline, OpenHands,
 # Copilot, OpenCode, Continue. Only at the beginning of a result.
 _REJECTED = lazy_pattern(
-    r"\b(?:user|operator|human)(?: has| have)? (?:\w+ )?(?:rejected|denied|declined|refused|cancell?ed|aborted|"
+    r"\b(?:user|operator|human)(?: has| have)? (?:(?:explicitly|manually|just|already) )?(?:rejected|denied|"
+    r"declined|refused|cancell?ed|aborted|"
     r"interrupted|disallowed|blocked|did(?: not|n['’]t) (?:allow|approve|want)|does(?: not|n['’]t) want to|"
     r"skipped (?:the|this) |chose (?:not )?to (?:skip|stop|cancel|abort|reject|deny|run|allow|proceed))|"
     r"(?:reject|den|declin|refus|cancel|cancell|abort|interrupt|block|disallow)(?:ed|ied) by (?:the |a |"
@@ -1105,26 +1107,60 @@ def _denial(call: ToolCall, effect: Effect | None, text: str) -> str | None:
         return None
     if effect.kind is EffectKind.WRITE:
         return _refused_write(text)
-    return _refused_change(text, call.name or "") if kind_of(call.name or "") is ToolKind.WRITES else None
+    return _refused_change(call, text) if kind_of(call.name or "") is ToolKind.WRITES else None
 
 
-def _refused_change(text: str, tool: str) -> str | None:
-    """The answer of a tool that changes something if it only denies, in a few words: `set_device`, "device offline".
+def _refused_change(call: ToolCall, text: str) -> str | None:
+    """The short answer of a tool that changes something if its first sentence refuses: "the device is offline".
 
-    What has the tool's own verb ("Invitation cancelled") says that it did its work.
+    A word for what was done, such as the tool's own verb ("Invitation cancelled"), says that it was, unless one just
+    before it refuses ("cannot be cancelled"). What the call itself passed says nothing, and a state that was reached
+    is no refusal ("the account is no longer locked"). An answer that is not English refuses if it denies.
     """
-    words = [word.casefold() for word in text.split()]
-    verb = bare_name(tool).partition("_")[0][:_VERB_CHARS]
-    if (
-        len(words) > _MAX_DENIAL_WORDS
-        or any(word.startswith(verb) for word in words)
-        or text.lstrip()[:1] in ("{", "[")
-    ):
+    told = text.strip()
+    if told[:1] in ("{", "["):
         return None
-    return text.strip() if denies(text) else None
+    for _, value in leaves(call.arguments):
+        if isinstance(value, str) and " " in value.strip():
+            told = told.replace(value.strip(), "")
+    sentence = _FIRST_SENTENCE.split(told, 1)[0].casefold()
+    words = sentence.split()
+    is_english = _ENGLISH.search(sentence) is not None
+    if not words or len(told.split()) > (_MAX_REFUSAL_WORDS if is_english else _MAX_DENIAL_WORDS):
+        return None
+    if len(words) == 1 and _ERROR_CODE.fullmatch(words[0]) is not None:
+        return text.strip()
+    verb = bare_name(call.name or "").partition("_")[0].removesuffix("y")[:_VERB_CHARS]
+    done = next((at for at, word in enumerate(words) if word.startswith(verb) or _DONE.match(word)), None)
+    before = " ".join(words if done is None else words[max(done - _WORDS_BEFORE, 0) : done + 1])
+    if is_english or len(words) > _MAX_DENIAL_WORDS:
+        refuses = _REFUSES.search(before) is not None and _STATE_REACHED.search(sentence) is None
+    else:
+        refuses = done is None and denies_plainly(sentence)
+    return text.strip() if refuses else None
 
 
-_MAX_DENIAL_WORDS, _VERB_CHARS = 5, 4
+_MAX_REFUSAL_WORDS, _MAX_DENIAL_WORDS, _VERB_CHARS, _WORDS_BEFORE = 20, 12, 4, 4
+_FIRST_SENTENCE = lazy_pattern(r"(?<=[.!?])\s|\n|[\u3002\uff01]")
+_ENGLISH = lazy_pattern(
+    r"\b(?:the|is|are|was|not|no|be|to|of|your|you|a|an|in|by|this|does|failed|with|already|found)\b"
+)
+_DONE = lazy_pattern(
+    r"(?:sent|created|added|saved|updated|deleted|removed|booked|reserved|posted|scheduled|completed|done|ok|"
+    r"success\w*|submitted|applied|assigned|confirmed|registered|recorded|logged|queued|accepted)\W*$"
+)
+_STATE_REACHED = lazy_pattern(r"\b(?:no longer|any ?more|now|until|needed|without)\b")
+# A code in place of words, as Slack writes them: `channel_not_found`, `not_in_channel`.
+_ERROR_CODE = lazy_pattern(r"(?:\w+_)?(?:not|no|invalid|missing)_\w+|\w+_(?:denied|failed|error|expired|exceeded)")
+_REFUSES = lazy_pattern(
+    r"^error\b|\b(?:cannot|can(?: not|['\u2019]t)|could(?: not|n['\u2019]t)|unable|"
+    r"(?:not|n['\u2019]t) (?:be |been |currently )?(?:allowed|permitted|possible|eligible|available|found|"
+    r"authori[sz]ed|mergeable|supported|have|exist|include|connected|delivered|reachable)|"
+    r"no permission|no [\w ]{1,30} (?:left|available|free)|fail(?:ed|s|ure)|forbidden|declined|denied|refused|invalid|"
+    r"must (?:be|have)|(?:is|are) required|unavailable|offline|insufficient|expired|suspended|"
+    r"already (?:exists?|booked|taken|shipped|in use)|conflict|(?:is|are|was) locked by|exceed(?:ed|s)|out of stock|"
+    r"too (?:large|long|many|short)|upgrade (?:to|your))\b"
+)
 
 
 def _refused_write(text: str) -> str | None:

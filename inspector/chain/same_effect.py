@@ -263,7 +263,8 @@ def _puts_other_statement(later: Step, failed: Step) -> bool:
 def _verbs_of_statements(command: ShellCommand) -> Iterator[str]:
     """The verbs of the statements in a client's words; those that may have one aim as the same."""
     if command.program in _DOCUMENT_CLIENTS:
-        yield from (_DOCUMENT_VERBS.get(verb, verb) for verb in _METHOD.findall(" ".join(command.words)))
+        methods = (match[1] for match in _METHOD.finditer(" ".join(command.words)))
+        yield from (_DOCUMENT_VERBS.get(method, method) for method in methods)
         return
     texts = (word for word in command.words if " " in word) if command.program in DATABASE_CLIENTS else ()
     for match in chain.from_iterable(map(_STATEMENT_VERB.finditer, texts)):
