@@ -764,8 +764,22 @@ def is_http_client(effect: Effect) -> bool:
 
 
 _HTTP_CLIENTS = frozenset(("curl", "http", "https", "xh", "curlie"))
-_IS_HERE = lazy_pattern(r"^(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?=[:/]|$)")
+_IS_HERE = lazy_pattern(
+    r"^(?:(?:https?://)?(?:localhost|127\.\d|0\.0\.0\.0|\[::1\]|10\.\d|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|"
+    r"host\.docker\.internal|\$)|https?://[\w-]+(?=[:/]|$)|--unix-socket)"
+)
 _FAILS_WITH_SERVER = lazy_pattern(r"--fail(?:-with-body)?|--check-status|-\w*f\w*")
+
+
+def only_fetches(effect: Effect) -> bool:
+    """Whether an HTTP client asks for something and sends nothing."""
+    words = effect.command.words if effect.command is not None else ()
+    return not any(_SENDS.match(word) for word in words)
+
+
+_SENDS = lazy_pattern(
+    r"(?:-X|--request[= ]?)?(?:POST|PUT|PATCH|DELETE)$|-d|--data|--json|-F|--form|-T|--upload-file|\w+:?=(?!=)\S"
+)
 
 
 def installs(effect: Effect) -> bool:

@@ -19,7 +19,13 @@ _ERROR_WORDS_TABLE = (
 ERROR_WORDS = tuple(_ERROR_WORDS_TABLE.split())
 """What an error is called in other languages than English, in lower case."""
 _ERROR_IN_LANGUAGES = "|".join(ERROR_WORDS)
-FAILED_LINES = (rf"(?:{_ERROR_IN_LANGUAGES}|fallo)\s*(?:[:：(（\[]|\d{{3}}\b|$)",)
+_NONE_TABLE = (
+    "no none nil null keine keiner kein aucune aucun ninguno ninguna nenhum nenhuma nessuno nessuna geen ingen inga "
+    "ikke ei eikä brak żaden žádná žádné ziadna nincs nu niciun nicio yok нет немає няма tidak không κανένα כלום אין "
+    "لا نه نہیں 无 無 なし 없음 ไม่มี कोई"
+)
+_NO_ERROR = rf"(?!\s*[:：]?\s*(?:{'|'.join(_NONE_TABLE.split())})\b\W*$)(?!\s*[:：]?\s*0\b)"
+FAILED_LINES = (rf"(?:{_ERROR_IN_LANGUAGES}|fallo){_NO_ERROR}\s*(?:[:：(（\[]|\d{{3}}\b|$)",)
 """Beginnings of a failed result's first line, for results of any length."""
 
 FAILED_BEGINNINGS = (
@@ -326,12 +332,17 @@ _ERROR_AT_END = lazy_pattern(
     r"(?:(?:\S{1,80}:|[\w.-]{1,40}) )?(?:fatal )?(?:error|fatal|panic)(?:\[\w+\])?:"
     r"(?! *\(?(?:no|none|nil|null|n/a)\W*$)"
     r"(?! *(?:[\d.+~<>\xb1-]|[\[{(\"'`]|(?:about|under|ok|false|true|undefined|never|success\w*)\b)) *\S|"
-    rf"(?:\S{{1,80}}: )?(?:{_ERROR_IN_LANGUAGES})(?:: \D|[ ：]\S+ \d)|"
+    rf"(?:\S{{1,80}}: )?(?:{_ERROR_IN_LANGUAGES}){_NO_ERROR}(?:: \D|：\D)|"
     r"(?-i:(?:\w{1,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception)(?: \[\w+\])?: \S|"
-    r"(?:[a-z_]\w{0,40}\.){2,6}[A-Z]\w{0,60}: \S)|"
+    r"(?:[a-z_]\w{0,40}\.){1,6}(?:errors?|exceptions?)\.[A-Z]\w{0,60}: \S)|"
     r"Killed$|(?:Segmentation fault|Bus error|Aborted) \(core dumped\)|Execution halted$|"
     r"curl: \(\d+\) |wget: unable to |ssh: (?:connect to|could not resolve) |A fatal error occurred: |"
     r"Exception in thread \"|\S{1,200}\.rb:\d+:in .{1,400}\(\w+(?:Error|Exception)\)|rsync error: ",
+    re.IGNORECASE,
+)
+_PLAIN_ERROR = lazy_pattern(
+    r"(?:fatal )?(?:error|fatal|panic): (?! *\(?(?:no|none|nil|null|n/a)\W*$)"
+    r"(?! *(?:[\d.+~<>-]|(?:ok|false|true)\b)) *\S",
     re.IGNORECASE,
 )
 _BELONGS_TO_ERROR = lazy_pattern(
@@ -341,7 +352,8 @@ _BELONGS_TO_ERROR = lazy_pattern(
 )
 _SUCCEEDED = lazy_pattern(
     r"[\u2713\u2714\u2705]|\b(?:[1-9]\d* (?:passed|passing)|test result: ok|done|ready|query ok|added \d+ packages|"
-    r"setting up|fast-forward|(?<!not )(?:success\w*|succeeded))\b",
+    r"setting up|fast-forward|(?<!not )(?:success\w*|succeeded))\b|: started$|^Starting .|: migrated \(|"
+    r"^\[\S{1,100} [0-9a-f]{7,40}\] ",
     re.IGNORECASE,
 )
 _NPM = (
@@ -352,7 +364,7 @@ _DOCKER = (
     r"(?:docker: )?Error response from daemon:|ERROR: |(?:denied|unauthorized): \S|"
     r"service \"[^\"]{1,80}\" (?:has neither|is not running)|validating \S{1,200}: "
 )
-_APT = r"E: \S"
+_APT = r"E: (?!debconf)\S"
 _SSH = r"(?:ssh|scp|sftp): \S|Permission denied \(|Connection (?:closed|reset) by |lost connection$"
 _SOLVER = r"(?:.{0,200}\b)?version solving failed\.$"
 _GDAL = r"ERROR \d+: \S"
@@ -404,7 +416,7 @@ _ENDS_TABLE = {  # by program, or by program and subcommand
     "pandoc": r"\S{1,40} not found\. Please select",
     "patch": r"\d+ out of \d+ hunks? (?:FAILED|ignored)",
     "php": r"\s*SQLSTATE\[",
-    "pip": r"ERROR: \S",
+    "pip": r"ERROR: (?!pip's dependency resolver)\S",
     "playwright": r"browserType\.\w+: \S",
     "pod": r"\[!\] (?:CocoaPods could not|Unable to|No `Podfile|Invalid )",
     "psql": r"\S{1,80}: ERROR: ",
@@ -430,11 +442,11 @@ _ENDS_OF = {name: lazy_pattern(expression) for name, expression in _ENDS_TABLE.i
 _LAST_LINES = 12
 
 
-def error_at_end(text: str, programs: Iterable[str] = ()) -> str | None:
+def error_at_end(text: str, programs: Iterable[str] = (), *, is_any_error: bool = True) -> str | None:
     """The line among the last ones of an output that reports a failure; None if there is none.
 
-    `programs` are those that wrote it, with their subcommands (`git commit`). What comes before a line that reports a
-    success was overcome.
+    `programs` are those that wrote it, with their subcommands (`git commit`). Without `is_any_error` only `error: ...`
+    counts of a program that is in no table. What comes before a line that reports a success was overcome.
     """
     own = [_ENDS_OF[name] for name in programs if name in _ENDS_OF]
     lines = [line.rstrip() for line in text[-HEAD:].splitlines() if line.strip()][-_LAST_LINES:]
@@ -443,7 +455,7 @@ def error_at_end(text: str, programs: Iterable[str] = ()) -> str | None:
     for line in reversed(lines):
         after.append(line)
         is_own = any(pattern.match(line) for pattern in own)
-        is_error = is_last and _ERROR_AT_END.match(line) is not None
+        is_error = is_last and (_ERROR_AT_END if is_any_error else _PLAIN_ERROR).match(line) is not None
         if is_own or is_error:
             if any(_SUCCEEDED.search(later) for later in after):
                 break

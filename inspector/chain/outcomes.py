@@ -21,6 +21,7 @@ from weaklink.inspector.chain.effects import (
     effects_of,
     has_known_effect,
     is_http_client,
+    only_fetches,
     runs_shell,
 )
 from weaklink.inspector.chain.endings import ends_unanswered
@@ -185,16 +186,15 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     if _is_recorded_success(result):
         return None if call is None else _failure_within(effects_of(call), result.content)
     layers = _layers(result.content)
-    is_printed = (  # JSON that a program printed
-        result.is_error is False
-        and call is not None
-        and runs_shell(call)
-        and not any(map(is_http_client, effects_of(call)[-1:]))
-    )
+    is_shell = call is not None and runs_shell(call)
+    client = _http_client(call) if call is not None else None
+    is_printed = result.is_error is False and is_shell and client is None  # JSON that a program printed
+    is_lookup = only_fetches(client) if client else call is not None and kind_of(call.name or "") is ToolKind.READS
     for layer in _stating_objects(layers, result, call):
         if call is not None and (denial := _denial_with_reason(layer, call)) is not None:
             return denial
-        if not is_printed and (refusal := _refusal_of_service(layer)) is not None:
+        refusal = _refusal_of_service(layer, is_lookup=is_lookup) if client or not is_shell else None
+        if refusal is not None:
             return refusal
         if (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(layer):
             continue
@@ -211,6 +211,11 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     return None if is_field and failure is not None and failure.certainty is Certainty.TEXTUAL else failure
 
 
+def _http_client(call: ToolCall) -> Effect | None:
+    """The HTTP client that writes the output of a call's line, if the last program is one."""
+    return next((effect for effect in effects_of(call)[-1:] if is_http_client(effect)), None)
+
+
 def _stating_objects(layers: Sequence[Any], result: ToolResult, call: ToolCall | None) -> Iterator[dict[str, Any]]:
     """The objects in a result that its tool may have written, not those that it only shows."""
     for layer in layers:
@@ -225,9 +230,11 @@ def _failure_within(effects: tuple[Effect, ...], text: str) -> Failure | None:
     code = printed_exit_code(effects, text)
     if code:
         return Failure(Certainty.STRUCTURED, f"exit code {code}", code, (_of_text(code),))
-    if text.startswith("{") and any(is_http_client(effect) for effect in effects[-1:]):
-        body = _decoded(text)
-        refused = _refusal_of_service(body) or _structured(body) if isinstance(body, dict) else None
+    client = next((effect for effect in effects[-1:] if is_http_client(effect)), None)
+    body = _decoded(text) if client is not None and text.startswith("{") else None
+    if client is not None and isinstance(body, dict):
+        is_lookup = only_fetches(client)
+        refused = _refusal_of_service(body, is_lookup=is_lookup) or (None if is_lookup else _structured(body))
         if refused is not None:
             return refused
     line = error_before_pipe(effects, text)
@@ -434,9 +441,10 @@ _MAX_DENIAL_FIELDS = 4
 _DONE_ENDINGS = ("ed", "sent", "paid", "done")
 
 
-def _refusal_of_service(fields: Mapping[str, Any]) -> Failure | None:
+def _refusal_of_service(fields: Mapping[str, Any], *, is_lookup: bool) -> Failure | None:
     """Why a web service refused, in a body that has no member for errors, but a form of its own for them.
 
+    To a lookup only a server that could not serve it refuses: that a thing is not there is an answer.
     That of GitHub (`message` with `documentation_url`), of AWS (`__type`), of PostgREST (four members), of FastAPI for
     input that it cannot validate; or nothing but a phrase of HTTP: `{"message": "404 Project Not Found"}`.
     """
@@ -452,7 +460,12 @@ def _refusal_of_service(fields: Mapping[str, Any]) -> Failure | None:
     if not value or not (is_form or is_invalid):
         return None
     words = _text_of([item["msg"] for item in value] if isinstance(value, list) else value)
+    if is_lookup and _UNSERVED.search(words) is None:
+        return None
     return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence(f"result field {key}", words[:200]),))
+
+
+_UNSERVED = lazy_pattern(r"limit|quota|exceeded|server error|unavailable|timed? ?out|gateway|too many", re.IGNORECASE)
 
 
 def _is_invalid_input(item: Any) -> bool:
@@ -741,4 +754,5 @@ def is_plain_success(call: ToolCall, result: ToolResult) -> bool:
     value = _decoded(text)
     if not isinstance(value, dict) or not _ERROR_KEYS.isdisjoint(value) or not value.keys().isdisjoint(_ENVELOPE):
         return False
-    return _denial_with_reason(value, call) is None and _refusal_of_service(value) is None
+    is_lookup = kind_of(call.name) is ToolKind.READS
+    return _denial_with_reason(value, call) is None and _refusal_of_service(value, is_lookup=is_lookup) is None

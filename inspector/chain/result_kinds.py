@@ -34,6 +34,7 @@ from weaklink.inspector.chain.effects import (
     finds_in_words,
     inline_code,
     main_effect,
+    runs_shell,
     runs_task,
 )
 from weaklink.inspector.chain.failure_words import error_at_end, error_line, first_line, last_line
@@ -109,15 +110,17 @@ _COULD_NOT_RUN = folded_pattern(
     r"requires a different python|the engine \"\w+\" is incompatible|go\.mod requires go|"
     r"toolchain '[^'\n]+' is not installed|cannot connect to the docker daemon|no developer tools|"
     r"compatible \.net sdk was not found|"
-    r"no parser could be inferred|importerror while loading conftest|"
+    r"no parser could be inferred|"
     r"\Atraceback (?=[\s\S]{0,2000}^modulenotfounderror: )|"
     r"^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
     r"no such file or directory: ['\"]?(?:\.?venv|node_modules)|^(?:/\S+: |\w{1,4}: )?(?:\d+: )?\S+: not found|"
-    r"^make: \S+: no such file|"
-    # A tool of another version than the project asks for, or without what it is to be run with.
-    r"\brequires?:? (?:a |at least |minimum )*[\w. ]{0,20}\b(?:java|jdk|jvm|node(?:\.js)?|python|ruby|php|go|rustc?|"
-    r"elixir|swift|xcode|gradle|maven|bundler|dart|flutter|\.net|npm|yarn|pnpm)(?: version)?(?: of)?(?: [<>=~^v]+)? ?"
-    r"v?\d|unsupported engine|\bebadengine\b|supports only elixir|is using swift tools version|"
+    r"^make: \S+: no such file"
+)
+# A tool of another version than the project asks for, or without what it is to be run with.
+_WRONG_TOOL = folded_pattern(
+    r"(?m)\brequires?:? (?:a |at least |minimum )*[\w. ]{0,20}\b(?:java|jdk|jvm|node(?:\.js)?|python|ruby|php|"
+    r"go|rustc?|elixir|swift|xcode|gradle|maven|bundler|dart|flutter|\.net|npm|yarn|pnpm)(?: version)?(?: of)?"
+    r"(?: [<>=~^v]+)? ?v?\d|unsupported engine|\bebadengine\b|supports only elixir|is using swift tools version|"
     r"does not support targeting|\bjava_home\b[^\n]{0,40} is (?:not|set to an invalid)|unsupported class file|"
     r"release version \d+ not supported|"
     r"in (?:locally installed gems|any of the sources)\b|npx canceled|defines \"packagemanager\"|"
@@ -151,7 +154,7 @@ _FINDINGS_TABLE = {  # by program, or by program and subcommand
     "knip": r"^Unused [\w ]{1,40} \([1-9]\d*\)",
     "latexmk": r"^! \S|^Latexmk: Errors",
     "lychee": r"\b[1-9]\d* Errors?$|^Issues found in |^ {0,4}\[(?:[45]\d\d|ERROR)\] ",
-    "manage.py": r"^SystemCheckError: |\.ImproperlyConfigured: |^Migrations for '",
+    "manage.py": r"^SystemCheckError: |\.ImproperlyConfigured: ",
     "mix": r"^\*\* \(Mix\) ",
     "mkdocs": r"^Aborted with [1-9]\d* warnings",
     "node": r"^\u2716 failing tests|^\u2139 fail [1-9]",
@@ -245,7 +248,7 @@ def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
     if crashed is not None and main is not None and main.command and main.command.own_name in crashed[0]:
         return crashed[0]
     if main is not None and main.kind in (EffectKind.RUN, EffectKind.WRITE) and _shows_only_output_of(main, effects):
-        return error_at_end(text, _programs(effects))
+        return error_at_end(text, _programs(effects), is_any_error=False)
     for effect, following in pairwise(effects):
         if following.connector == "|" and effect.command is not None and f"{effect.command.program}: " in text[:_HEAD]:
             program = re.escape(effect.command.program)
@@ -586,20 +589,31 @@ def _of_missing(effect: Effect, is_named: Callable[[Effect], bool]) -> ResultKin
     return ResultKind.FAILURE if effect.kind is EffectKind.READ and is_named(effect) else ResultKind.PROBE
 
 
+def _could_not_run(end: str, text: str) -> bool:
+    """Whether the end of a check's output says that it could not run; another version is told of in code, too."""
+    words = folded(end)
+    if _COULD_NOT_RUN.search(words) is not None:
+        return True
+    return _WRONG_TOOL.search(words) is not None and _REPORTS.search(text) is None
+
+
+_REPORTS = lazy_pattern(
+    r"^\S{1,200}\.\w{1,6}[:(]\d+|\b[1-9]\d* (?:failures?|failed|errors?)\b|Failures: [1-9]|tests failed out of",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
 def _of_check(effect: Effect, text: str, failure: Failure) -> ResultKind:
     if failure.exit_code in (4, 5, 124, 126, 127, 137, 143) and not _TEST_COUNTS.search(text):
         return ResultKind.FAILURE
     head, tail = text[:_HEAD], text[-_TAIL:]
     ends = dict.fromkeys((head, tail))  # a short text is both
     if any(_FINDINGS.search(end) or _own_finding((effect,), end) for end in ends):
-        return (
-            ResultKind.FAILURE
-            if _COULD_NOT_RUN.search(folded(head[:400])) and not _TEST_COUNTS.search(tail)
-            else ResultKind.FINDING
-        )
+        could_run = _TEST_COUNTS.search(tail) is not None or not _could_not_run(head[:400], tail)
+        return ResultKind.FINDING if could_run else ResultKind.FAILURE
     if failure.exit_code == 2 and effect.subject == "lint" and _NAMES_LINE.search(text[:_HEAD]) is None:
         return ResultKind.FAILURE  # linters end with 1 for what they found, with 2 for what they could not do
-    if any(_COULD_NOT_RUN.search(folded(end)) for end in ends):
+    if any(_could_not_run(end, text) for end in ends):
         return ResultKind.FAILURE
     reports = (_LOCATED.search(head), _TEST_COUNTS.search(tail), _DIFFERENCES.search(head))
     ended = failure.exit_code is not None or failure.certainty is Certainty.TEXTUAL
@@ -770,7 +784,8 @@ def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
     """
     effects = effects_of(call)
     effect = main_effect(effects)
-    is_test = effect is not None and effect.kind is EffectKind.RUN and _TEST_SUMMARY.search(result.content[-_TAIL:])
+    may_test = effect is not None and effect.kind is EffectKind.RUN and _may_run_tests(effect)
+    is_test = may_test and _TEST_SUMMARY.search(result.content[-_TAIL:])
     if effect is None or not (effect.kind is EffectKind.CHECK or is_test):
         return None
     has_code = result.recorded is not None and result.recorded.exit_code is not None
@@ -785,6 +800,17 @@ def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
             start = end.rfind("\n", 0, match.start()) + 1
             return end[start : match.end() + 200].partition("\n")[0].strip()[:400]
     return None
+
+
+def _may_run_tests(effect: Effect) -> bool:
+    """Whether a command runs something on another machine or in a container, or a script for tests."""
+    command = effect.command
+    if command is None:
+        return False
+    return bool(elsewhere(command)) or any(_FOR_TESTS.search(word) for word in (command.program, *command.words[:5]))
+
+
+_FOR_TESTS = lazy_pattern(r"(?:^|[/_.:-])(?:tests?|specs?|checks?|verify|ci|e2e|smoke)", re.IGNORECASE)
 
 
 def _own_finding(effects: tuple[Effect, ...], text: str) -> re.Match[str] | None:
@@ -968,7 +994,7 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     text = result.content
     if text.startswith(("failed in sandbox: ", "exec_command failed for `")):  # Codex
         return first_line(text)
-    if (refused := _refusal_told(text)) is not None:
+    if (refused := _refusal_told(call, text)) is not None:
         return refused
     effects = effects_of(call)
     effect = main_effect(effects)
@@ -1022,11 +1048,15 @@ _APIS = frozenset(("curl", "wget", "http", "gh api"))
 def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, text: str) -> str | None:
     """The line that reports an error of a call that does more than look."""
     runs_programs = any(part.command is not None for part in effects)
-    for word in (word for part in effects if part.command is not None for word in part.command.words):
-        if " " in word.strip() and word in text:
-            text = text.replace(word, "")  # `git commit -m "fix error: not found"` repeats its message
-    line = (_program_error(effects, text) or error_at_end(text, _programs(effects))) if runs_programs else None
+    if effect.subject == "git commit" and _COMMITTED.match(text) is not None:
+        return None  # its message may speak of an error
+    ends_with_look = len(effects) > 1 and effects[-1].kind in (EffectKind.READ, EffectKind.PROBE)
+    ended = error_at_end(text, _programs(effects), is_any_error=not ends_with_look) if runs_programs else None
+    line = (_program_error(effects, text) or ended) if runs_programs else None
     return line or error_line(text) or _denial(call, effect, text)
+
+
+_COMMITTED = lazy_pattern(r"\s*\[[^\]\n]{1,200} [0-9a-f]{4,40}\] ")
 
 
 def _programs(effects: tuple[Effect, ...]) -> Iterator[str]:
@@ -1060,9 +1090,14 @@ def _error_of_lookup(call: ToolCall, effect: Effect, text: str) -> str | None:
     return line if len(text.strip()) <= _SHORT and not is_hit else None
 
 
-def _refusal_told(text: str) -> str | None:
-    """The line with which a short result begins that somebody refused or stopped the call; None if none does."""
+def _refusal_told(call: ToolCall, text: str) -> str | None:
+    """The line with which a short result begins that somebody refused or stopped the call; None if none does.
+
+    What a lookup brings may tell of a refusal of something else, if it names no call.
+    """
     if len(text) > 600:
+        return None
+    if kind_of(call.name or "") is ToolKind.READS and not runs_shell(call) and not _OF_CALL.search(text[:300]):
         return None
     head = text[:300].strip()
     folded = head.casefold()
@@ -1089,13 +1124,14 @@ def _begin_of_refusal(folded: str) -> int:
     return subject.end() if subject is not None else 0
 
 
+_OF_CALL = lazy_pattern(r"\b(?:tool|command|call|operation|hook|permission rule)\b", re.IGNORECASE)
 _REFUSED_SUBJECT = lazy_pattern(
     r"\[operation cancelled\] reason: |permission to (?:run|use|call) \S{1,60} (?=\w+ by\b)|"
     r"(?:the|your) (?=(?:user|operator|human) (?:has )?(?:(?:reject|declin|den|refus|cancell?|abort|interrupt|disallow|"
     r"block|skipp)(?:ed|ied) (?:to (?:run|use|execute|allow|approve|grant|proceed)\b|permission\b|"
     r"(?:this|that|the|your) (?:\w+ )?(?:tool|command|call|operation|action|request|edit|change|patch)\b)|"
     r"d(?:id|oes)(?: not|n['\u2019]t) (?:allow|approve|want to (?:run|use|execute|proceed|continue|take))\b|"
-    r"chose (?:not )?to ))|"
+    r"chose (?:not )?to (?:skip|run|allow|stop) ))|"
     r"(?:the |this |your )?(?:(?:exec|shell|bash|tool|file|mcp|proposed) )?(?:command|call|tool use|edit|patch|"
     r"action|execution|request|operation) (?:(?:was|has been|is) )?(?=\w+ by\b)"
 )

@@ -263,8 +263,8 @@ def _puts_other_statement(later: Step, failed: Step) -> bool:
 def _verbs_of_statements(command: ShellCommand) -> Iterator[str]:
     """The verbs of the statements in a client's words; those that may have one aim as the same."""
     if command.program in _DOCUMENT_CLIENTS:
-        methods = (match[1] for match in _METHOD.finditer(" ".join(command.words)))
-        yield from (_DOCUMENT_VERBS.get(method, method) for method in methods)
+        methods = (match[1].casefold() for match in _METHOD.finditer(" ".join(command.words)))
+        yield from (verb for method in methods for verb in _DOCUMENT_VERBS if _DOCUMENT_VERBS[verb].match(method))
         return
     texts = (word for word in command.words if " " in word) if command.program in DATABASE_CLIENTS else ()
     for match in chain.from_iterable(map(_STATEMENT_VERB.finditer, texts)):
@@ -275,7 +275,12 @@ def _verbs_of_statements(command: ShellCommand) -> Iterator[str]:
 
 _DOCUMENT_CLIENTS = frozenset(("mongosh", "mongo"))
 _METHOD = lazy_pattern(r"\bdb(?:\.[\w$]{1,60}|\.getCollection\([^)]{1,80}\)|\[[^\]]{1,80}\])?\.(\w{1,40})\(")
-_DOCUMENT_VERBS: dict[str, str] = dict.fromkeys(("find", "findOne", "aggregate", "count", "countDocuments"), "find")
+_DOCUMENT_VERBS = {  # of a method that is in none, nothing is known
+    "insert": lazy_pattern(r"insert|replace|update|bulkwrite|save|findoneand(?:update|replace)"),
+    "delete": lazy_pattern(r"delete|remove|drop|findoneanddelete"),
+    "index": lazy_pattern(r"(?:create|ensure)index"),
+    "find": lazy_pattern(r"find(?:one)?$|aggregate|count|estimateddocumentcount|distinct"),
+}
 _STATEMENT_VERB = lazy_pattern(r"(?:^|;)\s*([A-Za-z]{3,})\s")
 _VERBS_ALIKE: dict[str, str] = dict.fromkeys(("update", "merge", "replace", "upsert", "copy"), "insert")
 _SAYS_NO_AIM = frozenset(("with", "do", "begin", "commit", "start", "set", "explain", "call", "end"))

@@ -295,7 +295,7 @@ class Substitutes:
         return [step for step in self._steps if step.is_good and next(step_files(step), None) is not None]
 
 
-_TELLS = frozenset(("send", "notify", "email", "mail", "message", "reply", "forward", "sms", "text", "tell", "log"))
+_TELLS = frozenset(("send", "notify", "email", "mail", "message", "reply", "forward", "sms", "tell"))
 _EXISTS_ALREADY = lazy_pattern(r"\balready (?:exists?|in use|running|taken|defined)\b", re.IGNORECASE)
 _TAKES_AWAY = frozenset(
     ("rm", "rmi", "remove", "delete", "destroy", "down", "stop", "kill", "drop", "uninstall", "prune")

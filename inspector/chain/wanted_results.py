@@ -22,7 +22,7 @@ from itertools import chain, islice
 
 from msgspec import structs
 
-from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect, runs_shell
+from weaklink.inspector.chain.effects import EffectKind, effects_of, installs, main_effect, runs_shell
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.steps import Certainty, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.verdict_rules import VerdictRule
@@ -44,7 +44,7 @@ def with_wanted_results(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
 
 def with_reproductions(trace: Trace, steps: Sequence[Step]) -> Iterator[Step]:
     """The steps; a command that failed as the user had said is a finding, if no later step changes a file."""
-    changes = (step.number for step in steps if step.is_good and _changes_file(step.call))
+    changes = (step.number for step in steps if step.is_good and _changes(step.call))
     last_change = max(changes, default=0)
     for step in steps:
         if step.result_kind is ResultKind.FAILURE and step.number > last_change and _reproduces(trace, step):
@@ -53,17 +53,30 @@ def with_reproductions(trace: Trace, steps: Sequence[Step]) -> Iterator[Step]:
             yield step
 
 
-def _changes_file(call: ToolCall) -> bool:
-    effect = main_effect(effects_of(call))
+def _changes(call: ToolCall) -> bool:
+    """Whether a call changes the work: it edits a file, installs something, or brings another state of the code."""
+    effects = effects_of(call)
+    if any(installs(effect) or effect.subject in _BRINGS_CODE for effect in effects):
+        return True
+    effect = main_effect(effects)
     if effect is None or effect.kind is not EffectKind.WRITE:
         return False
-    return not effect.targets or any(not target.startswith(_TEMPORARY) for target in effect.targets)
+    kept = [target for target in effect.targets if not (target.startswith(_TEMPORARY) or target.endswith(_NOTES))]
+    return bool(kept) or not effect.targets
+
+
+_BRINGS_CODE = frozenset(("git apply", "git checkout", "git revert", "git merge", "git pull", "git stash", "git reset"))
 
 
 def _reproduces(trace: Trace, step: Step) -> bool:
-    """Whether the user's last turn before a command asks, and has a sentence that names it and says that it fails."""
+    """Whether the user's last turn before a command asks, and has a sentence that names it and says that it fails.
+
+    What the machine lacks is another fault than the one that was told.
+    """
     effect = main_effect(effects_of(step.call))
-    if effect is None or effect.command is None or effect.kind is not EffectKind.RUN:
+    if effect is None or effect.command is None or effect.kind is not EffectKind.RUN or installs(effect):
+        return False
+    if _LACKS.search(step.error or "") is not None:
         return False
     before = (turn for turn in reversed(trace.turns[: step.location.turn - 1]) if turn.role is Role.USER)
     text = "\n".join(part.text[:_MAX_TEXT_CHARS] for turn in islice(before, 1) for part in turn.parts)
@@ -74,8 +87,11 @@ def _reproduces(trace: Trace, step: Step) -> bool:
     return any(len(name) >= _SHORTEST_NAME for names in told for name in names & line)
 
 
+_LACKS = lazy_pattern(
+    r"not found|no module named|no such file|not installed|permission denied|cannot find|forbidden", re.IGNORECASE
+)
 _SENTENCE_END = lazy_pattern(r"[.!?;]\s|[\n\u3002\uff01\uff1f]")
-_TEMPORARY = ("/tmp/", "/var/tmp/")
+_TEMPORARY, _NOTES = ("/tmp/", "/var/tmp/"), (".md", ".txt")
 _SHORTEST_NAME = 3
 _SAYS_NOTHING_TABLE = (
     "command cmd python python3 node bash the and for with run test tests make npm npx uv sudo workdir"
@@ -85,25 +101,25 @@ _SAYS_NOTHING = frozenset(_SAYS_NOTHING_TABLE.split())
 # German, French, Spanish and Portuguese, Italian, Dutch, the Nordic ones, Polish and Czech, Russian and Ukrainian,
 # Turkish, Hungarian, Romanian, Greek, Indonesian and Vietnamese; then those without blanks or of other scripts.
 _FAILS = lazy_pattern(
-    r"\b(?:fails?|failing|crash\w*|breaks?|broken|hangs?|dies|errors?(?: out)?|bugs?|exception|traceback|segfaults?|"
+    r"\b(?:fails?|failing|crash\w*|breaks?|broken|hangs?|dies|errors out|segfaults|"
     r"panics?|stuck|(?:does|do)(?: not|n['\u2019]t) work|not working|"
-    r"scheiter\w*|fehler\w*|abstürz\w*|stürzt|kaputt|hängt|bricht|(?:funktioniert|geht|klappt) nicht|fehlschl\w*|"
-    r"plant\w*|échou\w*|erreurs?|bogues?|ne (?:marche|fonctionne) (?:pas|plus)|"
-    r"falla\w*|fallo|error(?:es)?|rompe|no funciona|cuelga|falha\w*|erros?|quebra\w*|não funciona|trava|"
-    r"fallis\w*|errore|non (?:funziona|va)|si blocca|faalt|mislukt|werkt niet|fout\w*|loopt vast|"
-    r"kraschar|krasjer|fungerar inte|fejler|feiler|virker ikke|nedbrud|kaatu\w*|ei toimi|virhe\w*|epäonnistu\w*|"
-    r"nie działa|pada|błąd\w*|wywala|nefunguje|chyb\w*|padá|selh\w*|"
-    r"пада\w*|не работ\w*|ошиб\w*|не працю\w*|помилк\w*|слом\w*|вылет\w*|"
-    r"çök\w*|hata\w*|çalışmıyor|bozuk|hibá\w*|nem működ\w*|összeoml\w*|nu (?:merge|funcționează)|eroare|"
-    r"αποτυγ\w*|σφάλμ\w*|δεν λειτουργ\w*|gagal|galat|tidak berfungsi|rusak|lỗi|hỏng|không chạy)\b|"
-    r"失败|报错|崩溃|出错|异常|失敗|エラー|落ち|クラッシュ|動かない|動きません|실패|오류|에러|"
-    r"작동하지|فشل|يفشل|خطأ|נכשל|שגיאה|קורס|विफल|त्रुटि|ব্যর্থ|ล้มเหลว|خطا",
+    r"scheiter\w*|abstürz\w*|stürzt|kaputt|hängt|bricht|(?:funktioniert|geht|klappt) nicht|"
+    r"plant\w*|échou\w*|ne (?:marche|fonctionne) (?:pas|plus)|"
+    r"falla\w*|rompe|no funciona|cuelga|falha\w*|quebra\w*|não funciona|trava|"
+    r"fallis\w*|non (?:funziona|va)|si blocca|faalt|mislukt|werkt niet|loopt vast|"
+    r"kraschar|krasjer|fungerar inte|fejler|feiler|virker ikke|nedbrud|kaatu\w*|ei toimi|epäonnistu\w*|"
+    r"nie działa|pada|wywala|nefunguje|padá|selh\w*|"
+    r"пада\w*|не работ\w*|не працю\w*|слом\w*|вылет\w*|"
+    r"çök\w*|çalışmıyor|bozuk|nem működ\w*|összeoml\w*|nu (?:merge|funcționează)|"
+    r"αποτυγ\w*|δεν λειτουργ\w*|gagal|tidak berfungsi|rusak|hỏng|không chạy)\b|"
+    r"失败|报错|崩溃|出错|失敗|落ち|クラッシュ|動かない|動きません|실패|"
+    r"작동하지|فشل|يفشل|נכשל|קורס|विफल|ব্যর্থ|ล้มเหลว|خطا",
     re.IGNORECASE,
 )
 _INQUIRES = lazy_pattern(
-    r"[?\uff1f\u061f]|\b(?:confirm\w*|reproduc\w*|repro|why|verif\w*|check|find out|investigat\w*|look into|debug|"
-    r"diagnos\w*|bestätig\w*|prüf\w*|warum|wieso|ursache|nachstell\w*|untersuch\w*|vérifi\w*|pourquoi|cause|"
-    r"comprueba|compruebe|por qué|averigu\w*|causa|verifi\w*|porque|conferm\w*|perché|controll\w*|"
+    r"\b(?:confirm\w*|reproduc\w*|repro|why|verif\w*|check|find out|investigat\w*|look into|debug|"
+    r"diagnos\w*|bestätig\w*|prüf\w*|warum|wieso|ursache|nachstell\w*|untersuch\w*|vérifi\w*|pourquoi|"
+    r"comprueba|compruebe|por qué|averigu\w*|verifi\w*|conferm\w*|perché|controll\w*|"
     r"klopt|bevestig\w*|waarom|oorzaak|onderzoek|bekräfta|varför|kolla|undersök|bekræft|hvorfor|tjek|sjekk|undersøg|"
     r"vahvista|miksi|tarkista|selvitä|potwierd\w*|sprawd\w*|dlaczego|potvr\w*|proč|ověř\w*|zjisti\w*|"
     r"подтвер\w*|провер\w*|почему|причин\w*|підтвер\w*|перевір\w*|чому|"
