@@ -169,7 +169,7 @@ def kind(command: str, content: str, *, flag: bool | None = None, recorded: Reco
         ),
         (
             "curl -s api.dev/x -d a=1",
-            \'Exit code: 0\n{"message": "Not Found", "documentation_url": "https://d.dev"}',
+            'Exit code: 0\n{"message": "Not Found", "documentation_url": "https://d.dev"}',
             "failure",
         ),
         ("curl -sf api.dev/x", 'Exit code: 0\n{"error": "of yesterday"}', None),
