@@ -30,6 +30,8 @@ from weaklink.inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, 
 SESSION_HEADER = "x-session-id"
 """The header that gives an observer the experiment's id of a request; it is never sent."""
 
+NO_CONNECTION = "no connection"
+"""How the failure of a request begins for which nothing accepted a connection."""
 _BUSY = frozenset({429, 500, 502, 503, 504, 529})
 _ATTEMPTS = 6
 _LONGEST_WAIT_S = 600.0
@@ -200,6 +202,8 @@ class Resender(Struct):
                 headers=list(target.headers),
                 allow_redirects=False,
             )
+        except aiohttp.ClientConnectorError as error:
+            return f"{NO_CONNECTION}: {describe_error(error)}", 0.0
         except (aiohttp.ClientError, OSError) as error:
             return f"no answer: {describe_error(error)}", 0.0
         async with answer:

@@ -155,9 +155,10 @@ def _is_password(value: str, _: str) -> bool:
 
 def _judge_login(place: FoundIntroduction) -> Secret | None:
     def is_secret(value: str, _: str) -> bool:
-        is_told = place.found["told"] or place.found["are"]  # `login: admin / Violet69`, but no `login: owner/project2`
-        is_paired = is_told and len(value) >= _MIN_PAIRED_CHARS and PATTERNS.paired.search(place.found[0])
-        return secret_values.is_made(value) or bool(is_paired and secret_values.has_letters_and_digits(value))
+        is_told = place.found["told"] or place.found["are"]
+        is_pair = PATTERNS.paired.search(place.found[0]) or not value.islower()  # no `login: owner/project2`
+        is_secret = is_told and is_pair and len(value) >= _MIN_PAIRED_CHARS
+        return secret_values.is_made(value) or bool(is_secret and secret_values.has_letters_and_digits(value))
 
     return place.judge(secret_values.WORD, place.found.end(), is_secret)
 

@@ -172,8 +172,8 @@ class SessionResolver:
         trace = _cached_trace(place)
         trace.attempts += 1
         count, before = features.query.retry_count, trace.retry_count
-        if count is not None and before is not None and count <= before:
-            self._cache.overtake(trace.body, before)
+        if not features.query.by_id and count is not None and before is not None and count <= before:
+            self._cache.overtake(trace.scope, trace.body, before)
         trace.retry_count = count
         trace.request_keys.add(features.query.request_key)
         name = self._await(features, trace, turns=0)

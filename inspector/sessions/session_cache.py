@@ -234,7 +234,7 @@ class SessionCache:
         self._scopes: dict[str, dict[str, CachedTrace]] = {}
         self._text_ends: dict[str, dict[tuple[bytes, str], PromptEnd]] = {}
         self._forgotten: list[str] = []
-        self._overtaken: deque[tuple[bytes, int]] = deque(maxlen=_MAX_OVERTAKEN)
+        self._overtaken: deque[tuple[str, bytes, int]] = deque(maxlen=_MAX_OVERTAKEN)
 
     def __len__(self) -> int:
         return len(self._by_key)
@@ -258,18 +258,18 @@ class SessionCache:
             if idle is not None:
                 self.forget(idle)
 
-    def overtake(self, body: bytes, count: int) -> None:
+    def overtake(self, scope: str, body: bytes, count: int) -> None:
         """Note that an attempt of this count failed and that one which counts no higher was taken for its repetition.
 
         Then a program above the client repeats the request, or another agent says the same.
         """
-        self._overtaken.append((body, count))
+        self._overtaken.append((scope, body, count))
 
-    def resume_overtaken(self, body: bytes, count: int) -> bool:
+    def resume_overtaken(self, scope: str, body: bytes, count: int) -> bool:
         """Whether an attempt of this count was overtaken and not yet repeated; the caller repeats it now."""
-        if (body, count) not in self._overtaken:
+        if (scope, body, count) not in self._overtaken:
             return False
-        self._overtaken.remove((body, count))
+        self._overtaken.remove((scope, body, count))
         return True
 
     def touch(self, trace: CachedTrace, at_s: float | None) -> None:

@@ -211,10 +211,14 @@ def _counted_retry(
         )
 
     known = len(query.prints.messages)
-    counted = [trace for trace in same if trace.retry_count is None or trace.retry_count < count]
+    counted = [
+        trace
+        for trace in same
+        if (before := trace.retry_count) is None or before < count or (before == count and trace.has_failed)
+    ]
     likeliest = min(counted, key=unlikelihood, default=None)
     is_certain = likeliest is not None and not any(unlikelihood(likeliest)[:5])
-    is_overtaken = not is_certain and cache.resume_overtaken(query.body, count - 1)
+    is_overtaken = not is_certain and cache.resume_overtaken(query.scope, query.body, count - 1)
     if likeliest is not None and not is_overtaken:
         return SessionPlace(Relation.REPEATS, likeliest, known)
     if same or is_overtaken:

@@ -530,6 +530,30 @@ def test_agents_that_nobody_can_tell_apart_stay_as_many_as_they_are(seeds: range
         Twins(seed).run()
 
 
+def test_an_id_of_a_session_says_whose_retry_it_is_whatever_was_overtaken_elsewhere() -> None:
+    book = new_book()
+    for name in ("s1", "s2"):
+        headers = [(("x-session-id", name), ("x-stainless-retry-count", str(attempt))) for attempt in (0, 0, 1)]
+        first = ask(book, [user("Hi")], headers=headers[0])
+        if name == "s1":
+            book.answered(first, FAILED)
+            again = ask(book, [user("Hi")], headers=headers[1])
+            book.answered(again, answer("Hello."))
+        else:
+            again = ask(book, [user("Hi")], headers=headers[2])
+        assert (again.key, again.attempt) == (first.key, 2)
+
+
+def test_a_gateway_may_repeat_a_counted_attempt_that_failed() -> None:
+    book = new_book()
+    first = ask(book, [user("Hi")], **count_header(0))
+    book.answered(first, FAILED)
+    for attempt, count_ in ((2, 1), (3, 1), (4, 2)):
+        again = ask(book, [user("Hi")], **count_header(count_))
+        assert (again.key, again.attempt) == (first.key, attempt)
+        book.answered(again, FAILED)
+
+
 class CountingTwins:
     """Agents that say and hear the same, and whose SDK counts its retries: no trace holds two of them."""
 

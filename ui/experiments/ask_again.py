@@ -20,6 +20,7 @@ from weaklink.inspector.capture.events import RecordEvent, TraceStarted, TurnEnd
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.capture.resending import (
+    NO_CONNECTION,
     SESSION_HEADER,
     Resender,
     ResendStoppedError,
@@ -336,7 +337,7 @@ class AskExperiment:
             except ResendStoppedError as stopped:
                 self.result.end(str(stopped))
                 return
-            if not answer.failure.startswith("no answer"):
+            if not answer.failure.startswith(NO_CONNECTION):
                 self._answered += 1
             elif self._answered == answered:  # six attempts in half a minute, and no other request got one meanwhile
                 self.result.end(f"the server at {self._target.upstream} cannot be reached")

@@ -247,6 +247,17 @@ def test_a_server_that_nobody_reaches_ends_the_experiment(
     assert "the server at http://127.0.0.1:9/v1 cannot be reached" in value["stopped"]
 
 
+def test_a_server_that_closes_the_connection_on_one_setting_does_not_end_the_experiment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weaklink.inspector.capture.resending._ATTEMPTS", 1)
+
+    with running_upstream(Answer((Drop(reset=False),))) as upstream:
+        asked = ("ask", "1", "--upstream", upstream.url, "-n", "3", "--parallel", "1", "--yes", "--json")
+        value = json.loads(run(*asked, "--db", database(tmp_path, "openai")).stdout)
+    assert (value["requests"], value["stopped"]) == (3, None)
+
+
 @pytest.mark.parametrize(("api", "variable"), [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")])
 def test_the_key_is_sent_and_never_stored(
     api: str, variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
