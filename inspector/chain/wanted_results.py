@@ -43,7 +43,10 @@ def with_wanted_results(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def with_reproductions(trace: Trace, steps: Sequence[Step]) -> Iterator[Step]:
-    """The steps; a command that failed as the user had said is a finding, if no later step changes a file."""
+    """The steps; a command that failed as the user had said is a finding, if no later step changes the work."""
+    if not any(step.result_kind is ResultKind.FAILURE for step in steps):
+        yield from steps
+        return
     changes = (step.number for step in steps if step.is_good and _changes(step.call))
     last_change = max(changes, default=0)
     for step in steps:
