@@ -29,7 +29,7 @@ ARGS ?=
 
 # The parts of `make test`, each a process of its own that collects no other part's tests; those that take longest begin
 # first. The part `rest` has all that no other one names.
-PARTS := cli rest storage web-pages web chain tui formats data importers
+PARTS := rest cli web web-pages storage tui chain formats data importers
 part-web-pages := $(patsubst %,tests/ui/web/test_%.py,accessibility frame hostile pages_in_browser server several_recordings)
 part-web := tests/ui/web $(addprefix --ignore=,$(part-web-pages))
 part-cli := tests/ui/cli
