@@ -89,7 +89,10 @@ def _running(home: Path, *options: str, first: str = "", port: int = 0) -> Itera
         finally:
             ended.add(port)
             process.terminate()
-            process.wait(_PATIENCE_S)
+            try:
+                process.wait(_PATIENCE_S)
+            except subprocess.TimeoutExpired:  # uvicorn waits for the connections of a tab that is still open
+                process.kill()
             listener.join(_PATIENCE_S)
 
 
