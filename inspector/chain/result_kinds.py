@@ -121,10 +121,10 @@ _WRONG_TOOL = folded_pattern(
     r"(?m)\brequires?:? (?:a |at least |minimum )*[\w. ]{0,20}\b(?:java|jdk|jvm|node(?:\.js)?|python|ruby|php|"
     r"go|rustc?|elixir|swift|xcode|gradle|maven|bundler|dart|flutter|\.net|npm|yarn|pnpm)(?: version)?(?: of)?"
     r"(?: [<>=~^v]+)? ?v?\d|unsupported engine|\bebadengine\b|supports only elixir|is using swift tools version|"
-    r"does not support targeting|\bjava_home\b[^\n]{0,40} is (?:not|set to an invalid)|unsupported class file|"
+    r"does not support targeting|\bjava_home\b[^\n]{0,40} is (?:not|set to an invalid)|"
     r"release version \d+ not supported|"
-    r"in (?:locally installed gems|any of the sources)\b|npx canceled|defines \"packagemanager\"|"
-    r"could not find python interpreter|toolchain '[^'\n]{1,60}' is not installed"
+    r"in any of the sources\b|npx canceled|defines \"packagemanager\"|"
+    r"could not find python interpreter"
 )
 # Summaries of checks in which something failed, for sources that record no exit code.
 _FINDINGS = LinePattern(
@@ -590,7 +590,10 @@ def _of_missing(effect: Effect, is_named: Callable[[Effect], bool]) -> ResultKin
 
 
 def _could_not_run(end: str, text: str) -> bool:
-    """Whether the end of a check's output says that it could not run; another version is told of in code, too."""
+    """Whether one end of a check's output says that it could not run.
+
+    Messages about the version of a tool may also stand in code that was checked: with a report they say nothing.
+    """
     words = folded(end)
     if _COULD_NOT_RUN.search(words) is not None:
         return True

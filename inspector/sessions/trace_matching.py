@@ -196,8 +196,9 @@ def _counted_retry(
     """Where a request belongs of which a client says that it is the `count`-th repetition.
 
     A client that counts sends the same bytes again. Of several traces, one whose last attempt failed comes first, then
-    one that still waits for its answer, on which the client may have given up. But if in between another agent's first
-    attempt was taken for the repetition of the one that failed, this is the request of a sibling.
+    one that still waits for its answer, on which the client may have given up; a gateway may send a failed attempt
+    again under the same count. But if in between another agent's first attempt was taken for the repetition of the one
+    that failed, this is the request of a sibling.
     """
 
     def unlikelihood(trace: CachedTrace) -> tuple[bool, ...]:
