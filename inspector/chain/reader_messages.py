@@ -61,7 +61,9 @@ _NOT_RECOGNIZED = lazy_pattern(
     r"['\"]?(?P<name>[\w.-]+)['\"]?(?: : The term .{1,80})? is not recognized as ", re.IGNORECASE
 )  # of PowerShell and cmd
 COMMAND_TIMED_OUT = lazy_pattern(
-    r"\[?(?:the )?(?:command|process|execution|tool|script)\b.{0,40}\btimed out\b", re.IGNORECASE
+    r"\[?(?:the )?(?:command|process|execution|tool|script)\b.{0,40}\b(?:timed out|(?:exceed\w+|after|by) the "
+    r"time-?(?:out|limit))\b",
+    re.IGNORECASE,
 )
 """The agent's own words about a run that it ended."""
 # By what name programs complain that only call another.
@@ -77,7 +79,7 @@ OTHER_NAMES = MappingProxyType(
 _DOCKER = lazy_pattern(
     r"Error response from daemon: |Error(?: response)?: No such (?:container|image|object|volume|network|service)|"
     r"(?:Error: )?(?:Cannot|permission denied while trying to) connect to the Docker daemon|"
-    r"no such (?:service|container): |error during connect: |no configuration file provided"
+    r"no such (?:service|container): |error during connect: |no configuration file provided|OCI runtime exec failed: "
 )
 _KUBECTL = lazy_pattern(
     r"Error from server\b|Unable to connect to the server|The connection to the server |"
@@ -97,7 +99,7 @@ _CLIENTS: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "helm": lazy_pattern(r"Error: "),
         "git": lazy_pattern(r"fatal: |error: (?:pathspec|unknown|object|bad) "),
         "gh": lazy_pattern(
-            r"failed to (?:get|fetch|find|load|list|query|determine|run git)|(?:gh: .{1,200} \()?HTTP \d{3}\b|"
+            r"failed to (?:get|fetch|find|load|list|query|determine|run git)|gh: \S|HTTP \d{3}\b|"
             r"run \S+ is still in progress|could not |no git remotes|GraphQL: |To get started with GitHub CLI|"
             r"argument required|unknown (?:command|flag)|error connecting to "
         ),

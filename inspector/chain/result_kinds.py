@@ -110,7 +110,11 @@ _COULD_NOT_RUN = folded_pattern(
     r"requires a different python|the engine \"\w+\" is incompatible|go\.mod requires go|"
     r"toolchain '[^'\n]+' is not installed|cannot connect to the docker daemon|no developer tools|"
     r"compatible \.net sdk was not found|"
-    r"no parser could be inferred|"
+    r"no parser could be inferred|importerror while loading conftest|no (?:test|bin|example|bench) target named|"
+    r"error: (?:failed to (?:select a version|clone|fetch|download|parse \S+\.(?:toml|json|ya?ml|cfg|ini))|cannot format )|"
+    r"could not resolve dependencies|could not find a package configuration file|"
+    r"\A(?:cc1(?:plus)?|gcc|g\+\+|clang)(?:\+\+)?: |"
+    r"cannot load such file -- [\w-]+$|^go: go\.mod requires|"
     r"\Atraceback (?=[\s\S]{0,2000}^modulenotfounderror: )|"
     r"^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
     r"no such file or directory: ['\"]?(?:\.?venv|node_modules)|^(?:/\S+: |\w{1,4}: )?(?:\d+: )?\S+: not found|"
@@ -135,12 +139,16 @@ _FINDINGS = LinePattern(
     r"^make(?:\[\d+\])?: \*\*\*|^E  +\w*(?:Error|Exception)\b|^[\w./-]+:\d+:\d+: [A-Z]+\d+ |would reformat|"
     r"^not ok \d+(?![^\n]*# (?:TODO|SKIP))|^# fail [1-9]|\b[1-9]\d* errors?, \d+ skips|^error during build|"
     r"\b[1-9]\d* problems?$|^(?:VALIDATION|VERIFICATION|CHECKS?|TESTS?) FAILED|"
-    r"^\S Build failed",
+    r"^\S Build failed|^\[error\] \(|\*\*\* FAILED \*\*\*",
     r"fail|FAIL|error|Error|ERROR|Exception|problem|\*\*\*|: [A-Z]+\d|would reformat|not ok",
 )
 _VULNERABILITIES = r"\b[1-9]\d* (?:\w+ ){0,2}vulnerabilit(?:y|ies)\b"
 _FINDINGS_TABLE = {  # by program, or by program and subcommand
     **dict.fromkeys(("npm audit", "pnpm audit", "yarn audit", "pip-audit"), _VULNERABILITIES),
+    **dict.fromkeys(("pyright", "basedpyright"), r"^[1-9]\d* errors?, "),
+    **dict.fromkeys(("markdownlint", "markdownlint-cli2"), r"^\S+:\d+(?::\d+)? (?:error )?MD\d{3}/"),
+    "bandit": r"^>> Issue: \[",
+    "bun test": r"^ *[1-9]\d* fail$",
     "cargo fmt": r"^Diff in \S",
     "dbt": r"^(?:\d\d:\d\d:\d\d +)?Done\. PASS=\d+ .{0,100}\bERROR=[1-9]",
     "dotnet test": r"^Failed! {1,4}- Failed: {1,8}[1-9]",
@@ -148,6 +156,7 @@ _FINDINGS_TABLE = {  # by program, or by program and subcommand
     "flutter test": r"Some tests failed",
     "gitleaks": r"\bleaks found: [1-9]",
     "go vet": r"^vet: \S",
+    "gofmt": r"^\S+\.go$",
     "hadolint": r"^\S+:\d+ (?:DL|SC)\d{4} ",
     "hass": r"^Failed config",
     "helm lint": r"\b[1-9]\d* chart\(s\) failed",
@@ -168,9 +177,18 @@ _FINDINGS_TABLE = {  # by program, or by program and subcommand
     "ruff": r"^Would reformat: ",
     "shellcheck": r"\bSC\d{4} \(\w+\): ",
     "sphinx-build": r"Warning, treated as error",
+    "sqlfluff": r"^L: +\d+ \| P: +\d+ \| [A-Z]",
+    "terraform fmt": r"^\S+\.tf(?:vars)?$",
     "terraform validate": r"^(?:\u2502 )?Error: ",
+    "trivy": r"^Total: [1-9]\d* \(",
     "yamllint": r"^ {1,4}\d+:\d+ +error ",
 }
+# A test run that ran nothing: it says so, and often ends as one that passed.
+_NOTHING_RAN = lazy_pattern(
+    r"^(?:\W{0,4}no tests? (?:files? )?(?:were )?(?:found|ran|collected)|\d+ deselected in \d|=+ (?:\d+ deselected|no tests "
+    r"ran)\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _FINDINGS_OF = {name: lazy_pattern(expression, re.MULTILINE) for name, expression in _FINDINGS_TABLE.items()}
 _MISSING = lazy_pattern(
     r"no such file|\bno \w+ found\b|not? (?:be )?found|does(?: not|n['’]t) exist|do(?: not|n['’]t) exist|enoent|"
@@ -616,6 +634,8 @@ def _of_check(effect: Effect, text: str, failure: Failure) -> ResultKind:
         return ResultKind.FINDING if could_run else ResultKind.FAILURE
     if failure.exit_code == 2 and effect.subject == "lint" and _NAMES_LINE.search(text[:_HEAD]) is None:
         return ResultKind.FAILURE  # linters end with 1 for what they found, with 2 for what they could not do
+    if COMMAND_TIMED_OUT.match(first_line(text)) or COMMAND_TIMED_OUT.match(last_line(text)):
+        return ResultKind.FAILURE
     if any(_could_not_run(end, text) for end in ends):
         return ResultKind.FAILURE
     reports = (_LOCATED.search(head), _TEST_COUNTS.search(tail), _DIFFERENCES.search(head))
@@ -799,7 +819,10 @@ def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
         match = _FINDINGS.search(end) or _LOCATED_FAULT.search(end) or _own_finding(effects, end)
         if match is None and effect.command is not None and effect.command.program in ("diff", "cmp"):
             match = _DIFFERENCES.search(end)
-        if match is not None and not _NOTHING_FAILED.search(end, match.start(), match.end() + 80):
+        match = match or _NOTHING_RAN.search(end)
+        if match is not None and (
+            _COUNTS.search(match[0]) or not _NOTHING_FAILED.search(end, match.start(), match.end() + 80)
+        ):
             start = end.rfind("\n", 0, match.start()) + 1
             return end[start : match.end() + 200].partition("\n")[0].strip()[:400]
     return None
@@ -825,7 +848,8 @@ def _own_finding(effects: tuple[Effect, ...], text: str) -> re.Match[str] | None
 _DIFFERENCES = lazy_pattern(r"^\d+(?:,\d+)?[acd]\d+|^@@ |^\S+ \S+ differ: ", re.MULTILINE)
 
 
-_NOTHING_FAILED = lazy_pattern(r"\b(?:0|no) (?:failed|failures?|errors?)\b(?!=)", re.IGNORECASE)
+_NOTHING_FAILED = lazy_pattern(r"\b(?:0|no) (?:failed|failures?|errors?|remaining)\b(?!=)", re.IGNORECASE)
+_COUNTS = lazy_pattern(r"\b[1-9]\d* (?:tests? )?(?:fail\w*|problems?)$", re.IGNORECASE)
 
 
 class KnownPaths:
@@ -936,8 +960,8 @@ _FEW_LOOKUPS = 64  # looking through all texts takes a hundredth of splitting th
 _SHORT = 400
 _PROGRAM_ERROR = lazy_pattern(
     r"(?:\.{0,2}/(?:\S*/)?)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?: (?:\d+: )?(?:\*\*\*|\(\d+\)|"
-    r"\S[^\n]{0,80}:|[^\n]{0,60}(?:unknown|not |no |fail|cannot|can't|unable|denied|error|invalid|illegal|"
-    r"unrecognized|refused|missing|already))|(?-i:E): \S|fatal: \S",
+    r"\S[^\n]{0,80}:|[^\n]{0,60}\b(?:unknown|not |no |fail|cannot|can't|unable|denied|error|invalid|illegal|"
+    r"unrecognized|refused|missing|already|requires))|(?-i:E): \S|fatal: \S",
     re.IGNORECASE,
 )
 
@@ -972,6 +996,8 @@ _SHELL_PREFIX = lazy_pattern(r"^(?:\S*/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?
 def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
     """The last line of a command's output if one of its programs reports an error in it: `curl: (6) ...`."""
     last = _SHELL_PREFIX.sub("", last_line(text))
+    if COMMAND_TIMED_OUT.match(first_line(text)):
+        return first_line(text)
     if COMMAND_TIMED_OUT.match(last) or _COULD_NOT_BEGIN.match(last):
         return last
     if text.startswith("fatal: ") and any(effect.subject.split(" ")[0] == "git" for effect in effects):
