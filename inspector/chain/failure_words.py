@@ -237,7 +237,7 @@ _SHAPES = (
     _shape(_Where.WITHIN, r"no such file or directory|permission denied|is a directory$|not a directory$"),
     _shape(
         _Where.WITHIN,
-        r"there is no (?:tool|function)\b|\bnot (?:be )?found(?:\.?$|:)|\b(?:do|does|did)(?: not|n't) exist\.?$",
+        r"there is no (?:tool|function)\b|\bnot (?:be )?found(?:\.?$|:)|\b(?:do|does|did)(?: not|n't) exist(?:\.?$|[.:] )",
     ),
     _shape(
         _Where.WITHIN,
@@ -254,7 +254,18 @@ _SHAPES = (
 
 
 SIGNS_WITHIN = (
-    *("found", "director", "denied", "there is no", "exist", "timed out", "exceeded", "connection", "unavailable", "network"),
+    *(
+        "found",
+        "director",
+        "denied",
+        "there is no",
+        "exist",
+        "timed out",
+        "exceeded",
+        "connection",
+        "unavailable",
+        "network",
+    ),
     *("net::err", "net::ERR_", "failed", "is unknown", "gefunden", "fehlgeschlagen", "introuvable", "trouv"),
     *("échoué", "encontrad", "найден"),
     *("существует", "失败", "失敗", "不存在", "找", "超时", "逾時", "ません"),

@@ -32,6 +32,7 @@ from weaklink.inspector.chain.effects import (
     effects_of,
     effects_of_line,
     finds_in_words,
+    has_known_effect,
     inline_code,
     main_effect,
     runs_shell,
@@ -77,7 +78,7 @@ _REJECTED = lazy_pattern(
     r"tool call (?:was )?(?:rejected|denied|declined)|operation cancelled"
 )
 _NOT_RUN = lazy_pattern(
-    r"sibling tool call|parallel tool call|tool call was (?:not executed|skipped|cancell?ed)|"
+    r"sibling tool call|(?:cancelled: )?parallel tool call|tool call skipped\b|tool call was (?:not executed|skipped|cancell?ed)|"
     r"(?:was|were) (?:not|never) (?:run|executed|started)|not executed\b|\bskipped (?:because|due|since)|"
     r"(?:call|tool|execution|task|command) (?:was )?cancell?ed|^(?:error: )?cancell?ed\b|tool execution aborted|"
     r"aborted before (?:it|the (?:tool|command)) (?:ran|started|began)|^aborted\b"
@@ -198,8 +199,7 @@ _MISSING = lazy_pattern(
     re.IGNORECASE,
 )
 _NOTHING_FOUND = lazy_pattern(
-    r"\s*(?:no (?:files?|match(?:es)?|results?|entries|content|references|symbols|"
-    r"occurrences)\b[^\n]{0,120}\bfound|no match(?:es)?\b|"
+    r"\s*(?:no (?:[\w-]+ ){1,4}(?:were |was )?found|no match(?:es)?\b|"
     r"found 0 |0 (?:matches|results|files)|nothing (?:found|matched)|no such|not found|none found)[^\n]{0,200}\s*\Z",
     re.IGNORECASE,
 )
@@ -432,9 +432,11 @@ def _of_probe(
         return ResultKind.FAILURE
     if is_its_own and _says_no_of_target(effect, text):
         return ResultKind.PROBE
-    if code in (None, 1, 2, 3, 127, 128) and is_missing:
+    if code in (None, 1, 2, 3, 4, 127, 128) and is_missing:
         return _of_missing(effect, is_named)
     if code == 2 and finds_in_words(effect) and _has_hits(text):
+        return ResultKind.PROBE
+    if effect.subject == "curl" and _BAD_STATUS.fullmatch(text.strip()) is not None:
         return ResultKind.PROBE
     is_silent = code is not None and code < _COULD_NOT_RUN_CODES and not text.strip()
     is_silent = is_silent and effect.subject not in _FAILS_WITH_TWO
@@ -478,7 +480,7 @@ _NAME_END = lazy_pattern(r"[\s/:=]+")
 _CLIENTS = frozenset(("kubectl", "docker", "helm", "gh", "aws", "oc", "az", "gcloud", "flyctl", "heroku"))
 _NOT_REACHED = lazy_pattern(
     r"must be logged in|unauthori[sz]ed|not logged in|forbidden|access ?denied|expired|credentials|unable to connect|"
-    r"cannot connect|connection (?:to the server|refused|reset)|timed? ?out|no such host|auth login",
+    r"cannot connect|connection (?:to the server|refused|reset)|timed? ?out|no such host|auth login|oci runtime exec",
     re.IGNORECASE,
 )
 
@@ -499,6 +501,9 @@ def _is_refused(text: str) -> bool:
 
 # What a question is answered with: `kubectl auth can-i`, `systemctl is-active`.
 _NO_WORDS = frozenset(("no", "false", "none", "0", "inactive", "disabled", "unknown", "not found", "absent", "closed"))
+
+
+_BARE_NO = frozenset(("no", "inactive", "not found", "absent", "closed"))
 
 
 def _has_hits(text: str) -> bool:
@@ -636,7 +641,7 @@ def _of_check(effect: Effect, text: str, failure: Failure) -> ResultKind:
         return ResultKind.FAILURE  # linters end with 1 for what they found, with 2 for what they could not do
     if COMMAND_TIMED_OUT.match(first_line(text)) or COMMAND_TIMED_OUT.match(last_line(text)):
         return ResultKind.FAILURE
-    if any(_could_not_run(end, text) for end in ends):
+    if any(_could_not_run(end, text) or _NOTHING_RAN.search(end) for end in ends):
         return ResultKind.FAILURE
     reports = (_LOCATED.search(head), _TEST_COUNTS.search(tail), _DIFFERENCES.search(head))
     ended = failure.exit_code is not None or failure.certainty is Certainty.TEXTUAL
@@ -749,8 +754,9 @@ def _answer_no(
     is_fallback = bool(said) and fallback.subject in ("echo", "printf") and last_line(text).strip() == said.strip()
     is_lookup = is_search(call.name or "") and effect.command is None
     is_asked = is_lookup or effect.kind in (EffectKind.PROBE, EffectKind.READ)
+    is_told_no = effect.kind is EffectKind.PROBE and effect.command is not None and text.strip().casefold() in _BARE_NO
     is_excused = fallback.connector == "||" and fallback.subject in ("true", ":")
-    is_no = is_fallback or (is_excused and _MISSING.search(text[:400]) is not None)
+    is_no = is_fallback or is_told_no or (is_excused and _MISSING.search(text[:400]) is not None)
     if effect.kind is EffectKind.PROBE and not is_no:
         is_silent = not text.strip() and finds_in_words(effect)
         is_no = is_interpreted or is_silent or _NOTHING_FOUND.match(text[:400]) is not None
@@ -774,7 +780,7 @@ def _answer_no(
 # count 0, or wrapped.
 _NO_ENTRIES = lazy_pattern(
     r'\s*(?:\{[^{}\[\]]{0,120}"content"\s*:\s*)?(?:\{\s*(?:"\w{1,40}"\s*:\s*0\s*,\s*)?"\w{1,40}"\s*:\s*\[\s*\]'
-    r'(?:\s*,\s*"\w{1,40}"\s*:\s*(?:0|false|null)){0,3}\s*\}|\[\s*\])\s*\}?\s*'
+    r'(?:\s*,\s*"\w{1,40}"\s*:\s*(?:0|false|null|"(?i:zero|no|empty|ok|success)\w{0,20}")){0,3}\s*\}|\[\s*\])\s*\}?\s*'
 )
 _LONGEST_NO = 200
 # ... and what a check of a service answers: `{"eligible": false, "reason": "more than 30 days"}`.
@@ -849,7 +855,7 @@ _DIFFERENCES = lazy_pattern(r"^\d+(?:,\d+)?[acd]\d+|^@@ |^\S+ \S+ differ: ", re.
 
 
 _NOTHING_FAILED = lazy_pattern(r"\b(?:0|no) (?:failed|failures?|errors?|remaining)\b(?!=)", re.IGNORECASE)
-_COUNTS = lazy_pattern(r"\b[1-9]\d* (?:tests? )?(?:fail\w*|problems?)$", re.IGNORECASE)
+_COUNTS = lazy_pattern(r"\b[1-9]\d* (?:tests? )?fail\w*$", re.IGNORECASE)
 
 
 class KnownPaths:
@@ -1041,17 +1047,22 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
 def states_code_in_content(call: ToolCall, text: str) -> bool:
     """Whether the exit code that a text states stands in what a call shows: the end of a log, or of what a tool reads.
 
-    A tool that reads has no exit code. Of a command, the last line of an output counts as the log's if it has no
+    A tool that reads has no exit code, but one that reads what a command printed. Of a command, the last line of an output counts as the log's if it has no
     brackets, as agents write them around it, and no program of the line reports a failure.
     """
     effects = effects_of(call)
     effect = main_effect(effects)
-    if effect is None or shows_content(effect, call.name or ""):
-        return effect is not None
+    if effect is None:
+        return False
     framed = unframed(text)
+    if shows_content(effect, call.name or ""):
+        return framed.is_bare or _OF_RUN.isdisjoint(bare_name(call.name or "").split("_"))
     if not framed.is_bare or not only_shows(effect) or not framed.output.strip():
         return False
     return message_of_command(call.name or "", effects, framed.output) is None
+
+
+_OF_RUN = frozenset(("bash", "shell", "terminal", "task", "process", "command", "job"))
 
 
 def is_shown_object(call: ToolCall, fields: Mapping[str, object], of_errors: frozenset[str]) -> bool:
@@ -1128,18 +1139,23 @@ def _refusal_told(call: ToolCall, text: str) -> str | None:
         return None
     if kind_of(call.name or "") is ToolKind.READS and not runs_shell(call) and not _OF_CALL.search(text[:300]):
         return None
-    head = text[:300].strip()
+    head = text[:300].strip().removeprefix("<tool_use_error>").removeprefix("<error>")
     folded = head.casefold()
     is_told = " " in head and (_REJECTED.match(folded, _begin_of_refusal(folded)) or _NOT_RUN.match(folded))
     return head.partition("\n")[0] if is_told else None
 
 
 def _ends_built(effect: Effect | None, text: str) -> bool:
-    """Whether the last line of a build says that it is complete: what stands before it is a warning."""
-    is_build = effect is not None and effect.kind is EffectKind.CHECK and effect.subject == "build"
-    return is_build and _IS_BUILT.search(last_line(text)) is not None
+    """Whether the last line of a check says that it is complete: what stands before it is a warning, or of a log."""
+    if effect is None or effect.kind is not EffectKind.CHECK:
+        return False
+    pattern = _IS_BUILT if effect.subject == "build" else _HAS_PASSED
+    return pattern.search(last_line(text)) is not None
 
 
+_HAS_PASSED = lazy_pattern(
+    r"^OK(?: \([\w=, ]+\))?$|^=* ?\d+ passed(?:, \d+ (?:skipped|deselected|x?passed|warnings?))* in "
+)
 _IS_BUILT = lazy_pattern(
     r"^\W*(?:build (?:is )?(?:complete\w*|succe\w+|finished)|(?:compiled|built|finished) successfully|"
     r"successfully built)\b(?!.*\b(?:(?<!\b0 )errors?|fail\w*)\b)",
@@ -1172,7 +1188,10 @@ def _denial(call: ToolCall, effect: Effect | None, text: str) -> str | None:
         return None
     if effect.kind is EffectKind.WRITE:
         return _refused_write(text)
-    return _refused_change(call, text) if kind_of(call.name or "") is ToolKind.WRITES else None
+    kind = kind_of(call.name or "")
+    if kind is ToolKind.READS or (kind is ToolKind.UNKNOWN and has_known_effect(call)):
+        return None
+    return _refused_change(call, text) or _part_that_failed(text)
 
 
 def _refused_change(call: ToolCall, text: str) -> str | None:
@@ -1224,12 +1243,39 @@ _REFUSES = lazy_pattern(
     r"no permission|no [\w ]{1,30} (?:left|available|free)|fail(?:ed|s|ure)|forbidden|declined|denied|refused|invalid|"
     r"must (?:be|have)|(?:is|are) required|unavailable|offline|insufficient|expired|suspended|"
     r"already (?:exists?|booked|taken|shipped|in use)|conflict|(?:is|are|was) locked by|exceed(?:ed|s)|out of stock|"
-    r"too (?:large|long|many|short)|upgrade (?:to|your))\b"
+    r"too (?:large|long|many|short)|upgrade (?:to|your)|no [\w \"'-]{1,40} (?:found|exists?|matches)|not (?:be )?"
+    r"(?:connected|created|sent|saved|updated|added|deleted|removed|booked|scheduled|submitted|applied))\b"
+)
+
+
+def _part_that_failed(text: str) -> str | None:
+    """The short answer of a tool that did only some of what it was to do: "Uploaded 2 of 3 files. c: quota exceeded"."""
+    told = text.strip()
+    if len(told) > _SHORT or told[:1] in ("{", "["):
+        return None
+    is_part = any(int(done) < int(total) for done, total in _OF_TOTAL.findall(told))
+    return told if is_part and _SOME_FAILED.search(told) is not None else None
+
+
+_OF_TOTAL = lazy_pattern(r"\b(\d{1,9}) (?:out )?of (?:the )?(\d{1,9})\b")
+_SOME_FAILED = lazy_pattern(
+    r"\b(?:fail\w*|error\w*|exceed\w*|could not|rejected|bounced|invalid|skipped|denied)\b", re.IGNORECASE
 )
 
 
 def _refused_write(text: str) -> str | None:
     """The first line of an editor's short answer if it denies: an editor that did its work says so."""
     line = first_line(text)
-    is_short = len(text) <= _SHORT and len(line) <= _SHORT // 2
-    return line if is_short and denies(next(iter(line.split(". ")), "")) else None
+    is_short = len(text) <= 2 * _SHORT and len(line) <= _SHORT
+    return line if is_short and (denies(next(iter(line.split(". ")), "")) or _NOT_EDITED.search(text)) else None
+
+
+# How editors of coding agents refuse: the text is not there, or not once, or the file is another than the agent read.
+_NOT_EDITED = lazy_pattern(
+    r"replace_all is false|modified since (?:it was )?(?:last )?read|has not been read|already exists|exactly the same|"
+    r"\b(?:found|appears?|occurs?|matche[sd]) (?:multiple|more than|\d+) (?:times?|occurrences|matches|places)|"
+    r"multiple (?:occurrences|matches)|not unique|(?:doesn't|does not|didn't|did not) match|"
+    r"(?:was|were|been) reverted|(?:no|without) (?:changes?|replacements?|edits?) (?:to make|(?:was|were) made)|"
+    r"out of (?:range|bounds)|within the range of lines",
+    re.IGNORECASE,
+)
