@@ -197,7 +197,7 @@ _SUBCOMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 # Subcommands by which any command-line program of a service only looks: `gcloud run services describe`.
 _LOOKING_VERBS = frozenset(("list", "ls", "describe", "show", "status", "info", "logs", "whoami"))
-_STATES = frozenset(("status", "whoami"))
+_STATES = frozenset(("status", "whoami", "can-i"))
 _OBJECTS_OF_DOCKER = frozenset(("network", "volume", "image", "container", "context", "node", "service", "secret"))
 _LISTING_OPTIONS = frozenset(("-l", "--list", "--show-current", "-v", "-vv", "--get", "--dry-run"))
 PROBE_OPTIONS = frozenset(("--version", "-V", "-version", "--help", "-h"))
@@ -531,6 +531,8 @@ def inline_code(words: tuple[str, ...]) -> str | None:
 def _family(command: ShellCommand) -> str:
     """The family of a check (`test`, `lint`, `types`, `build`), `""` for another program."""
     program, words = command.program, command.words
+    if _RUNS_TESTS.search(inline_code(words) or "") is not None:
+        return "test"
     known = "test" if program == "test" and _OWN_TEST.fullmatch(command.own_name) else _CHECKERS.get(program)
     if known is not None:
         return known
@@ -554,6 +556,10 @@ def _family(command: ShellCommand) -> str:
     return "test" if _is_checking_script(program) else ""
 
 
+# Of code in a line: R, Julia, Python.
+_RUNS_TESTS = lazy_pattern(
+    r"\b(?:testthat::test_|devtools::test\(|tinytest::|Pkg\.test\(|pytest\.main\(|unittest\.main\()"
+)
 _VERB_END = lazy_pattern(r"[_:-]")  # Home Assistant's `check_config`
 _HUMP = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 _OWN_TEST = lazy_pattern(r"(?!/bin/|/usr/bin/).*/test")  # a project's `bin/test` is not the shell's `test`

@@ -32,6 +32,7 @@ from weaklink.inspector.chain.effects import (
     effects_of,
     effects_of_line,
     finds_in_words,
+    has_known_effect,
     inline_code,
     main_effect,
     runs_shell,
@@ -77,7 +78,7 @@ _REJECTED = lazy_pattern(
     r"tool call (?:was )?(?:rejected|denied|declined)|operation cancelled"
 )
 _NOT_RUN = lazy_pattern(
-    r"sibling tool call|parallel tool call|tool call was (?:not executed|skipped|cancell?ed)|"
+    r"sibling tool call|(?:cancelled: )?parallel tool call|tool call skipped\b|tool call was (?:not executed|skipped|cancell?ed)|"
     r"(?:was|were) (?:not|never) (?:run|executed|started)|not executed\b|\bskipped (?:because|due|since)|"
     r"(?:call|tool|execution|task|command) (?:was )?cancell?ed|^(?:error: )?cancell?ed\b|tool execution aborted|"
     r"aborted before (?:it|the (?:tool|command)) (?:ran|started|began)|^aborted\b"
@@ -110,7 +111,11 @@ _COULD_NOT_RUN = folded_pattern(
     r"requires a different python|the engine \"\w+\" is incompatible|go\.mod requires go|"
     r"toolchain '[^'\n]+' is not installed|cannot connect to the docker daemon|no developer tools|"
     r"compatible \.net sdk was not found|"
-    r"no parser could be inferred|"
+    r"no parser could be inferred|importerror while loading conftest|no (?:test|bin|example|bench) target named|"
+    r"error: (?:failed to (?:select a version|clone|fetch|download|parse \S+\.(?:toml|json|ya?ml|cfg|ini))|cannot format )|"
+    r"could not resolve dependencies|could not find a package configuration file|"
+    r"\A(?:cc1(?:plus)?|gcc|g\+\+|clang)(?:\+\+)?: |"
+    r"cannot load such file -- [\w-]+$|^go: go\.mod requires|"
     r"\Atraceback (?=[\s\S]{0,2000}^modulenotfounderror: )|"
     r"^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
     r"no such file or directory: ['\"]?(?:\.?venv|node_modules)|^(?:/\S+: |\w{1,4}: )?(?:\d+: )?\S+: not found|"
@@ -135,12 +140,16 @@ _FINDINGS = LinePattern(
     r"^make(?:\[\d+\])?: \*\*\*|^E  +\w*(?:Error|Exception)\b|^[\w./-]+:\d+:\d+: [A-Z]+\d+ |would reformat|"
     r"^not ok \d+(?![^\n]*# (?:TODO|SKIP))|^# fail [1-9]|\b[1-9]\d* errors?, \d+ skips|^error during build|"
     r"\b[1-9]\d* problems?$|^(?:VALIDATION|VERIFICATION|CHECKS?|TESTS?) FAILED|"
-    r"^\S Build failed",
+    r"^\S Build failed|^\[error\] \(|\*\*\* FAILED \*\*\*",
     r"fail|FAIL|error|Error|ERROR|Exception|problem|\*\*\*|: [A-Z]+\d|would reformat|not ok",
 )
 _VULNERABILITIES = r"\b[1-9]\d* (?:\w+ ){0,2}vulnerabilit(?:y|ies)\b"
 _FINDINGS_TABLE = {  # by program, or by program and subcommand
     **dict.fromkeys(("npm audit", "pnpm audit", "yarn audit", "pip-audit"), _VULNERABILITIES),
+    **dict.fromkeys(("pyright", "basedpyright"), r"^[1-9]\d* errors?, "),
+    **dict.fromkeys(("markdownlint", "markdownlint-cli2"), r"^\S+:\d+(?::\d+)? (?:error )?MD\d{3}/"),
+    "bandit": r"^>> Issue: \[",
+    "bun test": r"^ *[1-9]\d* fail$",
     "cargo fmt": r"^Diff in \S",
     "dbt": r"^(?:\d\d:\d\d:\d\d +)?Done\. PASS=\d+ .{0,100}\bERROR=[1-9]",
     "dotnet test": r"^Failed! {1,4}- Failed: {1,8}[1-9]",
@@ -148,6 +157,7 @@ _FINDINGS_TABLE = {  # by program, or by program and subcommand
     "flutter test": r"Some tests failed",
     "gitleaks": r"\bleaks found: [1-9]",
     "go vet": r"^vet: \S",
+    "gofmt": r"^\S+\.go$",
     "hadolint": r"^\S+:\d+ (?:DL|SC)\d{4} ",
     "hass": r"^Failed config",
     "helm lint": r"\b[1-9]\d* chart\(s\) failed",
@@ -168,9 +178,18 @@ _FINDINGS_TABLE = {  # by program, or by program and subcommand
     "ruff": r"^Would reformat: ",
     "shellcheck": r"\bSC\d{4} \(\w+\): ",
     "sphinx-build": r"Warning, treated as error",
+    "sqlfluff": r"^L: +\d+ \| P: +\d+ \| [A-Z]",
+    "terraform fmt": r"^\S+\.tf(?:vars)?$",
     "terraform validate": r"^(?:\u2502 )?Error: ",
+    "trivy": r"^Total: [1-9]\d* \(",
     "yamllint": r"^ {1,4}\d+:\d+ +error ",
 }
+# A test run that ran nothing: it says so, and often ends as one that passed.
+_NOTHING_RAN = lazy_pattern(
+    r"^(?:\W{0,4}no tests? (?:files? )?(?:were )?(?:found|ran|collected)|\d+ deselected in \d|=+ (?:\d+ deselected|no tests "
+    r"ran)\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _FINDINGS_OF = {name: lazy_pattern(expression, re.MULTILINE) for name, expression in _FINDINGS_TABLE.items()}
 _MISSING = lazy_pattern(
     r"no such file|\bno \w+ found\b|not? (?:be )?found|does(?: not|n['’]t) exist|do(?: not|n['’]t) exist|enoent|"
@@ -180,8 +199,7 @@ _MISSING = lazy_pattern(
     re.IGNORECASE,
 )
 _NOTHING_FOUND = lazy_pattern(
-    r"\s*(?:no (?:files?|match(?:es)?|results?|entries|content|references|symbols|"
-    r"occurrences)\b[^\n]{0,120}\bfound|no match(?:es)?\b|"
+    r"\s*(?:no (?:[\w-]+ ){1,4}(?:were |was )?found|no match(?:es)?\b|"
     r"found 0 |0 (?:matches|results|files)|nothing (?:found|matched)|no such|not found|none found)[^\n]{0,200}\s*\Z",
     re.IGNORECASE,
 )
@@ -414,9 +432,11 @@ def _of_probe(
         return ResultKind.FAILURE
     if is_its_own and _says_no_of_target(effect, text):
         return ResultKind.PROBE
-    if code in (None, 1, 2, 3, 127, 128) and is_missing:
+    if code in (None, 1, 2, 3, 4, 127, 128) and is_missing:
         return _of_missing(effect, is_named)
     if code == 2 and finds_in_words(effect) and _has_hits(text):
+        return ResultKind.PROBE
+    if effect.subject == "curl" and _BAD_STATUS.fullmatch(text.strip()) is not None:
         return ResultKind.PROBE
     is_silent = code is not None and code < _COULD_NOT_RUN_CODES and not text.strip()
     is_silent = is_silent and effect.subject not in _FAILS_WITH_TWO
@@ -460,7 +480,7 @@ _NAME_END = lazy_pattern(r"[\s/:=]+")
 _CLIENTS = frozenset(("kubectl", "docker", "helm", "gh", "aws", "oc", "az", "gcloud", "flyctl", "heroku"))
 _NOT_REACHED = lazy_pattern(
     r"must be logged in|unauthori[sz]ed|not logged in|forbidden|access ?denied|expired|credentials|unable to connect|"
-    r"cannot connect|connection (?:to the server|refused|reset)|timed? ?out|no such host|auth login",
+    r"cannot connect|connection (?:to the server|refused|reset)|timed? ?out|no such host|auth login|oci runtime exec",
     re.IGNORECASE,
 )
 
@@ -481,6 +501,9 @@ def _is_refused(text: str) -> bool:
 
 # What a question is answered with: `kubectl auth can-i`, `systemctl is-active`.
 _NO_WORDS = frozenset(("no", "false", "none", "0", "inactive", "disabled", "unknown", "not found", "absent", "closed"))
+
+
+_BARE_NO = frozenset(("no", "inactive", "not found", "absent", "closed"))
 
 
 def _has_hits(text: str) -> bool:
@@ -616,7 +639,9 @@ def _of_check(effect: Effect, text: str, failure: Failure) -> ResultKind:
         return ResultKind.FINDING if could_run else ResultKind.FAILURE
     if failure.exit_code == 2 and effect.subject == "lint" and _NAMES_LINE.search(text[:_HEAD]) is None:
         return ResultKind.FAILURE  # linters end with 1 for what they found, with 2 for what they could not do
-    if any(_could_not_run(end, text) for end in ends):
+    if COMMAND_TIMED_OUT.match(first_line(text)) or COMMAND_TIMED_OUT.match(last_line(text)):
+        return ResultKind.FAILURE
+    if any(_could_not_run(end, text) or _NOTHING_RAN.search(end) for end in ends):
         return ResultKind.FAILURE
     reports = (_LOCATED.search(head), _TEST_COUNTS.search(tail), _DIFFERENCES.search(head))
     ended = failure.exit_code is not None or failure.certainty is Certainty.TEXTUAL
@@ -729,8 +754,9 @@ def _answer_no(
     is_fallback = bool(said) and fallback.subject in ("echo", "printf") and last_line(text).strip() == said.strip()
     is_lookup = is_search(call.name or "") and effect.command is None
     is_asked = is_lookup or effect.kind in (EffectKind.PROBE, EffectKind.READ)
+    is_told_no = effect.kind is EffectKind.PROBE and effect.command is not None and text.strip().casefold() in _BARE_NO
     is_excused = fallback.connector == "||" and fallback.subject in ("true", ":")
-    is_no = is_fallback or (is_excused and _MISSING.search(text[:400]) is not None)
+    is_no = is_fallback or is_told_no or (is_excused and _MISSING.search(text[:400]) is not None)
     if effect.kind is EffectKind.PROBE and not is_no:
         is_silent = not text.strip() and finds_in_words(effect)
         is_no = is_interpreted or is_silent or _NOTHING_FOUND.match(text[:400]) is not None
@@ -754,7 +780,7 @@ def _answer_no(
 # count 0, or wrapped.
 _NO_ENTRIES = lazy_pattern(
     r'\s*(?:\{[^{}\[\]]{0,120}"content"\s*:\s*)?(?:\{\s*(?:"\w{1,40}"\s*:\s*0\s*,\s*)?"\w{1,40}"\s*:\s*\[\s*\]'
-    r'(?:\s*,\s*"\w{1,40}"\s*:\s*(?:0|false|null)){0,3}\s*\}|\[\s*\])\s*\}?\s*'
+    r'(?:\s*,\s*"\w{1,40}"\s*:\s*(?:0|false|null|"(?i:zero|no|empty|ok|success)\w{0,20}")){0,3}\s*\}|\[\s*\])\s*\}?\s*'
 )
 _LONGEST_NO = 200
 # ... and what a check of a service answers: `{"eligible": false, "reason": "more than 30 days"}`.
@@ -799,7 +825,10 @@ def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
         match = _FINDINGS.search(end) or _LOCATED_FAULT.search(end) or _own_finding(effects, end)
         if match is None and effect.command is not None and effect.command.program in ("diff", "cmp"):
             match = _DIFFERENCES.search(end)
-        if match is not None and not _NOTHING_FAILED.search(end, match.start(), match.end() + 80):
+        match = match or _NOTHING_RAN.search(end)
+        if match is not None and (
+            _COUNTS.search(match[0]) or not _NOTHING_FAILED.search(end, match.start(), match.end() + 80)
+        ):
             start = end.rfind("\n", 0, match.start()) + 1
             return end[start : match.end() + 200].partition("\n")[0].strip()[:400]
     return None
@@ -825,7 +854,8 @@ def _own_finding(effects: tuple[Effect, ...], text: str) -> re.Match[str] | None
 _DIFFERENCES = lazy_pattern(r"^\d+(?:,\d+)?[acd]\d+|^@@ |^\S+ \S+ differ: ", re.MULTILINE)
 
 
-_NOTHING_FAILED = lazy_pattern(r"\b(?:0|no) (?:failed|failures?|errors?)\b(?!=)", re.IGNORECASE)
+_NOTHING_FAILED = lazy_pattern(r"\b(?:0|no) (?:failed|failures?|errors?|remaining)\b(?!=)", re.IGNORECASE)
+_COUNTS = lazy_pattern(r"\b[1-9]\d* (?:tests? )?fail\w*$", re.IGNORECASE)
 
 
 class KnownPaths:
@@ -936,8 +966,8 @@ _FEW_LOOKUPS = 64  # looking through all texts takes a hundredth of splitting th
 _SHORT = 400
 _PROGRAM_ERROR = lazy_pattern(
     r"(?:\.{0,2}/(?:\S*/)?)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?: (?:\d+: )?(?:\*\*\*|\(\d+\)|"
-    r"\S[^\n]{0,80}:|[^\n]{0,60}(?:unknown|not |no |fail|cannot|can't|unable|denied|error|invalid|illegal|"
-    r"unrecognized|refused|missing|already))|(?-i:E): \S|fatal: \S",
+    r"\S[^\n]{0,80}:|[^\n]{0,60}\b(?:unknown|not |no |fail|cannot|can't|unable|denied|error|invalid|illegal|"
+    r"unrecognized|refused|missing|already|requires))|(?-i:E): \S|fatal: \S",
     re.IGNORECASE,
 )
 
@@ -972,6 +1002,8 @@ _SHELL_PREFIX = lazy_pattern(r"^(?:\S*/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?
 def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
     """The last line of a command's output if one of its programs reports an error in it: `curl: (6) ...`."""
     last = _SHELL_PREFIX.sub("", last_line(text))
+    if COMMAND_TIMED_OUT.match(first_line(text)):
+        return first_line(text)
     if COMMAND_TIMED_OUT.match(last) or _COULD_NOT_BEGIN.match(last):
         return last
     if text.startswith("fatal: ") and any(effect.subject.split(" ")[0] == "git" for effect in effects):
@@ -1015,17 +1047,22 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
 def states_code_in_content(call: ToolCall, text: str) -> bool:
     """Whether the exit code that a text states stands in what a call shows: the end of a log, or of what a tool reads.
 
-    A tool that reads has no exit code. Of a command, the last line of an output counts as the log's if it has no
+    A tool that reads has no exit code, but one that reads what a command printed. Of a command, the last line of an output counts as the log's if it has no
     brackets, as agents write them around it, and no program of the line reports a failure.
     """
     effects = effects_of(call)
     effect = main_effect(effects)
-    if effect is None or shows_content(effect, call.name or ""):
-        return effect is not None
+    if effect is None:
+        return False
     framed = unframed(text)
+    if shows_content(effect, call.name or ""):
+        return framed.is_bare or _OF_RUN.isdisjoint(bare_name(call.name or "").split("_"))
     if not framed.is_bare or not only_shows(effect) or not framed.output.strip():
         return False
     return message_of_command(call.name or "", effects, framed.output) is None
+
+
+_OF_RUN = frozenset(("bash", "shell", "terminal", "task", "process", "command", "job"))
 
 
 def is_shown_object(call: ToolCall, fields: Mapping[str, object], of_errors: frozenset[str]) -> bool:
@@ -1102,18 +1139,23 @@ def _refusal_told(call: ToolCall, text: str) -> str | None:
         return None
     if kind_of(call.name or "") is ToolKind.READS and not runs_shell(call) and not _OF_CALL.search(text[:300]):
         return None
-    head = text[:300].strip()
+    head = text[:300].strip().removeprefix("<tool_use_error>").removeprefix("<error>")
     folded = head.casefold()
     is_told = " " in head and (_REJECTED.match(folded, _begin_of_refusal(folded)) or _NOT_RUN.match(folded))
     return head.partition("\n")[0] if is_told else None
 
 
 def _ends_built(effect: Effect | None, text: str) -> bool:
-    """Whether the last line of a build says that it is complete: what stands before it is a warning."""
-    is_build = effect is not None and effect.kind is EffectKind.CHECK and effect.subject == "build"
-    return is_build and _IS_BUILT.search(last_line(text)) is not None
+    """Whether the last line of a check says that it is complete: what stands before it is a warning, or of a log."""
+    if effect is None or effect.kind is not EffectKind.CHECK:
+        return False
+    pattern = _IS_BUILT if effect.subject == "build" else _HAS_PASSED
+    return pattern.search(last_line(text)) is not None
 
 
+_HAS_PASSED = lazy_pattern(
+    r"^OK(?: \([\w=, ]+\))?$|^=* ?\d+ passed(?:, \d+ (?:skipped|deselected|x?passed|warnings?))* in "
+)
 _IS_BUILT = lazy_pattern(
     r"^\W*(?:build (?:is )?(?:complete\w*|succe\w+|finished)|(?:compiled|built|finished) successfully|"
     r"successfully built)\b(?!.*\b(?:(?<!\b0 )errors?|fail\w*)\b)",
@@ -1146,7 +1188,10 @@ def _denial(call: ToolCall, effect: Effect | None, text: str) -> str | None:
         return None
     if effect.kind is EffectKind.WRITE:
         return _refused_write(text)
-    return _refused_change(call, text) if kind_of(call.name or "") is ToolKind.WRITES else None
+    kind = kind_of(call.name or "")
+    if kind is ToolKind.READS or (kind is ToolKind.UNKNOWN and has_known_effect(call)):
+        return None
+    return _refused_change(call, text) or _part_that_failed(text)
 
 
 def _refused_change(call: ToolCall, text: str) -> str | None:
@@ -1198,12 +1243,39 @@ _REFUSES = lazy_pattern(
     r"no permission|no [\w ]{1,30} (?:left|available|free)|fail(?:ed|s|ure)|forbidden|declined|denied|refused|invalid|"
     r"must (?:be|have)|(?:is|are) required|unavailable|offline|insufficient|expired|suspended|"
     r"already (?:exists?|booked|taken|shipped|in use)|conflict|(?:is|are|was) locked by|exceed(?:ed|s)|out of stock|"
-    r"too (?:large|long|many|short)|upgrade (?:to|your))\b"
+    r"too (?:large|long|many|short)|upgrade (?:to|your)|no [\w \"'-]{1,40} (?:found|exists?|matches)|not (?:be )?"
+    r"(?:connected|created|sent|saved|updated|added|deleted|removed|booked|scheduled|submitted|applied))\b"
+)
+
+
+def _part_that_failed(text: str) -> str | None:
+    """The short answer of a tool that did only some of what it was to do: "Uploaded 2 of 3 files. c: quota exceeded"."""
+    told = text.strip()
+    if len(told) > _SHORT or told[:1] in ("{", "["):
+        return None
+    is_part = any(int(done) < int(total) for done, total in _OF_TOTAL.findall(told))
+    return told if is_part and _SOME_FAILED.search(told) is not None else None
+
+
+_OF_TOTAL = lazy_pattern(r"\b(\d{1,9}) (?:out )?of (?:the )?(\d{1,9})\b")
+_SOME_FAILED = lazy_pattern(
+    r"\b(?:fail\w*|error\w*|exceed\w*|could not|rejected|bounced|invalid|skipped|denied)\b", re.IGNORECASE
 )
 
 
 def _refused_write(text: str) -> str | None:
     """The first line of an editor's short answer if it denies: an editor that did its work says so."""
     line = first_line(text)
-    is_short = len(text) <= _SHORT and len(line) <= _SHORT // 2
-    return line if is_short and denies(next(iter(line.split(". ")), "")) else None
+    is_short = len(text) <= 2 * _SHORT and len(line) <= _SHORT
+    return line if is_short and (denies(next(iter(line.split(". ")), "")) or _NOT_EDITED.search(text)) else None
+
+
+# How editors of coding agents refuse: the text is not there, or not once, or the file is another than the agent read.
+_NOT_EDITED = lazy_pattern(
+    r"replace_all is false|modified since (?:it was )?(?:last )?read|has not been read|already exists|exactly the same|"
+    r"\b(?:found|appears?|occurs?|matche[sd]) (?:multiple|more than|\d+) (?:times?|occurrences|matches|places)|"
+    r"multiple (?:occurrences|matches)|not unique|(?:doesn't|does not|didn't|did not) match|"
+    r"(?:was|were|been) reverted|(?:no|without) (?:changes?|replacements?|edits?) (?:to make|(?:was|were) made)|"
+    r"out of (?:range|bounds)|within the range of lines",
+    re.IGNORECASE,
+)
