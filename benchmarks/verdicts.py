@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from benchmarks.statement_verdicts import statements_agreement, table_of
 from weaklink.inspector.chain.steps import Chain, Step
 from weaklink.inspector.chain.verdict_rules import KIND_RULES, RECOVERY_RULES, SAID_RULES, VerdictRule
 from weaklink.inspector.importers.reading import read_source
@@ -61,7 +62,13 @@ def print_folders(words: Sequence[str]) -> int:
 
     `--differences` also prints each difference, `--rules` how often each rule was right and wrong.
     """
-    folders = [word for word in words if word not in ("--differences", "--rules")]
+    names = [word for word in words if word not in ("--differences", "--rules")]
+    statements = [name for name in names if (FOLDER / f"{name}.yaml").is_file()]
+    for name in statements:
+        _print_statements(name, with_differences="--differences" in words)
+    folders = [name for name in names if name not in statements]
+    if statements and not folders:
+        return 0
     unknown = [folder for folder in folders if not any((FOLDER / folder).glob(f"*{_SUFFIX}"))]
     if unknown or not folders:
         known = sorted({str(path.parent.relative_to(FOLDER)) for path in FOLDER.rglob(f"*{_SUFFIX}")})
@@ -72,6 +79,13 @@ def print_folders(words: Sequence[str]) -> int:
     if "--rules" in words:
         _print_rules(agreements)
     return 0
+
+
+def _print_statements(name: str, *, with_differences: bool) -> None:
+    agreement = statements_agreement(FOLDER / f"{name}.yaml")
+    print("\n".join(table_of(name, agreement)))
+    for line in agreement.differences if with_differences else ():
+        print(f"{name}: {line}")
 
 
 def _print_rules(agreements: Sequence[Agreement]) -> None:
