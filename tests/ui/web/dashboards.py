@@ -91,8 +91,9 @@ def _running(home: Path, *options: str, first: str = "", port: int = 0) -> Itera
             process.terminate()
             try:
                 process.wait(_PATIENCE_S)
-            except subprocess.TimeoutExpired:  # uvicorn waits for the connections of a tab that is still open
+            except subprocess.TimeoutExpired:
                 process.kill()
+                raise
             listener.join(_PATIENCE_S)
 
 
