@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
-from weaklink.inspector.errors import StoreError, WeaklinkError
+from weaklink.inspector.errors import WeaklinkError
 from weaklink.ui.web.guard import Access, Guard, cookie_of
 from weaklink.ui.web.markup import MENU_COOKIE, MENUS, RULES, colour_rules, theme_options
 from weaklink.ui.web.prices import find_prices
@@ -91,11 +91,8 @@ def _with_deadline(handler: Any) -> Callable[[int, FrameType | None], None]:
 
 
 def _role_of(word: str) -> str:
-    """The role of a token of the database; "" for an invalid one, and while the database cannot be read."""
-    try:
-        held = store().tokens.holder(word)
-    except StoreError:
-        return ""
+    """The role of a token of the database; "" for an invalid one. Raises StoreError if the database cannot be read."""
+    held = store().tokens.holder(word)
     return "" if held is None else held.role.value
 
 

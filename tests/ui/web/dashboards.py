@@ -55,7 +55,7 @@ def dashboard(home: Path, database: Path, *options: str) -> Iterator[str]:
 
 
 @contextmanager
-def running(home: Path, database: Path, *options: str, first: str = "", port: int = 0) -> Iterator[Dashboard]:
+def running(home: Path, database: Path | str, *options: str, first: str = "", port: int = 0) -> Iterator[Dashboard]:
     """A dashboard over the database, until the block ends; `first` is Python that its process runs before."""
     with _running(home, "--db", str(database), *options, first=first, port=port) as found:
         yield found
