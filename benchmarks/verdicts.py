@@ -62,7 +62,7 @@ def verdicts() -> None:
 
 
 def print_folders(words: Sequence[str]) -> int:
-    """Print the agreement of the named folders and lists of results or statements; the exit code is 2 for one without labels.
+    """Print the agreement of folders and lists of results or statements; the exit code is 2 for one without labels.
 
     `--differences` also prints each difference, `--rules` how often each rule was right and wrong.
     """
