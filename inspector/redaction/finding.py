@@ -23,7 +23,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from copy import copy
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise, repeat
 from operator import attrgetter
 
@@ -32,7 +32,6 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.redaction import names
 from weaklink.inspector.redaction.introductions import DETECTORS, Detector
-from weaklink.inspector.redaction.keys import PREFIXES
 from weaklink.inspector.redaction.rules import LONGEST_INTRODUCTION
 from weaklink.inspector.redaction.secret_values import (
     FARTHEST_VALUE,
@@ -57,19 +56,8 @@ _NOTHING: list[Secret] = []
 _FILLERS = lazy_pattern(r"\*{3,}")
 _SAMPLES = ("a1B2c3D4", "a1b2c3d4", "A1B2C3D4")  # of the alphabets of keys
 _UNKNOWN_FILLER = 8
-_SIGN_AHEAD = 24  # no sign is longer
-_LONGEST_PREFIX = max(map(len, PREFIXES))
+_SIGN_AHEAD = max(len(sign) for detector in DETECTORS for sign in detector.signs)
 _ESCAPED_SIGN_AHEAD = 8 * _SIGN_AHEAD  # the same, with each character as an escape of JSON in JSON
-_MARKED = 64 + _SIGN_AHEAD  # a mark that prose lacks (a colon, a dash, a quote) is at most this far before a value
-_MAX_PLAIN_WORD = 17  # characters, with a blank before it
-_BETWEEN = r" ,;!?')\n"
-_LETTERS_BEYOND = "À-ÖØ-öø-ɏͰ-ϿЀ-ӿ"  # of Latin, Greek and Cyrillic script, whose words have blanks between them
-_PLAIN_WORDS = lazy_pattern(
-    rf"[{_BETWEEN}]+(?:(?:[A-Za-z{_LETTERS_BEYOND}][a-z{_LETTERS_BEYOND}]{{0,14}}|[0-9]{{1,8}})(?:\.?[{_BETWEEN}]+|\.?\Z))*\Z"
-)  # no run is long enough for a key, and the last word begins none
-_LONGEST_PLAIN = 1_024
-_BEYOND_LETTERS = "\u0590"  # scripts of which some have no blanks between words
-_NO_ASCII = lazy_pattern(r"[^\x00-\x7f]+")
 
 
 def without_secrets_of(source: str, text: str) -> str:
@@ -113,7 +101,7 @@ _MESSAGE = lazy_pattern(r'\{"(?:role|type|name)"')
 _BATCH = 48  # code points behind a name that are searched together, however small the pieces are
 
 
-_POSITIONS = ("released", "certain", "_at", "_alert_to", "_calm_to", "_marked_to", "_searched_to", "_wait_to")
+_POSITIONS = ("released", "certain", "_at", "_alert_to", "_calm_to", "_wait_to")
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -222,16 +210,7 @@ _OF_VIEW, _OF_TEXT = (
 )
 
 
-@lru_cache(maxsize=4_096)
-def _are_plain_words(piece: str) -> bool:
-    """Whether a text is ordinary words that begin no key and no introduction, as most pieces of a stream are."""
-    return (
-        len(piece) <= _LONGEST_PLAIN
-        and _PLAIN_WORDS.match(piece) is not None
-        and not names.may_be_in_prose(piece)
-        and (piece.isascii() or names.OTHER not in names.view(piece))
-        and not ("dapi" in piece or "cio" in piece)
-    )
+_OF_ANY = _Signs(DETECTORS)
 
 
 class Finder:
@@ -249,9 +228,7 @@ class Finder:
         self._judged: frozenset[tuple[int, str]] = frozenset()
         self._found: list[tuple[Secret, int]] = []  # each with where its introduction begins
         self._alert_to = 0  # an introduction may have begun whose value comes before this position
-        self._marked_to = 0  # before this position, a mark may belong to an introduction that continues
         self._calm_to = 0  # nothing is undecided before this position
-        self._searched_to = 0  # for signs
         self._wait_to = 0  # what is undecided waits for so much text
         self._open: Secret | None = None  # the secret that continues at `released`
 
@@ -268,15 +245,13 @@ class Finder:
         known = len(self.text)
         if not piece and self.certain == known and self._open is None:
             return _NOTHING
-        is_plain = self._is_plain(piece)
-        is_calm = bool(piece) and not self._may_begin_secret(piece, known, is_plain=is_plain)
+        is_calm = bool(piece) and not self._may_begin_secret(piece, known)
         self.text += piece
         if self._open is None and self.released == known:
             self._calm_to = known
             if is_calm:
-                self.certain = known + len(piece)
-                if not is_plain:
-                    self._hold_pair()
+                self.certain = len(self.text)
+                self._hold_pair()
                 return _NOTHING
         if len(self.text) < self._wait_to and self._open is None and not is_final:
             return _NOTHING
@@ -302,39 +277,16 @@ class Finder:
             for position in _POSITIONS:
                 setattr(self, position, getattr(self, position) - surplus)
 
-    def _may_begin_secret(self, piece: str, known: int, *, is_plain: bool) -> bool:
+    def _may_begin_secret(self, piece: str, known: int) -> bool:
         """Whether the new piece may contain an introduction or a key, or the value of an earlier introduction."""
-        if not is_plain:
-            self._marked_to = known + len(piece) + _SIGN_AHEAD
-        if known < self._marked_to and self._sees_sign(piece, known):
-            return True
-        if is_plain or known < self._alert_to:
+        near = self.text[-_ESCAPED_SIGN_AHEAD:] + piece
+        is_plain = near.isascii() and "\\u" not in near and "%" not in near
+        new = near if "\\u" in near else near[-len(piece) - _SIGN_AHEAD :]
+        if is_plain and not _OF_ANY.are_in(f"{new}\n{new.lower()}"):
             return known < self._alert_to
-        return _OF_TEXT.are_in(self.text[-_LONGEST_PREFIX:] + piece)
-
-    def _is_plain(self, piece: str) -> bool:
-        """Whether a piece is ordinary words, the first of which may begin before it, or of a script without blanks."""
-        if piece and piece[0] >= _BEYOND_LETTERS:
-            joined = self.text[-names.LONGEST_SPELLING :] + piece
-            if _NO_ASCII.fullmatch(joined):
-                return len(joined) > names.LONGEST_SPELLING and not names.spellings_in(joined)
-        if piece and piece[0] not in _BETWEEN:
-            before = self.text[-_MAX_PLAIN_WORD:]
-            piece = before[before.rfind(" ") :] + piece
-        return _are_plain_words(piece)
-
-    def _sees_sign(self, piece: str, known: int) -> bool:
-        """Whether a sign is in the text that was not searched before; if so, the next pieces are scanned."""
-        behind = _ESCAPED_SIGN_AHEAD if "\\u" in self.text[-_ESCAPED_SIGN_AHEAD:] else _SIGN_AHEAD
-        start = max(self._searched_to - behind, known - _MARKED - behind, 0)
-        new = max(self._searched_to, known - _MARKED) - _SIGN_AHEAD - start
-        self._searched_to = end = known + len(piece)
-        text = self.text[start:] + piece
-        lowered = names.view(text)
-        if not _OF_VIEW.are_in(lowered if names.OTHER in lowered else lowered[max(new, 0) :]):
-            return False
-        self._alert_to = end + LONGEST_INTRODUCTION
-        return True
+        if _OF_VIEW.are_in(names.view(new)):
+            self._alert_to = known + len(piece) + LONGEST_INTRODUCTION
+        return known < self._alert_to or _OF_TEXT.are_in(new)
 
     def _continue_secret(self, secret: Secret, secrets: list[Secret], *, is_final: bool) -> bool:
         """Continue the open secret; returns whether it ended."""
