@@ -2,7 +2,8 @@
 
 The sessions and labels are in `tests/verdicts/` (its README has the definitions). `tuning` may shape a rule, `held-out`
 only measures; the authors of `blind/one` and `blind/two` did not read the rules, which were then tried on both. Beside
-the folders of sessions there are lists of single results (`results/first`; `benchmarks.result_verdicts`).
+the folders of sessions there are lists of single results (`results/first`) and of statements
+(`statements/first`).
 """
 
 import json
@@ -14,7 +15,9 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from benchmarks.result_verdicts import results_agreement, table_of
+from benchmarks import result_verdicts, statement_verdicts
+from benchmarks.result_verdicts import ResultAgreement, results_agreement
+from benchmarks.statement_verdicts import StatementAgreement, statements_agreement
 from weaklink.inspector.chain.steps import Chain, Step
 from weaklink.inspector.chain.verdict_rules import KIND_RULES, RECOVERY_RULES, SAID_RULES, VerdictRule
 from weaklink.inspector.importers.reading import read_source
@@ -59,7 +62,7 @@ def verdicts() -> None:
 
 
 def print_folders(words: Sequence[str]) -> int:
-    """Print the agreement of the named folders and lists of results; the exit code is 2 for one without labels.
+    """Print the agreement of folders and lists of results or statements; the exit code is 2 for one without labels.
 
     `--differences` also prints each difference, `--rules` how often each rule was right and wrong.
     """
@@ -69,7 +72,7 @@ def print_folders(words: Sequence[str]) -> int:
     unknown = [folder for folder in sessions if not any((FOLDER / folder).glob(f"*{_SUFFIX}"))]
     if unknown or not folders:
         paths = {path.parent for path in FOLDER.rglob(f"*{_SUFFIX}")} | {
-            path.with_suffix("") for path in FOLDER.glob("results/*.yaml")
+            path.with_suffix("") for kind in ("results", "statements") for path in FOLDER.glob(f"{kind}/*.yaml")
         }
         known = sorted(str(path.relative_to(FOLDER)) for path in paths)
         missing = f"no folder with labels is called {', '.join(unknown)}" if unknown else f"{words[0]} needs a folder"
@@ -78,7 +81,7 @@ def print_folders(words: Sequence[str]) -> int:
     differences_of = folders if "--differences" in words else ()
     agreements = _print(sessions, differences_of=differences_of) if sessions else []
     for name in lists:
-        _print_results(name, with_differences=name in differences_of)
+        _print_list(name, with_differences=name in differences_of)
     if "--rules" in words:
         _print_rules(agreements)
     return 0
@@ -88,9 +91,15 @@ def _list(name: str) -> Path:
     return FOLDER / f"{name}.yaml"
 
 
-def _print_results(name: str, *, with_differences: bool) -> None:
-    agreement = results_agreement(_list(name))
-    print("\n".join(table_of(name, agreement)))
+def _print_list(name: str, *, with_differences: bool) -> None:
+    agreement: ResultAgreement | StatementAgreement
+    if name.startswith("results/"):
+        agreement = results_agreement(_list(name))
+        table = result_verdicts.table_of(name, agreement)
+    else:
+        agreement = statements_agreement(_list(name))
+        table = statement_verdicts.table_of(name, agreement)
+    print("\n".join(table))
     for line in agreement.differences if with_differences else ():
         print(f"{name}: {line}")
 

@@ -34,12 +34,16 @@ from weaklink.inspector.redaction.secret_values import PEEK, FoundIntroduction, 
 from weaklink.inspector.scanning import lazy_pattern
 
 _ASSIGNMENT = "JSON, YAML, TOML, ini, env, XML, URL, header, code"
-_GAPS = {
-    name: lazy_pattern(rf"(?:{pattern(relation)})(?P<open>{part('OPENING')}|<\|\\{{0,64}}\"\|>|<escape>)?(?=\S)")
-    for name, relation in RULES.relations.items()
-}
-"""What may be between a name and its value, by what reads it."""
-_MAX_TAG_CHARS = 160
+_OPEN = rf"(?P<open>{part('OPENING')}|<\|\\{{0,64}}\"\|>|<escape>)?(?=\S)"
+_GAPS, _GAPS_OUTSIDE_TAGS = (
+    {
+        name: lazy_pattern(f"(?:{pattern(relation).replace(part('TAG_REST'), tag)}){_OPEN}")
+        for name, relation in RULES.relations.items()
+    }
+    for tag in (part("TAG_REST"), "(?P<tag>(?!))")
+)
+"""What may be between a name and its value, by what reads it; a name with no tag before it needs no end of one."""
+_MAX_TAG_CHARS = 208
 _TAG_BEGINS = ("<", "&lt;", "u003c", "argument")
 _MAX_FIELD_CHARS = 260
 _FIELDS = ("value", "default", "const", "example", "content", "data", "new")
@@ -84,7 +88,7 @@ class _Named:
 
     def _judge_assigned(self, found: re.Match[str]) -> Secret | None:
         start, opened, gap, quote = found.end(), found["open"], found["gap"], found["quote"]
-        is_tag = found["tag"] is not None and self.follows(PATTERNS.tag_begin, _MAX_TAG_CHARS)
+        is_tag = found["tag"] is not None and self.follows(PATTERNS.tag_begin, 160)
         if found["tag"] is not None and not is_tag:
             return None
         is_tag = is_tag or found["label"] is not None
@@ -366,7 +370,7 @@ class IdleNames:
     """
 
     def __init__(self, view: str) -> None:
-        self._view, self._has_tags = view, any(map(view.__contains__, _TAG_BEGINS))
+        self._view = view
         self._strange: dict[re.Pattern[str], tuple[int, int]] = {}  # from where it was searched for, and where it is
 
     def introduces_nothing(self, found: re.Match[str]) -> bool:
@@ -382,9 +386,13 @@ class IdleNames:
         if follows is None or kind == "nothing":
             return follows is not None
         if kind == "number":
-            is_count = found["many"] and names.counts_tokens(view, start)  # behind it, a word must be near
-            limit = follows.end() + (_LIKELY_CHARS if is_count else _BESIDE_CHARS)
-            return found["sign"] == "token" and not self._has_word(follows.end(), limit, PATTERNS.strange_token)
+            if found["sign"] != "token":
+                return False
+            behind, strange = follows.end(), PATTERNS.strange_token
+            has_word = self._has_word(behind, behind + _BESIDE_CHARS, strange)
+            if has_word and found["many"] and names.counts_tokens(view, start):  # then a word must be near
+                has_word = self._has_word(behind, behind + _LIKELY_CHARS, strange)
+            return not has_word
         if (kind in {"variable", "words"} and found["sign"].endswith(_WHOLE_LINES)) or (
             kind != "digits" and self._has_context(kind, found)
         ):
@@ -396,7 +404,7 @@ class IdleNames:
         view = self._view
         start, end = found.span()
         return bool(
-            (self._has_tags and any(map(view[max(start - 208, 0) : start].__contains__, _TAG_BEGINS)))
+            _may_be_in_tag(view, start)
             or PATTERNS.before_words.search(view, max(start - 208, 0), start)
             or (view[end] != " " and PATTERNS.call_before.search(view, max(start - 160, 0), start))
             or bisect_left(self._fields, end) < bisect_left(self._fields, end + _MAX_FIELD_CHARS)
@@ -444,13 +452,17 @@ def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
         return
     named = _Named(place, start, confidence)
     introduced = []
-    for relation, gap in _GAPS.items():
+    for relation, gap in (_GAPS if _may_be_in_tag(place.lowered, start) else _GAPS_OUTSIDE_TAGS).items():
         match = gap.match(place.lowered, named.end)
         if match is not None and (secret := named.judge(relation, match)) is not None:
             introduced.append(replace(secret, rule=f"name, {relation}"))
     first = sorted(introduced, key=attrgetter("start"))[:1]
     yield from first or named.cells()
     yield from named.beside(first)
+
+
+def _may_be_in_tag(view: str, start: int) -> bool:
+    return any(map(view[max(start - _MAX_TAG_CHARS, 0) : start].__contains__, _TAG_BEGINS))
 
 
 def judge_bare(

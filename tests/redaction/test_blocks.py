@@ -43,13 +43,13 @@ def test_known_blocks_change_nothing(seed: int, block: int, monkeypatch: pytest.
 def test_what_a_request_repeats_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
     messages = [{"role": "user", "content": f"Part {number}: {'the harbour lies there ' * 80}"} for number in range(40)]
     searched: list[str] = []
-    scan = finding._all_places
+    scan = finding._places
 
-    def counted(text: str, at: int, *, is_final: bool) -> list[finding._Places]:
+    def counted(text: str, at: int, *, is_final: bool) -> list[finding._Place]:
         searched.append(text)
         return scan(text, at, is_final=is_final)
 
-    monkeypatch.setattr(finding, "_all_places", counted)
+    monkeypatch.setattr(finding, "_places", counted)
     redactor = Redactor()
     bodies = [json.dumps({"messages": messages[:number], "tools": []}) for number in (39, 40)]
     sizes = []
