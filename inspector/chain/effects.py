@@ -110,7 +110,13 @@ _CHECKERS = _words(
         "prettier biome stylelint standard xo oxlint shellcheck shfmt hadolint golangci-lint gofmt rubocop yamllint "
         "markdownlint actionlint checkstyle ktlint swiftlint clang-tidy clang-format jsonlint codespell sqlfluff "
         "pip-audit safety trivy grype osv-scanner semgrep gitleaks trufflehog detect-secrets "
-        "pyflakes phpcs phpstan credo knip dprint size-limit bundlesize bundlewatch"
+        "pyflakes phpcs phpstan credo knip dprint size-limit bundlesize bundlewatch "
+        "kubeconform kubeval kube-linter kube-score checkov tflint tfsec conftest ansible-lint cfn-lint commitlint redocly "
+        "spectral vacuum vale textlint proselint write-good alex cspell typos misspell htmlhint html-validate pa11y "
+        "depcheck ajv luacheck selene cppcheck cpplint detekt scalafix hlint ameba psalm phpmd deptrac "
+        "php-cs-fixer brakeman reek bundler-audit erb_lint staticcheck gosec govulncheck revive zizmor solhint slither "
+        "protolint deptry interrogate yamale check-jsonschema polaris terrascan epubcheck "
+        "rpmlint lintian desktop-file-validate svlint vsg dotenv-linter djlint curlylint"
     ),
     types="tsc mypy pyright basedpyright pyre pytype flow vue-tsc svelte-check ty sorbet",
     build=(
@@ -161,6 +167,7 @@ _SYNTAX_CHECKS = {
     "perl": "-c",
     "visudo": "-c",
 }
+_SUMS = frozenset(("sha256sum", "sha1sum", "sha512sum", "md5sum", "b2sum", "cksum", "shasum"))
 _VALIDATES = frozenset(("--noout", "--valid", "--schema", "--relaxng", "--schematron", "--dtdvalid"))  # of xmllint
 _CODE_RUNNERS_TABLE = "python node ruby perl php bash sh zsh deno bun tsx ts-node java go julia Rscript lua"
 _CODE_RUNNERS = frozenset(_CODE_RUNNERS_TABLE.split())
@@ -537,6 +544,8 @@ def _family(command: ShellCommand) -> str:
     if known is not None:
         return known
     if any(word.startswith("--check") for word in words) or words[:1] == ("audit",):
+        return "lint"
+    if program in _SUMS and "-c" in words:
         return "lint"
     if program in _SYNTAX_CHECKS and _SYNTAX_CHECKS[program] in words:
         return "build"

@@ -25,12 +25,46 @@ _NONE_TABLE = (
     "لا نه نہیں 无 無 なし 없음 ไม่มี कोई"
 )
 _NO_ERROR = rf"(?!\s*[:：]?\s*(?:{'|'.join(_NONE_TABLE.split())})\b\W*$)(?!\s*[:：]?\s*0\b)"
+_MISSING_TABLE = (
+    "datei oder verzeichnis nicht gefunden|nicht gefunden|existiert nicht|aucun fichier ou dossier de ce (?:type|nom)|"
+    "introuvable|n['\u2019]existe pas|no existe|no encontrad[oa]|inexistente|n\u00e3o encontrad[oa]|n\u00e3o existe|"
+    "non esist\\w+|non trovat[oa]|bestaat niet|niet gevonden|nie ma takiego pliku|nie znaleziono|nie istnieje|"
+    "neexistuje|"
+    "nenalezen\\w*|finns inte|hittades inte|ikke (?:fundet|funnet)|ingen s\u00e5dan|findes ikke|finnes ikke|ei ole|"
+    "ei l\u00f6ydy|"
+    "nincs ilyen|nem tal\u00e1lhat\u00f3|b\u00f6yle bir dosya|bulunamad\u0131|yok\\b|nu exist\u0103|negăsit|"
+    "\u043d\u0435\u0442 \u0442\u0430\u043a\u043e\u0433\u043e|\u043d\u0435 \u043d\u0430\u0439\u0434\u0435\u043d\\w*|"
+    "\u043d\u0435 \u0441\u0443\u0449\u0435\u0441\u0442\u0432\u0443\u0435\u0442|"
+    "\u043d\u0435\u043c\u0430\u0454 \u0442\u0430\u043a\u043e\u0433\u043e|"
+    "\u043d\u0435 \u0437\u043d\u0430\u0439\u0434\u0435\u043d\\w*|"
+    "\u03b4\u03b5\u03bd \u03b2\u03c1\u03ad\u03b8\u03b7\u03ba\u03b5|"
+    "\u03b4\u03b5\u03bd \u03c5\u03c0\u03ac\u03c1\u03c7\u03b5\u03b9|"
+    "tidak ditemukan|tidak ada|kh\u00f4ng t\u00ecm th\u1ea5y|kh\u00f4ng t\u1ed3n t\u1ea1i|"
+    "\u6ca1\u6709\u90a3\u4e2a\u6587\u4ef6|\u4e0d\u5b58\u5728|\u627e\u4e0d\u5230|\u672a\u627e\u5230|"
+    "\u898b\u3064\u304b\u308a\u307e\u305b\u3093|\u3042\u308a\u307e\u305b\u3093|"
+    "\u5b58\u5728\u3057\u307e\u305b\u3093|\uc5c6\uc2b5\ub2c8\ub2e4|\ucc3e\uc744 \uc218 \uc5c6"
+)
+MISSING_IN_LANGUAGES = _MISSING_TABLE
+"""How programs say in other languages than English that something is not there; the messages of glibc and bash first."""
+BARRED_IN_LANGUAGES = (
+    "keine berechtigung|zugriff verweigert|permission non accord\u00e9e|acc\u00e8s refus\u00e9|permiso denegado|"
+    "acceso denegado|"
+    "permiss\u00e3o negada|acesso negado|permesso negato|accesso negato|toegang geweigerd|brak dost\u0119pu|"
+    "odm\u00edtnut\\w*|"
+    "\u00e5tkomst nekas|\u00e5tkomst nekad|ingen adgang|nektet tilgang|ikke tilladelse|lupa ev\u00e4tty|"
+    "hozz\u00e1f\u00e9r\u00e9s megtagadva|eri\u015fim engellendi|"
+    "\u043e\u0442\u043a\u0430\u0437\u0430\u043d\u043e \u0432 \u0434\u043e\u0441\u0442\u0443\u043f\u0435|"
+    "\u0432\u0456\u0434\u043c\u043e\u0432\u043b\u0435\u043d\u043e|\u6743\u9650\u4e0d\u591f|\u62d2\u7edd\u8bbf\u95ee|"
+    "\u8a31\u53ef\u304c\u3042\u308a\u307e\u305b\u3093|\ud5c8\uac00 \uac70\ubd80"
+)
+"""... and that it may not be touched."""
 FAILED_LINES = (rf"(?:{_ERROR_IN_LANGUAGES}|fallo){_NO_ERROR}\s*(?:[:：(（\[]|\d{{3}}\b|$)",)
 """Beginnings of a failed result's first line, for results of any length."""
 
 FAILED_BEGINNINGS = (
     (
-        r"(?:konnte|kann)\b(?: [\w-]{1,30}){0,5} nicht\b|nicht gefunden\b|zugriff verweigert|zeitüberschreitung|"
+        r"(?:konnte|kann)\b(?: [\w-]{1,30}){0,5} nicht\b|es tut mir leid\b|\w+ nicht gefunden\b|nicht gefunden\b|"
+        r"zugriff verweigert|zeitüberschreitung|"
         r"(?:ungültige|unbekannte)[rsnm]? \w|interner fehler\b"
     ),
     (
@@ -49,7 +83,8 @@ FAILED_BEGINNINGS = (
         r"не удалось\b|не найден|доступ запрещ|отказано в доступе|время ожидания истекло|произошла ошибка|"
         r"(?:неверн|недопустим|неизвестн)\w{1,4} \w"
     ),
-    r"未找到|找不到|无法|無法|未能|拒绝访问|权限不足|请求超时|无效的|发生错误|發生錯誤|系统错误",
+    r"(?:i['’]?m |we['’]re |i am )?(?:very |so )?sorry\b|désolée?\b|lo siento\b|mi dispiace\b|het spijt me\b",
+    r"(?:很)?抱歉|对不起|申し訳|未找到|找不到|无法|無法|未能|拒绝访问|权限不足|请求超时|无效的|发生错误|發生錯誤|系统错误",
     r"(?:エラーが発生|アクセスが拒否|タイムアウト|無効な)",
 )
 """Beginnings of a failed result that contains little else."""
@@ -166,7 +201,7 @@ def _shape(where: _Where, pattern: str, flags: re.RegexFlag = re.IGNORECASE) -> 
 
 _SHAPES = (
     _shape(_Where.LINE, r"traceback \(most recent call last\)"),
-    _shape(_Where.LINE, r"<(?:tool_use_error|error)>"),
+    _shape(_Where.LINE, r"<(?:tool_use_error|error(?:_\w+)?)>|\(error\) |api error\b"),
     _shape(_Where.LINE, r"(?:(?:fatal|internal|runtime|tool|syntax|api|http|server|unknown) )?error\s*(?::|\[|\(|$)"),
     # SWE-agent's edit tools (princeton-nlp/SWE-agent, `tools/windowed_edit_linting`) say "Your proposed edit has
     # introduced new syntax error(s)", and under a heading the linter's lines. A summary of zero errors is no error.
@@ -196,7 +231,9 @@ _SHAPES = (
     ),
     _shape(
         _Where.LINE,
-        r"[A-Za-z_][\w.]{0,80}(?:Error|Exception)\b\s*(?:\[\w+\])?(?::|\(|$)|\[[\w\\]{1,80}(?:Error|Exception)\]$",
+        r"[A-Za-z_][\w.]{0,80}(?:Error|Exception)\b\s*(?:\[\w+\])?(?::|\(|$)|"
+        r"[A-Z]\w{2,60}(?:Refused|Denied|Failed|Failure|Timeout|NotFound|Unavailable|Disconnected|Rejected|Exceeded|"
+        r"Expired|Forbidden|Conflict|Invalid): \S|\[[\w\\]{1,80}(?:Error|Exception)\]$",
         re.NOFLAG,
     ),
     _shape(_Where.LINE, r"(?:exception|fatal|panic|failed|failure|err!?)\s*:"),
@@ -237,7 +274,8 @@ _SHAPES = (
     _shape(_Where.WITHIN, r"no such file or directory|permission denied|is a directory$|not a directory$"),
     _shape(
         _Where.WITHIN,
-        r"there is no (?:tool|function)\b|\bnot (?:be )?found(?:\.?$|:)|\b(?:do|does|did)(?: not|n't) exist(?:\.?$|[.:] )",
+        r"there is no (?:tool|function)\b|\bnot (?:be )?found(?:\.?$|:)|\b(?:do|does|did)(?: not|n't) exist(?:\.?$|"
+        r"[.:] )",
     ),
     _shape(
         _Where.WITHIN,
@@ -360,7 +398,8 @@ _ERROR_AT_END = lazy_pattern(
     re.IGNORECASE,
 )
 _PLAIN_ERROR = lazy_pattern(
-    r"(?-i:(?:\w{1,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception): \S)|(?:fatal )?(?:error|fatal|panic): (?! *\(?(?:no|none|nil|null|n/a)\W*$)"
+    r"(?-i:(?:\w{1,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception): \S)|(?:fatal )?(?:error|fatal|panic): (?! *\(?(?:no|"
+    r"none|nil|null|n/a)\W*$)"
     r"(?! *(?:[\d.+~<>-]|(?:ok|false|true)\b)) *\S",
     re.IGNORECASE,
 )
@@ -378,7 +417,8 @@ _SUCCEEDED = lazy_pattern(
 )
 _NPM = (
     r"npm (?:ERR!|error) \S|ERR_PNPM_\w|\s*ELIFECYCLE|error Command failed|Node\.js v\d+\.\d+\.\d+$|error during \w+:|"
-    r"\s*\u203a +Error: |\u2718 \[ERROR\] |An error occurred while |\u27a4 YN0000: \S Failed with errors"  # oclif, wrangler, Prisma
+    r"\s*\u203a +Error: |\u2718 \[ERROR\] |An error occurred while |"
+    r"\u27a4 YN0000: \S Failed with errors"  # oclif, wrangler, Prisma
 )
 _DOCKER = (
     r"(?:docker: )?Error response from daemon:|ERROR: |(?:denied|unauthorized): \S|"

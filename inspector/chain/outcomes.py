@@ -134,7 +134,7 @@ _REFUSED_CHANGE = frozenset(_also_bare(_PROTOCOL_TABLE.split()))
 _SPACES = lazy_pattern(r"[ -]")
 _REFUSED = frozenset(_also_bare(_REFUSED_TABLE.split()))
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
-_MAY_BE_JSON = lazy_pattern(r'\s*(?:[\[{]|(?:null|"")\s*\Z)')
+_MAY_BE_JSON = lazy_pattern(r'\s*(?:[\[{]|(?:null|"")\s*\Z|HTTP/\d)')
 _LONGEST_EMPTY, _MOST_KEPT = 10_000, 64
 _UNREADABLE = object()
 _decode = msgspec.json.Decoder().decode
@@ -354,7 +354,7 @@ def _unwrapped(content: str) -> Iterator[Any]:
     yield value
     for _ in range(2 * _WRAPS):
         if isinstance(value, str):
-            inner = _decoded(value)
+            inner = _decoded(_without_http_head(value))
             if inner is _UNREADABLE:
                 return
         else:
@@ -363,6 +363,11 @@ def _unwrapped(content: str) -> Iterator[Any]:
                 return
         value = inner
         yield value
+
+
+def _without_http_head(text: str) -> str:
+    """The body of an answer that an HTTP client shows with its status and its headers."""
+    return text.partition("\n\n")[2] if text.startswith("HTTP/") else text
 
 
 def _decoded(text: str) -> Any:
@@ -547,7 +552,8 @@ def _is_invalid_input(item: Any) -> bool:
 
 _POSTGREST = frozenset(("code", "details", "hint", "message"))
 _HTTP_PHRASE = lazy_pattern(
-    r"(?:[45]\d\d[ :-]{1,3})?(?:bad request|unauthori[sz]ed|unauthenticated|forbidden|(?:[\w-]{1,40} ){0,3}not found|not authenticated|"
+    r"(?:[45]\d\d[ :-]{1,3})?(?:bad request|unauthori[sz]ed|unauthenticated|forbidden|(?:[\w-]{1,40} ){0,3}not found|"
+    r"not authenticated|"
     r"method not allowed|request timeout|payload too large|unprocessable (?:entity|content)|too many requests|"
     r"internal server error|bad gateway|service unavailable|gateway timeout|endpoint request timed out|"
     r"missing authentication token|authentication (?:failed|required|credentials were not provided)|bad credentials|"

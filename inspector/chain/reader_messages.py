@@ -21,7 +21,15 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from weaklink.inspector.chain.effects import Effect, EffectKind
-from weaklink.inspector.chain.failure_words import FAILED_BEGINNINGS, FAILED_ENDINGS, error_line, first_line, last_line
+from weaklink.inspector.chain.failure_words import (
+    BARRED_IN_LANGUAGES,
+    FAILED_BEGINNINGS,
+    FAILED_ENDINGS,
+    MISSING_IN_LANGUAGES,
+    error_line,
+    first_line,
+    last_line,
+)
 from weaklink.inspector.chain.shell_lines import elsewhere, shell_commands
 from weaklink.inspector.chain.tool_kinds import bare_name, is_search
 from weaklink.inspector.model import Json
@@ -34,7 +42,8 @@ _MAX_OWN_LINES = 4  # of a tool's message about its own work
 _BARRED = (
     r"(?:no such \w+|not (?:be )?found|does(?: not|n['’]t) exist|non-?existent|permission denied|access (?:is )?denied|"
     r"is a directory|not a (?:regular file|directory)|not (?:permitted|allowed|readable|accessible)|"
-    r"is (?:binary|empty|outside|too (?:large|big))|exceeds|outside (?:of )?the)"
+    rf"is (?:binary|empty|outside|too (?:large|big))|exceeds|outside (?:of )?the|{MISSING_IN_LANGUAGES}|"
+    rf"{BARRED_IN_LANGUAGES})"
 )
 _CANNOT = (
     r"(?:no such \w+|(?:can ?not|can['’]t|could(?: not|n['’]t)|unable to|failed to|error) (?:\w+ )?(?:open|read|access|"
@@ -190,6 +199,8 @@ def shows_content(effect: Effect, tool: str) -> bool:
     if effect.command is not None or effect.kind is not EffectKind.READ or is_search(tool):
         return False
     words = bare_name(tool).split("_")
+    if words[0] in _TRANSFORMS:
+        return True
     return not _CONTENTS.isdisjoint(words) or (len(words) == 1 and words[0] in _VERBS)
 
 
@@ -198,6 +209,7 @@ _CONTENTS_TABLE = (
     "messages requests"
 )
 _CONTENTS = frozenset(_CONTENTS_TABLE.split())
+_TRANSFORMS = frozenset(("translate", "transcribe", "summarize", "summarise", "rephrase", "rewrite", "ocr"))
 _VERBS = frozenset(("read", "view", "cat", "fetch", "webfetch", "open"))
 
 
@@ -208,6 +220,8 @@ def message_of_tool(arguments: Json, text: str) -> str | None:
         return tagged[2].strip()
     if _NUMBERED.match(line) is not None:
         return None
+    if len(text) <= 2 * _SHORT and (stand_in := _STANDS_IN.search(text)) is not None:
+        return stand_in[0].strip()
     if len(text) > _SHORT or text.strip().count("\n") >= _MAX_OWN_LINES:
         return None
     is_alone = "\n" not in text.strip() and line.startswith("Error: ")  # the form in which most tools report
@@ -219,10 +233,28 @@ def message_of_tool(arguments: Json, text: str) -> str | None:
     asked = str(arguments).casefold()
     named = [match[0].strip(".,:;'\"`()").casefold() for match in _NAMED.finditer(line)]
     is_asked = all(name in asked or name.rsplit("/", 1)[-1] in asked for name in named)
+    if not named and any(error_line(given) for given in _texts_of(arguments)):
+        return None
     return line if is_asked and (named or (is_error and _OTHER_PROGRAM.match(line) is None)) else None
 
 
+def _texts_of(arguments: Json) -> list[str]:
+    """The texts that a call passed, of which an error may be what it asks about."""
+    values = arguments.values() if isinstance(arguments, dict) else ()
+    return [value for value in values if isinstance(value, str) and " " in value]
+
+
 _TAGGED = lazy_pattern(r"\s*<(tool_use_error|error)>([^\n]*?)(?:</\1>|\n|\Z)")  # Claude Code's, and of MCP's `fetch`
+# What a site shows in place of a page, and Claude Code in place of what it searched.
+_STANDS_IN = lazy_pattern(
+    r"^(?:API Error: |Just a moment\.\.\.$|Attention Required! \|).*|"
+    r".*\b(?:enable JavaScript (?:and cookies )?to (?:run|"
+    r"continue|view)|verify(?:ing)? (?:that )?you are (?:a )?human|(?:only|exclusively) (?:available )?(?:to|"
+    r"for) subscribers|"
+    r"(?:subscribe|log in|sign in) to (?:continue|keep) reading|nur für Abonnenten|réservé aux abonnés|"
+    r"(?:solo|sólo) para suscriptores|captcha)\b.*",
+    re.IGNORECASE | re.MULTILINE,
+)
 _NUMBERED = lazy_pattern(r"\s*\d+(?:\u2192|\t| ?\| )")  # a line of a file, with its number
 # What readers of files and pages say that they cannot read at all.
 _OF_READER = lazy_pattern(
@@ -240,7 +272,9 @@ _FAILS_TO_READ = lazy_pattern(
     re.IGNORECASE,
 )
 _IS_MISSING = lazy_pattern(
-    r"no such file|not (?:be )?found|does(?: not|n['’]t) exist|(?:permission|access) denied", re.IGNORECASE
+    rf"no such file|not (?:be )?found|does(?: not|n['’]t) exist|(?:permission|access) denied|{MISSING_IN_LANGUAGES}|"
+    rf"{BARRED_IN_LANGUAGES}",
+    re.IGNORECASE,
 )
 _OF_LOG = lazy_pattern(r"\W?\d{1,4}[-/:.]\d\d")  # it begins with a time
 _OTHER_PROGRAM = lazy_pattern(

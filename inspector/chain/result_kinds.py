@@ -38,7 +38,15 @@ from weaklink.inspector.chain.effects import (
     runs_shell,
     runs_task,
 )
-from weaklink.inspector.chain.failure_words import error_at_end, error_line, first_line, last_line
+from weaklink.inspector.chain.failure_words import (
+    BARRED_IN_LANGUAGES,
+    ERROR_WORDS,
+    MISSING_IN_LANGUAGES,
+    error_at_end,
+    error_line,
+    first_line,
+    last_line,
+)
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.reader_messages import (
     COMMAND_TIMED_OUT,
@@ -78,7 +86,8 @@ _REJECTED = lazy_pattern(
     r"tool call (?:was )?(?:rejected|denied|declined)|operation cancelled"
 )
 _NOT_RUN = lazy_pattern(
-    r"sibling tool call|(?:cancelled: )?parallel tool call|tool call skipped\b|tool call was (?:not executed|skipped|cancell?ed)|"
+    r"sibling tool call|(?:cancelled: )?parallel tool call|tool call skipped\b|tool call was (?:not executed|skipped|"
+    r"cancell?ed)|"
     r"(?:was|were) (?:not|never) (?:run|executed|started)|not executed\b|\bskipped (?:because|due|since)|"
     r"(?:call|tool|execution|task|command) (?:was )?cancell?ed|^(?:error: )?cancell?ed\b|tool execution aborted|"
     r"aborted before (?:it|the (?:tool|command)) (?:ran|started|began)|^aborted\b"
@@ -112,8 +121,10 @@ _COULD_NOT_RUN = folded_pattern(
     r"toolchain '[^'\n]+' is not installed|cannot connect to the docker daemon|no developer tools|"
     r"compatible \.net sdk was not found|"
     r"no parser could be inferred|importerror while loading conftest|no (?:test|bin|example|bench) target named|"
-    r"error: (?:failed to (?:select a version|clone|fetch|download|parse \S+\.(?:toml|json|ya?ml|cfg|ini))|cannot format )|"
+    r"error: (?:failed to (?:select a version|clone|fetch|download|parse \S+\.(?:toml|json|ya?ml|cfg|ini))|"
+    r"cannot format )|"
     r"could not resolve dependencies|could not find a package configuration file|"
+    r"could not find \w+ \(missing:|latex error: file `[^'\n]+\.(?:sty|cls|def)' not found|"
     r"\A(?:cc1(?:plus)?|gcc|g\+\+|clang)(?:\+\+)?: |"
     r"cannot load such file -- [\w-]+$|^go: go\.mod requires|"
     r"\Atraceback (?=[\s\S]{0,2000}^modulenotfounderror: )|"
@@ -140,8 +151,8 @@ _FINDINGS = LinePattern(
     r"^make(?:\[\d+\])?: \*\*\*|^E  +\w*(?:Error|Exception)\b|^[\w./-]+:\d+:\d+: [A-Z]+\d+ |would reformat|"
     r"^not ok \d+(?![^\n]*# (?:TODO|SKIP))|^# fail [1-9]|\b[1-9]\d* errors?, \d+ skips|^error during build|"
     r"\b[1-9]\d* problems?$|^(?:VALIDATION|VERIFICATION|CHECKS?|TESTS?) FAILED|"
-    r"^\S Build failed|^\[error\] \(|\*\*\* FAILED \*\*\*",
-    r"fail|FAIL|error|Error|ERROR|Exception|problem|\*\*\*|: [A-Z]+\d|would reformat|not ok",
+    r"^\S Build failed|^\s{0,8}[\u2715\u2717\u2718\u274c] \S|^\[error\] \(|\*\*\* FAILED \*\*\*",
+    r"fail|FAIL|error|Error|ERROR|Exception|problem|[\u2715\u2717\u2718\u274c]|\*\*\*|: [A-Z]+\d|would reformat|not ok",
 )
 _VULNERABILITIES = r"\b[1-9]\d* (?:\w+ ){0,2}vulnerabilit(?:y|ies)\b"
 _FINDINGS_TABLE = {  # by program, or by program and subcommand
@@ -186,7 +197,8 @@ _FINDINGS_TABLE = {  # by program, or by program and subcommand
 }
 # A test run that ran nothing: it says so, and often ends as one that passed.
 _NOTHING_RAN = lazy_pattern(
-    r"^(?:\W{0,4}no tests? (?:files? )?(?:were )?(?:found|ran|collected)|\d+ deselected in \d|=+ (?:\d+ deselected|no tests "
+    r"^(?:\W{0,4}no tests? (?:files? )?(?:were )?(?:found|ran|collected)|\d+ deselected in \d|=+ (?:\d+ deselected|"
+    r"no tests "
     r"ran)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -195,7 +207,7 @@ _MISSING = lazy_pattern(
     r"no such file|\bno \w+ found\b|not? (?:be )?found|does(?: not|n['’]t) exist|do(?: not|n['’]t) exist|enoent|"
     r"cannot (?:access|find)|not a directory|non-?existent|no longer exists|can't (?:open|find)|could(?: not|"
     r"n't) (?:be )?(?:open|find)|no module named|cannot find module|no files? (?:matched|found)|no match|"
-    r"needed a single revision|unknown revision|not a valid (?:object|ref)",
+    rf"needed a single revision|unknown revision|not a valid (?:object|ref)|{MISSING_IN_LANGUAGES}",
     re.IGNORECASE,
 )
 _NOTHING_FOUND = lazy_pattern(
@@ -204,7 +216,14 @@ _NOTHING_FOUND = lazy_pattern(
     re.IGNORECASE,
 )
 _NOT_FOUND_PROGRAM = lazy_pattern(
-    r"^[^\n]*(?:command not found|: not found|not recognized as)[^\n]*", re.IGNORECASE | re.MULTILINE
+    r"^[^\n]*(?:command not found|: not found|not recognized as|(?:befehl|kommando) (?:wurde )?nicht gefunden|"
+    r"commande introuvable|orden no encontrada|comando n(?:\u00e3o encontrado|on trovato)|"
+    r"\u043a\u043e\u043c\u0430\u043d\u0434\u0430 \u043d\u0435 \u043d\u0430\u0439\u0434\u0435\u043d\u0430|"
+    r"\u672a\u627e\u5230\u547d\u4ee4|"
+    r"\u30b3\u30de\u30f3\u30c9\u304c\u898b\u3064\u304b\u308a\u307e\u305b\u3093|opdracht niet gevonden|"
+    r"nie znaleziono polecenia|p\u0159\u00edkaz nenalezen|"
+    r"kommando(?:t)? (?:finns inte|hittades inte|ikke fundet|ikke funnet)|komut bulunamad\u0131)[^\n]*",
+    re.IGNORECASE | re.MULTILINE,
 )
 _FILE_NAME = lazy_pattern(r"[\w.@+-]*\w")
 _TEST_COUNTS = lazy_pattern(
@@ -268,12 +287,27 @@ def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
     if main is not None and main.kind in (EffectKind.RUN, EffectKind.WRITE) and _shows_only_output_of(main, effects):
         return error_at_end(text, _programs(effects), is_any_error=False)
     for effect, following in pairwise(effects):
-        if following.connector == "|" and effect.command is not None and f"{effect.command.program}: " in text[:_HEAD]:
-            program = re.escape(effect.command.program)
-            match = re.search(rf"^{program}: (?:error\b|fatal\b|\(\d+\) |\*\*\* ).*", text[:_HEAD], re.MULTILINE)
+        command = effect.command
+        is_hidden = following.connector in _HIDING and command is not None and f"{command.program}: " in text[:_HEAD]
+        if is_hidden and command is not None and effect.kind not in (EffectKind.PROBE, EffectKind.NOTHING):
+            program = re.escape(command.program)
+            words = _OWN_WORDS if following.connector == "|" else _OWN_TROUBLE
+            match = re.search(rf"^(?:\S*/)?{program}: {words}.*", text[:_HEAD], re.MULTILINE | re.IGNORECASE)
             if match is not None:
                 return match[0]
     return None
+
+
+# After these the line's exit code is that of the program behind them.
+_HIDING = frozenset(("|", ";", "\n", ""))
+_OWN_WORDS = rf"(?:error\b|fatal\b|\(\d+\) |\*\*\* |(?:{'|'.join(ERROR_WORDS)})\b)"
+_OWN_TROUBLE = (
+    rf"(?:error\b|fatal\b|\(\d+\) |\*\*\* |(?:{'|'.join(ERROR_WORDS)})\b|[^\n]{{0,120}}(?:\b(?:failed|cannot|can't|"
+    rf"could not|"
+    rf"unable to|denied|refused|no such|not found|required|invalid)\b|{MISSING_IN_LANGUAGES}|{BARRED_IN_LANGUAGES}|"
+    rf"fehlgeschlagen|\u00e9chou\u00e9|fall\u00f3|falhou|fallit[oa]|mislukt|"
+    rf"\u043d\u0435 \u0443\u0434\u0430\u043b\u043e\u0441\u044c|\u5931\u8d25|\u5931\u6557))"
+)
 
 
 # `bash: line 1:  4242 Segmentation fault      (core dumped) ./run.sh`
@@ -371,6 +405,8 @@ def _refusal(text: str, state: RunState | None, failure: Failure) -> ResultKind 
         return ResultKind.NOT_RUN
     if failure.exit_code not in (None, 0, -1) and not (failure.exit_code > 128 and _INTERRUPTED.search(head)):
         return None  # the program ran
+    if _NEVER_BEGAN.match(head) is not None:
+        return ResultKind.NOT_RUN
     if _REJECTED.search(head) or (failure.exit_code is None and _STOPPED_AT_END.search(text[-100:]) is not None):
         return ResultKind.REJECTED
     return ResultKind.NOT_RUN if _NOT_RUN.search(head[:200]) else None
@@ -391,6 +427,8 @@ def _kind(
     is_answer = is_answer or (code == 1 and _asks_before_reading(effects) and not text.strip())
     if is_answer and not _is_shell_error(text, last):
         return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
+    if code == 1 and last.subject == "git diff" and last.kind is EffectKind.PROBE and _IS_DIFF.search(text[:_HEAD]):
+        return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
     if (code and text.strip().casefold() in _NO_WORDS) or _tells_by_code(effects, code):
         return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
     failed = _blamed(effects, text) or effect
@@ -410,6 +448,7 @@ def _kind(
     return ResultKind.FAILURE, VerdictRule.FAILED_CALL
 
 
+_IS_DIFF = lazy_pattern(r"^diff --git |^ ?\S.* \| +(?:\d+ [+-]*|Bin .*)$|^[MADRU]\t\S", re.MULTILINE)
 # "Succeeded, there is a diff": `terraform plan -detailed-exitcode` (HashiCorp's documentation); `gh run view
 # --exit-status` and `jq --exit-status` end with 1 for a failed run, and for false or null (their manuals).
 _DIFFERS = 2
@@ -490,13 +529,13 @@ def _finds_nothing(effect: Effect, text: str) -> bool:
     return finds_in_words(effect) and not text.strip()
 
 
-_NOT_PERMITTED = ("permission denied", "not permitted")
+_NOT_PERMITTED = lazy_pattern(f"permission denied|not permitted|{BARRED_IN_LANGUAGES}")
 
 
 def _is_refused(text: str) -> bool:
     """Whether a program was not allowed to do anything."""
     head = folded(text[:_HEAD])
-    return any(words in head for words in _NOT_PERMITTED) and not _has_hits(text)
+    return _NOT_PERMITTED.search(head) is not None and not _has_hits(text)
 
 
 # What a question is answered with: `kubectl auth can-i`, `systemctl is-active`.
@@ -518,7 +557,7 @@ _COMPLAINER = lazy_pattern(r"[\w.-]+: ")
 # `src/radio.c:51:9: error: ...`, as compilers and linters write, `error: Nat.lean:8:32: ...` (Lean),
 # `error - app.dart:31:5 - ...` (Dart), `File "lib/a.ml", line 12, characters 10-13:` (OCaml); a runtime's trace and a
 # shell's line have another form, and so has a program that names itself first (`psql:a.sql:2: ERROR`).
-_PLACE = r"(?:\./|/)?[\w./+@-]{1,200}\.[A-Za-z]\w{0,5}:\d+(?::\d+)?"
+_PLACE = r"(?:\./|/)?[\w./+@-]{1,200}\.[A-Za-z]\w{0,5}:\d+(?::\d+)?(?!:in ['`])"
 _LOCATED_FORMS = (
     rf"^{_PLACE}: ?\S|^\s{{0,4}}(?:error|warning)(?::| -) {_PLACE}\b|"
     r"^File \"[^\"\n]{1,200}\", lines? [\d-]+, characters "
@@ -538,7 +577,12 @@ def _reports_located_faults(effect: Effect, text: str) -> bool:
         return False  # a hook found faults, and nothing was committed; a line of data was not loaded
     if _TEST_SUMMARY.search(text[-_TAIL:]) is not None or _counts_faults(last_line(text)):
         return True
+    if effect.command.program in _LINK_CHECKERS:  # what is out of reach is what they look for
+        return _own_finding((effect,), text) is not None
     return _LOCATED.search(text[:_HEAD]) is not None and _OWN_COMPLAINT.search(text[:_HEAD]) is None
+
+
+_LINK_CHECKERS = frozenset(("lychee", "linkchecker", "muffet"))
 
 
 def _measures_too_much(effect: Effect, text: str) -> bool:
@@ -1125,9 +1169,13 @@ def _error_of_lookup(call: ToolCall, effect: Effect, text: str) -> str | None:
     """The error at the beginning of a short answer of a tool that looks up data."""
     line = error_line(text)
     if line is None:
-        return _denial(call, effect, text)
+        failed = _SEARCH_FAILED.search(text[:_SHORT])  # Claude Code's, below its heading
+        return failed[0] if failed is not None else _denial(call, effect, text)
     is_hit = line not in text[:200] or _HIT.match(line) is not None or _is_hit(call, line)
     return line if len(text.strip()) <= _SHORT and not is_hit else None
+
+
+_SEARCH_FAILED = lazy_pattern(r"^API Error: .*", re.MULTILINE)
 
 
 def _refusal_told(call: ToolCall, text: str) -> str | None:
@@ -1141,8 +1189,37 @@ def _refusal_told(call: ToolCall, text: str) -> str | None:
         return None
     head = text[:300].strip().removeprefix("<tool_use_error>").removeprefix("<error>")
     folded = head.casefold()
-    is_told = " " in head and (_REJECTED.match(folded, _begin_of_refusal(folded)) or _NOT_RUN.match(folded))
+    is_told = (" " in head or not head.isascii()) and (
+        _REJECTED.match(folded, _begin_of_refusal(folded)) or _NOT_RUN.match(folded) or _NEVER_BEGAN.match(folded)
+    )
     return head.partition("\n")[0] if is_told else None
+
+
+# An agent's words, of any, for a call that never began: it names the call, or another one because of which.
+_OTHER_CALL = (
+    r"(?:(?:previous|earlier|preceding|prior|another|parallel|sibling|other|first) (?:\S+ ){0,3}(?:tools?|calls?|"
+    r"commands?|"
+    r"steps?|actions?|edits?|operations?|executions?|messages?|failures?|errors?)|(?:vorherig|vorangegangen|frühere|"
+    r"andere|"
+    r"parallele)\w*|parallel call|"
+    r"précédent\w*|anterior\w*|precedente|vorige|poprzedni\w*|předchozí\w*|предыдущ\w*|попередн\w*|föregående|forrige|"
+    r"edellinen|előző|önceki|sebelumnya|上一|前一|之前|前の|이전)"
+)
+_NEVER_BEGAN = lazy_pattern(
+    r"[^\n]{0,120}?(?:\b(?:tool|call|command|action|step|operation|execution|request|function)\b[^\n]{0,80}?\b(?:was|"
+    r"were|has|"
+    r"have|is|did)(?: not|n['\u2019]t| never) (?:been )?(?:run|executed|started|attempted|made|performed|invoked)\b|"
+    r"\bbefore (?:it|this (?:call|tool|command)) (?:ran|started|began|was (?:run|started)|could)\b|"
+    r"\b(?:tool|call|command) (?:was )?cancell?ed\b|^(?:tool|call|command|execution) not (?:started|run|executed)\b|"
+    r"(?:\b(?:skipp(?:ed|ing)|cancel\w+|not (?:run|executed|attempted|started|performed)|nicht ausgeführt|übersprungen|"
+    r"abgebrochen|non exécuté\w*|ignoré\w*|annulé\w*|no (?:se )?ejecut\w+|omitid\w+|cancelad\w+|não executad\w+|"
+    r"non eseguit\w+|saltat\w+|annullat\w+|niet uitgevoerd|overgeslagen|nie wykonano|pominięt\w+|neproveden\w*|"
+    r"přeskočen\w*|не выполн\w*|пропущен\w*|не виконано|inte kör\w*|hoppades över|ikke (?:kjørt|kørt)|ei suoritettu|"
+    r"kihagyva|atlandı|tidak dijalankan|dilewati)\b|未执行|跳过|実行され|スキップ|실행되지|건너뛰)"
+    rf"[^\n]{{0,100}}?{_OTHER_CALL}|{_OTHER_CALL}[^\n]{{0,100}}?(?:\bskipp(?:ed|ing)\b|\bcancel\w+|\bnot (?:run|"
+    rf"executed)\b|"
+    r"\bübersprungen\b|\bnicht ausgeführt\b|未执行|跳过|スキップ|実行され|건너뛰|실행되지))"
+)
 
 
 def _ends_built(effect: Effect | None, text: str) -> bool:
@@ -1209,6 +1286,9 @@ def _refused_change(call: ToolCall, text: str) -> str | None:
             told = told.replace(value.strip(), "")
     sentence = _FIRST_SENTENCE.split(told, 1)[0].casefold()
     words = sentence.split()
+    marked = _MARKED.search(text)
+    if marked is not None and len(text) <= _SHORT:
+        return marked[0].strip()
     is_english = _ENGLISH.search(sentence) is not None
     if not words or len(told.split()) > (_MAX_REFUSAL_WORDS if is_english else _MAX_DENIAL_WORDS):
         return None
@@ -1224,6 +1304,7 @@ def _refused_change(call: ToolCall, text: str) -> str | None:
     return text.strip() if refuses else None
 
 
+_MARKED = lazy_pattern(r"^\s*[\u26a0\u274c\u2717\u2718\u26d4]\ufe0f? ?\S.*", re.MULTILINE)  # ⚠ Choose a deputy.
 _MAX_REFUSAL_WORDS, _MAX_DENIAL_WORDS, _VERB_CHARS, _WORDS_BEFORE = 20, 12, 4, 4
 _FIRST_SENTENCE = lazy_pattern(r"(?<=[.!?])\s|\n|[\u3002\uff01]")
 _ENGLISH = lazy_pattern(
