@@ -20,15 +20,13 @@ Cost: one search for names; behind each, one match and at most 160 characters of
 """
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from operator import attrgetter
 
 from msgspec.structs import replace
 
 from weaklink.inspector.redaction import names, secret_values
-from weaklink.inspector.redaction.keys import begins_word
+from weaklink.inspector.redaction.names import begins_word
 from weaklink.inspector.redaction.rules import PATTERNS, RULES, part, pattern
 from weaklink.inspector.redaction.secret_values import PEEK, FoundIntroduction, Secret, SecretConfidence, ending_of
 from weaklink.inspector.scanning import lazy_pattern
@@ -45,7 +43,7 @@ _GAPS, _GAPS_OUTSIDE_TAGS = (
 """What may be between a name and its value, by what reads it; a name with no tag before it needs no end of one."""
 _MAX_TAG_CHARS = 208
 _TAG_BEGINS = ("<", "&lt;", "u003c", "argument")
-_MAX_FIELD_CHARS = 260
+_MAX_FIELD_CHARS = 340
 _FIELDS = ("value", "default", "const", "example", "content", "data", "new")
 
 
@@ -407,7 +405,7 @@ class IdleNames:
             _may_be_in_tag(view, start)
             or PATTERNS.before_words.search(view, max(start - 208, 0), start)
             or (view[end] != " " and PATTERNS.call_before.search(view, max(start - 160, 0), start))
-            or bisect_left(self._fields, end) < bisect_left(self._fields, end + _MAX_FIELD_CHARS)
+            or _may_have_field(view, end)
             or (kind == "cells" and PATTERNS.cells_follow.match(view, end))
             or (
                 kind == "line"
@@ -415,18 +413,6 @@ class IdleNames:
                 and PATTERNS.separator_before.search(view, max(start - 208, 0), start)
             )
         )
-
-    @cached_property
-    def _fields(self) -> list[int]:
-        """Where names of fields are that have the value of another, such as `value:`."""
-        starts = [short.start() for short in PATTERNS.short_field.finditer(self._view)]
-        for word in _FIELDS:
-            start = self._view.find(word)
-            while start >= 0:
-                if PATTERNS.field.match(self._view, start):
-                    starts.append(start)
-                start = self._view.find(word, start + 1)
-        return sorted(starts)
 
     def _has_word(self, end: int, limit: int, strange: re.Pattern[str]) -> bool:
         """Whether a word up to `limit` that has such a digit could be a secret, behind a name that ends at `end`."""
@@ -453,6 +439,8 @@ def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
     named = _Named(place, start, confidence)
     introduced = []
     for relation, gap in (_GAPS if _may_be_in_tag(place.lowered, start) else _GAPS_OUTSIDE_TAGS).items():
+        if relation == "record" and not _may_have_field(place.lowered, named.end):
+            continue
         match = gap.match(place.lowered, named.end)
         if match is not None and (secret := named.judge(relation, match)) is not None:
             introduced.append(replace(secret, rule=f"name, {relation}"))
@@ -463,6 +451,13 @@ def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
 
 def _may_be_in_tag(view: str, start: int) -> bool:
     return any(map(view[max(start - _MAX_TAG_CHARS, 0) : start].__contains__, _TAG_BEGINS))
+
+
+def _may_have_field(view: str, end: int) -> bool:
+    """Whether a name that ends there is followed by the name of a field with the value of another, such as `value:`."""
+    limit = end + _MAX_FIELD_CHARS
+    has_word = any(map(view[end:limit].__contains__, _FIELDS))
+    return (has_word and PATTERNS.field.search(view, end, limit)) or PATTERNS.short_field.search(view, end, limit)
 
 
 def judge_bare(

@@ -31,8 +31,6 @@ _REDACTED = "******"  # a value with this was redacted already, here or elsewher
 _PLAIN_WORDS, _DEFAULT_PASSWORDS = frozenset(words("no_values")), frozenset(words("default_passwords"))
 
 
-_LONGER_THAN_WORDS = 24
-
 _LEAST_CHANGES, _MANY_CHANGES = 3, 5
 
 
@@ -262,11 +260,6 @@ def _is_unknown(value: str) -> bool:
     return value not in _PLAIN_WORDS and not (
         PATTERNS.known_word.match(value) or PATTERNS.path.match(value) or is_placeholder(value) or _REDACTED in value
     )
-
-
-def has_random_segment(value: str) -> bool:
-    """Whether one of the words joined by dashes and the like looks random, or is longer than words are."""
-    return any(len(one) >= _LONGER_THAN_WORDS or is_mixed(one) for one in PATTERNS.segment.findall(value))
 
 
 def can_be_quoted_secret(value: str, confidence: SecretConfidence) -> bool:
