@@ -203,7 +203,7 @@ def _judge_option(place: FoundIntroduction) -> Secret | None:
         secret = _argument(place, found["quote"] or found["open"])
         if _is_token(text[slice(*found.span("user"))]):
             secret = Secret(
-                found.start("user"), secret.end if secret else found.end("user"), secret.goes_on if secret else None
+                found.start("user"), secret.end if secret else found.end("user"), secret.goes_on if secret else ()
             )
     else:
         begin = max(at - _MAX_COMMAND_CHARS, 0)
