@@ -389,14 +389,14 @@ def _places(text: str, at: int, is_known: Callable[[int], bool] | None, *, is_fi
     decided = len(text) - (0 if is_final else WINDOW)
     places: list[_Place] = []
     for detector, signs in (*_OF_VIEW.in_text(view, first), *_OF_TEXT.in_text(text, first)):
-        holds, is_idle, last = detector.can_hold_secrets, detector.is_idle and detector.is_idle(view), at - 1
+        holds, is_idle, last = detector.can_hold_secrets, detector.is_idle, at - 1
         longest = LONGEST_INTRODUCTION if names.OTHER in view else detector.longest
         start = max(at - longest, 0) if holds else at
         new = signs[bisect_left(signs, start) :] if is_known is None else [one for one in signs if not is_known(one)]
         for match in _matches(detector, text if detector.is_exact else view, new, start):
             begin, end = match.span()
             is_new = (end if holds else begin) > last
-            if is_new and not (is_idle and end <= decided and is_idle(match)):
+            if is_new and not (is_idle and end <= decided and is_idle(view, match)):
                 last = end if holds else begin
                 places.append(_Place(last, begin, end, detector, match, view))
     places.sort(key=attrgetter("at", "begin"))

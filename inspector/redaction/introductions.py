@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weaklink.inspector.redaction import names, secret_values
-from weaklink.inspector.redaction.named_values import IdleNames, judge_bare, judge_before_name, judge_named
+from weaklink.inspector.redaction.named_values import introduces_nothing, judge_bare, judge_before_name, judge_named
 from weaklink.inspector.redaction.rules import LONGEST_INTRODUCTION, PATTERNS, RULES, DetectorRule, pattern
 from weaklink.inspector.redaction.secret_values import WINDOW, FoundIntroduction, Secret, SecretConfidence, ending_of
 from weaklink.inspector.scanning import lazy_pattern
@@ -35,9 +35,8 @@ class Detector(Struct, frozen=True):
     With a `span` of 0, a match begins with a sign; else it begins at most `span` characters before one of its signs,
     and has the parts that make it one at most `span` behind it. Patterns begin with a character and not with a
     lookbehind, so that the search goes from one such character to the next. No match in plain letters is longer than
-    `longest`. Each match has `before` right before one of its signs. `is_idle` makes, for a view, what rejects most
-    places with little work; it is asked when the text that a verdict needs is there, which is `window` characters
-    behind a match. With `is_exact`, signs and pattern are for the text and not its view.
+    `longest`. Each match has `before` right before one of its signs. `is_idle` rejects most places in a view with
+    little work; it is asked when the text that a verdict needs is there, which is `window` characters behind a match. With `is_exact`, signs and pattern are for the text and not its view.
     """
 
     name: str
@@ -47,7 +46,7 @@ class Detector(Struct, frozen=True):
     can_hold_secrets: bool = False
     span: int = LONGEST_INTRODUCTION
     longest: int = LONGEST_INTRODUCTION
-    is_idle: Callable[[str], Callable[[re.Match[str]], bool]] | None = None
+    is_idle: Callable[[str, re.Match[str]], bool] | None = None
     window: int = WINDOW
     is_exact: bool = False
     before: re.Pattern[str] | None = None
@@ -282,7 +281,7 @@ DETECTORS = (
         can_hold_secrets=True,
         span=0,
         longest=64,
-        is_idle=lambda view: IdleNames(view).introduces_nothing,
+        is_idle=introduces_nothing,
     ),
     Detector(
         "key",

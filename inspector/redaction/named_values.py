@@ -361,72 +361,58 @@ class _Named:
         return not is_loose or self.confidence is SecretConfidence.PASSWORD
 
 
-class IdleNames:
-    """Tells which names of a view have no value, as most of those in prose and code, with a look at what follows them.
-
-    What a value would need is searched for once in the whole view: tags, fields, and digits that are part of a word.
-    """
-
-    def __init__(self, view: str) -> None:
-        self._view = view
-        self._strange: dict[re.Pattern[str], tuple[int, int]] = {}  # from where it was searched for, and where it is
-
-    def introduces_nothing(self, found: re.Match[str]) -> bool:
-        """Whether what follows a name says at once that it has no value; see `judge_named`."""
-        view = self._view
-        start, end = found.span()
-        if found["sign"] == "key" and (
-            view[start - 1] in _BEFORE_A_KEY or (view[start - 1] == " " and not names.label_before(view, start))
-        ):
-            return True  # `names.name_confidence` knows it as the name of no secret
-        follows = PATTERNS.follows.match(view, end)
-        kind = follows.lastgroup if follows is not None else None
-        if follows is None or kind == "nothing":
-            return follows is not None
-        if kind == "number":
-            if found["sign"] != "token":
-                return False
-            behind, strange = follows.end(), PATTERNS.strange_token
-            has_word = self._has_word(behind, behind + _BESIDE_CHARS, strange)
-            if has_word and found["many"] and names.counts_tokens(view, start):  # then a word must be near
-                has_word = self._has_word(behind, behind + _LIKELY_CHARS, strange)
-            return not has_word
-        if (kind in {"variable", "words"} and found["sign"].endswith(_WHOLE_LINES)) or (
-            kind != "digits" and self._has_context(kind, found)
-        ):
+def introduces_nothing(view: str, found: re.Match[str]) -> bool:
+    """Whether what is around a name says at once that it has no value, as most in prose and code; see `judge_named`."""
+    start, end = found.span()
+    if found["sign"] == "key" and (
+        view[start - 1] in _BEFORE_A_KEY or (view[start - 1] == " " and not names.label_before(view, start))
+    ):
+        return True  # `names.name_confidence` knows it as the name of no secret
+    follows = PATTERNS.follows.match(view, end)
+    kind = follows.lastgroup if follows is not None else None
+    if follows is None or kind == "nothing":
+        return follows is not None
+    if kind == "number":
+        if found["sign"] != "token":
             return False
-        return not self._has_word(end, end + _BESIDE_CHARS, PATTERNS.strange_digit)
+        behind, strange = follows.end(), PATTERNS.strange_token
+        has_word = _has_word(view, behind, behind + _BESIDE_CHARS, strange)
+        if has_word and found["many"] and names.counts_tokens(view, start):  # then a word must be near
+            has_word = _has_word(view, behind, behind + _LIKELY_CHARS, strange)
+        return not has_word
+    if (kind in {"variable", "words"} and found["sign"].endswith(_WHOLE_LINES)) or (
+        kind != "digits" and _has_context(view, kind, start, end)
+    ):
+        return False
+    return not _has_word(view, end, end + _BESIDE_CHARS, PATTERNS.strange_digit)
 
-    def _has_context(self, kind: str | None, found: re.Match[str]) -> bool:
-        """Whether what is around a name, which is followed by that, may say that it has a value elsewhere."""
-        view = self._view
-        start, end = found.span()
-        return bool(
-            _may_be_in_tag(view, start)
-            or PATTERNS.before_words.search(view, max(start - 208, 0), start)
-            or (view[end] != " " and PATTERNS.call_before.search(view, max(start - 160, 0), start))
-            or _may_have_field(view, end)
-            or (kind == "cells" and PATTERNS.cells_follow.match(view, end))
-            or (
-                kind == "line"
-                and PATTERNS.row_follows.match(view, end)
-                and PATTERNS.separator_before.search(view, max(start - 208, 0), start)
-            )
+
+def _has_context(view: str, kind: str | None, start: int, end: int) -> bool:
+    """Whether what is around a name, which is followed by that, may say that it has a value elsewhere."""
+    before = max(start - 208, 0)
+    return bool(
+        _may_be_in_tag(view, start)
+        or PATTERNS.before_words.search(view, before, start)
+        or (view[end] != " " and PATTERNS.call_before.search(view, max(start - 160, 0), start))
+        or _may_have_field(view, end)
+        or (kind == "cells" and PATTERNS.cells_follow.match(view, end))
+        or (
+            kind == "line"
+            and PATTERNS.row_follows.match(view, end)
+            and PATTERNS.separator_before.search(view, before, start)
         )
+    )
 
-    def _has_word(self, end: int, limit: int, strange: re.Pattern[str]) -> bool:
-        """Whether a word up to `limit` that has such a digit could be a secret, behind a name that ends at `end`."""
-        view = self._view
-        searched_from, strange_at = self._strange.get(strange, (1, 0))
-        if not searched_from <= end <= strange_at:
-            match = strange.search(view, end)
-            strange_at = match.start() if match else len(view)
-            self._strange[strange] = end, strange_at
-        if strange_at >= limit or (word := PATTERNS.word.search(view, end, limit)) is None:
-            return False
-        remark = PATTERNS.remark.match(view, end)
-        stop = PATTERNS.record_end.search(view, remark.end() if remark else end, limit)
-        return stop is None or stop.end() > word.start()
+
+def _has_word(view: str, end: int, limit: int, strange: re.Pattern[str]) -> bool:
+    """Whether a word up to `limit` that has such a digit could be a secret, behind a name that ends at `end`."""
+    if strange.search(view, end, limit + _STRANGE_AHEAD) is None:
+        return False
+    if (word := PATTERNS.word.search(view, end, limit)) is None:
+        return False
+    remark = PATTERNS.remark.match(view, end)
+    stop = PATTERNS.record_end.search(view, remark.end() if remark else end, limit)
+    return stop is None or stop.end() > word.start()
 
 
 def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
@@ -524,5 +510,6 @@ _NEAR_CHARS = 48  # the same, for a quoted word that need not look made
 _LIKELY_CHARS = 24  # the same, for names that are also used for other things
 _MAX_HEAD_CHARS, _MAX_ROW_CHARS, _MAX_TABLE_CHARS = 160, 160, 300
 _MARK_CHARS = 64  # before a word, in which a mark must be, if prose has such names without a meaning
+_STRANGE_AHEAD = 40  # characters that decide on a digit
 _WHOLE_LINES = ("phrase", "mnemonic", "cookie", "authorization")  # whose values may be words, to the end of the line
 _IDENTIFIERS = ("session", "sig", "signature", "code", "cookie", "auth")
