@@ -7,7 +7,7 @@ What makes that cheap is that nearly all texts, turns and calls are those of the
               of the others, equal turns get the objects of the round before (`ui.importing.files`)
     turn      redaction, its rows and what a text parses to are looked up by the object
     text      its words, its numbers and why it is an error are looked up by the text, whose hash Python keeps;
-              the names in the known texts are kept together (`chain.result_kinds.KnownPaths`)
+              the names in the known texts are kept together (`chain.known_paths.KnownPaths`)
     call      what it does, what kind of result it got and the words of its failure are looked up by the objects;
               where the values of a call in the known turns came from is that of before (`chain.data_flow`)
     chain     is computed, from what is looked up
