@@ -32,34 +32,35 @@ class RecentValues(Generic[_Value]):
     """A mapping that forgets at each call of `age` what was not used since the call before."""
 
     def __init__(self) -> None:
-        self._recent: dict[Hashable, _Value] = {}
+        self.recent: dict[Hashable, _Value] = {}
         self._older: dict[Hashable, _Value] = {}
         _all_values.append(self)
 
     def get(self, key: Hashable) -> _Value | None:
         """The value of a key, None if there is none any more."""
-        value = self._recent.get(key)
+        value = self.recent.get(key)
         if value is None and (value := self._older.pop(key, None)) is not None:
-            self._recent[key] = value
+            self.recent[key] = value
         return value
 
     def put(self, key: Hashable, value: _Value) -> None:
         """Remember a value."""
-        self._recent[key] = value
+        self.recent[key] = value
 
     def remove(self, key: Hashable) -> _Value | None:
         """Forget a key; returns its value, None if there was none."""
         value = self.get(key)
-        self._recent.pop(key, None)
+        self.recent.pop(key, None)
         return value
 
     def items(self) -> dict[Hashable, _Value]:
         """All that is remembered."""
-        return {**self._older, **self._recent}
+        return {**self._older, **self.recent}
 
     def age(self) -> None:
         """Forget what was not used since the last call."""
-        self._recent, self._older = {}, self._recent
+        self._older = self.recent.copy()
+        self.recent.clear()  # the same mapping: `memoized` looks into it
 
 
 _all_values: list[RecentValues[Any]] = []
@@ -95,13 +96,23 @@ def memoized(function: Callable[_Parameters, _Value]) -> Callable[_Parameters, _
     shared: it must not be changed.
     """
     kept: RecentValues[tuple[_Value, object]] = RecentValues()
+    recent, by_value = kept.recent, _BY_VALUE  # a line of a long session looks up a hundred thousand
 
     @wraps(function)
     def call(*arguments: _Parameters.args, **_: _Parameters.kwargs) -> _Value:
         if not _is_on:
             return function(*arguments, **_)
-        key = tuple([item if type(item) in _BY_VALUE else id(item) for item in arguments])
-        value = kept.get(key)
+        if len(arguments) == 2:  # most have two: in two thirds of the time
+            first, second = arguments
+            key: Hashable = (
+                first if type(first) in by_value else id(first),
+                second if type(second) in by_value else id(second),
+            )
+        elif len(arguments) == 1:
+            key = arguments[0] if type(arguments[0]) in by_value else id(arguments[0])
+        else:
+            key = tuple([item if type(item) in by_value else id(item) for item in arguments])
+        value = recent.get(key) or kept.get(key)
         if value is None:
             value = function(*arguments, **_), arguments  # held, so that no other object gets their ids
             kept.put(key, value)

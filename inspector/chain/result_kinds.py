@@ -32,12 +32,21 @@ from weaklink.inspector.chain.effects import (
     effects_of,
     effects_of_line,
     finds_in_words,
+    has_known_effect,
     inline_code,
     main_effect,
     runs_shell,
     runs_task,
 )
-from weaklink.inspector.chain.failure_words import error_at_end, error_line, first_line, last_line
+from weaklink.inspector.chain.failure_words import (
+    BARRED_IN_LANGUAGES,
+    ERROR_WORDS,
+    MISSING_IN_LANGUAGES,
+    error_at_end,
+    error_line,
+    first_line,
+    last_line,
+)
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.reader_messages import (
     COMMAND_TIMED_OUT,
@@ -77,7 +86,8 @@ _REJECTED = lazy_pattern(
     r"tool call (?:was )?(?:rejected|denied|declined)|operation cancelled"
 )
 _NOT_RUN = lazy_pattern(
-    r"sibling tool call|parallel tool call|tool call was (?:not executed|skipped|cancell?ed)|"
+    r"sibling tool call|(?:cancelled: )?parallel tool call|tool call skipped\b|tool call was (?:not executed|skipped|"
+    r"cancell?ed)|"
     r"(?:was|were) (?:not|never) (?:run|executed|started)|not executed\b|\bskipped (?:because|due|since)|"
     r"(?:call|tool|execution|task|command) (?:was )?cancell?ed|^(?:error: )?cancell?ed\b|tool execution aborted|"
     r"aborted before (?:it|the (?:tool|command)) (?:ran|started|began)|^aborted\b"
@@ -110,7 +120,13 @@ _COULD_NOT_RUN = folded_pattern(
     r"requires a different python|the engine \"\w+\" is incompatible|go\.mod requires go|"
     r"toolchain '[^'\n]+' is not installed|cannot connect to the docker daemon|no developer tools|"
     r"compatible \.net sdk was not found|"
-    r"no parser could be inferred|"
+    r"no parser could be inferred|importerror while loading conftest|no (?:test|bin|example|bench) target named|"
+    r"error: (?:failed to (?:select a version|clone|fetch|download|parse \S+\.(?:toml|json|ya?ml|cfg|ini))|"
+    r"cannot format )|"
+    r"could not resolve dependencies|could not find a package configuration file|"
+    r"could not find \w+ \(missing:|latex error: file `[^'\n]+\.(?:sty|cls|def)' not found|"
+    r"\A(?:cc1(?:plus)?|gcc|g\+\+|clang)(?:\+\+)?: |"
+    r"cannot load such file -- [\w-]+$|^go: go\.mod requires|"
     r"\Atraceback (?=[\s\S]{0,2000}^modulenotfounderror: )|"
     r"^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
     r"no such file or directory: ['\"]?(?:\.?venv|node_modules)|^(?:/\S+: |\w{1,4}: )?(?:\d+: )?\S+: not found|"
@@ -135,12 +151,16 @@ _FINDINGS = LinePattern(
     r"^make(?:\[\d+\])?: \*\*\*|^E  +\w*(?:Error|Exception)\b|^[\w./-]+:\d+:\d+: [A-Z]+\d+ |would reformat|"
     r"^not ok \d+(?![^\n]*# (?:TODO|SKIP))|^# fail [1-9]|\b[1-9]\d* errors?, \d+ skips|^error during build|"
     r"\b[1-9]\d* problems?$|^(?:VALIDATION|VERIFICATION|CHECKS?|TESTS?) FAILED|"
-    r"^\S Build failed",
-    r"fail|FAIL|error|Error|ERROR|Exception|problem|\*\*\*|: [A-Z]+\d|would reformat|not ok",
+    r"^\S Build failed|^\s{0,8}[\u2715\u2717\u2718\u274c] \S|^\[error\] \(|\*\*\* FAILED \*\*\*",
+    r"fail|FAIL|error|Error|ERROR|Exception|problem|[\u2715\u2717\u2718\u274c]|\*\*\*|: [A-Z]+\d|would reformat|not ok",
 )
 _VULNERABILITIES = r"\b[1-9]\d* (?:\w+ ){0,2}vulnerabilit(?:y|ies)\b"
 _FINDINGS_TABLE = {  # by program, or by program and subcommand
     **dict.fromkeys(("npm audit", "pnpm audit", "yarn audit", "pip-audit"), _VULNERABILITIES),
+    **dict.fromkeys(("pyright", "basedpyright"), r"^[1-9]\d* errors?, "),
+    **dict.fromkeys(("markdownlint", "markdownlint-cli2"), r"^\S+:\d+(?::\d+)? (?:error )?MD\d{3}/"),
+    "bandit": r"^>> Issue: \[",
+    "bun test": r"^ *[1-9]\d* fail$",
     "cargo fmt": r"^Diff in \S",
     "dbt": r"^(?:\d\d:\d\d:\d\d +)?Done\. PASS=\d+ .{0,100}\bERROR=[1-9]",
     "dotnet test": r"^Failed! {1,4}- Failed: {1,8}[1-9]",
@@ -148,6 +168,7 @@ _FINDINGS_TABLE = {  # by program, or by program and subcommand
     "flutter test": r"Some tests failed",
     "gitleaks": r"\bleaks found: [1-9]",
     "go vet": r"^vet: \S",
+    "gofmt": r"^\S+\.go$",
     "hadolint": r"^\S+:\d+ (?:DL|SC)\d{4} ",
     "hass": r"^Failed config",
     "helm lint": r"\b[1-9]\d* chart\(s\) failed",
@@ -168,25 +189,41 @@ _FINDINGS_TABLE = {  # by program, or by program and subcommand
     "ruff": r"^Would reformat: ",
     "shellcheck": r"\bSC\d{4} \(\w+\): ",
     "sphinx-build": r"Warning, treated as error",
+    "sqlfluff": r"^L: +\d+ \| P: +\d+ \| [A-Z]",
+    "terraform fmt": r"^\S+\.tf(?:vars)?$",
     "terraform validate": r"^(?:\u2502 )?Error: ",
+    "trivy": r"^Total: [1-9]\d* \(",
     "yamllint": r"^ {1,4}\d+:\d+ +error ",
 }
+# A test run that ran nothing: it says so, and often ends as one that passed.
+_NOTHING_RAN = lazy_pattern(
+    r"^(?:\W{0,4}no tests? (?:files? )?(?:were )?(?:found|ran|collected)|\d+ deselected in \d|=+ (?:\d+ deselected|"
+    r"no tests "
+    r"ran)\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _FINDINGS_OF = {name: lazy_pattern(expression, re.MULTILINE) for name, expression in _FINDINGS_TABLE.items()}
 _MISSING = lazy_pattern(
     r"no such file|\bno \w+ found\b|not? (?:be )?found|does(?: not|n['’]t) exist|do(?: not|n['’]t) exist|enoent|"
     r"cannot (?:access|find)|not a directory|non-?existent|no longer exists|can't (?:open|find)|could(?: not|"
     r"n't) (?:be )?(?:open|find)|no module named|cannot find module|no files? (?:matched|found)|no match|"
-    r"needed a single revision|unknown revision|not a valid (?:object|ref)",
+    rf"needed a single revision|unknown revision|not a valid (?:object|ref)|{MISSING_IN_LANGUAGES}",
     re.IGNORECASE,
 )
 _NOTHING_FOUND = lazy_pattern(
-    r"\s*(?:no (?:files?|match(?:es)?|results?|entries|content|references|symbols|"
-    r"occurrences)\b[^\n]{0,120}\bfound|no match(?:es)?\b|"
+    r"\s*(?:no (?:[\w-]+ ){1,4}(?:were |was )?found|no match(?:es)?\b|"
     r"found 0 |0 (?:matches|results|files)|nothing (?:found|matched)|no such|not found|none found)[^\n]{0,200}\s*\Z",
     re.IGNORECASE,
 )
 _NOT_FOUND_PROGRAM = lazy_pattern(
-    r"^[^\n]*(?:command not found|: not found|not recognized as)[^\n]*", re.IGNORECASE | re.MULTILINE
+    r"^[^\n]*(?:command not found|: not found|not recognized as|(?:befehl|kommando) (?:wurde )?nicht gefunden|"
+    r"commande introuvable|orden no encontrada|comando n(?:\u00e3o encontrado|on trovato)|"
+    r"\u043a\u043e\u043c\u0430\u043d\u0434\u0430 \u043d\u0435 \u043d\u0430\u0439\u0434\u0435\u043d\u0430|"
+    r"\u672a\u627e\u5230\u547d\u4ee4|"
+    r"\u30b3\u30de\u30f3\u30c9\u304c\u898b\u3064\u304b\u308a\u307e\u305b\u3093|opdracht niet gevonden|"
+    r"nie znaleziono polecenia|p\u0159\u00edkaz nenalezen|"
+    r"kommando(?:t)? (?:finns inte|hittades inte|ikke fundet|ikke funnet)|komut bulunamad\u0131)[^\n]*",
+    re.IGNORECASE | re.MULTILINE,
 )
 _FILE_NAME = lazy_pattern(r"[\w.@+-]*\w")
 _TEST_COUNTS = lazy_pattern(
@@ -250,12 +287,27 @@ def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
     if main is not None and main.kind in (EffectKind.RUN, EffectKind.WRITE) and _shows_only_output_of(main, effects):
         return error_at_end(text, _programs(effects), is_any_error=False)
     for effect, following in pairwise(effects):
-        if following.connector == "|" and effect.command is not None and f"{effect.command.program}: " in text[:_HEAD]:
-            program = re.escape(effect.command.program)
-            match = re.search(rf"^{program}: (?:error\b|fatal\b|\(\d+\) |\*\*\* ).*", text[:_HEAD], re.MULTILINE)
+        command = effect.command
+        is_hidden = following.connector in _HIDING and command is not None and f"{command.program}: " in text[:_HEAD]
+        if is_hidden and command is not None and effect.kind not in (EffectKind.PROBE, EffectKind.NOTHING):
+            program = re.escape(command.program)
+            words = _OWN_WORDS if following.connector == "|" else _OWN_TROUBLE
+            match = re.search(rf"^(?:\S*/)?{program}: {words}.*", text[:_HEAD], re.MULTILINE | re.IGNORECASE)
             if match is not None:
                 return match[0]
     return None
+
+
+# After these the line's exit code is that of the program behind them.
+_HIDING = frozenset(("|", ";", "\n", ""))
+_OWN_WORDS = rf"(?:error\b|fatal\b|\(\d+\) |\*\*\* |(?:{'|'.join(ERROR_WORDS)})\b)"
+_OWN_TROUBLE = (
+    rf"(?:error\b|fatal\b|\(\d+\) |\*\*\* |(?:{'|'.join(ERROR_WORDS)})\b|[^\n]{{0,120}}(?:\b(?:failed|cannot|can't|"
+    rf"could not|"
+    rf"unable to|denied|refused|no such|not found|required|invalid)\b|{MISSING_IN_LANGUAGES}|{BARRED_IN_LANGUAGES}|"
+    rf"fehlgeschlagen|\u00e9chou\u00e9|fall\u00f3|falhou|fallit[oa]|mislukt|"
+    rf"\u043d\u0435 \u0443\u0434\u0430\u043b\u043e\u0441\u044c|\u5931\u8d25|\u5931\u6557))"
+)
 
 
 # `bash: line 1:  4242 Segmentation fault      (core dumped) ./run.sh`
@@ -353,6 +405,8 @@ def _refusal(text: str, state: RunState | None, failure: Failure) -> ResultKind 
         return ResultKind.NOT_RUN
     if failure.exit_code not in (None, 0, -1) and not (failure.exit_code > 128 and _INTERRUPTED.search(head)):
         return None  # the program ran
+    if _NEVER_BEGAN.match(head) is not None:
+        return ResultKind.NOT_RUN
     if _REJECTED.search(head) or (failure.exit_code is None and _STOPPED_AT_END.search(text[-100:]) is not None):
         return ResultKind.REJECTED
     return ResultKind.NOT_RUN if _NOT_RUN.search(head[:200]) else None
@@ -373,6 +427,8 @@ def _kind(
     is_answer = is_answer or (code == 1 and _asks_before_reading(effects) and not text.strip())
     if is_answer and not _is_shell_error(text, last):
         return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
+    if code == 1 and last.subject == "git diff" and last.kind is EffectKind.PROBE and _IS_DIFF.search(text[:_HEAD]):
+        return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
     if (code and text.strip().casefold() in _NO_WORDS) or _tells_by_code(effects, code):
         return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
     failed = _blamed(effects, text) or effect
@@ -392,6 +448,7 @@ def _kind(
     return ResultKind.FAILURE, VerdictRule.FAILED_CALL
 
 
+_IS_DIFF = lazy_pattern(r"^diff --git |^ ?\S.* \| +(?:\d+ [+-]*|Bin .*)$|^[MADRU]\t\S", re.MULTILINE)
 # "Succeeded, there is a diff": `terraform plan -detailed-exitcode` (HashiCorp's documentation); `gh run view
 # --exit-status` and `jq --exit-status` end with 1 for a failed run, and for false or null (their manuals).
 _DIFFERS = 2
@@ -414,9 +471,11 @@ def _of_probe(
         return ResultKind.FAILURE
     if is_its_own and _says_no_of_target(effect, text):
         return ResultKind.PROBE
-    if code in (None, 1, 2, 3, 127, 128) and is_missing:
+    if code in (None, 1, 2, 3, 4, 127, 128) and is_missing:
         return _of_missing(effect, is_named)
     if code == 2 and finds_in_words(effect) and _has_hits(text):
+        return ResultKind.PROBE
+    if effect.subject == "curl" and _BAD_STATUS.fullmatch(text.strip()) is not None:
         return ResultKind.PROBE
     is_silent = code is not None and code < _COULD_NOT_RUN_CODES and not text.strip()
     is_silent = is_silent and effect.subject not in _FAILS_WITH_TWO
@@ -460,7 +519,7 @@ _NAME_END = lazy_pattern(r"[\s/:=]+")
 _CLIENTS = frozenset(("kubectl", "docker", "helm", "gh", "aws", "oc", "az", "gcloud", "flyctl", "heroku"))
 _NOT_REACHED = lazy_pattern(
     r"must be logged in|unauthori[sz]ed|not logged in|forbidden|access ?denied|expired|credentials|unable to connect|"
-    r"cannot connect|connection (?:to the server|refused|reset)|timed? ?out|no such host|auth login",
+    r"cannot connect|connection (?:to the server|refused|reset)|timed? ?out|no such host|auth login|oci runtime exec",
     re.IGNORECASE,
 )
 
@@ -470,17 +529,20 @@ def _finds_nothing(effect: Effect, text: str) -> bool:
     return finds_in_words(effect) and not text.strip()
 
 
-_NOT_PERMITTED = ("permission denied", "not permitted")
+_NOT_PERMITTED = lazy_pattern(f"permission denied|not permitted|{BARRED_IN_LANGUAGES}")
 
 
 def _is_refused(text: str) -> bool:
     """Whether a program was not allowed to do anything."""
     head = folded(text[:_HEAD])
-    return any(words in head for words in _NOT_PERMITTED) and not _has_hits(text)
+    return _NOT_PERMITTED.search(head) is not None and not _has_hits(text)
 
 
 # What a question is answered with: `kubectl auth can-i`, `systemctl is-active`.
 _NO_WORDS = frozenset(("no", "false", "none", "0", "inactive", "disabled", "unknown", "not found", "absent", "closed"))
+
+
+_BARE_NO = frozenset(("no", "inactive", "not found", "absent", "closed"))
 
 
 def _has_hits(text: str) -> bool:
@@ -495,7 +557,7 @@ _COMPLAINER = lazy_pattern(r"[\w.-]+: ")
 # `src/radio.c:51:9: error: ...`, as compilers and linters write, `error: Nat.lean:8:32: ...` (Lean),
 # `error - app.dart:31:5 - ...` (Dart), `File "lib/a.ml", line 12, characters 10-13:` (OCaml); a runtime's trace and a
 # shell's line have another form, and so has a program that names itself first (`psql:a.sql:2: ERROR`).
-_PLACE = r"(?:\./|/)?[\w./+@-]{1,200}\.[A-Za-z]\w{0,5}:\d+(?::\d+)?"
+_PLACE = r"(?:\./|/)?[\w./+@-]{1,200}\.[A-Za-z]\w{0,5}:\d+(?::\d+)?(?!:in ['`])"
 _LOCATED_FORMS = (
     rf"^{_PLACE}: ?\S|^\s{{0,4}}(?:error|warning)(?::| -) {_PLACE}\b|"
     r"^File \"[^\"\n]{1,200}\", lines? [\d-]+, characters "
@@ -515,7 +577,12 @@ def _reports_located_faults(effect: Effect, text: str) -> bool:
         return False  # a hook found faults, and nothing was committed; a line of data was not loaded
     if _TEST_SUMMARY.search(text[-_TAIL:]) is not None or _counts_faults(last_line(text)):
         return True
+    if effect.command.program in _LINK_CHECKERS:  # what is out of reach is what they look for
+        return _own_finding((effect,), text) is not None
     return _LOCATED.search(text[:_HEAD]) is not None and _OWN_COMPLAINT.search(text[:_HEAD]) is None
+
+
+_LINK_CHECKERS = frozenset(("lychee", "linkchecker", "muffet"))
 
 
 def _measures_too_much(effect: Effect, text: str) -> bool:
@@ -616,7 +683,9 @@ def _of_check(effect: Effect, text: str, failure: Failure) -> ResultKind:
         return ResultKind.FINDING if could_run else ResultKind.FAILURE
     if failure.exit_code == 2 and effect.subject == "lint" and _NAMES_LINE.search(text[:_HEAD]) is None:
         return ResultKind.FAILURE  # linters end with 1 for what they found, with 2 for what they could not do
-    if any(_could_not_run(end, text) for end in ends):
+    if COMMAND_TIMED_OUT.match(first_line(text)) or COMMAND_TIMED_OUT.match(last_line(text)):
+        return ResultKind.FAILURE
+    if any(_could_not_run(end, text) or _NOTHING_RAN.search(end) for end in ends):
         return ResultKind.FAILURE
     reports = (_LOCATED.search(head), _TEST_COUNTS.search(tail), _DIFFERENCES.search(head))
     ended = failure.exit_code is not None or failure.certainty is Certainty.TEXTUAL
@@ -729,8 +798,9 @@ def _answer_no(
     is_fallback = bool(said) and fallback.subject in ("echo", "printf") and last_line(text).strip() == said.strip()
     is_lookup = is_search(call.name or "") and effect.command is None
     is_asked = is_lookup or effect.kind in (EffectKind.PROBE, EffectKind.READ)
+    is_told_no = effect.kind is EffectKind.PROBE and effect.command is not None and text.strip().casefold() in _BARE_NO
     is_excused = fallback.connector == "||" and fallback.subject in ("true", ":")
-    is_no = is_fallback or (is_excused and _MISSING.search(text[:400]) is not None)
+    is_no = is_fallback or is_told_no or (is_excused and _MISSING.search(text[:400]) is not None)
     if effect.kind is EffectKind.PROBE and not is_no:
         is_silent = not text.strip() and finds_in_words(effect)
         is_no = is_interpreted or is_silent or _NOTHING_FOUND.match(text[:400]) is not None
@@ -754,7 +824,7 @@ def _answer_no(
 # count 0, or wrapped.
 _NO_ENTRIES = lazy_pattern(
     r'\s*(?:\{[^{}\[\]]{0,120}"content"\s*:\s*)?(?:\{\s*(?:"\w{1,40}"\s*:\s*0\s*,\s*)?"\w{1,40}"\s*:\s*\[\s*\]'
-    r'(?:\s*,\s*"\w{1,40}"\s*:\s*(?:0|false|null)){0,3}\s*\}|\[\s*\])\s*\}?\s*'
+    r'(?:\s*,\s*"\w{1,40}"\s*:\s*(?:0|false|null|"(?i:zero|no|empty|ok|success)\w{0,20}")){0,3}\s*\}|\[\s*\])\s*\}?\s*'
 )
 _LONGEST_NO = 200
 # ... and what a check of a service answers: `{"eligible": false, "reason": "more than 30 days"}`.
@@ -799,7 +869,10 @@ def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
         match = _FINDINGS.search(end) or _LOCATED_FAULT.search(end) or _own_finding(effects, end)
         if match is None and effect.command is not None and effect.command.program in ("diff", "cmp"):
             match = _DIFFERENCES.search(end)
-        if match is not None and not _NOTHING_FAILED.search(end, match.start(), match.end() + 80):
+        match = match or _NOTHING_RAN.search(end)
+        if match is not None and (
+            _COUNTS.search(match[0]) or not _NOTHING_FAILED.search(end, match.start(), match.end() + 80)
+        ):
             start = end.rfind("\n", 0, match.start()) + 1
             return end[start : match.end() + 200].partition("\n")[0].strip()[:400]
     return None
@@ -825,7 +898,8 @@ def _own_finding(effects: tuple[Effect, ...], text: str) -> re.Match[str] | None
 _DIFFERENCES = lazy_pattern(r"^\d+(?:,\d+)?[acd]\d+|^@@ |^\S+ \S+ differ: ", re.MULTILINE)
 
 
-_NOTHING_FAILED = lazy_pattern(r"\b(?:0|no) (?:failed|failures?|errors?)\b(?!=)", re.IGNORECASE)
+_NOTHING_FAILED = lazy_pattern(r"\b(?:0|no) (?:failed|failures?|errors?|remaining)\b(?!=)", re.IGNORECASE)
+_COUNTS = lazy_pattern(r"\b[1-9]\d* (?:tests? )?fail\w*$", re.IGNORECASE)
 
 
 class KnownPaths:
@@ -936,8 +1010,8 @@ _FEW_LOOKUPS = 64  # looking through all texts takes a hundredth of splitting th
 _SHORT = 400
 _PROGRAM_ERROR = lazy_pattern(
     r"(?:\.{0,2}/(?:\S*/)?)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?: (?:\d+: )?(?:\*\*\*|\(\d+\)|"
-    r"\S[^\n]{0,80}:|[^\n]{0,60}(?:unknown|not |no |fail|cannot|can't|unable|denied|error|invalid|illegal|"
-    r"unrecognized|refused|missing|already))|(?-i:E): \S|fatal: \S",
+    r"\S[^\n]{0,80}:|[^\n]{0,60}\b(?:unknown|not |no |fail|cannot|can't|unable|denied|error|invalid|illegal|"
+    r"unrecognized|refused|missing|already|requires))|(?-i:E): \S|fatal: \S",
     re.IGNORECASE,
 )
 
@@ -972,6 +1046,8 @@ _SHELL_PREFIX = lazy_pattern(r"^(?:\S*/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?
 def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
     """The last line of a command's output if one of its programs reports an error in it: `curl: (6) ...`."""
     last = _SHELL_PREFIX.sub("", last_line(text))
+    if COMMAND_TIMED_OUT.match(first_line(text)):
+        return first_line(text)
     if COMMAND_TIMED_OUT.match(last) or _COULD_NOT_BEGIN.match(last):
         return last
     if text.startswith("fatal: ") and any(effect.subject.split(" ")[0] == "git" for effect in effects):
@@ -1015,17 +1091,22 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
 def states_code_in_content(call: ToolCall, text: str) -> bool:
     """Whether the exit code that a text states stands in what a call shows: the end of a log, or of what a tool reads.
 
-    A tool that reads has no exit code. Of a command, the last line of an output counts as the log's if it has no
+    A tool that reads has no exit code, but one that reads what a command printed. Of a command, the last line of an output counts as the log's if it has no
     brackets, as agents write them around it, and no program of the line reports a failure.
     """
     effects = effects_of(call)
     effect = main_effect(effects)
-    if effect is None or shows_content(effect, call.name or ""):
-        return effect is not None
+    if effect is None:
+        return False
     framed = unframed(text)
+    if shows_content(effect, call.name or ""):
+        return framed.is_bare or _OF_RUN.isdisjoint(bare_name(call.name or "").split("_"))
     if not framed.is_bare or not only_shows(effect) or not framed.output.strip():
         return False
     return message_of_command(call.name or "", effects, framed.output) is None
+
+
+_OF_RUN = frozenset(("bash", "shell", "terminal", "task", "process", "command", "job"))
 
 
 def is_shown_object(call: ToolCall, fields: Mapping[str, object], of_errors: frozenset[str]) -> bool:
@@ -1088,9 +1169,13 @@ def _error_of_lookup(call: ToolCall, effect: Effect, text: str) -> str | None:
     """The error at the beginning of a short answer of a tool that looks up data."""
     line = error_line(text)
     if line is None:
-        return _denial(call, effect, text)
+        failed = _SEARCH_FAILED.search(text[:_SHORT])  # Claude Code's, below its heading
+        return failed[0] if failed is not None else _denial(call, effect, text)
     is_hit = line not in text[:200] or _HIT.match(line) is not None or _is_hit(call, line)
     return line if len(text.strip()) <= _SHORT and not is_hit else None
+
+
+_SEARCH_FAILED = lazy_pattern(r"^API Error: .*", re.MULTILINE)
 
 
 def _refusal_told(call: ToolCall, text: str) -> str | None:
@@ -1102,18 +1187,52 @@ def _refusal_told(call: ToolCall, text: str) -> str | None:
         return None
     if kind_of(call.name or "") is ToolKind.READS and not runs_shell(call) and not _OF_CALL.search(text[:300]):
         return None
-    head = text[:300].strip()
+    head = text[:300].strip().removeprefix("<tool_use_error>").removeprefix("<error>")
     folded = head.casefold()
-    is_told = " " in head and (_REJECTED.match(folded, _begin_of_refusal(folded)) or _NOT_RUN.match(folded))
+    is_told = (" " in head or not head.isascii()) and (
+        _REJECTED.match(folded, _begin_of_refusal(folded)) or _NOT_RUN.match(folded) or _NEVER_BEGAN.match(folded)
+    )
     return head.partition("\n")[0] if is_told else None
 
 
+# An agent's words, of any, for a call that never began: it names the call, or another one because of which.
+_OTHER_CALL = (
+    r"(?:(?:previous|earlier|preceding|prior|another|parallel|sibling|other|first) (?:\S+ ){0,3}(?:tools?|calls?|"
+    r"commands?|"
+    r"steps?|actions?|edits?|operations?|executions?|messages?|failures?|errors?)|(?:vorherig|vorangegangen|frühere|"
+    r"andere|"
+    r"parallele)\w*|parallel call|"
+    r"précédent\w*|anterior\w*|precedente|vorige|poprzedni\w*|předchozí\w*|предыдущ\w*|попередн\w*|föregående|forrige|"
+    r"edellinen|előző|önceki|sebelumnya|上一|前一|之前|前の|이전)"
+)
+_NEVER_BEGAN = lazy_pattern(
+    r"[^\n]{0,120}?(?:\b(?:tool|call|command|action|step|operation|execution|request|function)\b[^\n]{0,80}?\b(?:was|"
+    r"were|has|"
+    r"have|is|did)(?: not|n['\u2019]t| never) (?:been )?(?:run|executed|started|attempted|made|performed|invoked)\b|"
+    r"\bbefore (?:it|this (?:call|tool|command)) (?:ran|started|began|was (?:run|started)|could)\b|"
+    r"\b(?:tool|call|command) (?:was )?cancell?ed\b|^(?:tool|call|command|execution) not (?:started|run|executed)\b|"
+    r"(?:\b(?:skipp(?:ed|ing)|cancel\w+|not (?:run|executed|attempted|started|performed)|nicht ausgeführt|übersprungen|"
+    r"abgebrochen|non exécuté\w*|ignoré\w*|annulé\w*|no (?:se )?ejecut\w+|omitid\w+|cancelad\w+|não executad\w+|"
+    r"non eseguit\w+|saltat\w+|annullat\w+|niet uitgevoerd|overgeslagen|nie wykonano|pominięt\w+|neproveden\w*|"
+    r"přeskočen\w*|не выполн\w*|пропущен\w*|не виконано|inte kör\w*|hoppades över|ikke (?:kjørt|kørt)|ei suoritettu|"
+    r"kihagyva|atlandı|tidak dijalankan|dilewati)\b|未执行|跳过|実行され|スキップ|실행되지|건너뛰)"
+    rf"[^\n]{{0,100}}?{_OTHER_CALL}|{_OTHER_CALL}[^\n]{{0,100}}?(?:\bskipp(?:ed|ing)\b|\bcancel\w+|\bnot (?:run|"
+    rf"executed)\b|"
+    r"\bübersprungen\b|\bnicht ausgeführt\b|未执行|跳过|スキップ|実行され|건너뛰|실행되지))"
+)
+
+
 def _ends_built(effect: Effect | None, text: str) -> bool:
-    """Whether the last line of a build says that it is complete: what stands before it is a warning."""
-    is_build = effect is not None and effect.kind is EffectKind.CHECK and effect.subject == "build"
-    return is_build and _IS_BUILT.search(last_line(text)) is not None
+    """Whether the last line of a check says that it is complete: what stands before it is a warning, or of a log."""
+    if effect is None or effect.kind is not EffectKind.CHECK:
+        return False
+    pattern = _IS_BUILT if effect.subject == "build" else _HAS_PASSED
+    return pattern.search(last_line(text)) is not None
 
 
+_HAS_PASSED = lazy_pattern(
+    r"^OK(?: \([\w=, ]+\))?$|^=* ?\d+ passed(?:, \d+ (?:skipped|deselected|x?passed|warnings?))* in "
+)
 _IS_BUILT = lazy_pattern(
     r"^\W*(?:build (?:is )?(?:complete\w*|succe\w+|finished)|(?:compiled|built|finished) successfully|"
     r"successfully built)\b(?!.*\b(?:(?<!\b0 )errors?|fail\w*)\b)",
@@ -1146,7 +1265,10 @@ def _denial(call: ToolCall, effect: Effect | None, text: str) -> str | None:
         return None
     if effect.kind is EffectKind.WRITE:
         return _refused_write(text)
-    return _refused_change(call, text) if kind_of(call.name or "") is ToolKind.WRITES else None
+    kind = kind_of(call.name or "")
+    if kind is ToolKind.READS or (kind is ToolKind.UNKNOWN and has_known_effect(call)):
+        return None
+    return _refused_change(call, text) or _part_that_failed(text)
 
 
 def _refused_change(call: ToolCall, text: str) -> str | None:
@@ -1164,6 +1286,9 @@ def _refused_change(call: ToolCall, text: str) -> str | None:
             told = told.replace(value.strip(), "")
     sentence = _FIRST_SENTENCE.split(told, 1)[0].casefold()
     words = sentence.split()
+    marked = _MARKED.search(text)
+    if marked is not None and len(text) <= _SHORT:
+        return marked[0].strip()
     is_english = _ENGLISH.search(sentence) is not None
     if not words or len(told.split()) > (_MAX_REFUSAL_WORDS if is_english else _MAX_DENIAL_WORDS):
         return None
@@ -1179,6 +1304,7 @@ def _refused_change(call: ToolCall, text: str) -> str | None:
     return text.strip() if refuses else None
 
 
+_MARKED = lazy_pattern(r"^\s*[\u26a0\u274c\u2717\u2718\u26d4]\ufe0f? ?\S.*", re.MULTILINE)  # ⚠ Choose a deputy.
 _MAX_REFUSAL_WORDS, _MAX_DENIAL_WORDS, _VERB_CHARS, _WORDS_BEFORE = 20, 12, 4, 4
 _FIRST_SENTENCE = lazy_pattern(r"(?<=[.!?])\s|\n|[\u3002\uff01]")
 _ENGLISH = lazy_pattern(
@@ -1198,12 +1324,39 @@ _REFUSES = lazy_pattern(
     r"no permission|no [\w ]{1,30} (?:left|available|free)|fail(?:ed|s|ure)|forbidden|declined|denied|refused|invalid|"
     r"must (?:be|have)|(?:is|are) required|unavailable|offline|insufficient|expired|suspended|"
     r"already (?:exists?|booked|taken|shipped|in use)|conflict|(?:is|are|was) locked by|exceed(?:ed|s)|out of stock|"
-    r"too (?:large|long|many|short)|upgrade (?:to|your))\b"
+    r"too (?:large|long|many|short)|upgrade (?:to|your)|no [\w \"'-]{1,40} (?:found|exists?|matches)|not (?:be )?"
+    r"(?:connected|created|sent|saved|updated|added|deleted|removed|booked|scheduled|submitted|applied))\b"
+)
+
+
+def _part_that_failed(text: str) -> str | None:
+    """The short answer of a tool that did only some of what it was to do: "Uploaded 2 of 3 files. c: quota exceeded"."""
+    told = text.strip()
+    if len(told) > _SHORT or told[:1] in ("{", "["):
+        return None
+    is_part = any(int(done) < int(total) for done, total in _OF_TOTAL.findall(told))
+    return told if is_part and _SOME_FAILED.search(told) is not None else None
+
+
+_OF_TOTAL = lazy_pattern(r"\b(\d{1,9}) (?:out )?of (?:the )?(\d{1,9})\b")
+_SOME_FAILED = lazy_pattern(
+    r"\b(?:fail\w*|error\w*|exceed\w*|could not|rejected|bounced|invalid|skipped|denied)\b", re.IGNORECASE
 )
 
 
 def _refused_write(text: str) -> str | None:
     """The first line of an editor's short answer if it denies: an editor that did its work says so."""
     line = first_line(text)
-    is_short = len(text) <= _SHORT and len(line) <= _SHORT // 2
-    return line if is_short and denies(next(iter(line.split(". ")), "")) else None
+    is_short = len(text) <= 2 * _SHORT and len(line) <= _SHORT
+    return line if is_short and (denies(next(iter(line.split(". ")), "")) or _NOT_EDITED.search(text)) else None
+
+
+# How editors of coding agents refuse: the text is not there, or not once, or the file is another than the agent read.
+_NOT_EDITED = lazy_pattern(
+    r"replace_all is false|modified since (?:it was )?(?:last )?read|has not been read|already exists|exactly the same|"
+    r"\b(?:found|appears?|occurs?|matche[sd]) (?:multiple|more than|\d+) (?:times?|occurrences|matches|places)|"
+    r"multiple (?:occurrences|matches)|not unique|(?:doesn't|does not|didn't|did not) match|"
+    r"(?:was|were|been) reverted|(?:no|without) (?:changes?|replacements?|edits?) (?:to make|(?:was|were) made)|"
+    r"out of (?:range|bounds)|within the range of lines",
+    re.IGNORECASE,
+)

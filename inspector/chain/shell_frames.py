@@ -57,7 +57,9 @@ _TAGS = r"(?:(?:command|bash|tool)_)?(?:output|stdout|stderr|result)"
 _TAG_AT_END = "</output>"
 _SYSTEM_TAG = lazy_pattern(r"<system>(?:ERROR: )?([^<\n]{1,200})</system>")  # Kimi CLI
 _FENCE = "```"
-_OPENER = lazy_pattern(rf"Output:|(?:command output:|\[(?:stdout|stderr)\]|<{_TAGS}>)$", re.IGNORECASE)
+_OPENER = lazy_pattern(
+    rf"Output:|(?:#{{1,4}} (?:result|output)|command output:|\[(?:stdout|stderr)\]|<{_TAGS}>)$", re.IGNORECASE
+)
 _FACT = lazy_pattern(
     r"(?:chunk id|wall time|original token count|total output lines): |<status>\w{1,20}</status>$", re.IGNORECASE
 )

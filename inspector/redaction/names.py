@@ -37,13 +37,6 @@ SIGNS = (
 )
 """Every name begins with one of these; those of a query are names only there."""
 
-_PROSE_NAMES = (*_PASSWORDS, "pass", "pwd", "pw", "cred", "securestring", "sandi", *_PHRASE_BEGINS)
-_PROSE_PARTS = (
-    *words("prose_parts"),
-    *(form for word in _PROSE_NAMES for form in (word, word.capitalize(), word.title())),
-)
-"""What names that count in plain prose have in them, where no sign is between them and their value."""
-
 NAME = part("NAME")
 """The last word of a name, with what may follow it in a name, as a pattern for the view."""
 
@@ -62,8 +55,6 @@ _FOREIGN_FORMS = {
 }
 _SPELLINGS = (*_FOREIGN_FORMS.items(), *zip("：＝→“”「」＂", ':=:"""""', strict=True))
 """The foreign words as they are written, and punctuation, with what they are in the view."""
-LONGEST_SPELLING = max(len(spelling) for spelling, _ in _SPELLINGS)
-"""In code points."""
 _COLONS = frozenset({"\\uff1a", "\\uff1d", "\\u2192"})
 _ESCAPES = (
     *(json.dumps(form)[1:-1].lower() for form in _FOREIGN_FORMS),
@@ -79,16 +70,6 @@ def _spellings() -> BytesAhoCorasick:
     return BytesAhoCorasick(
         (spelling.encode() for spelling, _ in _SPELLINGS), implementation=Implementation.ContiguousNFA
     )
-
-
-@cache
-def _prose_parts() -> BytesAhoCorasick:
-    return BytesAhoCorasick([*map(str.encode, dict.fromkeys(_PROSE_PARTS))], implementation=Implementation.DFA)
-
-
-def may_be_in_prose(text: str) -> bool:
-    """Whether plain words may have the name of a secret among them."""
-    return bool(_prose_parts().find_matches_as_indexes(text.encode("ascii", "replace")))
 
 
 @cache
@@ -148,6 +129,16 @@ def _plain_letters(before: str, letters: str) -> str:
     spans = [letter.span() for letter in PATTERNS.any_letter.finditer(letters)]
     start, end = spans[max(name.start() - len(before), 0)][0], spans[name.end() - len(before) - 1][1]
     return f"{letters[:start]}{OTHER * (end - start)}{letters[end:]}"
+
+
+def begins_word(text: str, at: int, free_at: int = -1) -> bool:
+    """Whether a word begins at a position, also after an escape or a secret, the last of which ended at `free_at`."""
+    if at in {0, free_at}:
+        return True
+    before = text[at - 1]
+    if before.isascii() and before.isalnum():
+        return PATTERNS.escape_end.search(text, max(at - 16, 0), at) is not None
+    return before not in "_-" or PATTERNS.blob.search(text, max(at - 40, free_at, 0), at) is None
 
 
 def name_start(text: str, at: int, free_at: int) -> int:

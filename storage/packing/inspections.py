@@ -3,9 +3,9 @@
 A large inspection is a blob of pages whose rows are read only when they are accessed.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import structs
@@ -121,8 +121,8 @@ def pack_wide(inspection: Inspection, texts: derived_values.Texts) -> tuple[byte
     parts, spans, calls, results = (
         paged_blobs.PagedRowWriter(),
         paged_blobs.PagedRowWriter(),
-        _PlacedRows(),
-        _PlacedRows(),
+        _PlacedRows[ToolCall](derived_values.call_facts),
+        _PlacedRows[ToolResult](derived_values.result_facts),
     )
     for part in inspection.parts:
         text = texts.get((part.turn, part.part), "")
@@ -130,18 +130,14 @@ def pack_wide(inspection: Inspection, texts: derived_values.Texts) -> tuple[byte
         parts.add([part.turn, part.part, part.format, [tool_facts(tool) for tool in part.definitions], *ranges])
         for span in part.spans:
             spans.add(span)
-        for call in part.calls:
-            calls.place([part.turn, part.part, derived_values.call_facts(call, text)])
-        for result in part.results:
-            results.place([part.turn, part.part, derived_values.result_facts(result, text)])
+        calls.place(part.calls, part, text)
+        results.place(part.results, part, text)
 
     def position(item: ToolCall | ToolResult, place: Location | None) -> int | None:
         if place is None:
             return None
         text = texts.get((place.turn, place.part), "")
-        if isinstance(item, ToolCall):
-            return calls.position([place.turn, place.part, derived_values.call_facts(item, text)])
-        return results.position([place.turn, place.part, derived_values.result_facts(item, text)])
+        return calls.position(item, place, text) if isinstance(item, ToolCall) else results.position(item, place, text)
 
     steps, diagnostics = paged_blobs.PagedRowWriter(), paged_blobs.PagedRowWriter()
     for step in chain.steps:
@@ -218,20 +214,33 @@ def read_wide(read: paged_blobs.Read, texts: derived_values.Texts, *, in_columns
     )
 
 
-class _PlacedRows(paged_blobs.PagedRowWriter):
-    """Packs calls or results, and finds the position of each by its packed values, which include its location."""
+class _PlacedRows(paged_blobs.PagedRowWriter, Generic[_Item]):
+    """Packs calls or results, and finds the position of each by its packed values, which include its location.
 
-    def __init__(self) -> None:
+    Most steps refer to the very object that the inspection holds: that one is found by its identity.
+    """
+
+    def __init__(self, facts_of: Callable[[_Item, str], _Item]) -> None:
         super().__init__()
+        self._facts_of = facts_of
         self._positions: dict[bytes, int] = {}
+        self._held: dict[tuple[int, int, str], int] = {}
 
-    def place(self, facts: list[Any]) -> None:
-        """Add one."""
-        self._positions.setdefault(_digest(self.add(facts)), self.count - 1)
+    def place(self, items: Sequence[_Item], part: PartInspection, text: str) -> None:
+        """Add the items of a part with this text."""
+        is_held = isinstance(items, tuple)  # a column builds its items when they are accessed
+        for item in items:
+            packed = self.add([part.turn, part.part, self._facts_of(item, text)])
+            position = self._positions.setdefault(_digest(packed), self.count - 1)
+            if is_held:
+                self._held[id(item), part.turn, part.part] = position
 
-    def position(self, facts: list[Any]) -> int | None:
+    def position(self, item: _Item, place: Location, text: str) -> int | None:
         """The position of the first with exactly these values; None if there is none."""
-        return self._positions.get(_digest(pack(facts)))
+        held = self._held.get((id(item), place.turn, place.part))
+        if held is not None:
+            return held
+        return self._positions.get(_digest(pack([place.turn, place.part, self._facts_of(item, text)])))
 
 
 def _digest(packed: bytes) -> bytes:
