@@ -266,6 +266,7 @@ def _any_of(tables: tuple[str, ...], without_spaces: str) -> re.Pattern[str]:
     return folded_pattern(rf"\b(?:{'|'.join(tables)})\b|{without_spaces}")
 
 
+_FAILS = _any_of(_FAILING, _FAILING_CJK)
 _DENIES = _any_of((*_NEGATIONS, *_FAILING, *_OPEN), f"{_NEGATIONS_CJK}|{_FAILING_CJK}|{_OPEN_CJK}")
 _LEFT = _any_of(_OPEN, _OPEN_CJK)
 _ADMITS = _any_of((*_FAILING, *_OPEN), f"{_FAILING_CJK}|{_OPEN_CJK}")
@@ -457,6 +458,11 @@ def denies_plainly(sentence: str) -> bool:
     return any(_DENIES.search(_LEFT.sub(" ", clause.words)) is not None for clause in clauses)
 
 
+def fails(clause: Clause) -> bool:
+    """Whether a clause denies by a word for failing: not by a mere negation, nor by what is left to be done."""
+    return clause.denies and _FAILS.search(clause.words) is not None
+
+
 def sounds_failed(word: str) -> bool:
     """Whether a word is one for failing, not a negation: "blocked"."""
     return _ADMITS.search(word) is not None
@@ -501,8 +507,12 @@ _BOTH = lazy_pattern(r"\b(?:both|beide\w*|les deux|amb[oa]s|entramb[ei]|об[а�
 
 def leaves_open(sentence: str) -> bool:
     """Whether a sentence says that something is still to be done: "the copy is still missing"."""
-    clauses = (clause for clause in clauses_of(sentence) if clause.denies)
-    return any(_STILL.search(clause.words) is not None for clause in clauses)
+    return any(map(is_undone, clauses_of(sentence)))
+
+
+def is_undone(clause: Clause) -> bool:
+    """Whether a clause says that something is still to be done."""
+    return clause.denies and _STILL.search(clause.words) is not None
 
 
 _STILL = lazy_pattern(

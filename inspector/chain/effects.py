@@ -26,7 +26,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.chain.shell_lines import ShellCommand, elsewhere, shell_commands, without_options
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_interpreter, is_shell, kind_of
-from weaklink.inspector.memoized import memoized
+from weaklink.inspector.memoized import is_memoizing, memoized
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -288,7 +288,7 @@ def effects_of(call: ToolCall) -> tuple[Effect, ...]:
     kept = _latest.get(id(call))
     if kept is not None and kept[0] is call:
         return kept[1]
-    if len(_latest) >= _MOST_LATEST:
+    if len(_latest) >= (_MOST_REMEMBERED if is_memoizing() else _MOST_LATEST):
         _latest.clear()
     found = _effects_of_call(call)
     _latest[id(call)] = call, found
@@ -298,7 +298,7 @@ def effects_of(call: ToolCall) -> tuple[Effect, ...]:
 # The effects of the latest calls, by identity: a session's rules ask for those of one call six times (2026-11-29, 4,115
 # calls of Claude Code; without this 9 % of the inspection's time). The entry holds the call, so its id is not reused.
 _latest: dict[int, tuple[ToolCall, tuple[Effect, ...]]] = {}
-_MOST_LATEST = 4_096
+_MOST_LATEST, _MOST_REMEMBERED = 4_096, 32_768  # of a session that grows, the calls are remembered anyway
 
 
 @memoized
@@ -317,6 +317,11 @@ def main_effect(effects: tuple[Effect, ...]) -> Effect | None:
     """The effect that the others lead to; None if there is none."""
     if len(effects) < 2:
         return effects[0] if effects else None
+    return _strongest(effects)
+
+
+@memoized
+def _strongest(effects: tuple[Effect, ...]) -> Effect:
     return max(enumerate(effects), key=lambda pair: (_rank(pair[1]), pair[0]))[1]
 
 

@@ -30,6 +30,8 @@ from weaklink.inspector.chain.assertions import (
     denies,
     denies_plainly,
     excludes_only,
+    fails,
+    is_undone,
     is_read,
     sounds_failed,
 )
@@ -43,6 +45,7 @@ from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_SENTENCES = 120
+_FEW_SENTENCES = 3
 _MAX_PREAMBLE = 2  # the sentences among which a yes or no is looked for
 _SORRY_WORDS = 3  # "I'm sorry, but ...": a clause so short denies what the sentence is about
 _FENCE = lazy_pattern(r"^[ \t]{0,8}(?:```|~~~)[^\n]*\n[\s\S]*?(?:^[ \t]{0,8}(?:```|~~~)[^\n]*$|\Z)", re.MULTILINE)
@@ -120,9 +123,17 @@ _GIVES_UP = lazy_pattern(
 )
 
 
+# What the agent was not able to do, or what was not done, in English.
+_UNABLE = lazy_pattern(
+    r"\b(?:i|we|nobody|no one)\b[^,;.]{0,40}?\b(?:could|can|was|were|am|are|did|do|have|had)(?:n['’]t| ?not)\b|"
+    r"\b(?:could|can)(?:n['’]t| ?not) be \w+|\b(?:unable|not able|not possible|impossible|failed|did(?:n['’]t| not)|"
+    r"unfortunately|sorry|afraid|regret\w*|gave up|got stuck|out of the question|by hand|manually|yourself|"
+    r"you(?:['’]ll| will| would| still)* (?:need|have) to|(?:was|were|been|be|is|are|remains?) un\w+ed)\b",
+    re.IGNORECASE,
+)
 # Something is absent, in constructions of which a language has few.
 _LACKS = lazy_pattern(
-    r"\b(?:ha[sd]|have|is|are|was|were|there|with|got)(?:['’]s)? no\b|\bkeine?[nrm]?\b|"
+    r"\b(?:ha[sd]|have|is|are|was|were|there|with|got)(?:['’]s)? no\b(?! longer)|\bkeine?[nrm]?\b|"
     r"\bn['’](?:ai|as|a|avons|ont|y a)\b[^.]{0,20}\b(?:pas|aucun\w*)\b|\bno (?:tengo|tiene|tenemos|hay)\b|"
     r"\bnão (?:tenho|tem|há)\b|\bнет\b|没有|沒有|打不开|ありません",
     re.IGNORECASE,
@@ -395,7 +406,11 @@ class Statements:
         is_failure = failed.is_only_lost and failed.step.result_kind is not ResultKind.FINDING
         if is_failure and failed.facts.is_one_of_several(failed.step) and counts_part(sentence):
             return True
-        if is_failure and (terms.are_touched(sentence) or _LACKS.search(sentence) is not None):
+        if is_failure and self._is_short:
+            is_about = terms.are_touched(sentence) or _LACKS.search(sentence) is not None
+        else:
+            is_about = is_failure and any(self._admits(clause, failed) for clause in clauses)
+        if is_about:
             return not claims_effect(clauses, failed)
         if self._turns[-1] != failed.reply:
             return (
@@ -459,7 +474,9 @@ class Statements:
         if sentence.rstrip().endswith(("?", "？")) and failed.terms.names_target(sentence):
             return True  # "May I have read rights on config.yaml?"
         denials = [clause for clause in self._clauses(sentence, failed) if clause.denies and not _only_counts(clause)]
-        return any(
+        if any(_UNABLE.search(clause.text) or self._admits(clause, failed) for clause in denials):
+            return True
+        return self._is_short and any(
             clause.admits
             or failed.is_only_change
             or failed.is_requested(clause.text)
@@ -467,6 +484,19 @@ class Statements:
             or (not clause.supposes and 1 < len(clause.words.split()) <= _SORRY_WORDS)  # "Written, not applied."
             for clause in denials
         )
+
+    @cached_property
+    def _is_short(self) -> bool:
+        """Whether the final statement is so short that each sentence of it is on what was wanted."""
+        return len(_cached_sentences(self._speeches[-1].text)) <= _FEW_SENTENCES
+
+    def _admits(self, clause: Clause, failed: FailedCall) -> bool:
+        """Whether a clause about a failure says that something failed, is not there, or is still to be done."""
+        if not clause.denies:
+            return False
+        if fails(clause) or _UNABLE.search(clause.text) or _LACKS.search(clause.text):
+            return failed.is_about(clause.text)
+        return is_undone(clause) and (failed.is_requested(clause.text) or failed.terms.names_target(clause.text))
 
     def _clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         """The clauses of a sentence without the words of the question and of the call."""

@@ -168,8 +168,8 @@ def with_reproductions(trace: Trace, steps: Sequence[Step]) -> Iterator[Step]:
     if not any(step.result_kind is ResultKind.FAILURE for step in steps):
         yield from steps
         return
-    changes = (step.number for step in steps if step.is_good and _changes(step.call))
-    last_change = max(changes, default=0)
+    changes = (step.number for step in reversed(steps) if step.is_good and _changes(step.call))
+    last_change = next(changes, 0)
     for step in steps:
         if step.result_kind is ResultKind.FAILURE and step.number > last_change and _reproduces(trace, step):
             yield structs.replace(step, result_kind=ResultKind.FINDING, rules=(VerdictRule.REPRODUCED,))

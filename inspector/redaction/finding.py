@@ -38,7 +38,6 @@ from weaklink.inspector.redaction.secret_values import (
     LOOKAHEAD,
     WINDOW,
     FoundIntroduction,
-    LongerEnding,
     Secret,
 )
 from weaklink.inspector.scanning import lazy_pattern
@@ -115,24 +114,14 @@ def secrets_but_of(text: str, known: Set[bytes], key: Callable[[str], bytes]) ->
     """The secrets of a long text, and the keys of its blocks without one.
 
     A block begins at a message or a tool of a request, or where the one before has `_BLOCK` characters. Its key stands
-    for it with all text on which it depends whether a secret is introduced in it, so blocks with a `known` key are not
-    searched: a request of an agent repeats those before it.
+    for it with all text on which it depends whether a secret is introduced in it, so nothing is looked for around the
+    signs in blocks with a `known` key: a request of an agent repeats those before it.
     """
     edges = list(_edges(text))
     keys = [key(text[max(start - CONTEXT, 0) : end + _BLOCK_AHEAD]) for start, end in pairwise(edges)]
-    secrets: list[Secret] = []
-    first = 0
-    while first < len(keys):
-        last = first
-        while last < len(keys) and keys[last] not in known:
-            last += 1
-        found = _secrets_between(text, edges[first], edges[last]) if last > first else []
-        while last < len(keys) and found and found[-1].end >= edges[last]:  # it may hide what is in the next blocks
-            last = min(2 * last - first, len(keys))
-            found = _secrets_between(text, edges[first], edges[last])
-        secrets += found
-        first = max(last, first + 1)
-    secrets = _disjoint(secrets)
+    finder = Finder(text)
+    finder.scan(is_final=True, is_known=lambda sign_at: keys[bisect_right(edges, sign_at) - 1] in known)
+    secrets = finder.found()
     ends = [secret.end for secret in secrets]
     clean = []
     for block, start, end in zip(keys, edges, edges[1:], strict=False):
@@ -151,14 +140,6 @@ def _edges(text: str) -> Iterator[int]:
             yield (start := match.start())
     yield from range(start + _BLOCK, len(text), _BLOCK)
     yield len(text)
-
-
-def _secrets_between(text: str, start: int, end: int) -> list[Secret]:
-    """The secrets that are introduced between two positions."""
-    first, last = max(start - CONTEXT, 0), end + _BLOCK_AHEAD
-    finder = Finder(text[first:last], start - first)
-    finder.scan(is_final=last >= len(text))
-    return [_moved(secret, first) for secret in finder.found()]
 
 
 def redactions(text: str) -> list[Secret]:
@@ -214,17 +195,17 @@ _OF_ANY = _Signs(DETECTORS)
 
 
 class Finder:
-    """Finds the secrets of a text that arrives in pieces; places before `at` are not looked at.
+    """Finds the secrets of a text that arrives in pieces.
 
     `text` is the part of it that is still needed, `released` how much of that was certain before the last piece,
     `certain` how much is certain now.
     """
 
-    def __init__(self, text: str = "", at: int = 0) -> None:
+    def __init__(self, text: str = "") -> None:
         self.text = text
         self.released = 0
         self.certain = 0
-        self._at = at  # places before it are judged, and those in `_judged`: where they begin, and by which detector
+        self._at = 0  # places before it are judged, and those in `_judged`: where they begin, and by which detector
         self._judged: frozenset[tuple[int, str]] = frozenset()
         self._found: list[tuple[Secret, int]] = []  # each with where its introduction begins
         self._alert_to = 0  # an introduction may have begun whose value comes before this position
@@ -290,15 +271,15 @@ class Finder:
 
     def _continue_secret(self, secret: Secret, secrets: list[Secret], *, is_final: bool) -> bool:
         """Continue the open secret; returns whether it ended."""
-        assert secret.goes_on is not None
         start = self.released
-        end = secret.goes_on.end(self.text, start, len(self.text), is_final=is_final)
+        ends = [ending.end(self.text, start, len(self.text), is_final=is_final) for ending in secret.goes_on]
+        end = None if None in ends else max(end for end in ends if end is not None)
         self.certain = max(_safe_end(self.text), start) if end is None else end
         secrets.append(Secret(start, self.certain, is_block=secret.is_block))
         if end is not None:
             self._open = None
-            closed = structs.replace(secret, end=end, goes_on=None)
-            self._found = [*(one for one in self._found if one[0].goes_on is None), (closed, secret.start)]
+            closed = structs.replace(secret, end=end, goes_on=())
+            self._found = [*(one for one in self._found if not one[0].goes_on), (closed, secret.start)]
             self._at = secret.start
         return end is not None
 
@@ -306,24 +287,26 @@ class Finder:
         """The secrets that were found up to now, in order, without overlaps."""
         return _disjoint(secret for secret, _ in self._found)
 
-    def scan(self, *, is_final: bool) -> "_Place | None":
+    def scan(self, *, is_final: bool, is_known: Callable[[int], bool] | None = None) -> "_Place | None":
         """Judge the places up to the first that needs more text than there is, and return that one.
+
+        `is_known` says of a sign's position that no secret is introduced there.
 
         A place within a secret may introduce another secret behind it, as in `password: a token` and then `: b`.
         """
         text = self.text
-        found = [(secret, begin) for secret, begin in self._found if secret.goes_on is None]
+        found = [(secret, begin) for secret, begin in self._found if not secret.goes_on]
         judged = set(self._judged)
         farthest = max((secret.end for secret, _ in found), default=-1)
         undecided = None
-        for place in _places(text, self._at, is_final=is_final):
+        for place in _places(text, self._at, is_known, is_final=is_final):
             free_from, free_at = 0, farthest
             if place.begin < farthest:
                 near = found[-_MAX_OVERLAPPING:]
                 around = [secret for secret, _ in near if _holds(secret, place.at) or _holds(secret, place.begin)]
                 free_from = max((0, *(secret.end for secret in around)))
                 free_at = max((secret.end for secret, _ in near if secret.end <= place.begin), default=-1)
-                reaches = place.detector.can_hold_secrets and all(secret.goes_on is None for secret in around)
+                reaches = place.detector.can_hold_secrets and not any(secret.goes_on for secret in around)
                 if around and not (reaches and place.at >= free_from - FARTHEST_VALUE):
                     continue
             if (place.begin, place.detector.name) in judged:
@@ -334,9 +317,9 @@ class Finder:
             secrets = [one for one in place.judge(text, free_at, is_final=is_final) if one.start >= free_from]
             found += ((secret, place.begin) for secret in secrets)
             farthest = max((farthest, *(secret.end for secret in secrets)))
-            if all(secret.goes_on is None for secret in secrets):
+            if not any(secret.goes_on for secret in secrets):
                 judged.add((place.begin, place.detector.name))
-        open_at = (begin for secret, begin in found if secret.goes_on is not None)
+        open_at = (begin for secret, begin in found if secret.goes_on)
         self._at = max(min((len(text) - LONGEST_INTRODUCTION, undecided.at if undecided else len(text), *open_at)), 0)
         self._found = found
         self._judged = frozenset(place for place in judged if place[0] >= self._at - LONGEST_INTRODUCTION)
@@ -357,14 +340,14 @@ class Finder:
                 self.certain = max((pair, released, *(s.end for s in found if s.end <= self.certain)))
             decided_at = undecided.end + undecided.detector.window
             self._wait_to = decided_at + (_BATCH if len(self.text) - self.certain > _BATCH else 0)
-        elif found and found[-1].goes_on is not None:
+        elif found and found[-1].goes_on:
             self._open = found[-1]
             self.certain = max(_safe_end(self.text), self._open.start)
         elif not is_final:
             self._wait_to = len(self.text) + _BATCH
             self._hold_pair()
         secrets += [
-            structs.replace(secret, end=min(secret.end, self.certain), goes_on=None)
+            structs.replace(secret, end=min(secret.end, self.certain), goes_on=())
             for secret in found
             if secret.start >= released and (secret.end <= self.certain or secret is self._open)
         ]
@@ -397,7 +380,7 @@ class _Place(Struct, frozen=True):
         return [one if one.rule else structs.replace(one, rule=self.detector.name) for one in secrets]
 
 
-def _places(text: str, at: int, *, is_final: bool) -> list[_Place]:
+def _places(text: str, at: int, is_known: Callable[[int], bool] | None, *, is_final: bool) -> list[_Place]:
     """The places of all detectors from `at` on, from left to right.
 
     A detector has one at each position only, and those that introduce nothing are not among them.
@@ -406,13 +389,14 @@ def _places(text: str, at: int, *, is_final: bool) -> list[_Place]:
     decided = len(text) - (0 if is_final else WINDOW)
     places: list[_Place] = []
     for detector, signs in (*_OF_VIEW.in_text(view, first), *_OF_TEXT.in_text(text, first)):
-        holds, is_idle, last = detector.can_hold_secrets, detector.is_idle and detector.is_idle(view), at - 1
+        holds, is_idle, last = detector.can_hold_secrets, detector.is_idle, at - 1
         longest = LONGEST_INTRODUCTION if names.OTHER in view else detector.longest
         start = max(at - longest, 0) if holds else at
-        for match in _matches(detector, text if detector.is_exact else view, signs[bisect_left(signs, start) :], start):
+        new = signs[bisect_left(signs, start) :] if is_known is None else [one for one in signs if not is_known(one)]
+        for match in _matches(detector, text if detector.is_exact else view, new, start):
             begin, end = match.span()
             is_new = (end if holds else begin) > last
-            if is_new and not (is_idle and end <= decided and is_idle(match)):
+            if is_new and not (is_idle and end <= decided and is_idle(view, match)):
                 last = end if holds else begin
                 places.append(_Place(last, begin, end, detector, match, view))
     places.sort(key=attrgetter("at", "begin"))
@@ -448,8 +432,9 @@ def _disjoint(secrets: Iterable[Secret]) -> list[Secret]:
             joined.append(secret)
         elif secret.end > joined[-1].end:
             joined[-1] = structs.replace(joined[-1], end=secret.end, goes_on=secret.goes_on, is_block=False)
-        elif secret.goes_on and joined[-1].goes_on and secret.goes_on != joined[-1].goes_on:
-            joined[-1] = structs.replace(joined[-1], goes_on=LongerEnding(joined[-1].goes_on, secret.goes_on))
+        elif secret.goes_on and joined[-1].goes_on:
+            endings = dict.fromkeys((*joined[-1].goes_on, *secret.goes_on))
+            joined[-1] = structs.replace(joined[-1], goes_on=tuple(endings))
     return joined
 
 

@@ -1,18 +1,26 @@
-"""What introduces a secret: the table of detectors, and those that need no name: addresses, commands, keys in blocks.
+"""What introduces a secret: the table of detectors, and those that need no name: prefixes of keys, addresses, commands.
 
 A detector has `signs`, literals of which every text with a match contains one, a `pattern` that finds an introduction,
 and `judge`, which examines what follows it. Signs and patterns are for the text's `view` (see `names`): lower case,
 ASCII, and of the same length.
+
+A key is identified by its prefix, which counts only where a word begins: at the text's beginning, after any character
+that is no letter or digit, and after an escape, whose last letter is not part of the word after it: a line end in JSON
+at any level, `%0A`, a colour of a terminal. Within a long run of key characters a dash begins no word, because such a
+run is one value.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from itertools import product
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from weaklink.inspector.redaction import keys, names, secret_values
-from weaklink.inspector.redaction.named_values import IdleNames, judge_bare, judge_before_name, judge_named
+from weaklink.inspector.redaction import names, secret_values
+from weaklink.inspector.redaction.named_values import introduces_nothing, judge_bare, judge_before_name, judge_named
 from weaklink.inspector.redaction.rules import LONGEST_INTRODUCTION, PATTERNS, RULES, DetectorRule, pattern
 from weaklink.inspector.redaction.secret_values import WINDOW, FoundIntroduction, Secret, SecretConfidence, ending_of
 from weaklink.inspector.scanning import lazy_pattern
@@ -27,9 +35,8 @@ class Detector(Struct, frozen=True):
     With a `span` of 0, a match begins with a sign; else it begins at most `span` characters before one of its signs,
     and has the parts that make it one at most `span` behind it. Patterns begin with a character and not with a
     lookbehind, so that the search goes from one such character to the next. No match in plain letters is longer than
-    `longest`. Each match has `before` right before one of its signs. `is_idle` makes, for a view, what rejects most
-    places with little work; it is asked when the text that a verdict needs is there, which is `window` characters
-    behind a match. With `is_exact`, signs and pattern are for the text and not its view.
+    `longest`. Each match has `before` right before one of its signs. `is_idle` rejects most places in a view with
+    little work; it is asked when the text that a verdict needs is there, which is `window` characters behind a match. With `is_exact`, signs and pattern are for the text and not its view.
     """
 
     name: str
@@ -39,10 +46,88 @@ class Detector(Struct, frozen=True):
     can_hold_secrets: bool = False
     span: int = LONGEST_INTRODUCTION
     longest: int = LONGEST_INTRODUCTION
-    is_idle: Callable[[str], Callable[[re.Match[str]], bool]] | None = None
+    is_idle: Callable[[str, re.Match[str]], bool] | None = None
     window: int = WINDOW
     is_exact: bool = False
     before: re.Pattern[str] | None = None
+
+
+class KeyShape(Struct, frozen=True):
+    """A key whose `prefix` begins a word; at least `at_least` characters of the set `secret` follow.
+
+    The prefix stays readable and the whole run of `secret` characters after it is redacted. `is_free`: the prefix may
+    follow a letter or digit. `must_mix`: within the first 64 characters there must be a segment with a digit and a
+    letter, or with both cases, because words joined by dashes have the same shape.
+    """
+
+    name: str
+    source: str
+    prefix: str
+    at_least: int = 20
+    secret: str = "A-Za-z0-9_-"
+    is_free: bool = False
+    must_mix: bool = True
+
+
+def _shapes() -> Iterator[KeyShape]:
+    for row in RULES.keys.strip().replace("\n  ", " ").splitlines():
+        head, _, pairs = row.partition(": ")
+        origin, characters, at_least, *options = head.split(" ")
+        for pair in pairs.split(" "):
+            rule, _, prefix = pair.partition("=")
+            secret, is_free, must_mix = (
+                RULES.characters.get(characters, characters),
+                "free" in options,
+                "words" not in options,
+            )
+            yield KeyShape(rule, f"{origin} {rule}", prefix, int(at_least), secret, is_free, must_mix)
+
+
+KEYS = tuple(_shapes())
+
+_SHORTEST_KEY = min(len(key.prefix) + key.at_least for key in KEYS)
+_PREFIXES = (*dict.fromkeys(key.prefix for key in KEYS), "eyJ", *map("".join, product("MNO", "DTjz")))
+"""What keys begin with; those of Discord's bots begin with digits in base 64."""
+
+_KEY_CHARACTER, _LOOK, _MAX_EXAMINED_CHARS, _LONGER_THAN_WORDS = "[A-Za-z0-9_.+/=~-]", 64, 448, 24
+_TOKENS = {"JSON Web Token": PATTERNS.json_web_token, "Discord bot": PATTERNS.discord_bot}
+_TOKEN_REST = secret_values.PatternRun(PATTERNS.token_rest)
+
+
+def _judge_key(place: FoundIntroduction) -> Secret | None:
+    """The key whose prefix begins a run, if it is one."""
+    text, at, is_final = place.text, place.found.start(), place.is_final
+    begins = names.begins_word(text, at, place.free_at)
+    for key in _by_first().get(text[at], ()):
+        if text.startswith(key.prefix, at) and (begins or key.is_free):
+            start, run = at + len(key.prefix), _key_run(key.secret)
+            body = text[start : run.pattern.match(text, start, start + max(key.at_least, _LOOK)).end()]  # type: ignore[union-attr]  # it may match nothing
+            if len(body) >= key.at_least and (not key.must_mix or _has_random_segment(body)):
+                return replace(Secret.of(text, start, run, is_final=is_final), rule=key.source)
+    for name, token in _TOKENS.items() if begins else ():
+        match = token.match(text, at)
+        if match is not None and secret_values.is_mixed(match["body"]):
+            return replace(Secret.of(text, match.start("body"), _TOKEN_REST, is_final=is_final), rule=name)
+    return None
+
+
+def _has_random_segment(body: str) -> bool:
+    """Whether one of the words joined by dashes and the like looks random, or is longer than words are."""
+    words = PATTERNS.segment.findall(body)
+    return any(len(word) >= _LONGER_THAN_WORDS or secret_values.is_mixed(word) for word in words)
+
+
+@cache
+def _key_run(characters: str) -> secret_values.PatternRun:
+    return secret_values.PatternRun(re.compile(f"[{characters}]*"))
+
+
+@cache
+def _by_first() -> dict[str, list[KeyShape]]:
+    return {
+        first: sorted((key for key in KEYS if key.prefix[0] == first), key=lambda key: -len(key.prefix))
+        for first in {key.prefix[0] for key in KEYS}
+    }
 
 
 def _judge_address(place: FoundIntroduction) -> Secret | None:
@@ -117,7 +202,7 @@ def _judge_option(place: FoundIntroduction) -> Secret | None:
         secret = _argument(place, found["quote"] or found["open"])
         if _is_token(text[slice(*found.span("user"))]):
             secret = Secret(
-                found.start("user"), secret.end if secret else found.end("user"), secret.goes_on if secret else None
+                found.start("user"), secret.end if secret else found.end("user"), secret.goes_on if secret else ()
             )
     else:
         begin = max(at - _MAX_COMMAND_CHARS, 0)
@@ -196,13 +281,13 @@ DETECTORS = (
         can_hold_secrets=True,
         span=0,
         longest=64,
-        is_idle=lambda view: IdleNames(view).introduces_nothing,
+        is_idle=introduces_nothing,
     ),
     Detector(
         "key",
-        keys.PREFIXES,
-        keys.RUN,
-        lambda place: filter(None, (keys.judge_key(place),)),
+        _PREFIXES,
+        lazy_pattern(f"{_KEY_CHARACTER}{{{_SHORTEST_KEY},{_MAX_EXAMINED_CHARS}}}|{_KEY_CHARACTER}*\\Z"),
+        lambda place: filter(None, (_judge_key(place),)),
         span=0,
         window=1,
         is_exact=True,

@@ -80,22 +80,11 @@ def _format_words() -> frozenset[str]:
 
 
 def _tool_words(tools: Iterable[ToolDefinition]) -> Iterator[str]:
+    """The words of the names of tools, and of the members of their schemas: keywords, and the parameters described."""
     for tool in tools:
-        yield from PATTERNS.any_word.findall(tool.name)
-        yield from _member_words(tool.parameters)
-
-
-def _member_words(schema: Json) -> Iterator[str]:
-    """The words of every member's name in a schema: keywords, and the parameters that it describes."""
-    stack = [schema]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, dict):
-            for name, inner in value.items():
-                yield from PATTERNS.any_word.findall(name)
-                stack.append(inner)
-        elif isinstance(value, list):
-            stack += value
+        texts = re.findall(r'"((?:[^"\\]|\\.)*)"(:?)', json.dumps(tool.parameters, ensure_ascii=False))
+        for name in (tool.name, *(text for text, colon in texts if colon)):
+            yield from PATTERNS.any_word.findall(name)
 
 
 PATTERN_TAIL = 256

@@ -20,15 +20,13 @@ Cost: one search for names; behind each, one match and at most 160 characters of
 """
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from operator import attrgetter
 
 from msgspec.structs import replace
 
 from weaklink.inspector.redaction import names, secret_values
-from weaklink.inspector.redaction.keys import begins_word
+from weaklink.inspector.redaction.names import begins_word
 from weaklink.inspector.redaction.rules import PATTERNS, RULES, part, pattern
 from weaklink.inspector.redaction.secret_values import PEEK, FoundIntroduction, Secret, SecretConfidence, ending_of
 from weaklink.inspector.scanning import lazy_pattern
@@ -45,7 +43,7 @@ _GAPS, _GAPS_OUTSIDE_TAGS = (
 """What may be between a name and its value, by what reads it; a name with no tag before it needs no end of one."""
 _MAX_TAG_CHARS = 208
 _TAG_BEGINS = ("<", "&lt;", "u003c", "argument")
-_MAX_FIELD_CHARS = 260
+_MAX_FIELD_CHARS = 340
 _FIELDS = ("value", "default", "const", "example", "content", "data", "new")
 
 
@@ -363,84 +361,58 @@ class _Named:
         return not is_loose or self.confidence is SecretConfidence.PASSWORD
 
 
-class IdleNames:
-    """Tells which names of a view have no value, as most of those in prose and code, with a look at what follows them.
-
-    What a value would need is searched for once in the whole view: tags, fields, and digits that are part of a word.
-    """
-
-    def __init__(self, view: str) -> None:
-        self._view = view
-        self._strange: dict[re.Pattern[str], tuple[int, int]] = {}  # from where it was searched for, and where it is
-
-    def introduces_nothing(self, found: re.Match[str]) -> bool:
-        """Whether what follows a name says at once that it has no value; see `judge_named`."""
-        view = self._view
-        start, end = found.span()
-        if found["sign"] == "key" and (
-            view[start - 1] in _BEFORE_A_KEY or (view[start - 1] == " " and not names.label_before(view, start))
-        ):
-            return True  # `names.name_confidence` knows it as the name of no secret
-        follows = PATTERNS.follows.match(view, end)
-        kind = follows.lastgroup if follows is not None else None
-        if follows is None or kind == "nothing":
-            return follows is not None
-        if kind == "number":
-            if found["sign"] != "token":
-                return False
-            behind, strange = follows.end(), PATTERNS.strange_token
-            has_word = self._has_word(behind, behind + _BESIDE_CHARS, strange)
-            if has_word and found["many"] and names.counts_tokens(view, start):  # then a word must be near
-                has_word = self._has_word(behind, behind + _LIKELY_CHARS, strange)
-            return not has_word
-        if (kind in {"variable", "words"} and found["sign"].endswith(_WHOLE_LINES)) or (
-            kind != "digits" and self._has_context(kind, found)
-        ):
+def introduces_nothing(view: str, found: re.Match[str]) -> bool:
+    """Whether what is around a name says at once that it has no value, as most in prose and code; see `judge_named`."""
+    start, end = found.span()
+    if found["sign"] == "key" and (
+        view[start - 1] in _BEFORE_A_KEY or (view[start - 1] == " " and not names.label_before(view, start))
+    ):
+        return True  # `names.name_confidence` knows it as the name of no secret
+    follows = PATTERNS.follows.match(view, end)
+    kind = follows.lastgroup if follows is not None else None
+    if follows is None or kind == "nothing":
+        return follows is not None
+    if kind == "number":
+        if found["sign"] != "token":
             return False
-        return not self._has_word(end, end + _BESIDE_CHARS, PATTERNS.strange_digit)
+        behind, strange = follows.end(), PATTERNS.strange_token
+        has_word = _has_word(view, behind, behind + _BESIDE_CHARS, strange)
+        if has_word and found["many"] and names.counts_tokens(view, start):  # then a word must be near
+            has_word = _has_word(view, behind, behind + _LIKELY_CHARS, strange)
+        return not has_word
+    if (kind in {"variable", "words"} and found["sign"].endswith(_WHOLE_LINES)) or (
+        kind != "digits" and _has_context(view, kind, start, end)
+    ):
+        return False
+    return not _has_word(view, end, end + _BESIDE_CHARS, PATTERNS.strange_digit)
 
-    def _has_context(self, kind: str | None, found: re.Match[str]) -> bool:
-        """Whether what is around a name, which is followed by that, may say that it has a value elsewhere."""
-        view = self._view
-        start, end = found.span()
-        return bool(
-            _may_be_in_tag(view, start)
-            or PATTERNS.before_words.search(view, max(start - 208, 0), start)
-            or (view[end] != " " and PATTERNS.call_before.search(view, max(start - 160, 0), start))
-            or bisect_left(self._fields, end) < bisect_left(self._fields, end + _MAX_FIELD_CHARS)
-            or (kind == "cells" and PATTERNS.cells_follow.match(view, end))
-            or (
-                kind == "line"
-                and PATTERNS.row_follows.match(view, end)
-                and PATTERNS.separator_before.search(view, max(start - 208, 0), start)
-            )
+
+def _has_context(view: str, kind: str | None, start: int, end: int) -> bool:
+    """Whether what is around a name, which is followed by that, may say that it has a value elsewhere."""
+    before = max(start - 208, 0)
+    return bool(
+        _may_be_in_tag(view, start)
+        or PATTERNS.before_words.search(view, before, start)
+        or (view[end] != " " and PATTERNS.call_before.search(view, max(start - 160, 0), start))
+        or _may_have_field(view, end)
+        or (kind == "cells" and PATTERNS.cells_follow.match(view, end))
+        or (
+            kind == "line"
+            and PATTERNS.row_follows.match(view, end)
+            and PATTERNS.separator_before.search(view, before, start)
         )
+    )
 
-    @cached_property
-    def _fields(self) -> list[int]:
-        """Where names of fields are that have the value of another, such as `value:`."""
-        starts = [short.start() for short in PATTERNS.short_field.finditer(self._view)]
-        for word in _FIELDS:
-            start = self._view.find(word)
-            while start >= 0:
-                if PATTERNS.field.match(self._view, start):
-                    starts.append(start)
-                start = self._view.find(word, start + 1)
-        return sorted(starts)
 
-    def _has_word(self, end: int, limit: int, strange: re.Pattern[str]) -> bool:
-        """Whether a word up to `limit` that has such a digit could be a secret, behind a name that ends at `end`."""
-        view = self._view
-        searched_from, strange_at = self._strange.get(strange, (1, 0))
-        if not searched_from <= end <= strange_at:
-            match = strange.search(view, end)
-            strange_at = match.start() if match else len(view)
-            self._strange[strange] = end, strange_at
-        if strange_at >= limit or (word := PATTERNS.word.search(view, end, limit)) is None:
-            return False
-        remark = PATTERNS.remark.match(view, end)
-        stop = PATTERNS.record_end.search(view, remark.end() if remark else end, limit)
-        return stop is None or stop.end() > word.start()
+def _has_word(view: str, end: int, limit: int, strange: re.Pattern[str]) -> bool:
+    """Whether a word up to `limit` that has such a digit could be a secret, behind a name that ends at `end`."""
+    if strange.search(view, end, limit + _STRANGE_AHEAD) is None:
+        return False
+    if (word := PATTERNS.word.search(view, end, limit)) is None:
+        return False
+    remark = PATTERNS.remark.match(view, end)
+    stop = PATTERNS.record_end.search(view, remark.end() if remark else end, limit)
+    return stop is None or stop.end() > word.start()
 
 
 def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
@@ -453,6 +425,8 @@ def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
     named = _Named(place, start, confidence)
     introduced = []
     for relation, gap in (_GAPS if _may_be_in_tag(place.lowered, start) else _GAPS_OUTSIDE_TAGS).items():
+        if relation == "record" and not _may_have_field(place.lowered, named.end):
+            continue
         match = gap.match(place.lowered, named.end)
         if match is not None and (secret := named.judge(relation, match)) is not None:
             introduced.append(replace(secret, rule=f"name, {relation}"))
@@ -463,6 +437,13 @@ def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
 
 def _may_be_in_tag(view: str, start: int) -> bool:
     return any(map(view[max(start - _MAX_TAG_CHARS, 0) : start].__contains__, _TAG_BEGINS))
+
+
+def _may_have_field(view: str, end: int) -> bool:
+    """Whether a name that ends there is followed by the name of a field with the value of another, such as `value:`."""
+    limit = end + _MAX_FIELD_CHARS
+    has_word = any(map(view[end:limit].__contains__, _FIELDS))
+    return (has_word and PATTERNS.field.search(view, end, limit)) or PATTERNS.short_field.search(view, end, limit)
 
 
 def judge_bare(
@@ -529,5 +510,6 @@ _NEAR_CHARS = 48  # the same, for a quoted word that need not look made
 _LIKELY_CHARS = 24  # the same, for names that are also used for other things
 _MAX_HEAD_CHARS, _MAX_ROW_CHARS, _MAX_TABLE_CHARS = 160, 160, 300
 _MARK_CHARS = 64  # before a word, in which a mark must be, if prose has such names without a meaning
+_STRANGE_AHEAD = 40  # characters that decide on a digit
 _WHOLE_LINES = ("phrase", "mnemonic", "cookie", "authorization")  # whose values may be words, to the end of the line
 _IDENTIFIERS = ("session", "sig", "signature", "code", "cookie", "auth")

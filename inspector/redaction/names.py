@@ -131,6 +131,16 @@ def _plain_letters(before: str, letters: str) -> str:
     return f"{letters[:start]}{OTHER * (end - start)}{letters[end:]}"
 
 
+def begins_word(text: str, at: int, free_at: int = -1) -> bool:
+    """Whether a word begins at a position, also after an escape or a secret, the last of which ended at `free_at`."""
+    if at in {0, free_at}:
+        return True
+    before = text[at - 1]
+    if before.isascii() and before.isalnum():
+        return PATTERNS.escape_end.search(text, max(at - 16, 0), at) is not None
+    return before not in "_-" or PATTERNS.blob.search(text, max(at - 40, free_at, 0), at) is None
+
+
 def name_start(text: str, at: int, free_at: int) -> int:
     """The start of the name whose last word begins at `at`; an escape or a secret before it is not part of it."""
     start = len(text[max(at - _MAX_NAME_CHARS, 0) : at].rstrip(_NAME_CHARACTERS)) + max(at - _MAX_NAME_CHARS, 0)

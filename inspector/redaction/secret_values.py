@@ -31,8 +31,6 @@ _REDACTED = "******"  # a value with this was redacted already, here or elsewher
 _PLAIN_WORDS, _DEFAULT_PASSWORDS = frozenset(words("no_values")), frozenset(words("default_passwords"))
 
 
-_LONGER_THAN_WORDS = 24
-
 _LEAST_CHANGES, _MANY_CHANGES = 3, 5
 
 
@@ -125,35 +123,19 @@ def block(newline: str, indent: str) -> PatternRun:
     return PatternRun(re.compile(rf'(?:(?!{line_end})[^"\r\n]|{line_end}(?={line_end}|{begin}))*'), '\\\r\n"')
 
 
-class LongerEnding(Struct, frozen=True):
-    """The end of the longer of two values that overlap, such as a line and a private key that begins within it."""
-
-    outer: "Ending"
-    inner: "Ending"
-
-    @property
-    def is_block(self) -> bool:
-        """See `PatternRun`."""
-        return self.outer.is_block
-
-    def end(self, text: str, at: int, limit: int, *, is_final: bool) -> int | None:
-        """See `PatternRun`."""
-        ends = [ending.end(text, at, limit, is_final=is_final) for ending in (self.outer, self.inner)]
-        return None if None in ends else max(end for end in ends if end is not None)
-
-
-Ending: TypeAlias = PatternRun | Quoted | LongerEnding
+Ending: TypeAlias = PatternRun | Quoted
 
 
 class Secret(Struct, frozen=True):
-    """A secret from `start` to `end`, in code points; `goes_on` is its ending if it may extend beyond the text.
+    """A secret from `start` to `end`, in code points; `goes_on` are its endings if it may extend beyond the text.
 
-    See `PatternRun` for `is_block`; `rule` is the name of the key or the detector that found it.
+    Of several endings, such as those of a line and of a private key that begins within it, the last counts. See
+    `PatternRun` for `is_block`; `rule` is the name of the key or the detector that found it.
     """
 
     start: int
     end: int
-    goes_on: Ending | None = None
+    goes_on: tuple[Ending, ...] = ()
     is_block: bool = False
     rule: str = ""
 
@@ -162,8 +144,8 @@ class Secret(Struct, frozen=True):
         """The secret that begins at `start`, as far as it is in the text."""
         end = ending.end(text, start, len(text), is_final=is_final)
         if end is None:
-            return cls(start, len(text), ending, ending.is_block)
-        return cls(start, end, None, ending.is_block)
+            return cls(start, len(text), (ending,), ending.is_block)
+        return cls(start, end, (), ending.is_block)
 
 
 class FoundIntroduction(Struct, frozen=True):
@@ -262,11 +244,6 @@ def _is_unknown(value: str) -> bool:
     return value not in _PLAIN_WORDS and not (
         PATTERNS.known_word.match(value) or PATTERNS.path.match(value) or is_placeholder(value) or _REDACTED in value
     )
-
-
-def has_random_segment(value: str) -> bool:
-    """Whether one of the words joined by dashes and the like looks random, or is longer than words are."""
-    return any(len(one) >= _LONGER_THAN_WORDS or is_mixed(one) for one in PATTERNS.segment.findall(value))
 
 
 def can_be_quoted_secret(value: str, confidence: SecretConfidence) -> bool:
