@@ -20,7 +20,7 @@ from weaklink.inspector.chain.assertions import clauses_of, leaves_open
 from weaklink.inspector.chain.claims import names_effect
 from weaklink.inspector.chain.corrections import Corrections
 from weaklink.inspector.chain.effects import EffectKind, aim_of, effects_of, installs, main_effect
-from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, refused_values, terms_of
+from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, refused_values, replaced_targets, terms_of
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
 from weaklink.inspector.chain.not_needed import Necessity, aims_at_what_is
@@ -149,11 +149,8 @@ class RecoveryAnalysis:
         "Unknown encoder 'flac'", another encoder, then "The file is encoded as FLAC."
         """
         request = self._facts.request_before(failed)
-        refused = [
-            word
-            for word in refused_values(failed, later)
-            if word in request and not self._is_id_of(word, failed, later)
-        ]
+        values = refused_values(failed, later) | replaced_targets(failed, later)
+        refused = [word for word in values if word in request and not self._is_id_of(word, failed, later)]
         answer = self._facts.answer
         if not refused or answer is None:
             return False
@@ -346,7 +343,7 @@ def _replacements(
     for step in failed:
         if step.number not in found and (shown := _shown_by(step, steps)) is not None:
             found[step.number] = Recovered(Recovery.ANSWERED, VerdictRule.SHOWN_LATER, shown)
-    good = [step for step in steps if step.is_good or step.number in found]
+    good = [step for step in steps if step.is_good or step.number in found or _acts_before_asking(step)]
     ran = [step for step in steps if step.result_kind is ResultKind.FINDING and step.number not in found]
     same = SameEffect(steps, good, ran, intents, corrections.is_other_item)
     for step in failed:
@@ -362,6 +359,13 @@ def _replacements(
         elif (recovered := substitutes.of(step, intents[step.number])) is not None:
             found[step.number] = recovered
     return found, substitutes
+
+
+def _acts_before_asking(step: Step) -> bool:
+    """Whether a line did its work, and then asked and got a "no": `sed -i s/a/b/ x.py && grep -c a x.py`."""
+    effects = effects_of(step.call)
+    effect = main_effect(effects) if step.result_kind is ResultKind.PROBE and len(effects) > 1 else None
+    return effect is not None and effect.kind is EffectKind.WRITE and effects[-1].connector == "&&"
 
 
 def _is_answered(step: Step, attempts: Container[Location]) -> bool:

@@ -341,7 +341,12 @@ def _places(words: Sequence[str]) -> Iterator[str]:
 
 
 _SEVERAL = 2
-_FAULTY_FILE = lazy_pattern(r"^(?:FAILED|FAIL|ERROR):? (\S+?\.\w{1,5})(?=::|:|\s|$)", re.MULTILINE)
+# `FAILED tests/a.py::test_x`, `src/a.py:1:8: F401 ...`, ESLint's `/repo/src/a.js` above its problems.
+_FAULTY_FILE = lazy_pattern(
+    r"^(?:(?:FAILED|FAIL|ERROR):? )?((?:[\w.@+-]*/)[\w./@+-]*\.\w{1,5}|(?<= )\S+?\.\w{1,5}|\S+?\.\w{1,5}(?=:\d))"
+    r"(?=::|:|\s|$)",
+    re.MULTILINE,
+)
 
 
 def _name_of(path: str) -> str:
