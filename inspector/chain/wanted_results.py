@@ -72,23 +72,28 @@ def with_answers_no(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
 
 def _answers_no(trace: Trace, step: Step) -> bool:
     """Whether a call only looks, its result says no, and the request before it asks that, with a name of the call."""
-    text = step.result.content.strip() if step.result is not None else ""
-    code = step.result.recorded.exit_code if step.result is not None and step.result.recorded is not None else None
-    is_bare = _BARE_NO.fullmatch(text) is not None and kind_of(step.call.name or "") is not ToolKind.WRITES
-    if VerdictRule.PROGRAM_MISSING in step.rules or len(text) > _MAX_ANSWER_CHARS or not (is_bare or _looks(step.call)):
+    if step.result is None or VerdictRule.PROGRAM_MISSING in step.rules:
         return False
+    text = step.result.content.strip()
+    asked = _names_asked_about(_request_before(trace, step)) if len(text) <= _MAX_ANSWER_CHARS else frozenset()
+    is_bare = _BARE_NO.fullmatch(text) is not None and kind_of(step.call.name or "") is not ToolKind.WRITES
+    if not asked or not (is_bare or _looks(step.call)):
+        return False
+    code = step.result.recorded.exit_code if step.result.recorded is not None else None
     if not (_SAYS_NO.search(text) if text else code):
         return False
-    sentences = [
-        sentence
-        for sentence in _SENTENCE_END.split(_request_before(trace, step))
-        if _ASKS_WHETHER.search(sentence) and not _ASKS_WHAT.search(sentence)
-    ]
-    if not sentences:
-        return False
-    names = frozenset(_NAME_PARTS.findall(f"{step.call.name} {step.call.raw_arguments[:_MAX_TEXT_CHARS]}".casefold()))
-    asked = _NAME_PARTS.findall(" ".join(sentences).casefold())
-    return any(len(name) >= _SHORTEST_NAME for name in names.intersection(asked) - _SAYS_NOTHING)
+    names = _NAME_PARTS.findall(f"{step.call.name} {step.call.raw_arguments[:_MAX_TEXT_CHARS]}".casefold())
+    return not asked.isdisjoint(names)
+
+
+@memoized
+def _names_asked_about(request: str) -> frozenset[str]:
+    """The names in the sentences of a request that ask whether something is so, or say what to do if not."""
+    sentences = (sentence.casefold() for sentence in _SENTENCE_END.split(request) if _ASKS_WHETHER.search(sentence))
+    names = (
+        name for sentence in sentences if not _ASKS_WHAT.search(sentence) for name in _NAME_PARTS.findall(sentence)
+    )
+    return frozenset(name for name in names if len(name) >= _SHORTEST_NAME) - _SAYS_NOTHING
 
 
 def _looks(call: ToolCall) -> bool:
