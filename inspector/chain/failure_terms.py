@@ -309,6 +309,11 @@ class FailedCall(Struct, frozen=True):
         """Whether this call was to change something, and none that was worked."""
         return changes(self.step) and not self.facts.first_good_change
 
+    def names_own_argument(self, text: str) -> bool:
+        """Whether a text has a longer word of the call's arguments that no call which worked has."""
+        words = _tokens(self.step.call.raw_arguments) & _tokens(text) - _COMMON
+        return any(len(word) > 3 and not self.facts.is_in_good_call(word) for word in words)
+
     def drops(self, text: str) -> bool:
         """Whether a text names what only the failed call had, and not the one that repaired it."""
         return not self.dropped.isdisjoint(_words_and_hours(text))

@@ -22,7 +22,7 @@ from weaklink.inspector.chain.corrections import Corrections
 from weaklink.inspector.chain.effects import EffectKind, aim_of, effects_of, has_known_effect, installs, main_effect
 from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, refused_values, terms_of
 from weaklink.inspector.chain.failure_words import Speech
-from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
+from weaklink.inspector.chain.invented_values import InventedValues, computes, distinctive_values
 from weaklink.inspector.chain.not_needed import Necessity, aims_at_what_is
 from weaklink.inspector.chain.outcomes import is_empty
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
@@ -108,7 +108,7 @@ class RecoveryAnalysis:
             and judged.statement is not None
             and (judged.statement.is_final or facts.is_answered(judged.statement.turn))
         )
-        if not is_repaired and not is_told and self.invented_values.invented(failed) is not None:
+        if not is_repaired and not is_told and judged.said is not Said.CONCEALED and self._is_made_up(call):
             return Judged(Said.CONCEALED, VerdictRule.MADE_UP_VALUE)
         is_answer = failed.result_kind is ResultKind.PROBE and asks_for_words(facts.request_before(failed))
         if judged.said is Said.SILENT and (is_answer or (not is_repaired and self._may_answer(failed))):
@@ -119,6 +119,18 @@ class RecoveryAnalysis:
             if assertion is not None:
                 return Judged(Said.CONCEALED, VerdictRule.UNSOURCED_ANSWER, assertion)
         return judged
+
+    def _is_made_up(self, failed: FailedCall) -> bool:
+        """Whether the agent went on with a value that this call should have brought.
+
+        A number of the answer counts if the call was to look something up or to compute, or if its sentence names it.
+        """
+        value, place = self.invented_values.invented(failed.step), self.invented_values.place(failed.step)
+        if value is None or place is None or self._facts.answer is None or place.turn < self._facts.answer.turn:
+            return value is not None
+        effect = failed.effect
+        looks = effect is None or effect.kind in (EffectKind.READ, EffectKind.PROBE) or "." in effect.subject
+        return looks or computes(failed.step, effect) or self._statements.names_with(value, failed)
 
     def is_refuted(self, failed: Step, intent: Intent, repair: Recovered) -> bool:
         """Whether the answer shows that a later call did not repair a failure.
