@@ -36,7 +36,8 @@ class Detector(Struct, frozen=True):
     and has the parts that make it one at most `span` behind it. Patterns begin with a character and not with a
     lookbehind, so that the search goes from one such character to the next. No match in plain letters is longer than
     `longest`. Each match has `before` right before one of its signs. `is_idle` rejects most places in a view with
-    little work; it is asked when the text that a verdict needs is there, which is `window` characters behind a match. With `is_exact`, signs and pattern are for the text and not its view.
+    little work; it is asked when the text that a verdict needs is there, which is `window` characters behind a match.
+    With `is_exact`, signs and pattern are for the text and not its view.
     """
 
     name: str
