@@ -100,7 +100,7 @@ _MESSAGE = lazy_pattern(r'\{"(?:role|type|name)"')
 _BATCH = 48  # code points behind a name that are searched together, however small the pieces are
 
 
-_POSITIONS = ("released", "certain", "_at", "_alert_to", "_calm_to", "_wait_to")
+_POSITIONS = ("released", "certain", "_at", "_alert_to", "_wait_to")
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -123,12 +123,12 @@ def secrets_but_of(text: str, known: Set[bytes], key: Callable[[str], bytes]) ->
     finder.scan(is_final=True, is_known=lambda sign_at: keys[bisect_right(edges, sign_at) - 1] in known)
     secrets = finder.found()
     ends = [secret.end for secret in secrets]
-    clean = []
-    for block, start, end in zip(keys, edges, edges[1:], strict=False):
+
+    def is_clean(start: int, end: int) -> bool:
         after = bisect_right(ends, start - CONTEXT)
-        if after == len(secrets) or secrets[after].start >= end + _BLOCK_AHEAD:
-            clean.append(block)
-    return secrets, clean
+        return after == len(secrets) or secrets[after].start >= end + _BLOCK_AHEAD
+
+    return secrets, [block for block, edge in zip(keys, pairwise(edges), strict=True) if is_clean(*edge)]
 
 
 def _edges(text: str) -> Iterator[int]:
@@ -209,7 +209,6 @@ class Finder:
         self._judged: frozenset[tuple[int, str]] = frozenset()
         self._found: list[tuple[Secret, int]] = []  # each with where its introduction begins
         self._alert_to = 0  # an introduction may have begun whose value comes before this position
-        self._calm_to = 0  # nothing is undecided before this position
         self._wait_to = 0  # what is undecided waits for so much text
         self._open: Secret | None = None  # the secret that continues at `released`
 
@@ -229,7 +228,7 @@ class Finder:
         is_calm = bool(piece) and not self._may_begin_secret(piece, known)
         self.text += piece
         if self._open is None and self.released == known:
-            self._calm_to = known
+            self._at = max(self._at, known - LONGEST_INTRODUCTION)  # nothing is undecided before
             if is_calm:
                 self.certain = len(self.text)
                 self._hold_pair()
@@ -328,7 +327,6 @@ class Finder:
     def _look(self, secrets: list[Secret], *, is_final: bool) -> None:
         """Scan, and add the secrets that are certain now, but for those that are the end of an open one."""
         released = max((self.released, *(secret.end for secret in secrets)))
-        self._at = max(self._at, self._calm_to - LONGEST_INTRODUCTION)
         undecided = self.scan(is_final=is_final)
         found = self.found()
         self.certain = len(self.text)

@@ -200,10 +200,9 @@ class _Named:
             is_clause = self.confidence is SecretConfidence.PASSWORD and self.follows(PATTERNS.sql_before, 160)
             is_introduced = is_clause or self.follows(PATTERNS.set_before, 160)
             return self._judge_value(start, opened, " ") if is_introduced else None
-        is_login = "login" in self.lowered[max(self.start - 160, 0) : self.start] and self.follows(
-            PATTERNS.netrc_before, 160
-        )
-        if is_login or self.lowered.startswith(("requirepass", "bindpw", "rootpw"), self.start):
+        if self.follows(PATTERNS.netrc_before, 160) or self.lowered.startswith(
+            ("requirepass", "bindpw", "rootpw"), self.start
+        ):
             return self._judge_bare(start, "=", SecretConfidence.PASSWORD)
         secret = self._judge_bare(start, " ", SecretConfidence.LIKELY)
         return secret if secret and self.follows(PATTERNS.set_before, 160) else None
@@ -233,9 +232,8 @@ class _Named:
                 at += len(value) - len(value.lstrip(" \"'`*"))
                 text = PATTERNS.other_cell.sub("", self.text[at : at + len(value.strip(" \"'`*"))])
                 # a file's name too, in this column
-                is_mixed = secret_values.changes_case(text) or all(
-                    re.search(one, text) for one in ("[0-9]", "[A-Za-z]")
-                )
+                changes = text.isascii() and secret_values.changes_often(text) and PATTERNS.mixed_case.search(text)
+                is_mixed = changes or all(re.search(one, text) for one in ("[0-9]", "[A-Za-z]"))
                 if is_mixed and secret_values.can_be_quoted_secret(text, self.confidence):
                     yield Secret(at, at + len(text), rule="name of a column")
             elif not PATTERNS.ruler.fullmatch(row["cells"]):
@@ -356,8 +354,8 @@ class _Named:
         setting = PATTERNS.no_password.match(word)
         if setting is not None:  # but `the password is a=b7Kx`
             value = word[setting.end() :] if setting[0].endswith("=") else ""
-            is_value = "=" not in value and secret_values.changes_often(value)
-            return is_value and not is_loose and self._is_strong
+            is_value = "=" not in value and secret_values.has_letters_and_digits(value)
+            return is_value and secret_values.changes_often(value) and not is_loose and self._is_strong
         return not is_loose or self.confidence is SecretConfidence.PASSWORD
 
 
@@ -443,7 +441,8 @@ def _may_have_field(view: str, end: int) -> bool:
     """Whether a name that ends there is followed by the name of a field with the value of another, such as `value:`."""
     limit = end + _MAX_FIELD_CHARS
     has_word = any(map(view[end:limit].__contains__, _FIELDS))
-    return (has_word and PATTERNS.field.search(view, end, limit)) or PATTERNS.short_field.search(view, end, limit)
+    is_long = has_word and PATTERNS.field.search(view, end, limit) is not None
+    return is_long or PATTERNS.short_field.search(view, end, limit) is not None
 
 
 def judge_bare(

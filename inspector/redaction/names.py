@@ -101,14 +101,10 @@ def view(text: str) -> str:
     return lowered
 
 
-def spellings_in(text: str) -> list[int]:
-    """Which of the other spellings are in a text, in the order in which they are replaced."""
-    raw = text.encode("utf-8", "surrogatepass")
-    return sorted({number for number, _, _ in _spellings().find_matches_as_indexes(raw, overlapping=True)})
-
-
 def _in_plain_words(text: str) -> str:
-    for number in spellings_in(text):
+    """The text with the other spellings replaced, in the order of their table."""
+    raw = text.encode("utf-8", "surrogatepass")
+    for number in sorted({number for number, _, _ in _spellings().find_matches_as_indexes(raw, overlapping=True)}):
         text = text.replace(*_SPELLINGS[number])
     return text
 

@@ -56,10 +56,9 @@ def pattern(text: str) -> str:
 
 
 def part(name: str) -> str:
-    """A part of patterns; `WORDS` are the last words of names, `PROSE` the parts of them that count in prose."""
-    if name == "WORDS":
-        return one_of((*words("passwords"), *words("names")))
-    return one_of({word.lower() for word in words("prose_parts")}) if name == "PROSE" else pattern(RULES.parts[name])
+    """A part of patterns; `WORDS` are the last words of names."""
+    names = (*words("passwords"), *words("names"))
+    return one_of(names) if name == "WORDS" else pattern(RULES.parts[name])
 
 
 class _Patterns:

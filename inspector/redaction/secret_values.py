@@ -206,7 +206,7 @@ def is_mixed(value: str) -> bool:
 
 def is_random(value: str) -> bool:
     """Whether a word by itself looks like a key: a part of it changes often between digits, capitals and the rest."""
-    return _is_unknown(value) and any(_changes(part) >= _LEAST_CHANGES for part in PATTERNS.random_part.findall(value))
+    return _is_unknown(value) and any(map(changes_often, PATTERNS.random_part.findall(value)))
 
 
 def is_made(value: str, *, at_least: int = 8) -> bool:
@@ -219,14 +219,8 @@ def is_made(value: str, *, at_least: int = 8) -> bool:
 
 
 def changes_often(value: str) -> bool:
-    """Whether a short value with letters and digits changes more often between them than a word with a number."""
-    return has_letters_and_digits(value) and _changes(value) >= _LEAST_CHANGES
-
-
-def changes_case(value: str) -> bool:
-    """Whether a value of letters changes more often between small and capital ones than names in code."""
-    changes = value.isascii() and _changes(value) >= _LEAST_CHANGES
-    return changes and re.search("[A-Z]{2}[a-z]|[A-Z]\\Z", value) is not None
+    """Whether it changes more often between capitals, digits and the rest than a word with a number, or one in code."""
+    return _changes(value) >= _LEAST_CHANGES
 
 
 def has_letters_and_digits(value: str) -> bool:
