@@ -21,8 +21,8 @@ from msgspec.structs import replace
 
 from weaklink.inspector.redaction import names, secret_values
 from weaklink.inspector.redaction.named_values import introduces_nothing, judge_bare, judge_before_name, judge_named
-from weaklink.inspector.redaction.rules import LONGEST_INTRODUCTION, PATTERNS, RULES, DetectorRule, pattern
-from weaklink.inspector.redaction.secret_values import WINDOW, FoundIntroduction, Secret, SecretConfidence, ending_of
+from weaklink.inspector.redaction.rules import PATTERNS, RULES, DetectorRule, pattern
+from weaklink.inspector.redaction.secret_values import FoundIntroduction, Secret, SecretConfidence, ending_of
 from weaklink.inspector.scanning import lazy_pattern
 
 _Judge: TypeAlias = Callable[[FoundIntroduction], Secret | None]
@@ -40,17 +40,11 @@ class Detector(Struct, frozen=True):
     With `is_exact`, signs and pattern are for the text and not its view.
     """
 
-    name: str
-    signs: tuple[str, ...]
+    rule: DetectorRule
     pattern: re.Pattern[str]
     judge: Callable[[FoundIntroduction], Iterable[Secret]]
-    can_hold_secrets: bool = False
-    span: int = LONGEST_INTRODUCTION
-    longest: int = LONGEST_INTRODUCTION
-    is_idle: Callable[[str, re.Match[str]], bool] | None = None
-    window: int = WINDOW
-    is_exact: bool = False
     before: re.Pattern[str] | None = None
+    is_idle: Callable[[str, re.Match[str]], bool] | None = None
 
 
 class KeyShape(Struct, frozen=True):
@@ -146,7 +140,7 @@ def _judge_address(place: FoundIntroduction) -> Secret | None:
     user, _, password = text[start:at].partition(":") if at >= 0 else ("", "", "")
     if _is_token(user):
         return Secret(start, at)
-    return Secret(at - len(password), at) if _is_password(password, "") else None
+    return Secret(at - len(password), at) if _is_password(password) else None
 
 
 def _is_token(user: str) -> bool:
@@ -171,18 +165,14 @@ def _judge_pair_at_host(place: FoundIntroduction) -> Secret | None:
 def _run(characters: str, at_least: int) -> _Judge:
     """A judge of a run of characters: a secret has at least so many, and mixes them."""
     run = secret_values.PatternRun(lazy_pattern(f"(?:{characters})*"), "\\" if "\\" in characters else "")
-
-    def is_secret(value: str, _: str) -> bool:
-        return len(value) >= at_least and secret_values.is_mixed(value)
-
-    return lambda place: place.judge(run, place.found.end(), is_secret)
+    return lambda place: place.judge(
+        run, place.found.end(), lambda value: len(value) >= at_least and secret_values.is_mixed(value)
+    )
 
 
 def _judge_pem(place: FoundIntroduction) -> Secret | None:
-    def has_lines(body: str, _: str) -> bool:
-        return any(map(secret_values.is_mixed, PATTERNS.lines.findall(body)))
-
-    return place.judge(secret_values.PEM, place.found.end(), has_lines)
+    lines = PATTERNS.lines.findall
+    return place.judge(secret_values.PEM, place.found.end(), lambda body: any(map(secret_values.is_mixed, lines(body))))
 
 
 _ON_THE_LINE = r"(?:[^\n|;&\\]|\\(?:\r?\n)?)"
@@ -223,9 +213,7 @@ def _argument(place: FoundIntroduction, quote: str | None, ending: secret_values
         return place.judge(ending_of(quote) if quote else ending or secret_values.BARE, start, _is_password)
     secret = judge_bare(place, start, SecretConfidence.PASSWORD, gap="=")
     if secret is None:  # a comma or semicolon in it looked like the end of a field
-        return place.judge(
-            secret_values.JOINED_WORD, start, lambda value, _: secret_values.has_letters_and_digits(value)
-        )
+        return place.judge(secret_values.JOINED_WORD, start, secret_values.has_letters_and_digits)
     return None if place.text[secret.start : secret.end].isdigit() else secret
 
 
@@ -235,12 +223,12 @@ def _judge_argument(place: FoundIntroduction) -> Secret | None:
     )
 
 
-def _is_password(value: str, _: str) -> bool:
+def _is_password(value: str) -> bool:
     return secret_values.can_be_quoted_secret(value, SecretConfidence.PASSWORD)
 
 
 def _judge_login(place: FoundIntroduction) -> Secret | None:
-    def is_secret(value: str, _: str) -> bool:
+    def is_secret(value: str) -> bool:
         is_told = place.found["told"] or place.found["are"]
         is_pair = PATTERNS.paired.search(place.found[0]) or not value.islower()  # no `login: owner/project2`
         is_secret = is_told and is_pair and len(value) >= _MIN_PAIRED_CHARS
@@ -260,38 +248,16 @@ _JUDGES: dict[str, _Judge] = {
 }
 
 
-def _detector(rule: DetectorRule) -> Detector:
-    judge = _JUDGES[rule.judge] if rule.judge != "run" else _run(rule.characters, rule.at_least)
-    return Detector(
-        rule.name,
-        rule.signs,
-        lazy_pattern(pattern(rule.pattern)),
-        lambda place: filter(None, (judge(place),)),
-        rule.can_hold_secrets,
-        rule.span,
-        before=lazy_pattern(rule.before) if rule.before else None,
-    )
+def _detector(rule: DetectorRule, judge: _Judge) -> Detector:
+    before = lazy_pattern(rule.before) if rule.before else None
+    return Detector(rule, lazy_pattern(pattern(rule.pattern)), lambda place: filter(None, (judge(place),)), before)
 
 
+_NAME = DetectorRule("name", names.SIGNS, names.NAME, can_hold_secrets=True, span=0, longest=64)
+_KEY_RUN = f"{_KEY_CHARACTER}{{{_SHORTEST_KEY},{_MAX_EXAMINED_CHARS}}}|{_KEY_CHARACTER}*\\Z"
+_KEY = DetectorRule("key", _PREFIXES, _KEY_RUN, span=0, window=1, is_exact=True)
 DETECTORS = (
-    Detector(
-        "name",
-        names.SIGNS,
-        lazy_pattern(names.NAME),
-        judge_named,
-        can_hold_secrets=True,
-        span=0,
-        longest=64,
-        is_idle=introduces_nothing,
-    ),
-    Detector(
-        "key",
-        _PREFIXES,
-        lazy_pattern(f"{_KEY_CHARACTER}{{{_SHORTEST_KEY},{_MAX_EXAMINED_CHARS}}}|{_KEY_CHARACTER}*\\Z"),
-        lambda place: filter(None, (_judge_key(place),)),
-        span=0,
-        window=1,
-        is_exact=True,
-    ),
-    *map(_detector, RULES.detectors),
+    Detector(_NAME, lazy_pattern(names.NAME), judge_named, is_idle=introduces_nothing),
+    _detector(_KEY, _judge_key),
+    *(_detector(rule, _JUDGES.get(rule.judge) or _run(rule.characters, rule.at_least)) for rule in RULES.detectors),
 )

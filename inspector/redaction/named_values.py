@@ -27,8 +27,8 @@ from msgspec.structs import replace
 
 from weaklink.inspector.redaction import names, secret_values
 from weaklink.inspector.redaction.names import begins_word
-from weaklink.inspector.redaction.rules import PATTERNS, RULES, part, pattern
-from weaklink.inspector.redaction.secret_values import PEEK, FoundIntroduction, Secret, SecretConfidence, ending_of
+from weaklink.inspector.redaction.rules import PATTERNS, PEEK, RULES, part, pattern
+from weaklink.inspector.redaction.secret_values import FoundIntroduction, Secret, SecretConfidence, ending_of
 from weaklink.inspector.scanning import lazy_pattern
 
 _ASSIGNMENT = "JSON, YAML, TOML, ini, env, XML, URL, header, code"
@@ -116,7 +116,7 @@ class _Named:
         if not opened:
             return self._judge_bare(start, gap)
 
-        def is_secret(value: str, _: str) -> bool:
+        def is_secret(value: str) -> bool:
             is_prompt = "(" in gap and (value.rstrip().endswith((":", "?")) or value[:1].isspace())
             return not is_prompt and secret_values.can_be_quoted_secret(value, self.confidence)
 
@@ -130,7 +130,7 @@ class _Named:
         return judge_bare(self.place, start, confidence or self.confidence, gap=gap, name=self.sign)
 
     def _judge_until(self, ending: secret_values.Ending, start: int) -> Secret | None:
-        return self.place.judge(ending, start, lambda one, _: secret_values.can_be_quoted_secret(one, self.confidence))
+        return self.place.judge(ending, start, lambda one: secret_values.can_be_quoted_secret(one, self.confidence))
 
     def _judge_element(self, start: int, *, is_argument: bool) -> Secret | None:
         """Judge the text of an element, which must be closed, or be the end of the text.
@@ -157,7 +157,7 @@ class _Named:
         if scheme and not scheme["known"]:
             return self._judge_bare(scheme.end(), "=", SecretConfidence.LIKELY)
 
-        def is_secret(text: str, _: str) -> bool:
+        def is_secret(text: str) -> bool:
             value = text.strip()
             if is_cookie:
                 values = (field.partition("=")[2] for field in PATTERNS.field_end.split(value))
@@ -179,7 +179,7 @@ class _Named:
             return self.place.judge(
                 secret_values.WORD,
                 start,
-                lambda word, _: (
+                lambda word: (
                     len(word) >= _MIN_KEY_CHARS
                     and secret_values.has_letters_and_digits(word)
                     and not PATTERNS.field_begin.match(word)
@@ -449,11 +449,9 @@ def judge_bare(
     place: FoundIntroduction, start: int, confidence: SecretConfidence, *, gap: str, name: str = "pass"
 ) -> Secret | None:
     """Judge a value without quotes."""
-
-    def is_secret(value: str, after: str) -> bool:
-        return secret_values.can_be_bare_secret(value, confidence, name=name, gap=gap, after=after)
-
-    return place.judge(secret_values.BARE, start, is_secret)
+    value, after = place.value(secret_values.BARE, start)
+    is_secret = secret_values.can_be_bare_secret(value, confidence, name=name, gap=gap, after=after)
+    return Secret.of(place.text, start, secret_values.BARE, is_final=place.is_final) if is_secret else None
 
 
 def judge_before_name(place: FoundIntroduction) -> Secret | None:

@@ -13,16 +13,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from weaklink.inspector.redaction.rules import PATTERNS, words
+from weaklink.inspector.redaction.rules import AHEAD, LOOKAHEAD, PATTERNS, PEEK, words
 
-LOOKAHEAD = 176
-"""In code points: what is further than this before the text's end is decided."""
-PEEK = 128  # code points of a value that are examined
-AHEAD = PEEK + LOOKAHEAD
-FARTHEST_VALUE = 340
-"""Code points from an introduction to its value, at most."""
-WINDOW = AHEAD + FARTHEST_VALUE
-"""Code points after an introduction of which a verdict depends, however the text is cut."""
 _AFTER = 4  # characters behind a value that are examined
 
 
@@ -167,9 +159,9 @@ class FoundIntroduction(Struct, frozen=True):
             return self.text[start : start + PEEK], ""
         return self.text[start:end], self.text[end : end + _AFTER]
 
-    def judge(self, ending: Ending, start: int, is_secret: Callable[[str, str], bool]) -> Secret | None:
-        """The secret from `start` on, by what is examined of it and some characters after it."""
-        is_one = is_secret(*self.value(ending, start))
+    def judge(self, ending: Ending, start: int, is_secret: Callable[[str], object]) -> Secret | None:
+        """The secret from `start` on, by what is examined of it."""
+        is_one = is_secret(self.value(ending, start)[0])
         return Secret.of(self.text, start, ending, is_final=self.is_final) if is_one else None
 
 
