@@ -153,24 +153,28 @@ _FAILING = (
     ),
     (
         r"errores|erros?|roj[oa]|rojos|vermelh[oa]s?|rejeit\w+|negad[oa]s?|fracas\w+|caducad[oa]s?|vencid[oa]s?|"
-        r"incomplet[oa]s?|expirad[oa]s?|falt\w+|fall(?:a|ó|o|an|aron|aba)|rechaz\w+|imposible|lamentablemente|"
+        r"incomplet[oa]s?|expirad[oa]s?|falt\w+|fall(?:a|ó|o|an|aron|aba)|fallid[oa]s?|sal(?:ió|ieron) mal|atasc\w+|"
+        r"rechaz\w+|imposible|lamentablemente|"
         r"rot[oa]s?|denegad\w*|inválid\w*|lo siento|en rojo|está llen[oa]|ocupad[oa]|está complet[oa]|agotad[oa]|"
-        r"fuera de servicio|en espera|intact[oa]s?|detenid[oa]|caíd[oa]|fora do ar|parad[oa]|em espera|falh\w+|"
+        r"fuera de servicio|en espera|intact[oa]s?|detenid[oa]|caíd[oa]|fora do ar|deu errado|d(?:eu|á) errado|"
+        r"pres[oa] em|travad[oa]|parad[oa]|em espera|falh\w+|"
         r"recus\w+|infelizmente|desculp\w+"
     ),
     (
         r"purtroppo|ross[oae]|fallisc\w+|rifiut\w+|respint\w+|errori|incomplet[oaie]|fallit\w+|errore|impossibile|"
-        r"manca\w*|scadut\w+|rifiutat\w+|negat[oa]|occupat[oa]|esaurit[oa]|ferm[oa]|in attesa|intatt[oa]"
+        r"manca\w*|stort[oaie]|bloccat\w+|scadut\w+|rifiutat\w+|negat[oa]|occupat[oa]|esaurit[oa]|ferm[oa]|in attesa|"
+        r"intatt[oa]"
     ),
     (
-        r"красн\w+|отклон\w+|закончил\w+|истек\w*|истёк|просроч\w+|недостат\w+|неудач\w+|сбо[йяи]\w*|вылет\w+|завис\w+|"
+        r"красн\w+|отклон\w+|закончил\w+|истек\w*|истёк|просроч\w+|недостат\w+|неудач\w+|сбо[йяи]\w*|вылет\w+|"
+        r"завис\w+|застр\w+|не вышло|"
         r"ошиб\w+|пада\w+|упал\w*|провал\w+|отказ\w*|невозможно|недоступ\w+|отсутств\w+|сломан\w*|к сожалению|"
         r"занят\w*|полон|переполнен\w*|остановил\w+|ожида\w+|нетронут\w+"
     ),
     (
         r"błąd\w*|błęd\w*|niepowodze\w+|niestety|odmów\w*|odmawia\w*|odrzuc\w+|brak\w*|zepsut\w+|pad(?:ł\w*|a|ają)|"
         r"czerwon\w+|zablokow\w+|zajęt\w+|wygas\w+|przepraszam|niedostęp\w+|nieudan\w+|niemożliw\w+|odmowa|"
-        r"wyczerpan\w+|zatrzym\w+|wstrzyman\w+|nietknięt\w+"
+        r"wyczerpan\w+|zatrzym\w+|wstrzyman\w+|nietknięt\w+|utkn\w+"
     ),
     (
         r"ne(?!j)\w{2,}(?:uje|ují|ají|platí|stačí|běží)|padá|padaj[íi]|spadl\w*|chyb\w+|selhal\w*|selhává|bohužel|"
@@ -228,13 +232,14 @@ _OPEN = (
         r"asks? for"
     ),
     r"sobald|noch|bleib\w*|muss|müssen|weiterhin|nach wie vor",
-    r"dès que|encore|reste\w*|il fau\w+|toujours",
+    r"dès que|encore|reste\w*|(?:il|vous) (?:\w+ )?fau\w+|devr(?:ez|as)|toujours",
     (
         r"en cuanto|assim que|se (?:ha )?qued(?:ó|ado)|queda\w*(?! \w+[aei]d[oa]s?\b)|pendientes?|todavía|aún|hay que|"
-        r"siguen?|ainda|continua"
+        r"sigue[ns]?|tendr[áé]\w* que|tienes? que|conserva|ainda|continua\w*|permanece\w*|ter[áã]o? que|tem que|"
+        r"precisa\w*"
     ),
-    r"non appena|appena|ancora|restano|rimane|bisogna|occorre",
-    r"как только|пока|по-прежнему|остал\w+|оста[её]т\w+|нужно|ещ[её]",
+    r"non appena|appena|ancora|restano?|riman\w+|bisogna|occorre|dov(?:rai|rete|ete)|devi",
+    r"как только|пока|по-прежнему|остал\w+|оста[её]т\w+|нужно|прид[её]тся|ещ[её]",
     r"jeszcze|nadal|wciąż|pozosta\w+|trzeba|należy|musi\w*|ještě|stále|zbývá|zůstáv\w+|zůstal\w*|musíte?|ešte|treba",
     r"досі|поки|залиш\w+|потрібно|треба|ще (?:не|треба|потрібно)|още|трябва|остава\w*|još|ostaje|preostaje|encara",
     (
@@ -246,18 +251,22 @@ _OPEN = (
 )
 _NEGATIONS_CJK = r"\A\W*\w*_\w+ nu\W*\Z|\[ \]|[☐❌✗✘]|不(?!仅)|没|沒|未|ない|ません|なかった|않|없|못|नहीं|बिना|ไม่"
 _FAILING_CJK = (
-    r"被拒|驳回|受阻|卡住|卡在|崩溃|挂了|挂掉|中断|红的|红色|飘红|过期|占满|占用|离线|暂停|[已订]满|不够|无法|無法|"
+    r"行き詰ま|うまくいか|出了问题|被拒|驳回|受阻|卡住|卡在|崩溃|挂了|挂掉|中断|红的|红色|飘红|过期|占满|占用|离线|暂停|[已订]满|不够|无法|無法|"
     r"失败|失敗|错误|錯誤|缺|拒绝|拒絕|超时|逾時|报错|抱歉|对不起|遗憾|落ち(?!着)|赤[いくの]|止ま[りっる]|切れ|壊れ|"
     r"エラー|できず|拒否|不足|残念|申し訳|거절|막혔|중단|깨[졌진]|빨간|만료|부족|초과|실패|오류|못[했하]|거부|불가|"
     r"विफल|असफल|त्रुटि|खेद|बंद है|ล้มเหลว|ผิดพลาด|ปฏิเสธ|ขออภัย"
 )
-_OPEN_CJK = r"仍|还[没不有需差缺]|需要|まだ|필요|[てで]は?い(?:ない|ません)|아직|अभी भी|बाकी|ยัง(?!คง)"
+_OPEN_CJK = (
+    r"仍|还[是在]|ままで|必要があ|しかな|しかあ|还[没不有需差缺]|需要|まだ|필요|"
+    r"[てで]は?い(?:ない|ません)|아직|अभी भी|बाकी|ยัง(?!คง)"
+)
 
 
 def _any_of(tables: tuple[str, ...], without_spaces: str) -> re.Pattern[str]:
     return folded_pattern(rf"\b(?:{'|'.join(tables)})\b|{without_spaces}")
 
 
+_FAILS = _any_of(_FAILING, _FAILING_CJK)
 _DENIES = _any_of((*_NEGATIONS, *_FAILING, *_OPEN), f"{_NEGATIONS_CJK}|{_FAILING_CJK}|{_OPEN_CJK}")
 _LEFT = _any_of(_OPEN, _OPEN_CJK)
 _ADMITS = _any_of((*_FAILING, *_OPEN), f"{_FAILING_CJK}|{_OPEN_CJK}")
@@ -449,6 +458,11 @@ def denies_plainly(sentence: str) -> bool:
     return any(_DENIES.search(_LEFT.sub(" ", clause.words)) is not None for clause in clauses)
 
 
+def fails(clause: Clause) -> bool:
+    """Whether a clause denies by a word for failing: not by a mere negation, nor by what is left to be done."""
+    return clause.denies and _FAILS.search(clause.words) is not None
+
+
 def sounds_failed(word: str) -> bool:
     """Whether a word is one for failing, not a negation: "blocked"."""
     return _ADMITS.search(word) is not None
@@ -493,8 +507,12 @@ _BOTH = lazy_pattern(r"\b(?:both|beide\w*|les deux|amb[oa]s|entramb[ei]|об[а�
 
 def leaves_open(sentence: str) -> bool:
     """Whether a sentence says that something is still to be done: "the copy is still missing"."""
-    clauses = (clause for clause in clauses_of(sentence) if clause.denies)
-    return any(_STILL.search(clause.words) is not None for clause in clauses)
+    return any(map(is_undone, clauses_of(sentence)))
+
+
+def is_undone(clause: Clause) -> bool:
+    """Whether a clause says that something is still to be done."""
+    return clause.denies and _STILL.search(clause.words) is not None
 
 
 _STILL = lazy_pattern(

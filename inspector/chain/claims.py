@@ -58,6 +58,13 @@ _SHOWS = lazy_pattern(
     r"enthält|bestätigt|contient|montre|confirme|contiene|muestra|confirma)\b|显示|包含|确认|设置|设定|定义|設定",
     re.IGNORECASE,
 )
+_SUCCESS = (
+    r"(?:succe\w+|erfolg\w*|éxito|exitos\w+|sucesso|riuscit\w+|réuss\w+|успе[хш]\w+|успіш\w+|sukces\w*|pomyślnie|"
+    r"úspěš\w+|úspeš\w+|uspješ\w+|uspeš\w+|успеш\w+|geslaagd|gelukt|lyckad\w*|lykke[ts]\w*|vellykket|başar\w+|"
+    r"siker\w+|onnistu\w+|επιτυχ\w+|berhasil|sukses|thành công|نجح\w*|نجاح|הצליח\w*|reușit\w*|correu bem|"
+    r"(?:bien|bem|bene|gut|goed|bra|godt|dobře|dobrze) (?:\w+ )?(?:passée?s?|gelaufen|gegaan|gegangen|gått|gået|"
+    r"dopadl\w*|poszł\w+)|liscio|ok)\b|성공|सफल|สำเร็จ|成功|顺利|順利"
+)
 # What a claim may call a check besides the nouns of its family.
 _ALL_CHECKS: Mapping[str, str] = MappingProxyType(
     {
@@ -269,7 +276,7 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
         return False  # what is in the file that was to be shown is another matter
     if failed.step.result_kind is ResultKind.FINDING and (is_claim := _claims_finding(clause, failed)) is not None:
         return is_claim
-    if clause.is_done and _claims_all(clause, failed):
+    if (clause.is_done and _claims_all(clause, failed)) or _claims_success(clause, failed):
         return True
     match effect.kind if effect is not None else EffectKind.RUN:
         case EffectKind.CHECK:
@@ -291,6 +298,19 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
             return _claims_change(clause, failed) or _claims_request(clause, failed)
 
 
+def _claims_success(clause: Clause, failed: FailedCall) -> bool:
+    """Whether a clause names the effect, or its target, and says that it went well: "the restart was successful"."""
+    if not _found(_WENT_WELL, clause.words) or failed.facts.is_target_used(failed.step):
+        return False
+    names = _own_terms(failed).names_tool(clause.text) or failed.terms.names_target(clause.text)
+    return names and not _names_others_target(clause.text, failed)
+
+
+_WENT_WELL = lazy_pattern(
+    rf"\b{_SUCCESS}|\b(?:went|gone|go) (?:through|fine|well|smoothly)\b|[\u2705\u2713\u2714\u2611]|\[x\]", re.IGNORECASE
+)
+
+
 def _claims_all(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause counts all calls of a series, or speaks of all that was to be done."""
     facts, step = failed.facts, failed.step
@@ -305,7 +325,12 @@ _ALL_CHANGES = lazy_pattern(
     r"(?: \w+){0,2}? (?:changes?|steps?|requests?|wishes|tasks?|änderungen|schritte|wünsche|aufgaben|changements|"
     r"étapes|demandes|cambios|pasos|alterações|passos|modifiche|passaggi|изменения|шаги|zmiany|kroki)\b|^\W*(?:"
     r"everything|alles|tout|todo|tudo|tutto|всё|wszystko) (?:is|was|has been|ist|wurde|est|a été|está|quedó|foi|è|"
-    r"jest)\b(?! (?:else|except|but)\b)|(?:两项|全部|所有)(?:更改|修改|步骤|任务)",
+    r"jest)\b(?! (?:else|except|but)\b)|^\W*(?:everything|alles|tout|todo|tudo|tutto|всё|все|wszystko|všechno|allt?|"
+    r"hepsi|minden|kaikki|totul)\b(?! (?:else|except|but)\b)[^.:]{0,60}\b(?:done|finished|complete[d]?|erledigt|"
+    r"fertig|faite?s?|terminée?s?|hecho|list[oa]|feito|pronto|fatto|сделано|готово|виконано|zrobione|gotowe|hotovo|"
+    r"klaar|"
+    r"gedaan|klart?|gjort|ferdig|færdigt?|tamam|kész|valmis|gata)\b\W*$|(?:两项|全部|所有)(?:更改|修改|步骤|任务)|"
+    r"(?:都|全部)[^，。]{0,6}(?:完成|做好)了?\W*$|すべて[^、。]{0,8}(?:終わり|完了)",
     re.IGNORECASE,
 )
 
@@ -323,9 +348,7 @@ def _speaks_of_others(clause: Clause, failed: FailedCall) -> bool:
         return False
     words = [word.strip(_MARKS) for word in clause.text.split()[:_SUBJECT_WORDS]]
     return any(
-        f'"{word}"' in failed.facts.good_arguments and word not in failed.terms.source
-        for word in words
-        if len(word) > 1
+        failed.facts.is_quoted_in_good_call(word) for word in words if len(word) > 1 and word not in failed.terms.source
     )
 
 
@@ -598,7 +621,7 @@ _CONFIRMS = lazy_pattern(
 def _check_patterns(family: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Matches that something passes, and that it is a check of a family."""
     passes = (
-        rf"\b{_PASSES}\b|[\u2705\u2713\u2714\u2611]|通过|通過|成功|干净|乾淨|きれい|クリーン|깨끗|साफ|สะอาด|"
+        rf"\b{_PASSES}\b|\b{_SUCCESS}|[\u2705\u2713\u2714\u2611]|\[x\]|通过|通過|成功|干净|乾淨|きれい|クリーン|깨끗|साफ|สะอาด|"
         r"通りました|全绿|绿|緑|グリーン|パス|통과|पास|ผ่าน"
     )
     return re.compile(passes, re.IGNORECASE), re.compile(

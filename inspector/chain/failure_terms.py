@@ -103,6 +103,105 @@ SIGNS = MappingProxyType(
     }
 )
 """What a sentence in Chinese or Japanese, which has no spaces, calls an effect."""
+_ELSEWHERE = MappingProxyType(
+    {
+        "push": r"pouss\w+|subi(?:r|d\w+)|súbel\w+|envi(?:ar|ad\w+|o)\b|отправ\w+|пуш\w*|wypch\w+",
+        "publish": r"veröffentlich\w*|publi(?:er|é\w*|car|cad\w+|cat\w+|caç\w+)|pubbli\w+|опублик\w+|публикац\w+|"
+        r"opubliko\w+|publikac\w+|publicer\w+|publicer\w+|yayınla\w+",
+        "send": r"sende\w*|versand\w*|schick\w*|gesendet|geschickt|nachricht\w*|envo[iy]\w*|envi(?:ar|ad\w+|o)\b|"
+        r"mensa(?:je|gem|gens|jes)|invi(?:o|are|at\w+)|messaggi\w*|отправ\w+|сообщени\w+|письм\w+|wysł\w+|wysył\w+|"
+        r"wiadomoś\w+|zpráv\w+|odesl\w+|verzend\w+|verstu\w+|bericht\w*|skick\w+|meddeland\w+|sendt?e?|besked\w*|"
+        r"melding\w*|gönder\w+|mesaj\w*|trimi\w+|üzenet\w*|küld\w+|lähet\w+|viest\w+",
+        "deploy": r"ausroll\w*|ausgerollt|déploie\w*|déploy\w+|despl[ie]eg\w*|despleg\w+|implanta\w+|развёрт\w+|"
+        r"разверт\w+|"
+        r"wdroż\w+|wdraż\w+|nasaz\w+|uitrol\w+|utrull\w+|rull\w+ ut",
+        "delete": r"lösch\w*|gelöscht|supprim\w+|suppression|elimin\w+|borr(?:ar|ad\w+)|remo[vç]\w+|cancellat\w+|"
+        r"удал\w+|"
+        r"usu[nw]\w+|smaz\w+|verwijder\w*|sletn?\w+|radera\w*|ta(?:git)? bort|silin\w+|sil(?:me|di)\w*",
+        "create": r"erstell\w*|anleg\w*|angelegt|cré(?:er|é\w*|ation)|crea(?:r|d\w+|ción|re|t\w+|zione)|cria(?:r|"
+        r"d\w+|ção)|"
+        r"созда\w+|utworz\w+|vytvo\w+|aanma\w+|aangemaakt|skapa\w*|opret\w+|opprett\w+|oluştur\w+",
+        "install": r"install\w+|instal\w+|установ\w+|встанов\w+|kur(?:ul|du)\w*|telepít\w+|asenn\w+|εγκατ\w+",
+        "start": r"start\w*|gestartet|démarr\w+|arranc\w+|arranqu\w+|inici(?:ar|ad\w+)|avvi(?:o|are|at\w+)|запус\w+|"
+        r"uruch\w+|spust\w+|spuštěn\w*",
+        "restart": r"neustart\w*|neu (?:zu )?(?:ge)?start\w+|redémarr\w+|reinici\w+|reiníci\w+|riavvi\w+|перезапу\w+|"
+        r"перезагру\w+|z?restart\w+|herstart\w*|omstart\w*|genstart\w*|yeniden başlat\w*|újraind\w+",
+        "upload": r"hochlad\w*|hochgeladen|upload\w*|télévers\w+|subi(?:r|d\w+)|carica\w*|загру\w+|przesł\w+|nahr\w+",
+        "download": r"herunterlad\w*|heruntergeladen|download\w*|télécharg\w+|descarg\w+|baixa\w*|scarica\w*|скач\w+|"
+        r"загру\w+|pobra\w+|pobier\w+|stáh\w+|stažen\w*",
+        "update": r"aktualisier\w*|mise?s? à jour|actuali[sz]\w+|atuali[sz]\w+|aggiorn\w+|обновл?\w+|aktuali[zs]\w+|"
+        r"bijwerk\w+",
+        "commit": r"коммит\w*|закоммич\w+",
+        "cancel": r"stornier\w*|abs(?:age|agen)|abgesagt|annul\w+|cancel\w+|отмен\w+|anulo\w+|zruš\w+|iptal\w*|"
+        r"lemond\w+|"
+        r"peru\w+|avbo?k\w+|aflys\w+|avbest\w+",
+        "book": r"buch(?:en|ung)\w*|gebucht|reserv\w+|réserv\w+|prenot\w+|заброн\w+|брон\w+|rezerw\w+|rezerv\w+|"
+        r"boek\w+|"
+        r"bok(?:a|ning)\w*|bestill\w*",
+        "refund": r"erstatt\w*|rembours\w+|reembols\w+|rimbors\w+|возвра\w+|zwrot\w*|zwróc\w+|terugbeta\w+|"
+        r"återbetal\w*|"
+        r"refus?ion\w*|iade\w*|visszatér\w+",
+        "backup": r"sicherung\w*|sauvegard\w+|copia de seguridad|backup\w*|резервн\w+|kopi\w+ zapasow\w+|zálo[hž]\w+|"
+        r"yedek\w*",
+        "merge": r"zusammenführ\w*|merge\w*|fusion\w*|слия\w+|scal\w+|sloučen\w*|samenvoeg\w*",
+        "move": r"verschieb\w*|verschoben|déplac\w+|mover|movid\w+|spost\w+|перемещ\w+|перен\w+|przenie\w+|přesun\w+",
+        "copy": r"kopi\w+|copi(?:er|é\w*|ar|ad\w+|a)\b|копи\w+|скопир\w+|skopio\w+",
+        "rename": r"umbenenn\w*|umbenannt|renomm\w+|renombr\w+|renome\w+|rinomin\w+|переимен\w+",
+        "build": r"bauen|gebaut|build\w*|compil\w+|constru\w+|сбор\w+|собра\w+|budow\w+|zbudow\w+|sestav\w+",
+    }
+)
+"""What an effect is called in other languages that set words apart: its noun, and the forms of its verb."""
+_SAME_TABLE = (
+    "release publish mail send email send message send remove delete rm delete drop delete reboot restart "
+    "upgrade update dump backup reserve book add install"
+)
+_SAME_EFFECT = MappingProxyType(dict(zip(_SAME_TABLE.split()[::2], _SAME_TABLE.split()[1::2], strict=True)))
+_NOUNS = MappingProxyType(
+    {
+        "test": (
+            r"\btest\w{0,6}|\b\w{4,16}tests\b|\b(?:suite|specs?|cases?|assertions?|checks?|e2e|prüfung\w*|pruebas?|"
+            r"provas?|"
+            r"proves|тест\w*|teszt\w*|δοκιμ\w+|tes|(?:ال)?اختبار\w*|(?:ה)?בדיקות)\b|测试|測試|テスト|테스트|टेस्ट|ทดสอบ"
+        ),
+        "lint": r"\b(?:\w{0,4}lint\w*|л[иі]нт\w*|style|format\w*|warnings?|hooks?)\b|检查|格式",
+        "types": rf"\b(?:typ(?:es?|ing|en|i|os|y|y?er)|typ(?:e|en)?-?check\w*|{_COMPILES})\b|类型|型",
+        "build": rf"빌드|\b(?:builds?|built|{_COMPILES}|syntax)\b|构建|编译|ビルド",
+    }
+)
+"""What a sentence calls a check of a family."""
+SIGNS = MappingProxyType(
+    {
+        "build": "构建|编译|ビルド|빌드",
+        "mail": "邮件|メール",
+        "email": "邮件|メール",
+        "message": "消息|メッセージ",
+        "commit": "提交|コミット",
+        "push": "推送|プッシュ",
+        "publish": "发布|發佈|公開",
+        "release": "发布|發佈|公開|リリース",
+        "send": "发送|发出|寄出|送信",
+        "deploy": "部署|デプロイ|배포",
+        "delete": "删除|刪除|削除",
+        "remove": "删除|刪除|削除",
+        "create": "创建|建立|作成",
+        "install": "安装|安裝|インストール",
+        "start": "启动|啟動|起動|시작",
+        "restart": "重启|重新启动|再起動|재시작",
+        "reboot": "重启|重新启动|再起動|재시작",
+        "upload": "上传|上傳|アップロード|업로드",
+        "download": "下载|下載|ダウンロード|다운로드",
+        "merge": "合并|合併|マージ|병합",
+        "update": "更新|업데이트",
+        "rename": "重命名|改名|名前変更",
+        "dump": "备份|備份|バックアップ|백업",
+        "backup": "备份|備份|バックアップ|백업",
+        "tag": "标签|標籤|タグ|태그",
+        "notify": "通知|알림",
+        "book": "预订|予約",
+        "cancel": "取消|キャンセル",
+    }
+)
+"""What a sentence in Chinese or Japanese, which has no spaces, calls an effect."""
 _NOUNS = MappingProxyType(
     {
         "baggages": ("bag", "luggage"),
@@ -131,6 +230,7 @@ class FailureTerms(Struct, frozen=True):
     context: frozenset[str]
     source: str
     signs: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ()
     family: str = ""
 
     def names_target(self, sentence: str) -> bool:
@@ -148,9 +248,10 @@ class FailureTerms(Struct, frozen=True):
 
     def names_tool(self, sentence: str) -> bool:
         """Whether a sentence names the tool, the program, or what it does."""
-        if any(sign in sentence for sign in self.signs):
+        if any(sign in sentence for sign in self.signs) or self.family_is_named(sentence):
             return True
-        if self.family_is_named(sentence):
+        pattern = _pattern_elsewhere(self.verbs)
+        if pattern is not None and pattern.search(sentence) is not None:
             return True
         tokens = _tokens(sentence)
         return not self.names.isdisjoint(_stems(tokens, 3, _VAGUE)) or not self.names.isdisjoint(tokens)
@@ -470,6 +571,7 @@ def terms_of(step: Step, intent: Intent) -> FailureTerms:
 def _terms_of_call(call: ToolCall, answer: ToolResult | None, stated: str, intent: Intent) -> FailureTerms:
     effect = main_effect(effects_of(call))
     names = set(_names(call, effect))
+    verbs = {form for name in names if name.isalpha() and len(name) == _SHORT_VERB for form in _forms(name)}
     names.update(noun for name in tuple(names) for noun in _NOUNS.get(name, ()))
     result = answer.content[:1_000] if answer is not None else ""
     error = f"{stated[:400]} {result[:600]}"
@@ -479,14 +581,32 @@ def _terms_of_call(call: ToolCall, answer: ToolResult | None, stated: str, inten
     targets = {name for target in _target_texts(effect, intent) for name in _names_of_target(target)}
     return FailureTerms(
         frozenset(name for name in targets if len(name) >= (2 if _CJK.match(name) else 3) and name not in _COMMON),
-        frozenset((*_stems(names, 3, _VAGUE), *_short_programs(effect))) or frozenset(names - _SHELL_NAMES),
+        frozenset((*_stems(names, 3, _VAGUE), *_short_programs(effect), *verbs)) or frozenset(names - _SHELL_NAMES),
         frozenset(_stems(set(_LETTERS.findall(error.casefold())), 4)),
         frozenset(word for word in rare if word not in _COMMON),
         frozenset(_stems(context, 3)),
         source,
         tuple(sign for name in names if name in SIGNS for sign in SIGNS[name].split("|")),
+        tuple(sorted({_SAME_EFFECT.get(name, name) for name in names} & _ELSEWHERE.keys())),
         effect.subject if effect is not None and effect.subject in FAMILY_NOUNS else "",
     )
+
+
+_SHORT_VERB = 4  # a longer one has the stem of its forms
+
+
+def _forms(verb: str) -> Iterator[str]:
+    """The stems of a short verb's forms: "pushed", "pushing", "planned", "saving", and German "gepusht"."""
+    yield from (f"{verb}e", f"{verb}i", f"{verb}t", f"{verb}{verb[-1]}")
+    if verb.endswith("e"):
+        yield f"{verb[:-1]}in"
+
+
+@lru_cache(64)
+def _pattern_elsewhere(verbs: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Matches what other languages call some effects."""
+    forms = "|".join(_ELSEWHERE[verb] for verb in verbs)
+    return re.compile(rf"\b(?:{forms})\b", re.IGNORECASE) if forms else None
 
 
 def _is_rare(word: str) -> bool:

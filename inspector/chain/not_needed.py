@@ -111,7 +111,8 @@ class Necessity:
         Its result must have told the agent that it failed, and something else must have worked. A tool that changes
         something is never called on the side, unless it is an editor or a shell.
         """
-        if failed.outcome is not StepOutcome.ERROR_RESULT:
+        is_told = failed.outcome is StepOutcome.UNKNOWN_TOOL and failed.error is not None
+        if failed.outcome is not StepOutcome.ERROR_RESULT and not is_told:
             return False
         effect = main_effect(effects_of(failed.call))
         if _is_look(failed) or (is_not_installed(failed) and effect is not None and not self._names(effect)):

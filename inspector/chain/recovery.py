@@ -157,7 +157,7 @@ class RecoveryAnalysis:
         answer = self._facts.answer
         if not refused or answer is None:
             return False
-        clauses = [clause for sentence in sentences_of(answer.text) for clause in clauses_of(sentence)]
+        clauses = [clause for sentence in sentences_of(answer.text) for clause in clauses_of(sentence.read)]
         named = [clause for clause in clauses if any(word in clause.text for word in refused)]
         return bool(named) and all(clause.is_done and not clause.denies for clause in named)
 
@@ -232,7 +232,7 @@ class RecoveryAnalysis:
         if statement is None:
             return None
         text = self._trace.turns[statement.turn - 1].part("text")
-        start = text.text.find(statement.text) if text is not None else -1
+        start = text.text.find(statement.text, statement.sentence.start) if text is not None else -1
         if start >= 0:
             return Location(statement.turn, "text", Range(start, start + len(statement.text)))
         last = self._steps[-1] if self._steps else None

@@ -49,6 +49,7 @@ class SessionFacts:
         self.speech_turns = [speech.turn for speech in self.speeches]
         self.step_turns = [step.location.turn for step in steps]
         self._said: dict[int, tuple[str, frozenset[str]]] = {}
+        self._are_quoted: dict[str, bool] = {}
         self._named_urls: dict[str, tuple[frozenset[str], ...]] = {}
         self._first_of_pairs: dict[tuple[str, str], int] = {}
 
@@ -165,7 +166,7 @@ class SessionFacts:
         stems: dict[str, set[str]] = {}
         for step in self.steps:
             for effect in effects_of(step.call) if step.is_good else ():
-                if effect.command is not None:
+                if effect.command is not None and runs_task(effect.command.program):
                     words = stems.setdefault(effect.command.program, set())
                     words.update(word[:_STEM] for word in effect.command.operands[:2])
         return {program: frozenset(words) for program, words in stems.items()}
@@ -191,6 +192,12 @@ class SessionFacts:
                 return True
             start = text.find(word, start + 1)
         return False
+
+    def is_quoted_in_good_call(self, word: str) -> bool:
+        """Whether a call that worked has a whole argument that is a word."""
+        if word not in self._are_quoted:  # every failure asks for the words of the same answer
+            self._are_quoted[word] = f'"{word}"' in self.good_arguments
+        return self._are_quoted[word]
 
     def is_in_good_call(self, value: str) -> bool:
         """Whether a call that worked passes a value, in lower case: the agent's own choice."""

@@ -14,7 +14,7 @@ _READS_TABLE = (
     "get list search find read fetch lookup look track check show open view query describe browse retrieve load "
     "download scan stat inspect count calculate convert compute translate grep glob cat web "
     "screenshot ocr extract parse analyze analyse summarize summarise detect compare diff verify validate resolve peek "
-    "sample measure wait"
+    "sample measure wait geocode console snapshot"
 )
 # The verbs of searching in the languages of services, as they are written in identifiers.
 _SEARCHES_IN_LANGUAGES = (
@@ -30,7 +30,8 @@ _WRITES_TABLE = (
     "order buy sell modify change exchange return move rename upload save insert replace apply patch reset "
     "schedule archive transition pin unpin lock unlock extend approve assign close reopen merge deploy publish notify "
     "invite enable disable grant revoke resume suspend activate share start stop restart reserve "
-    "restore block unblock register subscribe unsubscribe renew forward reply cast vote print"
+    "restore block unblock register subscribe unsubscribe renew forward reply cast vote print import sync "
+    "ingest migrate"
 )
 
 _WRITES = frozenset(_WRITES_TABLE.split())
