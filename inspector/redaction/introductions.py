@@ -191,36 +191,28 @@ def _judge_option(place: FoundIntroduction) -> Secret | None:
         return None
     if found["option"] is None:
         secret = _argument(place, found["quote"] or found["open"])
-        if _is_token(text[slice(*found.span("user"))]):
-            secret = Secret(
-                found.start("user"), secret.end if secret else found.end("user"), secret.goes_on if secret else ()
-            )
-    else:
-        begin = max(at - _MAX_COMMAND_CHARS, 0)
-        command = _COMMANDS[found["option"]].match(view, begin, at)
-        is_option = command is not None and not (found["blank"] and command.groupdict().get("joined"))
-        if command is None and found["option"] == "p" and PATTERNS.user_before.search(view, begin, at):
-            value, _ = place.value(secret_values.WORD, found.end())
-            is_option = len(value) >= 6 and secret_values.has_letters_and_digits(value)
-        secret = _argument(place, found["open"]) if is_option else None
-    return secret
+        start, end = found.span("user")
+        if _is_token(text[start:end]):
+            return Secret(start, secret.end if secret else end, secret.goes_on if secret else ())
+        return secret
+    begin = max(at - _MAX_COMMAND_CHARS, 0)
+    command = _COMMANDS[found["option"]].match(view, begin, at)
+    is_option = command is not None and not (found["blank"] and command.groupdict().get("joined"))
+    if command is None and found["option"] == "p" and PATTERNS.user_before.search(view, begin, at):
+        value, _ = place.value(secret_values.WORD, found.end())
+        is_option = len(value) >= 6 and secret_values.has_letters_and_digits(value)
+    return _argument(place, found["open"]) if is_option else None
 
 
-def _argument(place: FoundIntroduction, quote: str | None, ending: secret_values.Ending | None = None) -> Secret | None:
+def _argument(place: FoundIntroduction, quote: str | None) -> Secret | None:
     """A password as an argument of a known command; a bare number is none."""
-    start = place.found.end()
-    if quote or ending:
-        return place.judge(ending_of(quote) if quote else ending or secret_values.BARE, start, _is_password)
+    start, ends_at_host = place.found.end(), place.found.groupdict().get("until")
+    if quote or ends_at_host:
+        return place.judge(ending_of(quote) if quote else secret_values.BEFORE_AT, start, _is_password)
     secret = judge_bare(place, start, SecretConfidence.PASSWORD, gap="=")
     if secret is None:  # a comma or semicolon in it looked like the end of a field
         return place.judge(secret_values.JOINED_WORD, start, secret_values.has_letters_and_digits)
     return None if place.text[secret.start : secret.end].isdigit() else secret
-
-
-def _judge_argument(place: FoundIntroduction) -> Secret | None:
-    return _argument(
-        place, place.found["open"], secret_values.BEFORE_AT if place.found.groupdict().get("until") else None
-    )
 
 
 def _is_password(value: str) -> bool:
@@ -243,7 +235,7 @@ _JUDGES: dict[str, _Judge] = {
     "pair_at_host": _judge_pair_at_host,
     "pem": _judge_pem,
     "option": _judge_option,
-    "argument": _judge_argument,
+    "argument": lambda place: _argument(place, place.found["open"]),
     "login": _judge_login,
 }
 

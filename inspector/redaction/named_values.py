@@ -76,13 +76,11 @@ class _Named:
         start, opened = found.end(), found["open"]
         if relation == _ASSIGNMENT:
             return self._judge_assigned(found)
-        if relation in {"record", "form data"}:
-            return self._judge_value(start, opened, ": ")
-        if relation == "argument":
-            return (
-                self._judge_value(start, opened, ",") if self.is_option or self.follows(PATTERNS.setter, 64) else None
-            )
-        return self._judge_spaced(start, opened)
+        if relation == "option, clause":
+            return self._judge_spaced(start, opened)
+        if relation == "argument" and not (self.is_option or self.follows(PATTERNS.setter, 64)):
+            return None
+        return self._judge_value(start, opened, "," if relation == "argument" else ": ")
 
     def _judge_assigned(self, found: re.Match[str]) -> Secret | None:
         start, opened, gap, quote = found.end(), found["open"], found["gap"], found["quote"]
@@ -115,19 +113,14 @@ class _Named:
             return self._judge_header(start, opened)
         if not opened:
             return self._judge_bare(start, gap)
-
-        def is_secret(value: str) -> bool:
-            is_prompt = "(" in gap and (value.rstrip().endswith((":", "?")) or value[:1].isspace())
-            return not is_prompt and secret_values.can_be_quoted_secret(value, self.confidence)
-
-        return self.place.judge(ending_of(opened), start, is_secret)
+        value, _ = self.place.value(ending_of(opened), start)
+        is_prompt = "(" in gap and (value.rstrip().endswith((":", "?")) or value[:1].isspace())
+        return None if is_prompt else self._judge_until(ending_of(opened), start)
 
     def _judge_bare(self, start: int, gap: str, confidence: SecretConfidence | None = None) -> Secret | None:
-        if self.sign.endswith(("phrase", "mnemonic")) and gap.strip():
-            secret = self._judge_until(secret_values.LINE, start)
-            if secret is not None:
-                return secret
-        return judge_bare(self.place, start, confidence or self.confidence, gap=gap, name=self.sign)
+        is_phrase = self.sign.endswith(("phrase", "mnemonic")) and gap.strip()
+        secret = self._judge_until(secret_values.LINE, start) if is_phrase else None
+        return secret or judge_bare(self.place, start, confidence or self.confidence, gap=gap, name=self.sign)
 
     def _judge_until(self, ending: secret_values.Ending, start: int) -> Secret | None:
         return self.place.judge(ending, start, lambda one: secret_values.can_be_quoted_secret(one, self.confidence))
@@ -162,29 +155,22 @@ class _Named:
             if is_cookie:
                 values = (field.partition("=")[2] for field in PATTERNS.field_end.split(value))
                 return any(secret_values.is_mixed(field) or len(field) >= 16 for field in values if " " not in field)
-            if scheme is None:
-                return secret_values.can_be_quoted_secret(value, self.confidence)
-            if (
-                PATTERNS.field_begin.fullmatch(value) and not scheme["line"]
-            ):  # `Token token="x"`: the field introduces it
-                return False
-            is_one = " " not in value or bool(opened or scheme["line"])
-            return is_one and secret_values.can_be_quoted_secret(value, SecretConfidence.PASSWORD)
+            if scheme and not scheme["line"] and PATTERNS.field_begin.fullmatch(value):
+                return False  # `Token token="x"`: the field introduces it
+            is_one = " " not in value or bool(opened) or bool(scheme and scheme["line"])
+            confidence = SecretConfidence.PASSWORD if scheme else self.confidence
+            return is_one and secret_values.can_be_quoted_secret(value, confidence)
+
+        def is_key(word: str) -> bool:
+            is_field = PATTERNS.field_begin.match(word) is not None
+            return len(word) >= _MIN_KEY_CHARS and secret_values.has_letters_and_digits(word) and not is_field
 
         start = scheme.end() if scheme else start
         is_line = is_cookie or (scheme is not None and scheme["line"])
         ending = ending_of(opened) if opened else secret_values.FIELDS if is_line else secret_values.LINE
         secret = self.place.judge(ending, start, is_secret)
         if secret is None and scheme and not opened:  # words follow it on the line
-            return self.place.judge(
-                secret_values.WORD,
-                start,
-                lambda word: (
-                    len(word) >= _MIN_KEY_CHARS
-                    and secret_values.has_letters_and_digits(word)
-                    and not PATTERNS.field_begin.match(word)
-                ),
-            )
+            return self.place.judge(secret_values.WORD, start, is_key)
         return secret
 
     def _judge_spaced(self, start: int, opened: str | None) -> Secret | None:
@@ -461,9 +447,8 @@ def judge_before_name(place: FoundIntroduction) -> Secret | None:
     end = start + len(value)
     confidence = _confidence_after(place, end)
     is_secret = confidence is not None and secret_values.can_be_quoted_secret(value, confidence)
-    if place.found["verb"] and not secret_values.has_letters_and_digits(value):
-        return None
-    return Secret(start, end) if is_secret else None
+    is_told = not place.found["verb"] or secret_values.has_letters_and_digits(value)
+    return Secret(start, end) if is_secret and is_told else None
 
 
 def _confidence_after(place: FoundIntroduction, end: int) -> SecretConfidence | None:

@@ -100,11 +100,10 @@ class Redactor:
 
     def trace(self, trace: model.Trace) -> model.Trace:
         """A trace with all its turns."""
-        if self.keeps_content and not self._have_secrets(texts_of(expanded(trace))):
-            return trace
-        tools = (tool for turn in trace.turns if turn.generation for tool in turn.generation.tools)
-        kept = self._kept(tools)
         whole = expanded(trace)
+        if self.keeps_content and not self._have_secrets(texts_of(whole)):
+            return trace
+        kept = self._kept(tool for turn in trace.turns if turn.generation for tool in turn.generation.tools)
         turns = tuple(
             turn if self.keeps_content and not self._have_secrets(texts_of(turn)) else self._redacted(turn, kept)
             for turn in whole.turns

@@ -251,19 +251,15 @@ def can_be_bare_secret(value: str, confidence: SecretConfidence, *, name: str, g
 
     `gap` is the text between its name and it, `after` some characters that follow it.
     """
-    if not value or value[0] in "{[(<,;)]}|&:=*!?" or value.startswith("--") or _is_no_value(value):
-        return False
-    if _is_no_value(value.rstrip(".,;:!?)")):
+    word = value.rstrip(".,;:!?)")
+    if value.startswith(("--", *"{[(<,;)]}|&:=*!?")) or _is_no_value(value) or _is_no_value(word):
         return False
     if confidence in {SecretConfidence.LIKELY, SecretConfidence.UNLIKELY}:
         return _is_likely(value, confidence) and PATTERNS.digit.search(value) is not None and not _is_code(value)
-    if (
-        _is_code(value)
-        or PATTERNS.path.match(value)
-        or (value.isdigit() and confidence is not SecretConfidence.PASSWORD)
-    ):
+    is_number = value.isdigit() and confidence is not SecretConfidence.PASSWORD
+    if is_number or _is_code(value) or PATTERNS.path.match(value):
         return False
-    if PATTERNS.identifier.fullmatch(value.rstrip(".,;:!?)")):
+    if PATTERNS.identifier.fullmatch(word):
         return _is_bare_word_secret(value, name=name, gap=gap, after=after)
     return len(value) >= (4 if confidence is SecretConfidence.PASSWORD else 6)
 
