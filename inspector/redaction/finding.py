@@ -91,8 +91,6 @@ _BLOCK, _SHORTEST_BLOCK = 8_192, 256
 _BLOCK_AHEAD = WINDOW + LONGEST_INTRODUCTION
 _MESSAGE = lazy_pattern(r'\{"(?:role|type|name)"')
 _BATCH = 48  # code points behind a name that are searched together, however small the pieces are
-
-
 _POSITIONS = ("released", "certain", "_at", "_alert_to", "_wait_to")
 
 
@@ -166,21 +164,16 @@ class _Signs:
 
     def in_text(self, text: str, first: int) -> Iterable[tuple[Detector, list[int]]]:
         """The detectors that have signs at or after `first`, and where these begin, in order."""
-        found: dict[str, tuple[Detector, list[int]]] = {}
+        found: dict[str, tuple[Detector, set[int]]] = {}
         searched = text[first:].encode("ascii", "replace")
         for number, start, _ in self._automaton.find_matches_as_indexes(searched, overlapping=True):
             detector = self._signs[number][1]
-            found.setdefault(detector.rule.name, (detector, []))[1].append(first + start)
-        for _, begins in found.values():
-            begins.sort()
-        return found.values()
+            found.setdefault(detector.rule.name, (detector, set()))[1].add(first + start)
+        return [(detector, sorted(starts)) for detector, starts in found.values()]
 
 
-_OF_VIEW, _OF_TEXT = (
-    _Signs(detector for detector in DETECTORS if detector.rule.is_exact is is_exact) for is_exact in (False, True)
-)
-
-
+_OF_VIEW = _Signs(detector for detector in DETECTORS if not detector.rule.is_exact)
+_OF_TEXT = _Signs(detector for detector in DETECTORS if detector.rule.is_exact)
 _OF_ANY = _Signs(DETECTORS)
 
 

@@ -68,14 +68,11 @@ def _shapes() -> Iterator[KeyShape]:
     for row in RULES.keys.strip().replace("\n  ", " ").splitlines():
         head, _, pairs = row.partition(": ")
         origin, characters, at_least, *options = head.split(" ")
+        secret = RULES.characters.get(characters, characters)
         for pair in pairs.split(" "):
             rule, _, prefix = pair.partition("=")
-            secret, is_free, must_mix = (
-                RULES.characters.get(characters, characters),
-                "free" in options,
-                "words" not in options,
-            )
-            yield KeyShape(rule, f"{origin} {rule}", prefix, int(at_least), secret, is_free, must_mix)
+            source, is_free, must_mix = f"{origin} {rule}", "free" in options, "words" not in options
+            yield KeyShape(rule, source, prefix, int(at_least), secret, is_free, must_mix)
 
 
 KEYS = tuple(_shapes())

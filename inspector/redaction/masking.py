@@ -47,9 +47,7 @@ def mask_content(text: str, kept: Kept) -> str:
 
     def masked(found: re.Match[str]) -> str:
         word = found[0]
-        if word[0] == "\\" or found["member"] or word in kept:
-            return word
-        if word == "0":  # an exit code says whether a run failed
+        if word[0] == "\\" or found["member"] or word in kept or word == "0":  # which says that a run did not fail
             return word
         if PATTERNS.whole_number.match(word):
             return PATTERNS.digit.sub("1", word)

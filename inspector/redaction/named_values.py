@@ -275,10 +275,8 @@ class _Named:
         if PATTERNS.joint.match(after):
             joined, _ = self.place.value(secret_values.JOINED_WORD, at)
             is_value = self._is_clear(joined, gap) and not PATTERNS.location.match(joined)
-            is_list = after[0] != ":" and not (
-                _is_told(joined, gap)
-                and (secret_values.has_letters_and_digits(word) or PATTERNS.capital.search(joined))
-            )
+            is_mixed = secret_values.has_letters_and_digits(word) or PATTERNS.capital.search(joined)
+            is_list = after[0] != ":" and not (_is_told(joined, gap) and is_mixed)
             if is_value and not is_list:
                 return secret_values.JOINED_WORD if self._introduces(joined, gap, at) else None
             if after[0] == ":":
@@ -292,19 +290,14 @@ class _Named:
         again = self.lowered.find(self.place.found[0], begin, limit)
         end = again + len(self.place.found[0])
         around = self.lowered[again - 1] + self.lowered[end : end + 1]
-        is_word = (
-            self.confidence is SecretConfidence.PASSWORD and again >= 0 and not PATTERNS.name_character.search(around)
-        )
-        return again if is_word else limit
+        is_alone = again >= 0 and not PATTERNS.name_character.search(around)
+        return again if is_alone and self.confidence is SecretConfidence.PASSWORD else limit
 
     def _introduces(self, word: str, gap: str, at: int) -> bool:
         """Whether a word is a secret after this name, and so much text between them."""
         if word.rstrip(".,").isdigit():
-            return (
-                self.confidence is SecretConfidence.PASSWORD
-                and len(word) >= 5
-                and (PATTERNS.copula.fullmatch(gap) is not None or (gap == " " and self.sign.endswith("code")))
-            )
+            is_told = PATTERNS.copula.fullmatch(gap) is not None or (gap == " " and self.sign.endswith("code"))
+            return self.confidence is SecretConfidence.PASSWORD and len(word) >= 5 and is_told
         if not secret_values.has_letters_and_digits(word):
             return False
         setting = PATTERNS.assigned.match(word)  # unless it is `Wasser=Fall77`
@@ -315,16 +308,12 @@ class _Named:
         is_quoted = (is_pair or self.text[at - 1] in "\"'`") and not self._is_read
         is_made = secret_values.is_made(word, at_least=6 if is_quoted else 8)
         is_group = PATTERNS.group.match(gap) is not None
-        if not (
-            PATTERNS.prose_name.search(self.sign)
-            or PATTERNS.mark.search(self.text, max(at - _MARK_CHARS, self.end), at)
-        ):
+        has_mark = PATTERNS.mark.search(self.text, max(at - _MARK_CHARS, self.end), at)
+        if not (has_mark or PATTERNS.prose_name.search(self.sign)):
             return False
         if self._is_strong:
-            is_list = self.place.found["many"] and not gap.strip(
-                " \"'`\\"
-            )  # `secrets "db-creds-v2" not found` are named
-            is_near = is_quoted and len(word) >= 6 and len(gap.replace("\\", "")) <= _NEAR_CHARS and not is_list
+            is_bare_list = self.place.found["many"] and not gap.strip(" \"'`\\")  # `secrets "db-creds-v2" not found`
+            is_near = is_quoted and len(word) >= 6 and len(gap.replace("\\", "")) <= _NEAR_CHARS and not is_bare_list
             return is_made or self._is_clear(word, gap) or is_near
         if self._is_pass:
             return (is_made and (len(gap) <= _NEAR_CHARS or is_group)) or self._is_clear(word, gap)

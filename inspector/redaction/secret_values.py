@@ -16,13 +16,8 @@ from msgspec import Struct
 from weaklink.inspector.redaction.rules import AHEAD, LOOKAHEAD, PATTERNS, PEEK, words
 
 _AFTER = 4  # characters behind a value that are examined
-
-
 _REDACTED = "******"  # a value with this was redacted already, here or elsewhere
-
 _PLAIN_WORDS, _DEFAULT_PASSWORDS = frozenset(words("no_values")), frozenset(words("default_passwords"))
-
-
 _LEAST_CHANGES, _MANY_CHANGES = 3, 5
 
 
@@ -42,7 +37,7 @@ class PatternRun(Struct, frozen=True):
 
         With `is_final` nothing follows the text.
         """
-        match = self.pattern.match(text, at, limit) if limit < len(text) else self.pattern.match(text, at)
+        match = self.pattern.match(text, at, limit)
         end = match.end() if match is not None else at
         if limit < len(text) and end >= limit - LOOKAHEAD:
             return None
@@ -135,9 +130,8 @@ class Secret(Struct, frozen=True):
     def of(cls, text: str, start: int, ending: Ending, *, is_final: bool) -> "Secret":
         """The secret that begins at `start`, as far as it is in the text."""
         end = ending.end(text, start, len(text), is_final=is_final)
-        if end is None:
-            return cls(start, len(text), (ending,), ending.is_block)
-        return cls(start, end, (), ending.is_block)
+        goes_on = (ending,) if end is None else ()
+        return cls(start, len(text) if end is None else end, goes_on, ending.is_block)
 
 
 class FoundIntroduction(Struct, frozen=True):
