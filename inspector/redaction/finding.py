@@ -280,7 +280,8 @@ class Finder:
             free_from, free_at = 0, farthest
             if place.begin < farthest:
                 near = found[-_MAX_OVERLAPPING:]
-                around = [secret for secret, _ in near if _holds(secret, place.at) or _holds(secret, place.begin)]
+                edges = (place.at, place.begin)
+                around = [one for one, _ in near if any(one.start <= edge < one.end for edge in edges)]
                 free_from = max((0, *(secret.end for secret in around)))
                 free_at = max((secret.end for secret, _ in near if secret.end <= place.begin), default=-1)
                 reaches = place.detector.rule.can_hold_secrets and not any(secret.goes_on for secret in around)
@@ -393,10 +394,6 @@ def _matches(detector: Detector, text: str, signs: list[int], start: int) -> Ite
             yield match
             start = match.start() + 1
         start = max(start, sign_at + 1)
-
-
-def _holds(secret: Secret, at: int) -> bool:
-    return secret.start <= at < secret.end
 
 
 def _disjoint(secrets: Iterable[Secret]) -> list[Secret]:

@@ -145,9 +145,7 @@ def _is_token(user: str) -> bool:
     return len(user) >= 16 and secret_values.is_mixed(user) and "." not in user[16:]
 
 
-_NO_USER = frozenset(
-    {"mailto", "mail", "email", "e-mail", "to", "cc", "bcc", "from", "sip", "acct", "git", "npm", "by"}
-)
+_NO_USER = ("mailto", "mail", "email", "e-mail", "to", "cc", "bcc", "from", "sip", "acct", "git", "npm", "by")
 
 
 def _judge_pair_at_host(place: FoundIntroduction) -> Secret | None:

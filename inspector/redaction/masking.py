@@ -56,17 +56,6 @@ def mask_content(text: str, kept: Kept) -> str:
     return PATTERNS.content_token.sub(masked, text)
 
 
-def certain_content(text: str) -> int:
-    """The start of a word or escape at the text's end whose mask depends on what follows; its length if there is none.
-
-    A word of more than 8,192 characters is not held back.
-    """
-    last = deque(PATTERNS.growing.finditer(text), maxlen=1)
-    if not last or last[0]["whole"] or last[0].end() != len(text) or len(last[0][0]) > _LONGEST:
-        return len(text)
-    return last[0].start()
-
-
 @cache
 def _format_words() -> frozenset[str]:
     """The words of all markers, and those that a format writes around the names and values of a call."""
@@ -154,9 +143,14 @@ class ContentStream:
         self.count = 0
 
     def feed(self, piece: str) -> str:
-        """The text that has become certain with this piece, masked."""
+        """The text that has become certain with this piece, masked.
+
+        A word or escape at its end whose mask depends on what follows is held back, up to 8,192 characters of it.
+        """
         text = self._held + piece
-        end = certain_content(text)
+        last = deque(PATTERNS.growing.finditer(text), maxlen=1)
+        is_open = last and not last[0]["whole"] and last[0].end() == len(text) and len(last[0][0]) <= _LONGEST
+        end = last[0].start() if is_open else len(text)
         self._held = text[end:]
         return mask_content(text[:end], self._kept)
 

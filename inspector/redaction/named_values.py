@@ -64,7 +64,7 @@ class _Named:
 
     @property
     def _is_strong(self) -> bool:
-        return self.confidence is SecretConfidence.PASSWORD or self.confidence is SecretConfidence.SECRET
+        return self.confidence in {SecretConfidence.PASSWORD, SecretConfidence.SECRET}
 
     @property
     def _is_read(self) -> bool:
@@ -353,9 +353,8 @@ def introduces_nothing(view: str, found: re.Match[str]) -> bool:
         if has_word and found["many"] and names.counts_tokens(view, start):  # then a word must be near
             has_word = _has_word(view, behind, behind + _LIKELY_CHARS, strange)
         return not has_word
-    if (kind in {"variable", "words"} and found["sign"].endswith(_WHOLE_LINES)) or (
-        kind != "digits" and _has_context(view, kind, start, end)
-    ):
+    is_line = kind in {"variable", "words"} and found["sign"].endswith(_WHOLE_LINES)
+    if is_line or (kind != "digits" and _has_context(view, kind, start, end)):
         return False
     return not _has_word(view, end, end + _BESIDE_CHARS, PATTERNS.strange_digit)
 

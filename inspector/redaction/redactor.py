@@ -14,13 +14,7 @@ from msgspec.structs import astuple, replace
 from weaklink.inspector import model
 from weaklink.inspector.model.exchange import RecordedExchange, RecordedTrace, compacted, expanded, with_changed
 from weaklink.inspector.redaction.exact_values import ExactValues, is_named_secret, secret_variables
-from weaklink.inspector.redaction.finding import (
-    FILLER,
-    find_secrets,
-    pattern_secrets,
-    replaced,
-    secrets_but_of,
-)
+from weaklink.inspector.redaction.finding import FILLER, find_secrets, pattern_secrets, replaced, secrets_but_of
 from weaklink.inspector.redaction.masking import (
     ContentStream,
     Kept,

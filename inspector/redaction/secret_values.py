@@ -63,7 +63,8 @@ class Quoted(Struct, frozen=True):
     def end(self, text: str, at: int, limit: int, *, is_final: bool) -> int | None:
         """See `PatternRun`."""
         unit = self.backslashes + 1
-        for match in _stops(self.quote).finditer(text, at, min(limit, len(text))):
+        stops = re.compile(rf"(?<!\\)(\\*)({self.quote}{self.quote}(?=[A-Za-z0-9])|[{self.quote}\n\r]|(?<=\\)[nr])")
+        for match in stops.finditer(text, at, min(limit, len(text))):
             stop, before = match[2], len(match[1])
             if stop in "\r\n":
                 return match.end() - 1
@@ -78,11 +79,6 @@ class Quoted(Struct, frozen=True):
                 if len(stop) == 1:
                     return match.end() - 1 - self.backslashes
         return len(text) if is_final and limit >= len(text) else None
-
-
-@cache
-def _stops(quote: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\\)(\\*)({quote}{quote}(?=[A-Za-z0-9])|[{quote}\n\r]|(?<=\\)[nr])")
 
 
 @cache
