@@ -309,6 +309,11 @@ class FailedCall(Struct, frozen=True):
         """Whether this call was to change something, and none that was worked."""
         return changes(self.step) and not self.facts.first_good_change
 
+    def names_own_argument(self, text: str) -> bool:
+        """Whether a text has a longer word of the call's arguments that no call which worked has."""
+        words = _tokens(self.step.call.raw_arguments) & _tokens(text) - _COMMON
+        return any(len(word) > 3 and not self.facts.is_in_good_call(word) for word in words)
+
     def drops(self, text: str) -> bool:
         """Whether a text names what only the failed call had, and not the one that repaired it."""
         return not self.dropped.isdisjoint(_words_and_hours(text))
@@ -529,26 +534,6 @@ def refused_values(failed: Step, later: Step) -> frozenset[str]:
     return frozenset((*refused, *(number for word in refused for number in _LONG_NUMBER.findall(word))))
 
 
-def replaced_targets(failed: Step, later: Step) -> frozenset[str]:
-    """What a failed line was to change, if a later one changed something else: `main` of `git push origin main`."""
-    mine, theirs = (
-        [effect for effect in effects_of(step.call) if effect.command is not None and effect.kind in _CHANGING]
-        for step in (failed, later)
-    )
-    old = frozenset(word.casefold() for effect in mine for word in _operands(effect))
-    new = frozenset(word.casefold() for effect in theirs for word in _operands(effect))
-    kept, before = later.call.raw_arguments.casefold(), failed.call.raw_arguments.casefold()
-    is_replaced = any(word not in before for word in new)
-    return frozenset(word for word in old if len(word) > 3 and word not in kept) if is_replaced else frozenset()
-
-
-def _operands(effect: Effect) -> tuple[str, ...]:
-    if effect.kind is EffectKind.WRITE or effect.command is None:
-        return effect.targets
-    return effect.command.operands if effect.subject == "git push" else ()
-
-
-_CHANGING = (EffectKind.WRITE, EffectKind.RUN)
 _UNSUPPORTED = lazy_pattern(
     r"\b(?:unknown|unsupported|unrecogni[sz]ed|unavailable|invalid|no such|(?:is|are) not|not) [^\n]{1,80}",
     re.IGNORECASE,

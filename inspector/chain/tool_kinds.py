@@ -84,6 +84,9 @@ _OBJECT_KEYS = frozenset(("path", "file_path", "file", "filename", "url"))
 _CODE_WORD = lazy_pattern(r"[^\W\d]\w{2,80}")
 _LONGEST, _MOST = 2_000, 24
 
+SPOKEN = {"mr": "merge", "pr": "pull", "db": "database", "env": "environment", "repo": "repository", "cfg": "config"}
+"""What people and tools call the things that commands name by their initials."""
+
 
 class ToolKind(Enum):
     """What a call of a tool does to the world."""
