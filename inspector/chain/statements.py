@@ -31,8 +31,8 @@ from weaklink.inspector.chain.assertions import (
     denies_plainly,
     excludes_only,
     fails,
-    is_undone,
     is_read,
+    is_undone,
     sounds_failed,
 )
 from weaklink.inspector.chain.claims import claims_effect, names_effect, says_none_left, says_now
