@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import cycle, islice
 from pathlib import Path
 
-from benchmarks.timing import goal, say
+from benchmarks.measuring import goal, say
 from weaklink.inspector.capture.events import RecordEvent, Sink
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.capture.redacting import RedactsChunks
