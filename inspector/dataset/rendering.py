@@ -316,7 +316,8 @@ def _result_message(result: ToolResult, unanswered: deque[tuple[str | None, str 
 def _llama_factory(scenario: Scenario) -> JsonObject:
     """LLaMA-Factory's ShareGPT with tools (data/README.md): each message has either calls or text.
 
-    The results of one answer's calls are one message, since the two sides must alternate.
+    The results of one answer's calls are one message, since the two sides must alternate. Without tools, `tools` is
+    empty: for a list of none, the templates of LLaMA-Factory 0.9.5 write an empty system turn.
     """
     messages: list[Json] = []
     results: list[str] = []
@@ -347,7 +348,8 @@ def _llama_factory(scenario: Scenario) -> JsonObject:
     for tool in scenario.tools:
         shown = openai_tool(tool)
         tools.append(shown.get("function", shown))
-    return {"conversations": messages, "system": "\n\n".join(system), "tools": write_json(tools, ascii_only=False)}
+    tools_text = write_json(tools, ascii_only=False) if tools else ""
+    return {"conversations": messages, "system": "\n\n".join(system), "tools": tools_text}
 
 
 def _as_sharegpt(value: JsonObject) -> JsonObject:
