@@ -2,8 +2,8 @@
 
 The sessions and labels are in `tests/verdicts/` (its README has the definitions). `tuning` may shape a rule, `held-out`
 only measures; the authors of `blind/one` and `blind/two` did not read the rules, which were then tried on both. Beside
-the folders of sessions there are lists of single results (`results/first`) and of statements
-(`statements/first`).
+the folders of sessions there are lists (`benchmarks.verdict_lists`): of single results (`results/first`), of statements
+(`statements/first`), and of short sessions (`recoveries/first`).
 """
 
 import json
@@ -15,16 +15,13 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from benchmarks import result_verdicts, statement_verdicts
-from benchmarks.result_verdicts import ResultAgreement, results_agreement
-from benchmarks.statement_verdicts import StatementAgreement, statements_agreement
+from benchmarks.verdict_lists import FOLDER, LISTS, agreement_of_list, table_of
 from weaklink.inspector.chain.steps import Chain, Step
 from weaklink.inspector.chain.verdict_rules import KIND_RULES, RECOVERY_RULES, SAID_RULES, VerdictRule
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
 
-FOLDER = Path(__file__).parents[1] / "tests" / "verdicts"
 GOALS = {"kind": 95, "became": 90, "said": 90, "status": 95, "break": 90}
 _SUFFIX = ".labels.json"
 _REPAIRABLE = ("failure", "finding")
@@ -67,14 +64,12 @@ def print_folders(words: Sequence[str]) -> int:
     `--differences` also prints each difference, `--rules` how often each rule was right and wrong.
     """
     folders = [word for word in words if word not in ("--differences", "--rules")]
-    lists = [folder for folder in folders if _list(folder).is_file()]
+    lists = [folder for folder in folders if folder in LISTS]
     sessions = [folder for folder in folders if folder not in lists]
     unknown = [folder for folder in sessions if not any((FOLDER / folder).glob(f"*{_SUFFIX}"))]
     if unknown or not folders:
-        paths = {path.parent for path in FOLDER.rglob(f"*{_SUFFIX}")} | {
-            path.with_suffix("") for kind in ("results", "statements") for path in FOLDER.glob(f"{kind}/*.yaml")
-        }
-        known = sorted(str(path.relative_to(FOLDER)) for path in paths)
+        folders_known = {str(path.parent.relative_to(FOLDER)) for path in FOLDER.rglob(f"*{_SUFFIX}")}
+        known = sorted({*folders_known, *LISTS})
         missing = f"no folder with labels is called {', '.join(unknown)}" if unknown else f"{words[0]} needs a folder"
         sys.stderr.write(f"{missing}; there are: {', '.join(known)}\n")
         return 2
@@ -87,19 +82,9 @@ def print_folders(words: Sequence[str]) -> int:
     return 0
 
 
-def _list(name: str) -> Path:
-    return FOLDER / f"{name}.yaml"
-
-
 def _print_list(name: str, *, with_differences: bool) -> None:
-    agreement: ResultAgreement | StatementAgreement
-    if name.startswith("results/"):
-        agreement = results_agreement(_list(name))
-        table = result_verdicts.table_of(name, agreement)
-    else:
-        agreement = statements_agreement(_list(name))
-        table = statement_verdicts.table_of(name, agreement)
-    print("\n".join(table))
+    agreement = agreement_of_list(name)
+    print("\n".join(table_of(name, agreement)))
     for line in agreement.differences if with_differences else ():
         print(f"{name}: {line}")
 

@@ -111,9 +111,9 @@ _CHECKERS = _words(
         "markdownlint actionlint checkstyle ktlint swiftlint clang-tidy clang-format jsonlint codespell sqlfluff "
         "pip-audit safety trivy grype osv-scanner semgrep gitleaks trufflehog detect-secrets "
         "pyflakes phpcs phpstan credo knip dprint size-limit bundlesize bundlewatch "
-        "kubeconform kubeval kube-linter kube-score checkov tflint tfsec conftest ansible-lint cfn-lint commitlint redocly "
-        "spectral vacuum vale textlint proselint write-good alex cspell typos misspell htmlhint html-validate pa11y "
-        "depcheck ajv luacheck selene cppcheck cpplint detekt scalafix hlint ameba psalm phpmd deptrac "
+        "kubeconform kubeval kube-linter kube-score checkov tflint tfsec conftest ansible-lint cfn-lint commitlint "
+        "redocly spectral vacuum vale textlint proselint write-good alex cspell typos misspell htmlhint html-validate "
+        "pa11y depcheck ajv luacheck selene cppcheck cpplint scalafix hlint ameba psalm phpmd deptrac "
         "php-cs-fixer brakeman reek bundler-audit erb_lint staticcheck gosec govulncheck revive zizmor solhint slither "
         "protolint deptry interrogate yamale check-jsonschema polaris terrascan epubcheck "
         "rpmlint lintian desktop-file-validate svlint vsg dotenv-linter djlint curlylint"
@@ -543,21 +543,10 @@ def inline_code(words: tuple[str, ...]) -> str | None:
 def _family(command: ShellCommand) -> str:
     """The family of a check (`test`, `lint`, `types`, `build`), `""` for another program."""
     program, words = command.program, command.words
-    if _RUNS_TESTS.search(inline_code(words) or "") is not None:
-        return "test"
     known = "test" if program == "test" and _OWN_TEST.fullmatch(command.own_name) else _CHECKERS.get(program)
+    known = known or _family_by_options(program, words)
     if known is not None:
         return known
-    if any(word.startswith("--check") for word in words) or words[:1] == ("audit",):
-        return "lint"
-    if program in _SUMS and "-c" in words:
-        return "lint"
-    if program in _SYNTAX_CHECKS and _SYNTAX_CHECKS[program] in words:
-        return "build"
-    if program == "xmllint" and not _VALIDATES.isdisjoint(words):
-        return "lint"
-    if program == "gh" and command.operands[:2] == ("run", "watch"):
-        return "test"
     if program in _TASK_RUNNERS or program in _CODE_RUNNERS:
         return _family_of_task(command) if program in _TASK_RUNNERS else _family_of_script(command)
     if program in _PROGRAMS or program in _SUBCOMMANDS:
@@ -568,6 +557,19 @@ def _family(command: ShellCommand) -> str:
     if words[:1] == ("test",) and "." not in program:  # `bin/rails test`, not `./deploy.sh test`
         return "test"
     return "test" if _is_checking_script(program) else ""
+
+
+def _family_by_options(program: str, words: tuple[str, ...]) -> str | None:
+    """The family of a check that a program makes only with some of its options, or as code in its line."""
+    if words[:2] == ("run", "watch") and program == "gh":
+        return "test"
+    if program in _SYNTAX_CHECKS and _SYNTAX_CHECKS[program] in words:
+        return "build"
+    if any(word.startswith("--check") for word in words) or words[:1] == ("audit",):
+        return "lint"
+    if (program in _SUMS and "-c" in words) or (program == "xmllint" and not _VALIDATES.isdisjoint(words)):
+        return "lint"
+    return "test" if _RUNS_TESTS.search(inline_code(words) or "") is not None else None
 
 
 # Of code in a line: R, Julia, Python.
@@ -805,6 +807,28 @@ _SENDS = lazy_pattern(
 def installs(effect: Effect) -> bool:
     """Whether a command brings packages."""
     return effect.subject.endswith(" install")
+
+
+def programs_of(effects: tuple[Effect, ...]) -> Iterator[str]:
+    """The programs of a line, without their folders: `git`, with its first word `git commit`, the script that it runs.
+
+    Of a line on another machine or in a container, those that run there, too.
+    """
+    for command in (effect.command for effect in effects if effect.command is not None):
+        name = command.program.rpartition("/")[2]
+        yield from (
+            name,
+            " ".join((name, *command.words[:1])),
+            *(word.rpartition("/")[2] for word in _scripts(command)),
+        )
+        if line := elsewhere(command):
+            yield from programs_of(effects_of_line(line))
+
+
+def _scripts(command: ShellCommand) -> Sequence[str]:
+    """The script or module that an interpreter is given: `bin/phpunit`, `pyflakes` of `python -m pyflakes`."""
+    first, second = (*command.words[:2], "", "")[:2]
+    return (second,) if first == "-m" else ((first,) if "/" in first or first.endswith(".py") else ())
 
 
 def runs_shell(call: ToolCall) -> bool:

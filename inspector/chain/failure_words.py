@@ -25,7 +25,7 @@ _NONE_TABLE = (
     "لا نه نہیں 无 無 なし 없음 ไม่มี कोई"
 )
 _NO_ERROR = rf"(?!\s*[:：]?\s*(?:{'|'.join(_NONE_TABLE.split())})\b\W*$)(?!\s*[:：]?\s*0\b)"
-_MISSING_TABLE = (
+MISSING_IN_LANGUAGES = (
     "datei oder verzeichnis nicht gefunden|nicht gefunden|existiert nicht|aucun fichier ou dossier de ce (?:type|nom)|"
     "introuvable|n['\u2019]existe pas|no existe|no encontrad[oa]|inexistente|n\u00e3o encontrad[oa]|n\u00e3o existe|"
     "non esist\\w+|non trovat[oa]|bestaat niet|niet gevonden|nie ma takiego pliku|nie znaleziono|nie istnieje|"
@@ -44,8 +44,7 @@ _MISSING_TABLE = (
     "\u898b\u3064\u304b\u308a\u307e\u305b\u3093|\u3042\u308a\u307e\u305b\u3093|"
     "\u5b58\u5728\u3057\u307e\u305b\u3093|\uc5c6\uc2b5\ub2c8\ub2e4|\ucc3e\uc744 \uc218 \uc5c6"
 )
-MISSING_IN_LANGUAGES = _MISSING_TABLE
-"""How programs say in other languages than English that something is not there; the messages of glibc and bash first."""
+"""How programs say in other languages than English that something is not there, as glibc and bash do."""
 BARRED_IN_LANGUAGES = (
     "keine berechtigung|zugriff verweigert|permission non accord\u00e9e|acc\u00e8s refus\u00e9|permiso denegado|"
     "acceso denegado|"
@@ -446,8 +445,8 @@ _ENDS_TABLE = {  # by program, or by program and subcommand
     "alembic": r"FAILED: \S",
     "ansible-galaxy": r"ERROR! ",
     "ansible-playbook": r"\S{1,80} +: +ok=\d+ .{0,200}\b(?:failed|unreachable)=[1-9]",
-    "aws": r"An error occurred \(|(?:upload|download|copy) failed: |Unable to locate credentials|Failed to create/update|"
-    r"\s*\"FunctionError\": ",
+    "aws": r"An error occurred \(|(?:upload|download|copy) failed: |Unable to locate credentials|"
+    r"Failed to create/update|\s*\"FunctionError\": ",
     "az": r"\([A-Z]\w+\) \S|Please run 'az login'|ERROR: \S",
     "biber": r"ERROR - ",
     "brew": r"Warning: No available (?:formula|cask)",

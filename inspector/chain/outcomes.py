@@ -16,6 +16,7 @@ import msgspec
 from msgspec import structs
 
 from weaklink.inspector.chain.background_runs import BackgroundRuns
+from weaklink.inspector.chain.check_results import hidden_finding
 from weaklink.inspector.chain.effects import (
     Effect,
     effects_of,
@@ -34,18 +35,14 @@ from weaklink.inspector.chain.failure_words import (
     first_line,
     telling_line,
 )
+from weaklink.inspector.chain.known_paths import KnownPaths
 from weaklink.inspector.chain.pairing import Pairing, PlacedCall
 from weaklink.inspector.chain.provenance_terms import leaves
-from weaklink.inspector.chain.result_kinds import (
-    Failure,
-    Judgement,
-    KnownPaths,
-    ResultEvidence,
+from weaklink.inspector.chain.result_kinds import Failure, Judgement, ResultEvidence, kind_of_result
+from weaklink.inspector.chain.result_words import (
     error_before_pipe,
-    hidden_finding,
     is_running,
     is_shown_object,
-    kind_of_result,
     printed_exit_code,
     states_code_in_content,
     words_decide,
@@ -199,38 +196,42 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     if _is_recorded_success(result):
         return None if call is None else _failure_within(effects_of(call), result.content)
     layers = _layers(result.content)
-    is_shell = call is not None and runs_shell(call)
     client = _http_client(call) if call is not None else None
-    is_printed = result.is_error is False and is_shell and client is None  # JSON that a program printed
     is_lookup = only_fetches(client) if client else call is not None and kind_of(call.name or "") is ToolKind.READS
     for layer in _stating_objects(layers, result, call):
-        if call is not None and (denial := _denial_with_reason(layer, call)) is not None:
-            return denial
-        refusal = _refusal_of_service(layer, is_lookup=is_lookup) if client or not is_shell else None
-        if refusal is not None:
-            return refusal
-        if (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(layer):
-            continue
-        if call is not None and not result.is_error and _describes_failed_thing(layer, call):
-            return None
-        failure = _structured(layer)
-        if failure is not None:
-            return structs.replace(failure, certainty=Certainty.FLAGGED) if result.is_error else failure
-        if _succeeded(layer) and not result.is_error:
-            return None
+        is_decided, failure = _stated_failure(layer, result, call, client, is_lookup=is_lookup)
+        if is_decided:
+            return failure
     text = next((layer for layer in reversed(layers) if isinstance(layer, str)), "")
-    if client or (call is not None and _fetches_page(call)):
-        page = _error_page(text, is_lookup=is_lookup)
-        if page is not None:
-            return page
-    failure = _text_failure(text, result, call)
+    page = _error_page(text, is_lookup=is_lookup) if client or _fetches_page(call) else None
+    failure = page or _text_failure(text, result, call)
     is_field = len(layers) > 1 and text is layers[0]  # words of the fields of an object that states no error
     return None if is_field and failure is not None and failure.certainty is Certainty.TEXTUAL else failure
 
 
-def _fetches_page(call: ToolCall) -> bool:
+def _stated_failure(
+    fields: dict[str, Any], result: ToolResult, call: ToolCall | None, client: Effect | None, *, is_lookup: bool
+) -> tuple[bool, Failure | None]:
+    """Whether an object in a result decides what became of the call, and the failure that it states."""
+    is_shell = call is not None and runs_shell(call)
+    is_printed = result.is_error is False and is_shell and client is None  # JSON that a program printed
+    denial = _denial_with_reason(fields, call) if call is not None else None
+    refusal = denial or (_refusal_of_service(fields, is_lookup=is_lookup) if client or not is_shell else None)
+    if refusal is not None:
+        return True, refusal
+    if (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(fields):
+        return False, None
+    if call is not None and not result.is_error and _describes_failed_thing(fields, call):
+        return True, None
+    failure = _structured(fields)
+    if failure is not None and result.is_error:
+        failure = structs.replace(failure, certainty=Certainty.FLAGGED)
+    return failure is not None or (_succeeded(fields) and not result.is_error), failure
+
+
+def _fetches_page(call: ToolCall | None) -> bool:
     """Whether a tool that runs no program is given an address."""
-    return any(
+    return call is not None and any(
         effect.command is None and any("://" in target for target in effect.targets) for effect in effects_of(call)
     )
 
@@ -540,7 +541,8 @@ def _error_page(text: str, *, is_lookup: bool) -> Failure | None:
 
 _MAX_ERROR_PAGE_CHARS = 2_000
 _ERROR_PAGE = lazy_pattern(
-    r"\s*(?:<!doctype html[^>]*>)?\s*<html[^>]*>\s*(?:<head>)?\s*(?:<meta[^>]*>\s*){0,4}<title>(?P<title>[45]\d\d [^<]{1,80})",
+    r"\s*(?:<!doctype html[^>]*>)?\s*<html[^>]*>\s*(?:<head>)?\s*(?:<meta[^>]*>\s*){0,4}"
+    r"<title>(?P<title>[45]\d\d [^<]{1,80})",
     re.IGNORECASE,
 )
 _UNSERVED = lazy_pattern(r"limit|quota|exceeded|server error|unavailable|timed? ?out|gateway|too many", re.IGNORECASE)

@@ -199,8 +199,6 @@ def shows_content(effect: Effect, tool: str) -> bool:
     if effect.command is not None or effect.kind is not EffectKind.READ or is_search(tool):
         return False
     words = bare_name(tool).split("_")
-    if words[0] in _TRANSFORMS:
-        return True
     return not _CONTENTS.isdisjoint(words) or (len(words) == 1 and words[0] in _VERBS)
 
 
@@ -209,7 +207,6 @@ _CONTENTS_TABLE = (
     "messages requests"
 )
 _CONTENTS = frozenset(_CONTENTS_TABLE.split())
-_TRANSFORMS = frozenset(("translate", "transcribe", "summarize", "summarise", "rephrase", "rewrite", "ocr"))
 _VERBS = frozenset(("read", "view", "cat", "fetch", "webfetch", "open"))
 
 
@@ -233,15 +230,7 @@ def message_of_tool(arguments: Json, text: str) -> str | None:
     asked = str(arguments).casefold()
     named = [match[0].strip(".,:;'\"`()").casefold() for match in _NAMED.finditer(line)]
     is_asked = all(name in asked or name.rsplit("/", 1)[-1] in asked for name in named)
-    if not named and any(error_line(given) for given in _texts_of(arguments)):
-        return None
     return line if is_asked and (named or (is_error and _OTHER_PROGRAM.match(line) is None)) else None
-
-
-def _texts_of(arguments: Json) -> list[str]:
-    """The texts that a call passed, of which an error may be what it asks about."""
-    values = arguments.values() if isinstance(arguments, dict) else ()
-    return [value for value in values if isinstance(value, str) and " " in value]
 
 
 _TAGGED = lazy_pattern(r"\s*<(tool_use_error|error)>([^\n]*?)(?:</\1>|\n|\Z)")  # Claude Code's, and of MCP's `fetch`

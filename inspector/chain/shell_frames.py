@@ -69,6 +69,13 @@ _END = lazy_pattern(
     r"\[(?:stdout|stderr)\]|\((?:open file|current directory): [^\n]*\)?",
     re.IGNORECASE,
 )
+# How every line of a frame begins: most texts begin and end with another line, which this one look shows.
+_MAY_FRAME = lazy_pattern(
+    r"\s*+(?:[\[(<`]|(?:error: |the )?(?:command|process|program|script|shellid|executed|failed|exit|finished|"
+    r"completed|ended|terminated|return)|output:|chunk id: |wall time: |original token count: |total output lines: |"
+    r"bash-\$)",
+    re.IGNORECASE,
+)
 # What Gemini CLI and Qwen Code write around a command's output (`packages/core/src/tools/shell.ts` of both); later
 # versions of Gemini CLI leave out the command and its folder.
 _LABELLED_HEAD = lazy_pattern(r"(?:Command: [\s\S]{0,4000}?\n(?:Directory: [^\n]{0,1000}\n)?)?(?:Output|Stdout): ")
@@ -112,7 +119,7 @@ def unframed(text: str) -> Framed:
     text = _SYSTEM_TAG.sub(r"\1\n", text, count=1) if text.startswith("<system>") else text
     start, code, is_fenced = _head_of(text)
     end, last = _end_of(text, start, is_fenced=is_fenced, is_stated=code is not None)
-    if code is None and last is None and (sandboxed := _SANDBOX.match(text[:_ENDS_READ])) is not None:
+    if code is None and last is None and (sandboxed := _SANDBOX.match(text, 0, _ENDS_READ)) is not None:
         code = int(sandboxed[1])
     is_bare = code is None and last is not None and _BARE_EXIT_LINE.match(last.string) is not None
     output = text[start:end]
@@ -129,6 +136,8 @@ def _head_of(text: str) -> tuple[int, int | None, bool]:
     """Where the output begins, the exit code that is stated before it, and whether the output is in a fence."""
     start = position = 0
     code: int | None = None
+    if _MAY_FRAME.match(text) is None:
+        return start, code, False
     for line in text[:_ENDS_READ].splitlines(keepends=True)[:_HEAD_LINES]:
         is_first = not text[:position].strip()
         position += len(line)
@@ -151,6 +160,9 @@ def _head_of(text: str) -> tuple[int, int | None, bool]:
 def _end_of(text: str, start: int, *, is_fenced: bool, is_stated: bool) -> tuple[int, re.Match[str] | None]:
     """Where the output ends, and the line after it that states an exit code: the last, or one in brackets before it."""
     end, stating = len(text), None
+    last = text[max(start, text.rfind("\n", 0, -1) + 1, end - _ENDS_READ) :]
+    if not last.isspace() and _MAY_FRAME.match(last) is None and len(last.splitlines()) == 1:
+        return end, stating
     for line in reversed(text[max(start, len(text) - _ENDS_READ) :].splitlines(keepends=True)[-_TAIL_LINES:]):
         stripped = line.strip()[:_LONGEST_LINE]
         may_state = stripped.startswith(("[", "<")) or not (is_stated or stating is not None)

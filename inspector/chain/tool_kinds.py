@@ -30,7 +30,8 @@ _WRITES_TABLE = (
     "order buy sell modify change exchange return move rename upload save insert replace apply patch reset "
     "schedule archive transition pin unpin lock unlock extend approve assign close reopen merge deploy publish notify "
     "invite enable disable grant revoke resume suspend activate share start stop restart reserve "
-    "restore block unblock register subscribe unsubscribe renew forward reply cast vote print import sync ingest migrate"
+    "restore block unblock register subscribe unsubscribe renew forward reply cast vote print import sync "
+    "ingest migrate"
 )
 
 _WRITES = frozenset(_WRITES_TABLE.split())

@@ -28,8 +28,8 @@ from itertools import chain, islice
 from msgspec import structs
 
 from weaklink.inspector.chain.effects import (
+    DATABASE_CLIENTS,
     EffectKind,
-    asks_for_modules,
     effects_of,
     installs,
     main_effect,
@@ -71,16 +71,18 @@ def with_answers_no(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def _answers_no(trace: Trace, step: Step) -> bool:
-    """Whether a call only looks, its result says no, and the request before it asks that, about a name that both have."""
+    """Whether a call only looks, its result says no, and the request before it asks that, with a name of the call."""
     text = step.result.content.strip() if step.result is not None else ""
     code = step.result.recorded.exit_code if step.result is not None and step.result.recorded is not None else None
     is_bare = _BARE_NO.fullmatch(text) is not None and kind_of(step.call.name or "") is not ToolKind.WRITES
-    if len(text) > _MAX_ANSWER_CHARS or not (is_bare or _looks(step.call)):
+    if VerdictRule.PROGRAM_MISSING in step.rules or len(text) > _MAX_ANSWER_CHARS or not (is_bare or _looks(step.call)):
         return False
     if not (_SAYS_NO.search(text) if text else code):
         return False
     sentences = [
-        sentence for sentence in _SENTENCE_END.split(_request_before(trace, step)) if _ASKS_WHETHER.search(sentence)
+        sentence
+        for sentence in _SENTENCE_END.split(_request_before(trace, step))
+        if _ASKS_WHETHER.search(sentence) and not _ASKS_WHAT.search(sentence)
     ]
     if not sentences:
         return False
@@ -95,12 +97,12 @@ def _looks(call: ToolCall) -> bool:
     effect = main_effect(effects)
     if effect is None:
         return False
-    return (
-        effect.kind in (EffectKind.READ, EffectKind.PROBE)
-        or asks_for_modules(effect)
-        or (runs_code(effect) and len(effects) == 1 and not _writes_by_code(call))
-        or (effect.command is None and (kind_of(call.name or "") is ToolKind.READS or only_asks(call) is True))
-    )
+    if effect.command is None:
+        is_lookup = kind_of(call.name or "") is ToolKind.READS or only_asks(call) is True
+        return is_lookup or effect.kind in (EffectKind.READ, EffectKind.PROBE)
+    is_code = len(effects) == 1 and runs_code(effect) and effect.command.program not in DATABASE_CLIENTS
+    is_code = is_code and not _writes_by_code(call)
+    return effect.kind in (EffectKind.READ, EffectKind.PROBE) or is_code
 
 
 def _request_before(trace: Trace, step: Step) -> str:
@@ -122,6 +124,12 @@ _SAYS_NO = lazy_pattern(
     re.IGNORECASE,
 )
 # How users ask whether something is so, or say what to do if not; the languages in the order of those below.
+_ASKS_WHAT = lazy_pattern(
+    r"\b(?:how (?:many|much)|what|which|wie ?viele?|welche\w*|combien|quel\w*|cu[aá]nt\w+|quant\w+|hoeveel|welke|ile|"
+    r"kolik|сколько|скільки|hur många|hvor m\w+|kuinka m\w+|hány|kaç|câ[țt]i|πόσ\w+|berapa|bao nhiêu)\b|多少|几个|"
+    r"いくつ|何件|몇",
+    re.IGNORECASE,
+)
 _ASKS_WHETHER = lazy_pattern(
     r"\b(?:if (?:there|it|one|we|you|any|not|none|so|no|that)|if (?:\S+ ){1,5}(?:exists?|(?:is|are)(?: not|"
     r"n['\u2019]t)? "
