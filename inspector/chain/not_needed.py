@@ -25,7 +25,6 @@ from weaklink.inspector.chain.assertions import clauses_of, denies
 from weaklink.inspector.chain.effects import (
     Effect,
     EffectKind,
-    asks_for_modules,
     effects_of,
     has_known_effect,
     is_common,
@@ -411,4 +410,4 @@ def _is_look(step: Step) -> bool:
     if effect is None or is_interpreter(bare_name(step.call.name or "")):
         return True
     is_look = effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING)
-    return is_look or asks_for_modules(effect) or only_opens(effect)
+    return is_look or only_opens(effect)
