@@ -409,5 +409,4 @@ def _is_look(step: Step) -> bool:
     effect = main_effect(effects_of(step.call))
     if effect is None or is_interpreter(bare_name(step.call.name or "")):
         return True
-    is_look = effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING)
-    return is_look or only_opens(effect)
+    return effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING)
