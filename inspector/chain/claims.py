@@ -84,7 +84,8 @@ _PASSES = (
     r"lefordul\w*|derlen(?:iyor|di)\w*|zufrieden|in ordnung|in orde|w porządku|v pořádku|en ordre|en regla|a posto|"
     r"i ordning|i orden|kunnossa|rendben|verified|type-?checks(?= (?:with|under|in|again|now|clean\w*|fine)\b|\W*$)|"
     r"green|happy|satisfied|good|sound|succe\w+|clean(?:ly)?|works?|fine|ok|no (?:errors?|failures?|issues?|"
-    r"warnings?)|without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|builds|grün|bestanden|"
+    r"warnings?)|without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|"
+    r"(?<!for )(?<!between )(?<!of )builds|grün|bestanden|"
     r"bestehen|l[aä]uf\w* (?:\w+ ){0,2}durch|fehlerfrei|pasan|pasaron|superad\w+|passent|réuss\w+|passam|passaram|"
     r"проход\w+|пройден\w*|passe|зел[её]н\w+|прошл\w+|успешн\w+|vert[es]*|verdes?|passou|passano|superat\w+|verd[ei]|"
     r"przechodz\w+|przesz\w+|zielon\w+|procház\w+|prošl\w*|zelen\w+|проходять|пройшл\w+|успішн\w+|slaag\w*|slagen|"
@@ -104,7 +105,7 @@ _IRREGULAR = MappingProxyType(
         "scale": "scaled",
         "s3": "",
         "write": "written|wrote",
-        "build": "built|builds",
+        "build": "built|(?<!between )(?<!of )(?<!for )(?<!all )(?<!the )builds",
         "run": "ran|runs|executed",
         "set": "set",
         "buy": "bought",
@@ -623,6 +624,8 @@ def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
     passes, family = _check_patterns(effect.subject)
     if effect.subject == "test" and _CONFIRMS.search(clause.words) is not None and terms.family_is_named(clause.text):
         return True
+    if _ALL_PASSED.search(clause.words) is not None:
+        return True
     is_built = effect.subject == "build" and _GENERAL.search(clause.words) is not None
     if not is_built and passes.search(clause.words) is None:
         return False
@@ -632,6 +635,9 @@ def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
         or terms.names_tool(clause.text)
         or terms.names_target(clause.text)
     )
+
+
+_ALL_PASSED = lazy_pattern(r"(?<![\w./-])(\d{1,6}) ?(?:/|of|von|sur|de|из) ?\1(?![\w/-]|\.\d)")  # "31/31"
 
 
 # What a test that passes does: "a new test confirms it".
