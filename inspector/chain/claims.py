@@ -322,12 +322,14 @@ def _claims_success(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause names the effect, or its target, and says that it went well: "the restart was successful"."""
     if not _found(_WENT_WELL, clause.words) or failed.facts.is_target_used(failed.step):
         return False
-    if "nothing to" in clause.text:
+    if _NO_SUCCESS.search(clause.text) is not None:
         return False
     names = _own_terms(failed).names_tool(clause.text) or failed.terms.names_target(clause.text)
     return names and not _names_others_target(clause.text, failed)
 
 
+# Good news of something else: "nothing to commit", "I fixed the problem".
+_NO_SUCCESS = lazy_pattern(r"\bnothing\b|\b(?:fix|resolv|solv|correct|clear|handl|avoid|prevent)\w*\b")
 _WENT_WELL = lazy_pattern(
     rf"\b{_SUCCESS}|\b(?:went|gone|go) (?:through|fine|well|smoothly)\b|[\u2705\u2713\u2714\u2611]|\[x\]", re.IGNORECASE
 )

@@ -403,7 +403,7 @@ class Statements:
         clauses = self._clauses(sentence, failed)
         denials = [clause for clause in clauses if clause.denies]
         is_plain = any(map(fails, denials)) or any(map(is_unable, denials))
-        return failed.terms.are_named(sentence) + (is_plain if denials else names_effect(clauses, failed))
+        return failed.terms.are_named(sentence) + (1 + 2 * is_plain if denials else names_effect(clauses, failed))
 
     def in_reply(self, failed: FailedCall) -> Judged | None:
         """The report of a failure in the reply to it; None if there is none."""
