@@ -27,9 +27,10 @@ ON_MORE_THAN_ALL = --numprocesses $(WORKERS) --dist worksteal
 # More words for pytest: `make test ARGS='tests/formats -x'`.
 ARGS ?=
 
-# The parts of `make test`, each a process of its own that collects no other part's tests; those that take longest begin
-# first. The part `rest` has all that no other one names.
-PARTS := rest cli web web-pages storage tui chain formats data importers
+# The parts of `make test`, each a process of its own that collects no other part's tests. The journeys begin first, then
+# those that take longest; the part `rest` has all that no other one names.
+PARTS := journeys rest cli web web-pages storage tui chain formats data importers
+part-journeys = $(BY_GROUP) tests/journeys
 part-web-pages := $(patsubst %,tests/ui/web/test_%.py,accessibility frame hostile pages_in_browser server several_recordings)
 part-web := tests/ui/web $(addprefix --ignore=,$(part-web-pages))
 part-cli := tests/ui/cli
@@ -40,7 +41,7 @@ part-tui := tests/ui/tui
 part-data := tests/dataset tests/redaction
 part-importers := tests/exporters tests/importers
 part-rest := tests --ignore=tests/journeys --ignore=tests/ui/web \
-	$(foreach part,$(filter-out web-pages web rest,$(PARTS)),$(addprefix --ignore=,$(part-$(part))))
+	$(foreach part,$(filter-out journeys web-pages web rest,$(PARTS)),$(addprefix --ignore=,$(part-$(part))))
 # Several parts at once, as many as there are workers, or as `make --jobs` may begin.
 ALL_PARTS = $(MAKE) --no-print-directory --keep-going --output-sync=target \
 	$(if $(findstring jobserver,$(MAKEFLAGS)),,--jobs=$(WORKERS)) $(PARTS:%=part-%)
@@ -91,16 +92,15 @@ help: ## List the targets
 demo: install ## Import the sample traces and print what broke, and where
 	$(BIN)/weaklink demo
 
-test: journeys dev system-packages build/axe/installed ## Set up all that the tests need and run them, the journeys first
+test: dev system-packages build/axe/installed build/clients/installed ## Set up all that the tests need and run them, the journeys first
 	$(if $(ARGS),$(BIN)/python -m pytest $(ON_MORE_THAN_ALL) --ignore tests/journeys $(ARGS),+$(ALL_PARTS))
 
 .PHONY: $(PARTS:%=part-%)
 $(PARTS:%=part-%): part-%:
 	$(BIN)/python -m pytest --quiet $(part-$*)
 
-# `make test ARGS=...` runs what is named, and no journey before it.
 journeys: dev system-packages build/clients/installed ## Run whole stories through the installed command, with real SDKs, terminals and browsers
-	$(if $(filter journeys,$(MAKECMDGOALS))$(if $(ARGS),,all),$(BIN)/python -m pytest $(BY_GROUP) tests/journeys $(ARGS))
+	$(BIN)/python -m pytest $(part-journeys) $(ARGS)
 
 test-pythons: dev ## Run the core tests on every supported Python that this machine has, beside the one of .venv
 	@[ -n "$(PYTHONS)" ] || { echo "No Python from 3.11 on was found. 'make test-pythons PYTHONS=...' names some." >&2; exit 1; }

@@ -1,7 +1,9 @@
 """Agreement with labelled sessions: what happened to a call, what became of it, what the agent said, where it broke.
 
 The sessions and labels are in `tests/verdicts/` (its README has the definitions). `tuning` may shape a rule, `held-out`
-only measures; the authors of `blind/one` and `blind/two` did not read the rules, which were then tried on both.
+only measures; the authors of `blind/one` and `blind/two` did not read the rules, which were then tried on both. Beside
+the folders of sessions there are lists (`benchmarks.verdict_lists`): of single results (`results/first`), of statements
+(`statements/first`), and of short sessions (`recoveries/first`).
 """
 
 import json
@@ -13,14 +15,13 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from benchmarks.statement_verdicts import statements_agreement, table_of
+from benchmarks.verdict_lists import FOLDER, LISTS, agreement_of_list, table_of
 from weaklink.inspector.chain.steps import Chain, Step
 from weaklink.inspector.chain.verdict_rules import KIND_RULES, RECOVERY_RULES, SAID_RULES, VerdictRule
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
 
-FOLDER = Path(__file__).parents[1] / "tests" / "verdicts"
 GOALS = {"kind": 95, "became": 90, "said": 90, "status": 95, "break": 90}
 _SUFFIX = ".labels.json"
 _REPAIRABLE = ("failure", "finding")
@@ -58,31 +59,31 @@ def verdicts() -> None:
 
 
 def print_folders(words: Sequence[str]) -> int:
-    """Print the agreement of the named folders; the exit code is 2 for a folder without labels.
+    """Print the agreement of folders and lists of results or statements; the exit code is 2 for one without labels.
 
     `--differences` also prints each difference, `--rules` how often each rule was right and wrong.
     """
-    names = [word for word in words if word not in ("--differences", "--rules")]
-    statements = [name for name in names if (FOLDER / f"{name}.yaml").is_file()]
-    for name in statements:
-        _print_statements(name, with_differences="--differences" in words)
-    folders = [name for name in names if name not in statements]
-    if statements and not folders:
-        return 0
-    unknown = [folder for folder in folders if not any((FOLDER / folder).glob(f"*{_SUFFIX}"))]
+    folders = [word for word in words if word not in ("--differences", "--rules")]
+    lists = [folder for folder in folders if folder in LISTS]
+    sessions = [folder for folder in folders if folder not in lists]
+    unknown = [folder for folder in sessions if not any((FOLDER / folder).glob(f"*{_SUFFIX}"))]
     if unknown or not folders:
-        known = sorted({str(path.parent.relative_to(FOLDER)) for path in FOLDER.rglob(f"*{_SUFFIX}")})
+        folders_known = {str(path.parent.relative_to(FOLDER)) for path in FOLDER.rglob(f"*{_SUFFIX}")}
+        known = sorted({*folders_known, *LISTS})
         missing = f"no folder with labels is called {', '.join(unknown)}" if unknown else f"{words[0]} needs a folder"
         sys.stderr.write(f"{missing}; there are: {', '.join(known)}\n")
         return 2
-    agreements = _print(folders, differences_of=folders if "--differences" in words else ())
+    differences_of = folders if "--differences" in words else ()
+    agreements = _print(sessions, differences_of=differences_of) if sessions else []
+    for name in lists:
+        _print_list(name, with_differences=name in differences_of)
     if "--rules" in words:
         _print_rules(agreements)
     return 0
 
 
-def _print_statements(name: str, *, with_differences: bool) -> None:
-    agreement = statements_agreement(FOLDER / f"{name}.yaml")
+def _print_list(name: str, *, with_differences: bool) -> None:
+    agreement = agreement_of_list(name)
     print("\n".join(table_of(name, agreement)))
     for line in agreement.differences if with_differences else ():
         print(f"{name}: {line}")

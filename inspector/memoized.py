@@ -7,7 +7,7 @@ What makes that cheap is that nearly all texts, turns and calls are those of the
               of the others, equal turns get the objects of the round before (`ui.importing.files`)
     turn      redaction, its rows and what a text parses to are looked up by the object
     text      its words, its numbers and why it is an error are looked up by the text, whose hash Python keeps;
-              the names in the known texts are kept together (`chain.result_kinds.KnownPaths`)
+              the names in the known texts are kept together (`chain.known_paths.KnownPaths`)
     call      what it does, what kind of result it got and the words of its failure are looked up by the objects;
               where the values of a call in the known turns came from is that of before (`chain.data_flow`)
     chain     is computed, from what is looked up
@@ -21,7 +21,7 @@ Code, 4,414 lines) to 0.22 (Pi, 8,920 lines) of the CPU time of its first import
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 _Parameters = ParamSpec("_Parameters")
 _Value = TypeVar("_Value")
@@ -32,34 +32,35 @@ class RecentValues(Generic[_Value]):
     """A mapping that forgets at each call of `age` what was not used since the call before."""
 
     def __init__(self) -> None:
-        self._recent: dict[Hashable, _Value] = {}
+        self.recent: dict[Hashable, _Value] = {}
         self._older: dict[Hashable, _Value] = {}
         _all_values.append(self)
 
     def get(self, key: Hashable) -> _Value | None:
         """The value of a key, None if there is none any more."""
-        value = self._recent.get(key)
+        value = self.recent.get(key)
         if value is None and (value := self._older.pop(key, None)) is not None:
-            self._recent[key] = value
+            self.recent[key] = value
         return value
 
     def put(self, key: Hashable, value: _Value) -> None:
         """Remember a value."""
-        self._recent[key] = value
+        self.recent[key] = value
 
     def remove(self, key: Hashable) -> _Value | None:
         """Forget a key; returns its value, None if there was none."""
         value = self.get(key)
-        self._recent.pop(key, None)
+        self.recent.pop(key, None)
         return value
 
     def items(self) -> dict[Hashable, _Value]:
         """All that is remembered."""
-        return {**self._older, **self._recent}
+        return {**self._older, **self.recent}
 
     def age(self) -> None:
         """Forget what was not used since the last call."""
-        self._recent, self._older = {}, self._recent
+        self._older = self.recent.copy()
+        self.recent.clear()  # the same mapping: `memoized` looks into it
 
 
 _all_values: list[RecentValues[Any]] = []
@@ -95,16 +96,26 @@ def memoized(function: Callable[_Parameters, _Value]) -> Callable[_Parameters, _
     shared: it must not be changed.
     """
     kept: RecentValues[tuple[_Value, object]] = RecentValues()
+    recent, by_value = kept.recent, _BY_VALUE  # a line of a long session looks up a hundred thousand
 
     @wraps(function)
-    def call(*arguments: _Parameters.args, **_: _Parameters.kwargs) -> _Value:
+    def call(*arguments: Any) -> _Value:  # by position only: it is called a million times for 10 MB
         if not _is_on:
-            return function(*arguments, **_)
-        key = tuple([item if type(item) in _BY_VALUE else id(item) for item in arguments])
-        value = kept.get(key)
+            return function(*arguments)  # type: ignore[call-arg]  # the parameters of the function
+        if len(arguments) == 2:  # most have two: in two thirds of the time
+            first, second = arguments
+            key: Hashable = (
+                first if type(first) in by_value else id(first),
+                second if type(second) in by_value else id(second),
+            )
+        elif len(arguments) == 1:
+            key = arguments[0] if type(arguments[0]) in by_value else id(arguments[0])
+        else:
+            key = tuple([item if type(item) in by_value else id(item) for item in arguments])
+        value = recent.get(key) or kept.get(key)
         if value is None:
-            value = function(*arguments, **_), arguments  # held, so that no other object gets their ids
+            value = function(*arguments), arguments  # type: ignore[call-arg]  # held, so that no other object gets their ids
             kept.put(key, value)
         return value[0]
 
-    return call
+    return cast(Callable[_Parameters, _Value], call)

@@ -7,18 +7,18 @@ that its author meant, so only chains that read the same both ways are allowed: 
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.sources import ROOT, tree_of
+
 _PACKAGES = ("src", "ui", "storage", "inspector", "benchmarks", "examples")
 _PLAIN: tuple[set[type[ast.cmpop]], ...] = ({ast.Lt, ast.LtE}, {ast.Gt, ast.GtE}, {ast.Eq}, {ast.Is})
 
 
-def mixed_chains(source: str) -> Iterator[ast.Compare]:
+def mixed_chains(tree: ast.Module) -> Iterator[ast.Compare]:
     """The chained comparisons that are neither a range nor an equality of several values."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
             signs = {type(sign) for sign in node.ops}
             if not any(signs <= plain for plain in _PLAIN):
@@ -30,7 +30,7 @@ def test_chained_comparisons_are_ranges_or_equalities() -> None:
         f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"
         for package in _PACKAGES
         for path in sorted((ROOT / package).rglob("*.py"))
-        for node in mixed_chains(path.read_text(encoding="utf-8"))
+        for node in mixed_chains(tree_of(path))
     ]
     assert mixed == []
 
@@ -52,4 +52,4 @@ def test_chained_comparisons_are_ranges_or_equalities() -> None:
     ],
 )
 def test_what_is_refused(expression: str, is_refused: bool) -> None:
-    assert bool(list(mixed_chains(expression))) is is_refused
+    assert bool(list(mixed_chains(ast.parse(expression)))) is is_refused

@@ -11,11 +11,11 @@ import importlib
 from collections.abc import Iterator, Mapping
 from enum import Enum, StrEnum
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from tests.sources import ROOT, tree_of
 from weaklink.inspector.chain.steps import Status, StepOutcome
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.rules.rule import Severity
@@ -24,7 +24,6 @@ from weaklink.ui.views.status import status_run
 from weaklink.ui.views.styled_text import style_of
 from weaklink.ui.web.markup import COLOUR_NAMES
 
-_ROOT = Path(__file__).parent.parent
 _PACKAGES = ("inspector", "storage", "ui")
 
 _PARTIAL = {
@@ -56,11 +55,11 @@ _JSON_WORDS = ("weaklink.inspector.json_scanner.values", "LITERALS")
 def _modules() -> tuple[tuple[ModuleType, ast.Module], ...]:
     found = []
     for package in _PACKAGES:
-        for file in sorted((_ROOT / package).rglob("*.py")):
+        for file in sorted((ROOT / package).rglob("*.py")):
             if "migrations" in file.parts or file.parent.name == "script":
                 continue
-            name = ".".join(file.relative_to(_ROOT).with_suffix("").parts).removesuffix(".__init__")
-            found.append((importlib.import_module(f"weaklink.{name}"), ast.parse(file.read_text(encoding="utf-8"))))
+            name = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+            found.append((importlib.import_module(f"weaklink.{name}"), tree_of(file)))
     return tuple(found)
 
 
@@ -79,20 +78,22 @@ def _targets(node: ast.stmt) -> list[ast.expr]:
     return node.targets if isinstance(node, ast.Assign) else []
 
 
-def _indexed() -> set[tuple[str, str]]:
+@cache
+def _indexed() -> frozenset[tuple[str, str]]:
     """The tables that are indexed somewhere, by module and name: an unknown key raises there."""
-    found = set()
+    tables: set[tuple[str, str]] = set()
     for module, tree in _modules():
-        origins = {
-            alias.asname or alias.name: (node.module or "", alias.name)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.ImportFrom)
-            for alias in node.names
-        }
+        origins: dict[str, tuple[str, str]] = {}
+        indexed: set[str] = set()
         for node in ast.walk(tree):
-            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name):
-                found.add(origins.get(node.value.id, (module.__name__, node.value.id)))
-    return found
+            if isinstance(node, ast.ImportFrom):
+                origins |= {alias.asname or alias.name: (node.module or "", alias.name) for alias in node.names}
+            elif (
+                isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name)
+            ):
+                indexed.add(node.value.id)
+        tables |= {origins.get(name, (module.__name__, name)) for name in indexed}
+    return frozenset(tables)
 
 
 @cache

@@ -11,7 +11,8 @@ from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from tests.sources import ROOT, tree_of
+
 PACKAGES = ("src/weaklink", "inspector", "storage", "ui", "sample_traces")
 HOSTS = {"pytest", "ipython"}  # they load what we have for them, so they are there wherever it is used
 
@@ -35,7 +36,7 @@ def test_a_class_name_is_unique() -> None:
     places: dict[str, list[str]] = defaultdict(list)
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
-            for name, line in _classes(_tree(path)):
+            for name, line in _classes(tree_of(path)):
                 places[name].append(f"{path.relative_to(ROOT)}:{line}")
     assert len(places) > 500
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
@@ -52,11 +53,6 @@ def _classes(node: ast.AST, owner: str = "") -> Iterator[tuple[str, int]]:
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
 def _imported() -> frozenset[str]:
     """The distributions that the packages import, as `pip` spells them."""
     names = {name for package in PACKAGES for path in (ROOT / package).rglob("*.py") for name in _top_names(path)}
@@ -68,7 +64,7 @@ def _imported() -> frozenset[str]:
 def _top_names(path: Path) -> set[str]:
     """The first names of all that a file imports."""
     names: set[str] = set()
-    waiting: list[ast.AST] = [_tree(path)]
+    waiting: list[ast.AST] = [tree_of(path)]
     while waiting:
         match node := waiting.pop():
             case ast.Import():

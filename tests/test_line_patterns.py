@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import in_the_gate
-from weaklink.inspector.chain import result_kinds
+from weaklink.inspector.chain import check_results
 from weaklink.inspector.scanning import LinePattern
 
-_PATTERNS = [pattern for pattern in vars(result_kinds).values() if isinstance(pattern, LinePattern)]
+_PATTERNS = [pattern for pattern in vars(check_results).values() if isinstance(pattern, LinePattern)]
 _PIECES = (
     "2 failed",
     "FAILED a::b",

@@ -113,11 +113,12 @@ def check(repeated: Repeated, size: int) -> None:
     """Read the repetition at `size` code points and at an eighth of it, unless the larger one is cheap."""
     large, small = repeated.text(size), repeated.text(size // 8)
     cheap_s = _LINEAR_S * len(large)
-    if cost(repeated, large) < cheap_s:
+    least, most, growth = 0.0, cost(repeated, large), len(large) / len(small)
+    if most < cheap_s:
         return
-    least, most, growth = 0.0, 0.0, len(large) / len(small)
-    for rounds in (2, 4, 8):
-        least, most = (min(cost(repeated, text) for _ in range(rounds)) for text in (small, large))
+    for rounds in (1, 2, 4, 8):
+        least = min(cost(repeated, small) for _ in range(rounds))
+        most = min([most, *(cost(repeated, large) for _ in range(rounds - 1))])
         if most < max(cheap_s, least * growth * _MOST / 8):
             return
     raise AssertionError(f"{most / least:.0f} times the time for {growth:.1f} times the text, {most:.2f} s: {repeated}")

@@ -16,10 +16,10 @@ from weaklink.inspector.chain.endings import (
     truncation_clause,
 )
 from weaklink.inspector.chain.failure_words import Speech
+from weaklink.inspector.chain.known_paths import KnownPaths
 from weaklink.inspector.chain.outcomes import ErrorPatterns, as_read, goes_on_after, steps_of
 from weaklink.inspector.chain.pairing import Pairing
 from weaklink.inspector.chain.recovery import RecoveryAnalysis, caused_by, with_recoveries
-from weaklink.inspector.chain.result_kinds import KnownPaths
 from weaklink.inspector.chain.similar_calls import link_retries, run_lengths
 from weaklink.inspector.chain.steps import (
     OUTCOME_RULES,

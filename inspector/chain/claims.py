@@ -372,9 +372,7 @@ def _speaks_of_others(clause: Clause, failed: FailedCall) -> bool:
         return False
     words = [word.strip(_MARKS) for word in clause.text.split()[:_SUBJECT_WORDS]]
     return any(
-        f'"{word}"' in failed.facts.good_arguments and word not in failed.terms.source
-        for word in words
-        if len(word) > 1
+        failed.facts.is_quoted_in_good_call(word) for word in words if len(word) > 1 and word not in failed.terms.source
     )
 
 

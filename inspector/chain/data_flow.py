@@ -445,10 +445,12 @@ def _critical_path(steps: Sequence[Step], edges: Mapping[int, Sequence[int]]) ->
     before: dict[int, int] = {}
     for step in steps:  # an edge always leads to an earlier step
         used = [number for number in edges.get(step.number, ()) if number in longest]
+        length = 1
         if used:
-            before[step.number] = max(used, key=lambda number: longest[number])
-        longest[step.number] = 1 + max((longest[number] for number in used), default=0)
-    last = max(longest, key=lambda number: longest[number], default=0)
+            before[step.number] = last = max(used, key=longest.__getitem__)
+            length += longest[last]
+        longest[step.number] = length
+    last = max(longest, key=longest.__getitem__, default=0)
     path = [last]
     while path[-1] in before:
         path.append(before[path[-1]])

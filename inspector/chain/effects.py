@@ -26,7 +26,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.chain.shell_lines import ShellCommand, elsewhere, shell_commands, without_options
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_interpreter, is_shell, kind_of
-from weaklink.inspector.memoized import memoized
+from weaklink.inspector.memoized import is_memoizing, memoized
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -110,7 +110,13 @@ _CHECKERS = _words(
         "prettier biome stylelint standard xo oxlint shellcheck shfmt hadolint golangci-lint gofmt rubocop yamllint "
         "markdownlint actionlint checkstyle ktlint swiftlint clang-tidy clang-format jsonlint codespell sqlfluff "
         "pip-audit safety trivy grype osv-scanner semgrep gitleaks trufflehog detect-secrets "
-        "pyflakes phpcs phpstan credo knip dprint size-limit bundlesize bundlewatch"
+        "pyflakes phpcs phpstan credo knip dprint size-limit bundlesize bundlewatch "
+        "kubeconform kubeval kube-linter kube-score checkov tflint tfsec conftest ansible-lint cfn-lint commitlint "
+        "redocly spectral vacuum vale textlint proselint write-good alex cspell typos misspell htmlhint html-validate "
+        "pa11y depcheck ajv luacheck selene cppcheck cpplint scalafix hlint ameba psalm phpmd deptrac "
+        "php-cs-fixer brakeman reek bundler-audit erb_lint staticcheck gosec govulncheck revive zizmor solhint slither "
+        "protolint deptry interrogate yamale check-jsonschema polaris terrascan epubcheck "
+        "rpmlint lintian desktop-file-validate svlint vsg dotenv-linter djlint curlylint"
     ),
     types="tsc mypy pyright basedpyright pyre pytype flow vue-tsc svelte-check ty sorbet",
     build=(
@@ -161,6 +167,7 @@ _SYNTAX_CHECKS = {
     "perl": "-c",
     "visudo": "-c",
 }
+_SUMS = frozenset(("sha256sum", "sha1sum", "sha512sum", "md5sum", "b2sum", "cksum", "shasum"))
 _VALIDATES = frozenset(("--noout", "--valid", "--schema", "--relaxng", "--schematron", "--dtdvalid"))  # of xmllint
 _CODE_RUNNERS_TABLE = "python node ruby perl php bash sh zsh deno bun tsx ts-node java go julia Rscript lua"
 _CODE_RUNNERS = frozenset(_CODE_RUNNERS_TABLE.split())
@@ -197,7 +204,7 @@ _SUBCOMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 # Subcommands by which any command-line program of a service only looks: `gcloud run services describe`.
 _LOOKING_VERBS = frozenset(("list", "ls", "describe", "show", "status", "info", "logs", "whoami"))
-_STATES = frozenset(("status", "whoami"))
+_STATES = frozenset(("status", "whoami", "can-i"))
 _OBJECTS_OF_DOCKER = frozenset(("network", "volume", "image", "container", "context", "node", "service", "secret"))
 _LISTING_OPTIONS = frozenset(("-l", "--list", "--show-current", "-v", "-vv", "--get", "--dry-run"))
 PROBE_OPTIONS = frozenset(("--version", "-V", "-version", "--help", "-h"))
@@ -281,7 +288,7 @@ def effects_of(call: ToolCall) -> tuple[Effect, ...]:
     kept = _latest.get(id(call))
     if kept is not None and kept[0] is call:
         return kept[1]
-    if len(_latest) >= _MOST_LATEST:
+    if len(_latest) >= (_MOST_REMEMBERED if is_memoizing() else _MOST_LATEST):
         _latest.clear()
     found = _effects_of_call(call)
     _latest[id(call)] = call, found
@@ -291,7 +298,7 @@ def effects_of(call: ToolCall) -> tuple[Effect, ...]:
 # The effects of the latest calls, by identity: a session's rules ask for those of one call six times (2026-11-29, 4,115
 # calls of Claude Code; without this 9 % of the inspection's time). The entry holds the call, so its id is not reused.
 _latest: dict[int, tuple[ToolCall, tuple[Effect, ...]]] = {}
-_MOST_LATEST = 4_096
+_MOST_LATEST, _MOST_REMEMBERED = 4_096, 32_768  # of a session that grows, the calls are remembered anyway
 
 
 @memoized
@@ -310,6 +317,11 @@ def main_effect(effects: tuple[Effect, ...]) -> Effect | None:
     """The effect that the others lead to; None if there is none."""
     if len(effects) < 2:
         return effects[0] if effects else None
+    return _strongest(effects)
+
+
+@memoized
+def _strongest(effects: tuple[Effect, ...]) -> Effect:
     return max(enumerate(effects), key=lambda pair: (_rank(pair[1]), pair[0]))[1]
 
 
@@ -532,16 +544,9 @@ def _family(command: ShellCommand) -> str:
     """The family of a check (`test`, `lint`, `types`, `build`), `""` for another program."""
     program, words = command.program, command.words
     known = "test" if program == "test" and _OWN_TEST.fullmatch(command.own_name) else _CHECKERS.get(program)
+    known = known or _family_by_options(program, words)
     if known is not None:
         return known
-    if any(word.startswith("--check") for word in words) or words[:1] == ("audit",):
-        return "lint"
-    if program in _SYNTAX_CHECKS and _SYNTAX_CHECKS[program] in words:
-        return "build"
-    if program == "xmllint" and not _VALIDATES.isdisjoint(words):
-        return "lint"
-    if program == "gh" and command.operands[:2] == ("run", "watch"):
-        return "test"
     if program in _TASK_RUNNERS or program in _CODE_RUNNERS:
         return _family_of_task(command) if program in _TASK_RUNNERS else _family_of_script(command)
     if program in _PROGRAMS or program in _SUBCOMMANDS:
@@ -554,6 +559,23 @@ def _family(command: ShellCommand) -> str:
     return "test" if _is_checking_script(program) else ""
 
 
+def _family_by_options(program: str, words: tuple[str, ...]) -> str | None:
+    """The family of a check that a program makes only with some of its options, or as code in its line."""
+    if words[:2] == ("run", "watch") and program == "gh":
+        return "test"
+    if program in _SYNTAX_CHECKS and _SYNTAX_CHECKS[program] in words:
+        return "build"
+    if any(word.startswith("--check") for word in words) or words[:1] == ("audit",):
+        return "lint"
+    if (program in _SUMS and "-c" in words) or (program == "xmllint" and not _VALIDATES.isdisjoint(words)):
+        return "lint"
+    return "test" if _RUNS_TESTS.search(inline_code(words) or "") is not None else None
+
+
+# Of code in a line: R, Julia, Python.
+_RUNS_TESTS = lazy_pattern(
+    r"\b(?:testthat::test_|devtools::test\(|tinytest::|Pkg\.test\(|pytest\.main\(|unittest\.main\()"
+)
 _VERB_END = lazy_pattern(r"[_:-]")  # Home Assistant's `check_config`
 _HUMP = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 _OWN_TEST = lazy_pattern(r"(?!/bin/|/usr/bin/).*/test")  # a project's `bin/test` is not the shell's `test`
@@ -652,11 +674,17 @@ def _effect_of_tool(tool: str, arguments: Mapping[str, Json], call: ToolCall) ->
     return _effect_of_other(tool)
 
 
+_CHECKED_THINGS = frozenset(
+    ("xml", "json", "yaml", "toml", "html", "css", "sql", "links", "schema", "syntax", "types", "config")
+)
+
+
 def _listed_kind(tool: str) -> str | None:
     """The kind of a tool in the table, or of one that is a program's task: `lake_build`, `cargo_test`."""
     program, _, task = tool.partition("_")
-    is_task = program in _TASK_RUNNERS or program in _CHECKERS
-    return _TOOLS.get(tool) or ("check" if is_task and task in _TASK_WORDS else None)
+    is_task = (program in _TASK_RUNNERS or program in _CHECKERS) and task in _TASK_WORDS
+    is_check = program in ("validate", "lint", "scan", "check") and task in _CHECKED_THINGS
+    return _TOOLS.get(tool) or ("check" if is_task or is_check else None)
 
 
 @lru_cache(1_024)
@@ -785,6 +813,28 @@ _SENDS = lazy_pattern(
 def installs(effect: Effect) -> bool:
     """Whether a command brings packages."""
     return effect.subject.endswith(" install")
+
+
+def programs_of(effects: tuple[Effect, ...]) -> Iterator[str]:
+    """The programs of a line, without their folders: `git`, with its first word `git commit`, the script that it runs.
+
+    Of a line on another machine or in a container, those that run there, too.
+    """
+    for command in (effect.command for effect in effects if effect.command is not None):
+        name = command.program.rpartition("/")[2]
+        yield from (
+            name,
+            " ".join((name, *command.words[:1])),
+            *(word.rpartition("/")[2] for word in _scripts(command)),
+        )
+        if line := elsewhere(command):
+            yield from programs_of(effects_of_line(line))
+
+
+def _scripts(command: ShellCommand) -> Sequence[str]:
+    """The script or module that an interpreter is given: `bin/phpunit`, `pyflakes` of `python -m pyflakes`."""
+    first, second = (*command.words[:2], "", "")[:2]
+    return (second,) if first == "-m" else ((first,) if "/" in first or first.endswith(".py") else ())
 
 
 def runs_shell(call: ToolCall) -> bool:

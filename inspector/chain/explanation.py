@@ -7,9 +7,10 @@ from msgspec import Struct, structs
 from weaklink.inspector.chain.analysis import others_texts
 from weaklink.inspector.chain.background_runs import BackgroundRuns
 from weaklink.inspector.chain.effects import effects_of, main_effect
+from weaklink.inspector.chain.known_paths import KnownPaths
 from weaklink.inspector.chain.outcomes import ErrorPatterns, judged_result
 from weaklink.inspector.chain.pairing import PlacedCall
-from weaklink.inspector.chain.result_kinds import KnownPaths, ResultEvidence
+from weaklink.inspector.chain.result_kinds import ResultEvidence
 from weaklink.inspector.chain.steps import Chain, Step
 from weaklink.inspector.model import Trace
 

@@ -25,12 +25,45 @@ _NONE_TABLE = (
     "لا نه نہیں 无 無 なし 없음 ไม่มี कोई"
 )
 _NO_ERROR = rf"(?!\s*[:：]?\s*(?:{'|'.join(_NONE_TABLE.split())})\b\W*$)(?!\s*[:：]?\s*0\b)"
+MISSING_IN_LANGUAGES = (
+    "datei oder verzeichnis nicht gefunden|nicht gefunden|existiert nicht|aucun fichier ou dossier de ce (?:type|nom)|"
+    "introuvable|n['\u2019]existe pas|no existe|no encontrad[oa]|inexistente|n\u00e3o encontrad[oa]|n\u00e3o existe|"
+    "non esist\\w+|non trovat[oa]|bestaat niet|niet gevonden|nie ma takiego pliku|nie znaleziono|nie istnieje|"
+    "neexistuje|"
+    "nenalezen\\w*|finns inte|hittades inte|ikke (?:fundet|funnet)|ingen s\u00e5dan|findes ikke|finnes ikke|ei ole|"
+    "ei l\u00f6ydy|"
+    "nincs ilyen|nem tal\u00e1lhat\u00f3|b\u00f6yle bir dosya|bulunamad\u0131|yok\\b|nu exist\u0103|negăsit|"
+    "\u043d\u0435\u0442 \u0442\u0430\u043a\u043e\u0433\u043e|\u043d\u0435 \u043d\u0430\u0439\u0434\u0435\u043d\\w*|"
+    "\u043d\u0435 \u0441\u0443\u0449\u0435\u0441\u0442\u0432\u0443\u0435\u0442|"
+    "\u043d\u0435\u043c\u0430\u0454 \u0442\u0430\u043a\u043e\u0433\u043e|"
+    "\u043d\u0435 \u0437\u043d\u0430\u0439\u0434\u0435\u043d\\w*|"
+    "\u03b4\u03b5\u03bd \u03b2\u03c1\u03ad\u03b8\u03b7\u03ba\u03b5|"
+    "\u03b4\u03b5\u03bd \u03c5\u03c0\u03ac\u03c1\u03c7\u03b5\u03b9|"
+    "tidak ditemukan|tidak ada|kh\u00f4ng t\u00ecm th\u1ea5y|kh\u00f4ng t\u1ed3n t\u1ea1i|"
+    "\u6ca1\u6709\u90a3\u4e2a\u6587\u4ef6|\u4e0d\u5b58\u5728|\u627e\u4e0d\u5230|\u672a\u627e\u5230|"
+    "\u898b\u3064\u304b\u308a\u307e\u305b\u3093|\u3042\u308a\u307e\u305b\u3093|"
+    "\u5b58\u5728\u3057\u307e\u305b\u3093|\uc5c6\uc2b5\ub2c8\ub2e4|\ucc3e\uc744 \uc218 \uc5c6"
+)
+"""How programs say in other languages than English that something is not there, as glibc and bash do."""
+BARRED_IN_LANGUAGES = (
+    "keine berechtigung|zugriff verweigert|permission non accord\u00e9e|acc\u00e8s refus\u00e9|permiso denegado|"
+    "acceso denegado|"
+    "permiss\u00e3o negada|acesso negado|permesso negato|accesso negato|toegang geweigerd|brak dost\u0119pu|"
+    "odm\u00edtnut\\w*|"
+    "\u00e5tkomst nekas|\u00e5tkomst nekad|ingen adgang|nektet tilgang|ikke tilladelse|lupa ev\u00e4tty|"
+    "hozz\u00e1f\u00e9r\u00e9s megtagadva|eri\u015fim engellendi|"
+    "\u043e\u0442\u043a\u0430\u0437\u0430\u043d\u043e \u0432 \u0434\u043e\u0441\u0442\u0443\u043f\u0435|"
+    "\u0432\u0456\u0434\u043c\u043e\u0432\u043b\u0435\u043d\u043e|\u6743\u9650\u4e0d\u591f|\u62d2\u7edd\u8bbf\u95ee|"
+    "\u8a31\u53ef\u304c\u3042\u308a\u307e\u305b\u3093|\ud5c8\uac00 \uac70\ubd80"
+)
+"""... and that it may not be touched."""
 FAILED_LINES = (rf"(?:{_ERROR_IN_LANGUAGES}|fallo){_NO_ERROR}\s*(?:[:：(（\[]|\d{{3}}\b|$)",)
 """Beginnings of a failed result's first line, for results of any length."""
 
 FAILED_BEGINNINGS = (
     (
-        r"(?:konnte|kann)\b(?: [\w-]{1,30}){0,5} nicht\b|nicht gefunden\b|zugriff verweigert|zeitüberschreitung|"
+        r"(?:konnte|kann)\b(?: [\w-]{1,30}){0,5} nicht\b|es tut mir leid\b|\w+ nicht gefunden\b|nicht gefunden\b|"
+        r"zugriff verweigert|zeitüberschreitung|"
         r"(?:ungültige|unbekannte)[rsnm]? \w|interner fehler\b"
     ),
     (
@@ -49,7 +82,11 @@ FAILED_BEGINNINGS = (
         r"не удалось\b|не найден|доступ запрещ|отказано в доступе|время ожидания истекло|произошла ошибка|"
         r"(?:неверн|недопустим|неизвестн)\w{1,4} \w"
     ),
-    r"未找到|找不到|无法|無法|未能|拒绝访问|权限不足|请求超时|无效的|发生错误|發生錯誤|系统错误",
+    (
+        r"(?:i['’]?m |we['’]re |i am )?(?:very |so )?sorry\b|désolée?\b|lo s(?:iento|entimos)\b|mi dispiace\b|"
+        r"het spijt me\b"
+    ),
+    r"(?:很)?抱歉|对不起|申し訳|未找到|找不到|无法|無法|未能|拒绝访问|权限不足|请求超时|无效的|发生错误|發生錯誤|系统错误",
     r"(?:エラーが発生|アクセスが拒否|タイムアウト|無効な)",
 )
 """Beginnings of a failed result that contains little else."""
@@ -109,9 +146,9 @@ _CHANGE = (
 )
 
 _HEADING = lazy_pattern(rf"^[ \t]*ERRORS?:{_NOT_NONE}[ \t]*(?P<said>\S[^\n]*|\n\s*(?P<below>\S[^\n]*))", re.MULTILINE)
-_BARE_HEADING = lazy_pattern(r"(?:\w+ ){0,2}errors?\s*:", re.IGNORECASE)
+_BARE_HEADING = lazy_pattern(r"(?:\w+ ){0,2}errors?\s*:|(?:#{1,4} |\*\*)(?:\w+ ){0,2}error\W*", re.IGNORECASE)
 _TAGS = lazy_pattern(r"^<(?:tool_use_error|error)>|</(?:tool_use_error|error)>$")
-_TRACEBACK = lazy_pattern(r"^\s*Traceback \(most recent call last\):", re.MULTILINE)
+_TRACEBACK = lazy_pattern(r"Traceback \(most recent call last\):?")  # IPython's has the exception's name before it
 _UNPARSED = lazy_pattern(r"\s*File \"[^\"\n]{1,400}\", line \d+\n")  # Python could not parse the program
 _LAST_WORDS = lazy_pattern(
     r"[A-Za-z_][\w.]{0,80}(?:Error|Exception|Interrupt|Exit)\b\s*(?::|$)|(?:[a-z_]\w*\.){1,6}[A-Z]\w+: "
@@ -166,7 +203,7 @@ def _shape(where: _Where, pattern: str, flags: re.RegexFlag = re.IGNORECASE) -> 
 
 _SHAPES = (
     _shape(_Where.LINE, r"traceback \(most recent call last\)"),
-    _shape(_Where.LINE, r"<(?:tool_use_error|error)>"),
+    _shape(_Where.LINE, r"<(?:tool_use_error|error(?:_\w+)?)>|\(error\) |api error\b"),
     _shape(_Where.LINE, r"(?:(?:fatal|internal|runtime|tool|syntax|api|http|server|unknown) )?error\s*(?::|\[|\(|$)"),
     # SWE-agent's edit tools (princeton-nlp/SWE-agent, `tools/windowed_edit_linting`) say "Your proposed edit has
     # introduced new syntax error(s)", and under a heading the linter's lines. A summary of zero errors is no error.
@@ -187,14 +224,20 @@ _SHAPES = (
         rf"{_CHANGE} (?:(?:was|were|has|have|could|did)(?: not|n't)(?: been| be)? (?:applied|made|accepted|saved|apply)"
         r"|(?:(?:was|were|has been|have been) )?(?:rejected|refused|reverted|discarded))\b",
     ),
-    _shape(_Where.LINE, r"\*{2,3} ?(?:fatal|error|panic)\b"),
+    _shape(_Where.LINE, r"\*{2,3} ?(?:fatal|error|panic)\b|(?:#{1,4} |\*\*)(?:\w+ ){0,2}error\W*$|mcp error -?\d"),
     _shape(_Where.LINE, r"\[error\]|\W{1,4}\s?error\s?:"),
     _shape(
         _Where.LINE,
         r"error (?:executing|calling|running|reading|parsing|fetching|opening|processing|invoking|while|when|during|"
         r"occurred|in (?:tool|function|call|argument)|code\b|\d{3}\b)",
     ),
-    _shape(_Where.LINE, r"[A-Za-z_][\w.]{0,80}(?:Error|Exception)\b\s*(?::|\(|$)", re.NOFLAG),
+    _shape(
+        _Where.LINE,
+        r"[A-Za-z_][\w.]{0,80}(?:Error|Exception)\b\s*(?:\[\w+\])?(?::|\(|$)|"
+        r"[A-Z]\w{2,60}(?:Refused|Denied|Failed|Failure|Timeout|NotFound|Unavailable|Disconnected|Rejected|Exceeded|"
+        r"Expired|Forbidden|Conflict|Invalid): \S|\[[\w\\]{1,80}(?:Error|Exception)\]$",
+        re.NOFLAG,
+    ),
     _shape(_Where.LINE, r"(?:exception|fatal|panic|failed|failure|err!?)\s*:"),
     _shape(_Where.LINE, rf"(?:exceptions|failures)\s*:{_NOT_NONE}"),
     _shape(
@@ -215,7 +258,10 @@ _SHAPES = (
         rf"(?:[a-z]\w{{1,20}} ){{1,3}}error:{_NOT_NONE}(?! *[\d.+-]) *\S",
     ),
     _shape(_Where.WITHIN, r"\bnet::ERR_[A-Z_]+"),
-    _shape(_Where.SHORT, r"no (?:replacement|edit|change)s? (?:was|were) (?:performed|applied)\b"),
+    _shape(
+        _Where.SHORT,
+        r"no (?:replacement|edit|change)s? (?:was|were) (?:performed|applied)\b|no (?:\w+ ){1,4}could be \w",
+    ),
     _shape(_Where.SHORT, r"missing (?:required|mandatory|argument|parameter|field|value|key|\d)"),
     _shape(
         _Where.SHORT,
@@ -233,10 +279,13 @@ _SHAPES = (
     _shape(_Where.WITHIN, r"no such file or directory|permission denied|is a directory$|not a directory$"),
     _shape(
         _Where.WITHIN,
-        r"there is no (?:tool|function)\b|\bnot (?:be )?found(?:\.?$|:)|\b(?:do|does|did)(?: not|n't) exist\.?$",
+        r"there is no (?:tool|function)\b|\bnot (?:be )?found(?:\.?$|:)|\b(?:do|does|did)(?: not|n't) exist(?:\.?$|"
+        r"[.:] )",
     ),
     _shape(
-        _Where.WITHIN, r"\b(?:timed out|connection (?:refused|reset|closed|error)|service unavailable|network error)\b"
+        _Where.WITHIN,
+        r"\b(?:timed out|time-?out (?:of )?\d+ ?\w* exceeded|connection (?:refused|reset|closed|error)|"
+        r"service unavailable|network error)\b",
     ),
     _shape(
         _Where.WITHIN, r"^(?:the )?(?:tool|function|command|call|request)\b.{0,80}\b(?:failed|not found|is unknown)\b"
@@ -248,7 +297,18 @@ _SHAPES = (
 
 
 SIGNS_WITHIN = (
-    *("found", "director", "denied", "there is no", "exist", "timed out", "connection", "unavailable", "network"),
+    *(
+        "found",
+        "director",
+        "denied",
+        "there is no",
+        "exist",
+        "timed out",
+        "exceeded",
+        "connection",
+        "unavailable",
+        "network",
+    ),
     *("net::err", "net::ERR_", "failed", "is unknown", "gefunden", "fehlgeschlagen", "introuvable", "trouv"),
     *("échoué", "encontrad", "найден"),
     *("существует", "失败", "失敗", "不存在", "找", "超时", "逾時", "ません"),
@@ -334,20 +394,25 @@ _ERROR_AT_END = lazy_pattern(
     r"(?! *(?:[\d.+~<>\xb1-]|[\[{(\"'`]|(?:about|under|ok|false|true|undefined|never|success\w*)\b)) *\S|"
     rf"(?:\S{{1,80}}: )?(?:{_ERROR_IN_LANGUAGES}){_NO_ERROR}(?:: \D|：\D)|"
     r"(?-i:(?:\w{1,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception)(?: \[\w+\])?: \S|"
-    r"(?:[a-z_]\w{0,40}\.){1,6}(?:errors?|exceptions?)\.[A-Z]\w{0,60}: \S)|"
+    r"(?:[a-z_]\w{0,40}\.){1,6}(?:errors?|exceptions?)\.[A-Z]\w{0,60}: \S|"
+    r"(?:[\dTZ:.,/-]{4,30} ){0,2}\[?(?:ERROR|FATAL|CRITICAL|SEVERE)\]?:? {1,4}\S)|"
+    r"(?:could not|cannot|unable to|failed to) [a-z]\w+ \S|error in [\w ]{1,20}: \S|"
+    r"\S{1,40} failed with (?:exit )?(?:code|status) [1-9]|(?:[\w./-]{1,40} ){1,6}failed: \S|"
     r"Killed$|(?:Segmentation fault|Bus error|Aborted) \(core dumped\)|Execution halted$|"
     r"curl: \(\d+\) |wget: unable to |ssh: (?:connect to|could not resolve) |A fatal error occurred: |"
     r"Exception in thread \"|\S{1,200}\.rb:\d+:in .{1,400}\(\w+(?:Error|Exception)\)|rsync error: ",
     re.IGNORECASE,
 )
 _PLAIN_ERROR = lazy_pattern(
-    r"(?:fatal )?(?:error|fatal|panic): (?! *\(?(?:no|none|nil|null|n/a)\W*$)"
+    r"(?-i:(?:\w{1,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception): \S)|(?:fatal )?(?:error|fatal|panic): (?! *\(?(?:no|"
+    r"none|nil|null|n/a)\W*$)"
     r"(?! *(?:[\d.+~<>-]|(?:ok|false|true)\b)) *\S",
     re.IGNORECASE,
 )
 _BELONGS_TO_ERROR = lazy_pattern(
     r"\s|[)}\]]+;?$|\W*$|\[SQL: |\(Background on this error|Node\.js v\d|npm |ROLLBACK$|"
-    r"(?:hint|note|help|info|warning|see|try|run|use|usage|caused by|please|at|or|and|to|view)\b",
+    r"(?:hint|note|help|info|warning|see|try|run|use|usage|caused by|please|at|or|and|to|view)\b|"
+    r"(?:\[\w{4,8}\] )?(?:exiting|aborting|shutting down|stopping|terminating)\b|[A-Z]+: ",
     re.IGNORECASE,
 )
 _SUCCEEDED = lazy_pattern(
@@ -358,11 +423,12 @@ _SUCCEEDED = lazy_pattern(
 )
 _NPM = (
     r"npm (?:ERR!|error) \S|ERR_PNPM_\w|\s*ELIFECYCLE|error Command failed|Node\.js v\d+\.\d+\.\d+$|error during \w+:|"
-    r"\s*\u203a +Error: |\u2718 \[ERROR\] |An error occurred while "  # oclif, wrangler, Prisma
+    r"\s*\u203a +Error: |\u2718 \[ERROR\] |An error occurred while |"
+    r"\u27a4 YN0000: \S Failed with errors"  # oclif, wrangler, Prisma
 )
 _DOCKER = (
     r"(?:docker: )?Error response from daemon:|ERROR: |(?:denied|unauthorized): \S|"
-    r"service \"[^\"]{1,80}\" (?:has neither|is not running)|validating \S{1,200}: "
+    r"service \"[^\"]{1,80}\" (?:has neither|is not running)|validating \S{1,200}: |dependency failed to start: "
 )
 _APT = r"E: (?!debconf)\S"
 _SSH = r"(?:ssh|scp|sftp): \S|Permission denied \(|Connection (?:closed|reset) by |lost connection$"
@@ -386,27 +452,32 @@ _ENDS_TABLE = {  # by program, or by program and subcommand
     "alembic": r"FAILED: \S",
     "ansible-galaxy": r"ERROR! ",
     "ansible-playbook": r"\S{1,80} +: +ok=\d+ .{0,200}\b(?:failed|unreachable)=[1-9]",
-    "aws": r"An error occurred \(|(?:upload|download|copy) failed: |Unable to locate credentials",
+    "aws": r"An error occurred \(|(?:upload|download|copy) failed: |Unable to locate credentials|"
+    r"Failed to create/update|\s*\"FunctionError\": ",
+    "az": r"\([A-Z]\w+\) \S|Please run 'az login'|ERROR: \S",
     "biber": r"ERROR - ",
     "brew": r"Warning: No available (?:formula|cask)",
     "bundle": r"An error occurred while installing |Bundler could not |Could not find (?:gem|compatible)",
+    "cabal": r"Error: \[Cabal-\d",
     "cargo": r"thread '[^']{1,80}' panicked at |error: could not ",
     "certbot": r"All renewals failed|Some challenges have failed|[1-9]\d* renew failure",
     "cdk": r"\s*\u274c ",
     "choco": r"\S{1,80} not installed\. ",
     "cmake": r"CMake Error",
-    "composer": r"Your (?:lock file|requirements)\b|  Problem \d",
+    "composer": r"Your (?:lock file|requirements)\b|  Problem \d|\s*Could not find ",
+    **dict.fromkeys(("cpan", "cpanm"), r"Warning: Cannot install|! Installing .{1,80} failed"),
     "crontab": r"errors in crontab file",
     "cypress": r"Cypress could not |Your system is missing the dependency",
-    "dbt": r"Completed with [1-9]\d* error",
+    "dbt": r"(?:\d\d:\d\d:\d\d +)?Completed with [1-9]\d* error",
     "dotnet": r"Unhandled exception\.|error (?:NU|MSB|CS|NETSDK)\d{2,5}: |Build FAILED\.",
     "eslint": r"Oops! Something went wrong",
     "fastlane": r"\[!\] ",
     "ffmpeg": r"Error (?:opening|while|initializing|submitting) |Conversion failed!|Unknown encoder |"
     r"\S{1,200}: (?:No such file or directory|Invalid data found when processing input|Invalid argument)$",
     "gcloud": r"ERROR: \(gcloud\.",
-    "gh": r"GraphQL: |HTTP [45]\d\d|no matches found for ",
-    "git": r"\s*! \[(?:remote )?rejected\]|Automatic merge failed",
+    **dict.fromkeys(("pio", "platformio"), r"\*\*\* \["),
+    **dict.fromkeys(("gh", "glab"), r"GraphQL: |HTTP [45]\d\d|no matches found for |X \S"),
+    "git": r"\s*! \[(?:remote )?rejected\]|Automatic merge failed|CONFLICT \(",
     "git commit": r"no changes added to commit|husky - [\w-]{1,40} (?:hook|script) (?:exited|failed)|"
     r".{1,80}\.{3,}Failed$",  # pre-commit
     "gsutil": r"\w+Exception: ",
@@ -416,15 +487,19 @@ _ENDS_TABLE = {  # by program, or by program and subcommand
     "pandoc": r"\S{1,40} not found\. Please select",
     "patch": r"\d+ out of \d+ hunks? (?:FAILED|ignored)",
     "php": r"\s*SQLSTATE\[",
-    "pip": r"ERROR: (?!pip's dependency resolver)\S",
+    "pip": r"ERROR: (?!pip's dependency resolver)\S|\s*\u00d7 \S",
     "playwright": r"browserType\.\w+: \S",
     "pod": r"\[!\] (?:CocoaPods could not|Unable to|No `Podfile|Invalid )",
     "psql": r"\S{1,80}: ERROR: ",
-    "pulumi": r"\s*[1-9]\d* errored$",
+    "pulumi": r"\s*[1-9]\d* errored$|\s+error: \S",
     "rclone": r"[\d/]{10} [\d:]{8} (?:ERROR|CRITICAL)\b|[\d/]{10} [\d:]{8} \w+ ?: Failed to ",
     "redis-cli": r"\(error\) [A-Z]+ ",
     "serverless": r"\u2716 ",
     "service": r".{0,200}\.\.\. ?fail(?:ed)?!$",
+    "inkscape": r"\*\* \(inkscape:\d+\): WARNING \*\*: Can't open",
+    "snowsql": r"\d{6} \(\w+\): ",
+    "sudo": r"sudo: ",
+    "Rscript": r"package .{1,80} is not available for|installation of package .{1,80} had non-zero exit status",
     "sphinx-build": r"(?:Extension|Configuration|Theme|Application) error:",
     **dict.fromkeys(("sqlite", "sqlite3"), r"\S{1,200}:\d+: INSERT failed: |(?:Runtime|Parse) error near line "),
     "sqlplus": r"(?:ORA|SP2)-\d{4,5}: ",
@@ -462,6 +537,13 @@ def error_at_end(text: str, programs: Iterable[str] = (), *, is_any_error: bool 
             found, after = line, []
         is_last = is_own or is_error or (is_last and _BELONGS_TO_ERROR.match(line) is not None)
     return None if found is None else found.strip()[:_SHORT]
+
+
+def own_error(text: str, programs: Iterable[str]) -> str | None:
+    """The first line anywhere in an output that reports a failure in the words of one of these programs; else None."""
+    own = [_ENDS_OF[name] for name in programs if name in _ENDS_OF]
+    lines = (line for line in text[:HEAD].splitlines() if any(pattern.match(line) for pattern in own))
+    return next((line.strip()[:_SHORT] for line in lines), None)
 
 
 _TELLING = lazy_pattern(
@@ -503,12 +585,16 @@ def _under_heading(text: str) -> str | None:
 
 
 def _uncaught(text: str) -> str | None:
-    """The last line of a program's output if it ends in an uncaught exception."""
-    ends = [end for end in (text[:HEAD], text[-HEAD:]) if "Traceback (most recent call last):" in end]
-    if not any(map(_TRACEBACK.search, ends)) and _UNPARSED.match(text[:HEAD]) is None:
+    """The line that names the uncaught exception in which a program's output ends; its message may go on below it."""
+    if _TRACEBACK.search(text[-_MAX_TRACEBACK:]) is None and _UNPARSED.match(text[:HEAD]) is None:
         return None
-    last = last_line(text)
-    return last if _LAST_WORDS.match(last) else None
+    last = (line for line in reversed(text[-HEAD:].splitlines()) if line.strip() and not _OF_MESSAGE.match(line))
+    line = next(last, "")
+    return line if _LAST_WORDS.match(line) else None
+
+
+_MAX_TRACEBACK = 20_000
+_OF_MESSAGE = lazy_pattern(r"\s|DETAIL: |HINT: |CONTEXT: |LINE \d|\^|\[SQL: |\(Background on this error")
 
 
 class Speech(Struct, frozen=True):

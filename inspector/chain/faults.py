@@ -21,6 +21,7 @@ from weaklink.inspector.checks.arguments import ArgumentPlaces
 from weaklink.inspector.checks.repetition import repeated_message
 from weaklink.inspector.checks.wording import at_end
 from weaklink.inspector.diagnostics import Diagnostic, Fault, Location
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import BodyState, Role, RunState, ToolCall, ToolResult, Trace, Turn
 from weaklink.inspector.rules import conversation as rules
 from weaklink.inspector.rules.rule import Rule
@@ -323,6 +324,20 @@ def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: Callable[[],
 
 def has_suspect(call: ToolCall, *, may_know_all: bool) -> bool:
     """Whether a call has a value that may be a placeholder or an id; if no call has, origins are not computed."""
+    return _has_placeholder_or_id(call) if may_know_all else _has_placeholder(call)
+
+
+@memoized
+def _has_placeholder_or_id(call: ToolCall) -> bool:
+    return _is_suspect(call, may_know_all=True)
+
+
+@memoized
+def _has_placeholder(call: ToolCall) -> bool:
+    return _is_suspect(call, may_know_all=False)
+
+
+def _is_suspect(call: ToolCall, *, may_know_all: bool) -> bool:
     if not isinstance(call.arguments, dict):
         return False
     may_name = may_know_all and _uses_existing(call.name or "")

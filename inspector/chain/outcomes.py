@@ -16,11 +16,13 @@ import msgspec
 from msgspec import structs
 
 from weaklink.inspector.chain.background_runs import BackgroundRuns
+from weaklink.inspector.chain.check_results import hidden_finding
 from weaklink.inspector.chain.effects import (
     Effect,
     effects_of,
     has_known_effect,
     is_http_client,
+    only_asks,
     only_fetches,
     runs_shell,
 )
@@ -34,25 +36,21 @@ from weaklink.inspector.chain.failure_words import (
     first_line,
     telling_line,
 )
+from weaklink.inspector.chain.known_paths import KnownPaths
 from weaklink.inspector.chain.pairing import Pairing, PlacedCall
 from weaklink.inspector.chain.provenance_terms import leaves
-from weaklink.inspector.chain.result_kinds import (
-    Failure,
-    Judgement,
-    KnownPaths,
-    ResultEvidence,
+from weaklink.inspector.chain.result_kinds import Failure, Judgement, ResultEvidence, kind_of_result
+from weaklink.inspector.chain.result_words import (
     error_before_pipe,
-    hidden_finding,
     is_running,
     is_shown_object,
-    kind_of_result,
     printed_exit_code,
     states_code_in_content,
     words_decide,
 )
 from weaklink.inspector.chain.shell_frames import EXIT_KEYS, METADATA, exit_code_of, unframed
 from weaklink.inspector.chain.steps import SYNTAX_CODES, CallFaults, Certainty, ResultKind, Step, StepOutcome
-from weaklink.inspector.chain.tool_kinds import ToolKind, ends_run, kind_of
+from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, ends_run, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.errors import InvalidPatternError
 from weaklink.inspector.json_text import count_of
@@ -79,7 +77,20 @@ def _also_bare(words: Iterable[str]) -> tuple[str, ...]:
 
 
 _ERROR_IN_LANGUAGES = frozenset(_also_bare(ERROR_WORDS))
-_ERROR_NAMES = ("error", "errors", "errorMessages", "error_messages", *sorted(_ERROR_IN_LANGUAGES))
+_ERROR_NAMES = (
+    *(
+        "error",
+        "errors",
+        "errorMessages",
+        "error_messages",
+        "error_message",
+        "errorMessage",
+        "Error Message",
+        "error_msg",
+    ),
+    *("errmsg", "error_description", "errorDescription", "error_code", "errorCode", "errcode", "Error", "exception"),
+    *("FunctionError", *sorted(_ERROR_IN_LANGUAGES)),
+)
 _REASONS = (
     *("grund", "motif", "raison", "motivo", "reden", "причина", "原因", "理由"),
     *("nachricht", "mensaje", "mensagem", "messaggio", "сообщение", "消息", "pesan", "alasan", "bericht", "meddelelse"),
@@ -91,7 +102,7 @@ _WORDS = (
     *(*_ERROR_NAMES, "message", "detail", "details", "reason", "stderr", "error_message", "content", "output"),
     *_REASONS,
 )
-_HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code")
+_HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code", "cod")
 
 _EXIT_KEYS = frozenset(EXIT_KEYS)
 _ERROR_KEYS = frozenset((*EXIT_KEYS, *_HTTP_CODES, "isError", "is_error", *_ERROR_NAMES, METADATA)) | {
@@ -118,10 +129,11 @@ _PROTOCOL_TABLE = (
     "unimplemented out_of_range deadline_exceeded"
 )
 _REFUSED_CHANGE = frozenset(_also_bare(_PROTOCOL_TABLE.split()))
+_NOT_OK = frozenset(("nok", "ko", "failure", "failed"))
 _SPACES = lazy_pattern(r"[ -]")
 _REFUSED = frozenset(_also_bare(_REFUSED_TABLE.split()))
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
-_MAY_BE_JSON = lazy_pattern(r'\s*(?:[\[{]|(?:null|"")\s*\Z)')
+_MAY_BE_JSON = lazy_pattern(r'\s*(?:[\[{]|(?:null|"")\s*\Z|HTTP/\d)')
 _LONGEST_EMPTY, _MOST_KEPT = 10_000, 64
 _UNREADABLE = object()
 _decode = msgspec.json.Decoder().decode
@@ -186,29 +198,44 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     if _is_recorded_success(result):
         return None if call is None else _failure_within(effects_of(call), result.content)
     layers = _layers(result.content)
-    is_shell = call is not None and runs_shell(call)
     client = _http_client(call) if call is not None else None
-    is_printed = result.is_error is False and is_shell and client is None  # JSON that a program printed
     is_lookup = only_fetches(client) if client else call is not None and kind_of(call.name or "") is ToolKind.READS
     for layer in _stating_objects(layers, result, call):
-        if call is not None and (denial := _denial_with_reason(layer, call)) is not None:
-            return denial
-        refusal = _refusal_of_service(layer, is_lookup=is_lookup) if client or not is_shell else None
-        if refusal is not None:
-            return refusal
-        if (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(layer):
-            continue
-        if call is not None and not result.is_error and _describes_failed_thing(layer, call):
-            return None
-        failure = _structured(layer)
-        if failure is not None:
-            return structs.replace(failure, certainty=Certainty.FLAGGED) if result.is_error else failure
-        if _succeeded(layer) and not result.is_error:
-            return None
+        is_decided, failure = _stated_failure(layer, result, call, client, is_lookup=is_lookup)
+        if is_decided:
+            return failure
     text = next((layer for layer in reversed(layers) if isinstance(layer, str)), "")
-    failure = _text_failure(text, result, call)
+    page = _error_page(text, is_lookup=is_lookup) if client or _fetches_page(call) else None
+    failure = page or _text_failure(text, result, call)
     is_field = len(layers) > 1 and text is layers[0]  # words of the fields of an object that states no error
     return None if is_field and failure is not None and failure.certainty is Certainty.TEXTUAL else failure
+
+
+def _stated_failure(
+    fields: dict[str, Any], result: ToolResult, call: ToolCall | None, client: Effect | None, *, is_lookup: bool
+) -> tuple[bool, Failure | None]:
+    """Whether an object in a result decides what became of the call, and the failure that it states."""
+    is_shell = call is not None and runs_shell(call)
+    is_printed = result.is_error is False and is_shell and client is None  # JSON that a program printed
+    denial = _denial_with_reason(fields, call) if call is not None else None
+    refusal = denial or (_refusal_of_service(fields, is_lookup=is_lookup) if client or not is_shell else None)
+    if refusal is not None:
+        return True, refusal
+    if (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(fields):
+        return False, None
+    if call is not None and not result.is_error and _describes_failed_thing(fields, call):
+        return True, None
+    failure = _structured(fields)
+    if failure is not None and result.is_error:
+        failure = structs.replace(failure, certainty=Certainty.FLAGGED)
+    return failure is not None or (_succeeded(fields) and not result.is_error), failure
+
+
+def _fetches_page(call: ToolCall | None) -> bool:
+    """Whether a tool that runs no program is given an address."""
+    return call is not None and any(
+        effect.command is None and any("://" in target for target in effect.targets) for effect in effects_of(call)
+    )
 
 
 def _http_client(call: ToolCall) -> Effect | None:
@@ -231,6 +258,8 @@ def _failure_within(effects: tuple[Effect, ...], text: str) -> Failure | None:
     if code:
         return Failure(Certainty.STRUCTURED, f"exit code {code}", code, (_of_text(code),))
     client = next((effect for effect in effects[-1:] if is_http_client(effect)), None)
+    if client is not None and (page := _error_page(text, is_lookup=only_fetches(client))) is not None:
+        return page
     body = _decoded(text) if client is not None and text.startswith("{") else None
     if client is not None and isinstance(body, dict):
         is_lookup = only_fetches(client)
@@ -328,7 +357,7 @@ def _unwrapped(content: str) -> Iterator[Any]:
     yield value
     for _ in range(2 * _WRAPS):
         if isinstance(value, str):
-            inner = _decoded(value)
+            inner = _decoded(_without_http_head(value))
             if inner is _UNREADABLE:
                 return
         else:
@@ -337,6 +366,11 @@ def _unwrapped(content: str) -> Iterator[Any]:
                 return
         value = inner
         yield value
+
+
+def _without_http_head(text: str) -> str:
+    """The body of an answer that an HTTP client shows with its status and its headers."""
+    return text.partition("\n\n")[2] if text.startswith("HTTP/") else text
 
 
 def _decoded(text: str) -> Any:
@@ -351,6 +385,9 @@ def _decoded(text: str) -> Any:
 def _body(value: Any) -> Any:
     """The content of an envelope: the body field of an object, or the first text of a list of content blocks."""
     if isinstance(value, dict):
+        body = value.get("body")  # of an HTTP client's answer; a message's body is no envelope
+        if isinstance(body, dict) or (isinstance(body, str) and body.startswith("{")):
+            return body
         return next((value[key] for key in _ENVELOPE if key in value), _UNREADABLE)
     if isinstance(value, list) and value and isinstance(value[0], dict) and value[0].get("type") == "text":
         return value[0].get("text", _UNREADABLE)
@@ -401,14 +438,23 @@ def _names_an_error(fields: Mapping[str, Any]) -> bool:
     values = [fields[key] for key in _ERROR_NAMES if key in fields]
     if any(isinstance(value, str) and value.strip().lower() not in _NOTHING for value in values):
         return True
+    if any(count_of(fields.get(key)) for key in ("error_code", "errorCode", "errcode")):
+        return True
     return any(isinstance(value, dict | list) and bool(value) for value in values)
 
 
 def _has_bad_code(fields: Mapping[str, Any]) -> bool:
     if any(_exit_codes(fields)):
         return True
-    codes = [(key, count_of(fields[key]) or 0) for key in _HTTP_CODES if key in fields]
-    return any(400 <= code < 600 and (key != "code" or "message" in fields) for key, code in codes)
+    codes = [(key, _status_code(fields[key])) for key in _HTTP_CODES if key in fields]
+    return any(400 <= code < 600 and (not key.startswith("cod") or "message" in fields) for key, code in codes)
+
+
+def _status_code(value: Any) -> int:
+    return int(value) if isinstance(value, str) and _THREE_DIGITS.fullmatch(value) else count_of(value) or 0
+
+
+_THREE_DIGITS = lazy_pattern(r"[1-5]\d\d")
 
 
 def _has_bad_status(fields: Mapping[str, Any]) -> bool:
@@ -425,18 +471,58 @@ def _has_bad_status(fields: Mapping[str, Any]) -> bool:
 
 def _denial_with_reason(fields: Mapping[str, Any], call: ToolCall) -> Failure | None:
     """Why a tool that looks at nothing did not do its work: `{"accepted": false, "reason": "voting has ended"}`."""
-    if has_known_effect(call) or kind_of(call.name or "") is ToolKind.READS or len(fields) > _MAX_DENIAL_FIELDS:
+    kind = kind_of(call.name or "")
+    if has_known_effect(call) or kind is ToolKind.READS:
+        return None
+    errors = _errors_within(fields) if only_asks(call) is False else []
+    if errors:
+        return Failure(
+            Certainty.STRUCTURED, _text_of(errors), None, (ResultEvidence("errors", _text_of(errors)[:200]),)
+        )
+    part = next(
+        (key for key, value in fields.items() if _counts_failed(key, value, is_write=kind is ToolKind.WRITES)), ""
+    )
+    if part:
+        words = _text_of(fields[part]) or f"{part}: {fields[part]}"
+        return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence(f"result field {part}", words[:200]),))
+    if len(fields) > _MAX_DENIAL_FIELDS:
         return None
     denials = (key for key, value in fields.items() if value is False and key.endswith((*_DONE_ENDINGS, *_SUCCESSES)))
-    refused = _REFUSED | (_REFUSED_CHANGE if kind_of(call.name or "") is ToolKind.WRITES else frozenset())
-    refusals = (key for key in _ANY_STATES if _SPACES.sub("_", str(fields.get(key)).strip().casefold()) in refused)
+    refused = _REFUSED | (_REFUSED_CHANGE if kind is ToolKind.WRITES else frozenset())
+    refused |= _NOT_OK
+    refusals = (
+        key for key in (*_ANY_STATES, "result") if _SPACES.sub("_", str(fields.get(key)).strip().casefold()) in refused
+    )
     key = next(chain(denials, refusals), None)
-    if key is None or not _words(fields):
+    verb = bare_name(call.name or "").partition("_")[0].removesuffix("e")
+    if key is None or not (_words(fields) or (fields[key] is False and key.startswith(verb))):
         return None
     evidence = ResultEvidence(f"result field {key}", str(fields[key]).lower())
-    return Failure(Certainty.STRUCTURED, _words(fields), None, (evidence,))
+    return Failure(Certainty.STRUCTURED, _words(fields) or f"{key} is false", None, (evidence,))
 
 
+def _errors_within(fields: Mapping[str, Any], depth: int = 3) -> list[Any]:
+    """The errors that the objects in an answer to a mutation list: GraphQL's `userErrors`."""
+    for key, value in fields.items():
+        if isinstance(value, list) and value and key.casefold().endswith("errors"):
+            return value
+        if depth and isinstance(value, dict) and (errors := _errors_within(value, depth - 1)):
+            return errors
+    return []
+
+
+def _counts_failed(key: str, value: Any, *, is_write: bool) -> bool:
+    """Whether a member counts or lists what a tool could not do: `"failed": 1` beside `"sent": 2`."""
+    if key.casefold().replace("_", "") not in _FAILED_PART and not key.startswith("not_"):
+        return False
+    return bool(value) if isinstance(value, list | dict) else is_write and (count_of(value) or 0) > 0
+
+
+_FAILED_PART_TABLE = (
+    "failed failures failedcount failurecount failedentrycount failedrecordcount unprocessed "
+    "unprocesseditems problems rejected bounced undelivered notsent notfound invalid faileditems"
+)
+_FAILED_PART = frozenset(_FAILED_PART_TABLE.split())
 _MAX_DENIAL_FIELDS = 4
 _DONE_ENDINGS = ("ed", "sent", "paid", "done")
 
@@ -457,7 +543,9 @@ def _refusal_of_service(fields: Mapping[str, Any], *, is_lookup: bool) -> Failur
         or (len(fields) == 1 and _HTTP_PHRASE.fullmatch(value.strip()) is not None)
     )
     is_invalid = isinstance(value, list) and len(fields) == 1 and all(map(_is_invalid_input, value))
-    if not value or not (is_form or is_invalid):
+    is_unserved = is_lookup and isinstance(value, str) and any(part in ([], None) for part in fields.values())
+    is_unserved = is_unserved and _UNSERVED.search(str(value)) is not None
+    if not value or not (is_form or is_invalid or is_unserved):
         return None
     words = _text_of([item["msg"] for item in value] if isinstance(value, list) else value)
     if is_lookup and _UNSERVED.search(words) is None:
@@ -465,6 +553,20 @@ def _refusal_of_service(fields: Mapping[str, Any], *, is_lookup: bool) -> Failur
     return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence(f"result field {key}", words[:200]),))
 
 
+def _error_page(text: str, *, is_lookup: bool) -> Failure | None:
+    """The page with which a server or its proxy refuses; to a lookup only one that could not serve it."""
+    page = _ERROR_PAGE.match(text[:_MAX_ERROR_PAGE_CHARS]) if len(text) <= _MAX_ERROR_PAGE_CHARS else None
+    if page is None or (is_lookup and page["title"][:1] == "4"):
+        return None
+    return Failure(Certainty.STRUCTURED, page["title"], None, (ResultEvidence("title of the page", page["title"]),))
+
+
+_MAX_ERROR_PAGE_CHARS = 2_000
+_ERROR_PAGE = lazy_pattern(
+    r"\s*(?:<!doctype html[^>]*>)?\s*<html[^>]*>\s*(?:<head>)?\s*(?:<meta[^>]*>\s*){0,4}"
+    r"<title>(?P<title>[45]\d\d [^<]{1,80})",
+    re.IGNORECASE,
+)
 _UNSERVED = lazy_pattern(r"limit|quota|exceeded|server error|unavailable|timed? ?out|gateway|too many", re.IGNORECASE)
 
 
@@ -474,7 +576,8 @@ def _is_invalid_input(item: Any) -> bool:
 
 _POSTGREST = frozenset(("code", "details", "hint", "message"))
 _HTTP_PHRASE = lazy_pattern(
-    r"(?:[45]\d\d[ :-]{1,3})?(?:bad request|unauthori[sz]ed|forbidden|(?:[\w-]{1,40} ){0,3}not found|not authenticated|"
+    r"(?:[45]\d\d[ :-]{1,3})?(?:bad request|unauthori[sz]ed|unauthenticated|forbidden|(?:[\w-]{1,40} ){0,3}not found|"
+    r"not authenticated|"
     r"method not allowed|request timeout|payload too large|unprocessable (?:entity|content)|too many requests|"
     r"internal server error|bad gateway|service unavailable|gateway timeout|endpoint request timed out|"
     r"missing authentication token|authentication (?:failed|required|credentials were not provided)|bad credentials|"
@@ -506,7 +609,7 @@ def _exit_codes(fields: Mapping[str, Any]) -> list[int | None]:
 
 
 def _words(fields: Mapping[str, Any]) -> str:
-    for key in _WORDS:
+    for key in (*_WORDS, *(key for key in fields if key.endswith(("_code", "_reason", "_message")))):
         text = _text_of(fields.get(key))
         if text:
             return error_line(text) or text

@@ -21,7 +21,15 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from weaklink.inspector.chain.effects import Effect, EffectKind
-from weaklink.inspector.chain.failure_words import FAILED_BEGINNINGS, FAILED_ENDINGS, error_line, first_line, last_line
+from weaklink.inspector.chain.failure_words import (
+    BARRED_IN_LANGUAGES,
+    FAILED_BEGINNINGS,
+    FAILED_ENDINGS,
+    MISSING_IN_LANGUAGES,
+    error_line,
+    first_line,
+    last_line,
+)
 from weaklink.inspector.chain.shell_lines import elsewhere, shell_commands
 from weaklink.inspector.chain.tool_kinds import bare_name, is_search
 from weaklink.inspector.model import Json
@@ -34,7 +42,8 @@ _MAX_OWN_LINES = 4  # of a tool's message about its own work
 _BARRED = (
     r"(?:no such \w+|not (?:be )?found|does(?: not|n['’]t) exist|non-?existent|permission denied|access (?:is )?denied|"
     r"is a directory|not a (?:regular file|directory)|not (?:permitted|allowed|readable|accessible)|"
-    r"is (?:binary|empty|outside|too (?:large|big))|exceeds|outside (?:of )?the)"
+    rf"is (?:binary|empty|outside|too (?:large|big))|exceeds|outside (?:of )?the|{MISSING_IN_LANGUAGES}|"
+    rf"{BARRED_IN_LANGUAGES})"
 )
 _CANNOT = (
     r"(?:no such \w+|(?:can ?not|can['’]t|could(?: not|n['’]t)|unable to|failed to|error) (?:\w+ )?(?:open|read|access|"
@@ -61,7 +70,9 @@ _NOT_RECOGNIZED = lazy_pattern(
     r"['\"]?(?P<name>[\w.-]+)['\"]?(?: : The term .{1,80})? is not recognized as ", re.IGNORECASE
 )  # of PowerShell and cmd
 COMMAND_TIMED_OUT = lazy_pattern(
-    r"\[?(?:the )?(?:command|process|execution|tool|script)\b.{0,40}\btimed out\b", re.IGNORECASE
+    r"\[?(?:the )?(?:command|process|execution|tool|script)\b.{0,40}\b(?:timed out|(?:exceed\w+|after|by) the "
+    r"time-?(?:out|limit))\b",
+    re.IGNORECASE,
 )
 """The agent's own words about a run that it ended."""
 # By what name programs complain that only call another.
@@ -77,7 +88,7 @@ OTHER_NAMES = MappingProxyType(
 _DOCKER = lazy_pattern(
     r"Error response from daemon: |Error(?: response)?: No such (?:container|image|object|volume|network|service)|"
     r"(?:Error: )?(?:Cannot|permission denied while trying to) connect to the Docker daemon|"
-    r"no such (?:service|container): |error during connect: |no configuration file provided"
+    r"no such (?:service|container): |error during connect: |no configuration file provided|OCI runtime exec failed: "
 )
 _KUBECTL = lazy_pattern(
     r"Error from server\b|Unable to connect to the server|The connection to the server |"
@@ -97,7 +108,7 @@ _CLIENTS: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "helm": lazy_pattern(r"Error: "),
         "git": lazy_pattern(r"fatal: |error: (?:pathspec|unknown|object|bad) "),
         "gh": lazy_pattern(
-            r"failed to (?:get|fetch|find|load|list|query|determine|run git)|(?:gh: .{1,200} \()?HTTP \d{3}\b|"
+            r"failed to (?:get|fetch|find|load|list|query|determine|run git)|gh: \S|HTTP \d{3}\b|"
             r"run \S+ is still in progress|could not |no git remotes|GraphQL: |To get started with GitHub CLI|"
             r"argument required|unknown (?:command|flag)|error connecting to "
         ),
@@ -106,6 +117,7 @@ _CLIENTS: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"An error occurred \(|Unable to locate credentials|Could not connect to the endpoint|Error loading SSO"
         ),
         "gcloud": lazy_pattern(r"ERROR: \(gcloud\."),
+        "az": lazy_pattern(r"\([A-Z]\w+\) \S|Please run 'az login'|ERROR: "),
         "ssh": lazy_pattern(
             r"(?:\S+@\S+: )?Permission denied \(|Host key verification failed|kex_exchange_identification"
         ),
@@ -190,7 +202,10 @@ def shows_content(effect: Effect, tool: str) -> bool:
     return not _CONTENTS.isdisjoint(words) or (len(words) == 1 and words[0] in _VERBS)
 
 
-_CONTENTS_TABLE = "file files log logs page pages webpage url document source content contents text output web resource"
+_CONTENTS_TABLE = (
+    "file files log logs page pages webpage url document source content contents text output web resource console "
+    "messages requests"
+)
 _CONTENTS = frozenset(_CONTENTS_TABLE.split())
 _VERBS = frozenset(("read", "view", "cat", "fetch", "webfetch", "open"))
 
@@ -198,12 +213,18 @@ _VERBS = frozenset(("read", "view", "cat", "fetch", "webfetch", "open"))
 def message_of_tool(arguments: Json, text: str) -> str | None:
     """The first line of a short result in which a tool that shows content reports its own failure, else None."""
     line = (last_line(text) if text.startswith("Traceback (most") else first_line(text))[:_LONGEST_LINE]
-    if text.startswith(_TAG):
-        return line.removeprefix(_TAG).removesuffix(_TAG.replace("<", "</"))
+    if (tagged := _TAGGED.match(text)) is not None:
+        return tagged[2].strip()
+    if _NUMBERED.match(line) is not None:
+        return None
+    if len(text) <= 2 * _SHORT and (stand_in := _STANDS_IN.search(text)) is not None:
+        return stand_in[0].strip()
     if len(text) > _SHORT or text.strip().count("\n") >= _MAX_OWN_LINES:
         return None
     is_alone = "\n" not in text.strip() and line.startswith("Error: ")  # the form in which most tools report
     is_error = error_line(text) is not None and (is_alone or _FAILS_TO_READ.search(line) is not None)
+    if _OF_READER.match(line) is not None:
+        return line
     if not (is_error or _IS_MISSING.search(line)) or _OF_LOG.match(line):
         return None
     asked = str(arguments).casefold()
@@ -212,7 +233,27 @@ def message_of_tool(arguments: Json, text: str) -> str | None:
     return line if is_asked and (named or (is_error and _OTHER_PROGRAM.match(line) is None)) else None
 
 
-_TAG = "<tool_use_error>"  # Claude Code's
+_TAGGED = lazy_pattern(r"\s*<(tool_use_error|error)>([^\n]*?)(?:</\1>|\n|\Z)")  # Claude Code's, and of MCP's `fetch`
+# What a site shows in place of a page, and Claude Code in place of what it searched.
+_STANDS_IN = lazy_pattern(
+    r"\A#{1,3} (?:40[34]|50[0-4])\b.*|^(?:API Error: |Just a moment\.\.\.$|Attention Required! \|).*|"
+    r".*\b(?:enable JavaScript (?:and cookies )?to (?:run|"
+    r"continue|view)|verify(?:ing)? (?:that )?you are (?:a )?human|(?:only|exclusively) (?:available )?(?:to|"
+    r"for) subscribers|"
+    r"must be (?:logged|signed) in to|checking your browser|page you['’]re looking for (?:can|could|was|does)|"
+    r"no text layer|"
+    r"(?:subscribe|log in|sign in) to (?:continue|keep) reading|nur für Abonnenten|réservé aux abonnés|"
+    r"(?:solo|sólo) para suscriptores|captcha)\b.*",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NUMBERED = lazy_pattern(r"\s*\d+(?:\u2192|\t| ?\| )")  # a line of a file, with its number
+# What readers of files and pages say that they cannot read at all.
+_OF_READER = lazy_pattern(
+    r"this tool cannot |file (?:content |size )?\([^)\n]{1,40}\) exceeds |(?:the )?file (?:is )?too large|"
+    r"unable to verify if domain |(?:the )?(?:file|image|document|pdf) (?:is|appears to be) (?:an? )?(?:binary|"
+    r"password|encrypted|corrupt\w*|unsupported)|cannot (?:read|display|open) (?:binary|this) ",
+    re.IGNORECASE,
+)
 _FAILS_TO_READ = lazy_pattern(
     rf"{_BARRED}|{_CANNOT}|timed? ?out|time-?out|net::ERR_|\b(?:EN\w+|EACCES|EISDIR|ECONN\w+|ETIMEDOUT)\b|"
     r"connection (?:refused|reset|closed|lost|error)|could not resolve|getaddrinfo|unavailable|too many requests|"
@@ -222,7 +263,9 @@ _FAILS_TO_READ = lazy_pattern(
     re.IGNORECASE,
 )
 _IS_MISSING = lazy_pattern(
-    r"no such file|not (?:be )?found|does(?: not|n['’]t) exist|(?:permission|access) denied", re.IGNORECASE
+    rf"no such file|not (?:be )?found|does(?: not|n['’]t) exist|(?:permission|access) denied|{MISSING_IN_LANGUAGES}|"
+    rf"{BARRED_IN_LANGUAGES}",
+    re.IGNORECASE,
 )
 _OF_LOG = lazy_pattern(r"\W?\d{1,4}[-/:.]\d\d")  # it begins with a time
 _OTHER_PROGRAM = lazy_pattern(

@@ -19,7 +19,7 @@ from msgspec import structs
 from weaklink.inspector.chain.assertions import clauses_of, leaves_open
 from weaklink.inspector.chain.claims import names_effect
 from weaklink.inspector.chain.corrections import Corrections
-from weaklink.inspector.chain.effects import EffectKind, aim_of, effects_of, installs, main_effect
+from weaklink.inspector.chain.effects import EffectKind, aim_of, effects_of, has_known_effect, installs, main_effect
 from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, refused_values, terms_of
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.invented_values import InventedValues, computes, distinctive_values
@@ -136,19 +136,26 @@ class RecoveryAnalysis:
         """Whether the answer shows that a later call did not repair a failure.
 
         It has a number that no computation gave, or it says that what a guess takes for repaired is still to be done,
-        or that the user got the very value that the tool does not know and the later call has not.
+        or that the user got the very value that the tool does not know and the later call has not, or it does not say
+        that another thing was taken than the one which the user described.
         """
         if repair.by is None:
             return False
         later = self._steps[repair.by - 1]
         if self.invented_values.is_computed_elsewhere(failed, later) or self._is_still_claimed(failed, later):
             return True
-        is_elsewhere = repair.rule is VerdictRule.WRITTEN_ELSEWHERE and self._is_path_asked(failed)
+        if not has_known_effect(failed.call) and self.corrections.is_other_record(later, failed):
+            told = self.judged(failed, intent, is_repaired=True, is_only_lost=False, repaired_by=later)
+            return told.said is not Said.REPORTED
+        is_elsewhere = self._is_path_asked(failed) and (
+            repair.rule is VerdictRule.WRITTEN_ELSEWHERE or _writes_elsewhere(failed, later)
+        )
         if repair.rule is not VerdictRule.TARGET_REACHED and not is_elsewhere:
             return False
         judged = self.judged(failed, intent, is_repaired=False, is_only_lost=False)
         statement = judged.statement if judged.rule is VerdictRule.REPORTED_AT_END else None
-        return statement is not None and (is_elsewhere or leaves_open(statement.text))
+        is_claimed = is_elsewhere and judged.said is Said.CONCEALED
+        return is_claimed or (statement is not None and (is_elsewhere or leaves_open(statement.text)))
 
     def _is_path_asked(self, failed: Step) -> bool:
         """Whether the user named the very path that a failed call was to write, with its folder."""
@@ -358,7 +365,7 @@ def _replacements(
     for step in failed:
         if step.number not in found and (shown := _shown_by(step, steps)) is not None:
             found[step.number] = Recovered(Recovery.ANSWERED, VerdictRule.SHOWN_LATER, shown)
-    good = [step for step in steps if step.is_good or step.number in found]
+    good = [step for step in steps if step.is_good or step.number in found or _writes_and_asks(step)]
     ran = [step for step in steps if step.result_kind is ResultKind.FINDING and step.number not in found]
     same = SameEffect(steps, good, ran, intents, corrections.is_other_item)
     for step in failed:
@@ -374,6 +381,23 @@ def _replacements(
         elif (recovered := substitutes.of(step, intents[step.number])) is not None:
             found[step.number] = recovered
     return found, substitutes
+
+
+def _writes_elsewhere(failed: Step, later: Step) -> bool:
+    """Whether two calls write files, and not one that both name."""
+    old, new = (
+        {target for effect in effects_of(step.call) if effect.kind is EffectKind.WRITE for target in effect.targets}
+        for step in (failed, later)
+    )
+    return bool(old and new) and old.isdisjoint(new)
+
+
+def _writes_and_asks(step: Step) -> bool:
+    """Whether a line writes a file, and its last program answers a question with no: `sed -i ... a && grep -c x a`."""
+    if step.result_kind is not ResultKind.PROBE or step.outcome is not StepOutcome.OK:
+        return False
+    kinds = [effect.kind for effect in effects_of(step.call)]
+    return EffectKind.WRITE in kinds[:-1] and kinds[-1] in (EffectKind.READ, EffectKind.PROBE)
 
 
 def _is_answered(step: Step, attempts: Container[Location]) -> bool:

@@ -57,7 +57,9 @@ _TAGS = r"(?:(?:command|bash|tool)_)?(?:output|stdout|stderr|result)"
 _TAG_AT_END = "</output>"
 _SYSTEM_TAG = lazy_pattern(r"<system>(?:ERROR: )?([^<\n]{1,200})</system>")  # Kimi CLI
 _FENCE = "```"
-_OPENER = lazy_pattern(rf"Output:|(?:command output:|\[(?:stdout|stderr)\]|<{_TAGS}>)$", re.IGNORECASE)
+_OPENER = lazy_pattern(
+    rf"Output:|(?:#{{1,4}} (?:result|output)|command output:|\[(?:stdout|stderr)\]|<{_TAGS}>)$", re.IGNORECASE
+)
 _FACT = lazy_pattern(
     r"(?:chunk id|wall time|original token count|total output lines): |<status>\w{1,20}</status>$", re.IGNORECASE
 )
@@ -65,6 +67,13 @@ _END = lazy_pattern(
     rf"</{_TAGS}>|<timestamp>[^\n]*</timestamp>|<cwd>[^\n]*</cwd>|```|command completed in \d+ ms\.?|bash-\$|"
     r"\[(?:current working directory|python interpreter): [^\n]*\]|"
     r"\[(?:stdout|stderr)\]|\((?:open file|current directory): [^\n]*\)?",
+    re.IGNORECASE,
+)
+# How every line of a frame begins: most texts begin and end with another line, which this one look shows.
+_MAY_FRAME = lazy_pattern(
+    r"\s*+(?:[\[(<`#]|(?:error: |the )?(?:command|process|program|script|shellid|executed|failed|exit|finished|"
+    r"completed|ended|terminated|return)|output:|chunk id: |wall time: |original token count: |total output lines: |"
+    r"bash-\$)",
     re.IGNORECASE,
 )
 # What Gemini CLI and Qwen Code write around a command's output (`packages/core/src/tools/shell.ts` of both); later
@@ -110,7 +119,7 @@ def unframed(text: str) -> Framed:
     text = _SYSTEM_TAG.sub(r"\1\n", text, count=1) if text.startswith("<system>") else text
     start, code, is_fenced = _head_of(text)
     end, last = _end_of(text, start, is_fenced=is_fenced, is_stated=code is not None)
-    if code is None and last is None and (sandboxed := _SANDBOX.match(text[:_ENDS_READ])) is not None:
+    if code is None and last is None and (sandboxed := _SANDBOX.match(text, 0, _ENDS_READ)) is not None:
         code = int(sandboxed[1])
     is_bare = code is None and last is not None and _BARE_EXIT_LINE.match(last.string) is not None
     output = text[start:end]
@@ -127,6 +136,8 @@ def _head_of(text: str) -> tuple[int, int | None, bool]:
     """Where the output begins, the exit code that is stated before it, and whether the output is in a fence."""
     start = position = 0
     code: int | None = None
+    if _MAY_FRAME.match(text) is None:
+        return start, code, False
     for line in text[:_ENDS_READ].splitlines(keepends=True)[:_HEAD_LINES]:
         is_first = not text[:position].strip()
         position += len(line)
@@ -149,6 +160,9 @@ def _head_of(text: str) -> tuple[int, int | None, bool]:
 def _end_of(text: str, start: int, *, is_fenced: bool, is_stated: bool) -> tuple[int, re.Match[str] | None]:
     """Where the output ends, and the line after it that states an exit code: the last, or one in brackets before it."""
     end, stating = len(text), None
+    last = text[max(start, text.rfind("\n", 0, -1) + 1, end - _ENDS_READ) :]
+    if not last.isspace() and _MAY_FRAME.match(last) is None and len(last.splitlines()) == 1:
+        return end, stating
     for line in reversed(text[max(start, len(text) - _ENDS_READ) :].splitlines(keepends=True)[-_TAIL_LINES:]):
         stripped = line.strip()[:_LONGEST_LINE]
         may_state = stripped.startswith(("[", "<")) or not (is_stated or stating is not None)

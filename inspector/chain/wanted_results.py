@@ -1,6 +1,6 @@
 """Results that look like failures and are what was wanted: a content, or the message that the agent has just written.
 
-Three things that only what stands around shows:
+Four things that only what stands around shows:
 
 * a text that only words call a failure, and that a later call translates or saves as it is, is content;
 * a program that the agent has just made to print an error prints it, as the user asked ("refuse negative widths with a
@@ -14,20 +14,37 @@ Three things that only what stands around shows:
 
     user   Customers say that `conv export` crashes on empty files. Can you confirm that?
     Bash   touch a.csv && conv export a.csv   ->   IndexError: list index out of range
+
+* the "no" to what the user asked, or had said what to do without. It is a probe.
+
+    user   Is there a CLAUDE.md? Otherwise go on without it.
+    Read   CLAUDE.md   ->   File does not exist.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 
 from msgspec import structs
 
-from weaklink.inspector.chain.effects import EffectKind, effects_of, installs, main_effect, runs_shell
+from weaklink.inspector.chain.effects import (
+    DATABASE_CLIENTS,
+    EffectKind,
+    effects_of,
+    installs,
+    main_effect,
+    only_asks,
+    runs_code,
+    runs_shell,
+)
+from weaklink.inspector.chain.failure_words import MISSING_IN_LANGUAGES
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.steps import Certainty, ResultKind, Step, StepOutcome
+from weaklink.inspector.chain.tool_kinds import ToolKind, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.memoized import memoized
-from weaklink.inspector.model import Role, ToolCall, Trace
+from weaklink.inspector.model import Role, ToolCall, ToolResult, Trace
 from weaklink.inspector.scanning import lazy_pattern
 
 _MIN_CONTENT_CHARS = 12
@@ -39,7 +56,125 @@ _OLD_KEYS = ("old_string", "old_str", "old_text", "search", "old")
 
 def with_wanted_results(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
     """The steps, of which those that got what was wanted are no failures; linear in their text."""
-    return with_reproductions(trace, tuple(with_own_messages(trace, tuple(with_contents(steps)))))
+    answered = with_answers_no(trace, with_contents(steps))
+    return with_reproductions(trace, tuple(with_own_messages(trace, tuple(answered))))
+
+
+def with_answers_no(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps; a look that did not find what the user had asked about is a probe."""
+    users = _user_turns(trace)
+    for step in steps:
+        if (step.result_kind is ResultKind.FAILURE or step.is_good) and _answers_no(trace, step, users):
+            rules, kind = (VerdictRule.ASKED_WHETHER,), ResultKind.PROBE
+            outcome = StepOutcome.OK
+            yield structs.replace(step, outcome=outcome, certainty=None, error=None, result_kind=kind, rules=rules)
+        else:
+            yield step
+
+
+def _answers_no(trace: Trace, step: Step, users: Sequence[int]) -> bool:
+    """Whether a call only looks, its result says no, and the request before it asks that, with a name of the call."""
+    if step.result is None or VerdictRule.PROGRAM_MISSING in step.rules or not _says_no(step.call, step.result):
+        return False
+    asked = _names_asked_about(_request_before(trace, step, users))
+    names = _NAME_PARTS.findall(f"{step.call.name} {step.call.raw_arguments[:_MAX_TEXT_CHARS]}".casefold())
+    return not asked.isdisjoint(names)
+
+
+@memoized
+def _names_asked_about(request: str) -> frozenset[str]:
+    """The names in the sentences of a request that ask whether something is so, or say what to do if not."""
+    sentences = (sentence.casefold() for sentence in _SENTENCE_END.split(request) if _ASKS_WHETHER.search(sentence))
+    names = (
+        name for sentence in sentences if not _ASKS_WHAT.search(sentence) for name in _NAME_PARTS.findall(sentence)
+    )
+    return frozenset(name for name in names if len(name) >= _SHORTEST_NAME) - _SAYS_NOTHING
+
+
+@memoized
+def _says_no(call: ToolCall, result: ToolResult) -> bool:
+    """Whether a call only looks, and its short result says no."""
+    text = result.content.strip()
+    if len(text) > _MAX_ANSWER_CHARS:
+        return False
+    is_bare = _BARE_NO.fullmatch(text) is not None and kind_of(call.name or "") is not ToolKind.WRITES
+    if not (is_bare or _looks(call)):
+        return False
+    if not text:
+        return result.recorded is not None and bool(result.recorded.exit_code)
+    return _SAYS_NO.search(text) is not None
+
+
+def _looks(call: ToolCall) -> bool:
+    """Whether a call asks or reads, or runs a line of code that does no more."""
+    effects = effects_of(call)
+    effect = main_effect(effects)
+    if effect is None:
+        return False
+    if effect.command is None:
+        is_lookup = kind_of(call.name or "") is ToolKind.READS or only_asks(call) is True
+        return is_lookup or effect.kind in (EffectKind.READ, EffectKind.PROBE)
+    is_code = len(effects) == 1 and runs_code(effect) and effect.command.program not in DATABASE_CLIENTS
+    is_code = is_code and not _writes_by_code(call)
+    return effect.kind in (EffectKind.READ, EffectKind.PROBE) or is_code
+
+
+def _user_turns(trace: Trace) -> Sequence[int]:
+    return [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.USER]
+
+
+def _request_before(trace: Trace, step: Step, users: Sequence[int]) -> str:
+    """The user's last turn before a step; `users` are the numbers of the user's turns."""
+    before = bisect_left(users, step.location.turn)
+    parts = trace.turns[users[before - 1] - 1].parts if before else ()
+    return "\n".join(part.text[:_MAX_TEXT_CHARS] for part in parts)
+
+
+_MAX_ANSWER_CHARS = 600
+_NAME_PARTS = lazy_pattern(r"[^\W_]+")
+_BARE_NO_TABLE = r"^\W*(?:null|nil|none|false|no|0|undefined|\[\]|\{\}|\w+: ?\[\])\W*$"
+_BARE_NO = lazy_pattern(_BARE_NO_TABLE, re.IGNORECASE)
+_SAYS_NO = lazy_pattern(
+    rf"(?:not (?:be )?found|no such|(?:does|do)(?: not|n['\u2019]t) exist|no module named|cannot find|"
+    rf"connection refused|"
+    rf"\b40[14]\b|{MISSING_IN_LANGUAGES})|{_BARE_NO_TABLE}|"
+    r"^(?:no|kein\w*|aucun\w*|ningun\w*|nenhum\w*|nessun\w*|geen|inga?|ingen|brak|\u017e\u00e1dn\w*)\b[^\n]*$|"
+    r"\"\w+\": ?false",
+    re.IGNORECASE,
+)
+# How users ask whether something is so, or say what to do if not; the languages in the order of those below.
+_ASKS_WHAT = lazy_pattern(
+    r"\b(?:how (?:many|much)|what|which|wie ?viele?|welche\w*|combien|quel\w*|cu[aá]nt\w+|quant\w+|hoeveel|welke|ile|"
+    r"kolik|сколько|скільки|hur många|hvor m\w+|kuinka m\w+|hány|kaç|câ[țt]i|πόσ\w+|berapa|bao nhiêu)\b|多少|几个|"
+    r"いくつ|何件|몇",
+    re.IGNORECASE,
+)
+_ASKS_WHETHER = lazy_pattern(
+    r"\b(?:if (?:there|it|one|we|you|any|not|none|so|no|that)|if (?:\S+ ){1,5}(?:exists?|(?:is|are)(?: not|"
+    r"n['\u2019]t)? "
+    r"(?:there|installed|missing|available))|otherwise|whether|(?:is|are) there|do(?:es)? (?:\S+ ){1,8}exist|"
+    r"(?<!many )(?<!much )do (?:we|i|you) (?:already |still )?have (?:an?|any|the)\b|is (?:\S+ ){1,6}(?:installed|"
+    r"running|listening|available|enabled|set|there|up)|"
+    r"falls|ob|sonst|andernfalls|gibt es|wenn (?:es|nicht|ja|nein|vorhanden|keine?)|existier\w+|reicht|"
+    r"s['\u2019]il (?:y a|existe|n['\u2019])|sinon|y a-t-il|est-ce qu\w*|existe-t|"
+    r"si (?:no )?(?:hay|existe|est\u00e1)|si no|hay alg\w+|de lo contrario|en caso contrario|"
+    r"se (?:n\u00e3o )?(?:houver|existir|h\u00e1)|caso contr\u00e1rio|sen\u00e3o|existe|h\u00e1 alg\w+|"
+    r"se (?:non )?(?:c['\u2019]\u00e8|ci sono|esiste)|altrimenti|c['\u2019]\u00e8|als (?:er|het|die|dat)|anders|"
+    r"is er|bestaat|of er|"
+    r"om (?:det|den|inte)|annars|finns|hvis|ellers|findes|finnes|er (?:der|det)|jos|muuten|onko|"
+    r"czy|je[\u015bs]li|je\u017celi|w przeciwnym razie|jestli|zda|pokud|jinak|existuje|"
+    r"\u0435\u0441\u0442\u044c \u043b\u0438|\u0435\u0441\u043b\u0438|\u0438\u043d\u0430\u0447\u0435|"
+    r"\u0441\u0443\u0449\u0435\u0441\u0442\u0432\u0443\u0435\u0442|\u0447\u0438 \u0454|\u044f\u043a\u0449\u043e|"
+    r"\u0456\u043d\u0430\u043a\u0448\u0435|"
+    r"varsa|yoksa|var m\u0131|mevcut mu|ha (?:van|nincs)|van-e|k\u00fcl\u00f6nben|dac\u0103|altfel|exist\u0103|"
+    r"\u03b1\u03bd|\u03b1\u03bb\u03bb\u03b9\u03ce\u03c2|\u03c5\u03c0\u03ac\u03c1\u03c7\u03b5\u03b9|apakah|jika|kalau|"
+    r"n\u1ebfu)\b|"
+    r"\u662f\u5426|\u6709\u6ca1\u6709|\u5982\u679c|\u5426\u5219|\u5417|\u3042\u308b\u304b|\u304b\u3069\u3046\u304b|"
+    r"\u306a\u3051\u308c\u3070|\u3042\u308c\u3070|\u3042\u308a\u307e\u3059\u304b|\u3082\u3057|"
+    r"\uc788\ub294\uc9c0|\uc788\uc73c\uba74|\uc5c6\uc73c\uba74|\u0647\u0644|\u0625\u0630\u0627|\u05d4\u05d0\u05dd|"
+    r"\u05d0\u05dd|\u0915\u094d\u092f\u093e|\u0905\u0917\u0930|\u092f\u0926\u093f",
+    re.IGNORECASE,
+)
 
 
 def with_reproductions(trace: Trace, steps: Sequence[Step]) -> Iterator[Step]:
@@ -47,10 +182,10 @@ def with_reproductions(trace: Trace, steps: Sequence[Step]) -> Iterator[Step]:
     if not any(step.result_kind is ResultKind.FAILURE for step in steps):
         yield from steps
         return
-    changes = (step.number for step in steps if step.is_good and _changes(step.call))
-    last_change = max(changes, default=0)
+    changes = (step.number for step in reversed(steps) if step.is_good and _changes(step.call))
+    last_change, users = next(changes, 0), _user_turns(trace)
     for step in steps:
-        if step.result_kind is ResultKind.FAILURE and step.number > last_change and _reproduces(trace, step):
+        if step.result_kind is ResultKind.FAILURE and step.number > last_change and _reproduces(trace, step, users):
             yield structs.replace(step, result_kind=ResultKind.FINDING, rules=(VerdictRule.REPRODUCED,))
         else:
             yield step
@@ -71,7 +206,7 @@ def _changes(call: ToolCall) -> bool:
 _BRINGS_CODE = frozenset(("git apply", "git checkout", "git revert", "git merge", "git pull", "git stash", "git reset"))
 
 
-def _reproduces(trace: Trace, step: Step) -> bool:
+def _reproduces(trace: Trace, step: Step, users: Sequence[int]) -> bool:
     """Whether the user's last turn before a command asks, and has a sentence that names it and says that it fails.
 
     What the machine lacks is another fault than the one that was told.
@@ -81,8 +216,7 @@ def _reproduces(trace: Trace, step: Step) -> bool:
         return False
     if _LACKS.search(step.error or "") is not None:
         return False
-    before = (turn for turn in reversed(trace.turns[: step.location.turn - 1]) if turn.role is Role.USER)
-    text = "\n".join(part.text[:_MAX_TEXT_CHARS] for turn in islice(before, 1) for part in turn.parts)
+    text = _request_before(trace, step, users)
     if _INQUIRES.search(text) is None:
         return False
     line = frozenset(folded_names(step.call.raw_arguments[:_MAX_TEXT_CHARS])) - _SAYS_NOTHING

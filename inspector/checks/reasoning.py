@@ -202,8 +202,8 @@ def _missing(trace: Trace, turns: Sequence[ReasonedTurn]) -> Iterator[Diagnostic
         return
     for answers_user in (True, False):
         alike = [turn for turn in turns if turn.answers_user is answers_user and turn.is_whole]
-        bare = [turn for turn in alike if not turn.has_text and not turn.reported_tokens and not turn.reasoning]
-        with_reasoning = sum(turn.has_text for turn in alike)
+        bare = [turn for turn in alike if not turn.reasoning and not turn.reported_tokens]
+        with_reasoning = sum([turn.has_text for turn in alike])
         is_exception = with_reasoning >= _FEWEST and with_reasoning >= _RARE * len(bare)
         for turn in bare:
             if _is_disabled(trace, turn):
@@ -232,7 +232,7 @@ def _is_disabled(trace: Trace, turn: ReasonedTurn) -> bool:
 
 
 def _empty(turns: Sequence[ReasonedTurn]) -> Iterator[Diagnostic]:
-    empty = [(turn, span) for turn in turns for span in turn.reasoning if _is_empty(turn, span)]
+    empty = [(turn, span) for turn in turns for span in turn.reasoning if span.is_empty and _is_empty(turn, span)]
     is_mode = len(empty) > 1 and not any(turn.has_text for turn in turns)
     for turn, span in empty[:1] if is_mode else empty:
         location = span.span.range
@@ -244,16 +244,19 @@ def _empty(turns: Sequence[ReasonedTurn]) -> Iterator[Diagnostic]:
 
 
 def _is_empty(turn: ReasonedTurn, span: ReasoningSpan) -> bool:
+    """Whether an empty span is a fault."""
     is_asked_for = turn.switch is ReasoningSwitch.OFF
     is_marked = span.span.inner != span.span.range
-    return span.is_empty and is_marked and not is_asked_for and not turn.reported_tokens
+    return is_marked and not is_asked_for and not turn.reported_tokens
 
 
 def _incomplete_scratch_pads(turn: ReasonedTurn) -> Iterator[Diagnostic]:
     for pad in turn.reasoning:
+        if pad.span.label != "scratch_pad" or not pad.span.closed:
+            continue
         there = {child.label for child in pad.span.children if child.label in _PARTS}
         missing = [f"`{part.capitalize()}:`" for part in _PARTS if part not in there]
-        if pad.span.label == "scratch_pad" and pad.span.closed and there and missing:
+        if there and missing:
             message = f"The scratch pad lacks {' and '.join(missing)}."
             hint = "Write all four parts, each at the beginning of a line, with `none` for an empty part."
             opener = Range(pad.span.range.start, pad.span.inner.start)
@@ -275,7 +278,7 @@ def over_budget(turn: ReasonedTurn, budget: int) -> Iterator[Diagnostic]:
         )
     else:
         estimated = sum(estimated_in(span.part.text, span.span.inner) for span in turn.reasoning)
-        limit = _estimated_place(turn.reasoning, budget)
+        limit = _estimated_place(turn.reasoning, budget) if estimated > budget else None
         yield from _over_budget_diagnostic(
             turn, estimated, budget, "takes about {} tokens, estimated from its length", limit
         )

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Span, SpanKind, ToolCall
 from weaklink.inspector.rules.conversation import REPEATED_CALL
 from weaklink.inspector.rules.json_syntax import TRUNCATED_JSON, TRUNCATED_PARAMETERS
@@ -31,6 +32,7 @@ _OTHERS = lazy_pattern(r"user|human|system|developer|observation|ipython|tool\b"
 _BY_MODEL = (SpanKind.TEXT, SpanKind.REASONING, SpanKind.MARKUP)
 
 
+@memoized
 def call_key(call: ToolCall) -> str:
     """A key that identical calls share: the tool, and its arguments regardless of order and white space."""
     if not call.valid:

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from msgspec import Struct, structs
 
+from weaklink.inspector.apis.anthropic.messages import RESULT_ID
 from weaklink.inspector.apis.openai.messages import read_tools
 from weaklink.inspector.dataset.fitting import CallFitter, parse_output
 from weaklink.inspector.dataset.messages import (
@@ -270,7 +271,7 @@ class ConversationConverter:
                 converted += (self._message(message, number) for number, message in group)
         if self._template is None and any(map(self._results, messages)):
             name = self.target.name
-            self.dropped.append(f"How `{name}` presents results: unknown to weaklink; they are unchanged.")
+            self.dropped.append(f"How `{name}` presents results: unknown to weaklink; their texts are unchanged.")
         return converted
 
     def _results(self, message: Json) -> tuple[ToolResult, ...]:
@@ -297,9 +298,25 @@ class ConversationConverter:
     def _unchanged(self, messages: list[dict[str, Json]]) -> Iterator[Json]:
         """Messages with results as they are, in the order of their calls, whose new ids they have."""
         for message, results in self._ordered(messages):
-            call_id = results[0].call_id
-            has_new_id = self.target.ids and call_id is not None and message.get("tool_call_id") is not None
-            yield {**message, "tool_call_id": call_id} if has_new_id else message
+            call_id, content = results[0].call_id, message.get("content")
+            if self.target.ids and call_id is not None and message.get("tool_call_id") is not None:
+                yield {**message, "tool_call_id": call_id}
+            else:
+                yield {**message, "content": self._blocks(content)} if isinstance(content, list) else message
+
+    def _blocks(self, content: list[Json]) -> list[Json]:
+        """Blocks of a message, those with results in the order of their calls, whose new ids they have."""
+        new_ids = {call.id: new_id for call, new_id in self._fitting.fitted if call.id is not None}
+        order = list(new_ids)
+        results = [
+            (order.index(call_id), number, {**block, RESULT_ID: new_ids[call_id] or call_id})
+            for number, block in enumerate(content)
+            if isinstance(block, dict) and isinstance(call_id := block.get(RESULT_ID), str) and call_id in new_ids
+        ]
+        changed = list(content)
+        for (_, number, _), (_, _, block) in zip(results, sorted(results, key=lambda one: one[0]), strict=True):
+            changed[number] = block
+        return changed
 
     def _ordered(self, messages: list[dict[str, Json]]) -> list[tuple[dict[str, Json], list[ToolResult]]]:
         """Each message and its results with the names and ids of their calls, in the order of the calls."""

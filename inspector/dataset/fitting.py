@@ -7,7 +7,13 @@ from msgspec import Struct, field
 
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES
-from weaklink.inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
+from weaklink.inspector.formats.completion import (
+    CompletionCalls,
+    CompletionPiece,
+    CompletionReasoning,
+    CompletionText,
+    calls_of,
+)
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.model import Span, SpanKind, ToolCall, ToolDefinition
 from weaklink.inspector.segmentation import Segmentation, segment
@@ -25,8 +31,8 @@ _NO_PLACE = Range(0, 0)
 class CallFitter(Struct):
     """Fits the calls of one row, in order, to `target`; `tools` are the offered tools.
 
-    `ids` maps each call's original id to its new one. `fitted` has the original calls of the last `fit`, each with its
-    new id.
+    `ids` maps each call's original id to its new one, which no other call has. `fitted` has the original calls of the
+    last `fit`, each with its new id.
     """
 
     target: Format
@@ -34,11 +40,15 @@ class CallFitter(Struct):
     ids: dict[str, str | None] = field(default_factory=dict)
     fitted: list[tuple[ToolCall, str | None]] = field(default_factory=list)
     _id_count: int = 0
+    _kept_ids: set[str] = field(default_factory=set)
+    _new_ids: set[str] = field(default_factory=set)
 
     def fit(self, pieces: Sequence[CompletionPiece], text: str, notes: list[str]) -> tuple[CompletionPiece, ...]:
         """The pieces with calls that the target can express; a call that it cannot express stays as its raw text."""
         lost: list[str] = []
         self.fitted.clear()
+        call_ids = {call.id for call in calls_of(pieces) if call.id is not None}
+        self._kept_ids |= {call_id for call_id in call_ids - self._new_ids if self._holds_id(call_id)}
         fitted = tuple(
             call
             for piece in pieces
@@ -71,16 +81,22 @@ class CallFitter(Struct):
         return sole_parameter(call, {tool.name: tool.parameters for tool in self.tools}) or call
 
     def _with_id(self, call: ToolCall, original: ToolCall, lost: list[str]) -> ToolCall:
-        kept = call.id if call.id is not None and self._holds_id(call.id) else None
+        kept = call.id if call.id in self._kept_ids else None
         if kept is None and self.target.ids and self.target.name in _NEW_IDS:
-            kept = _NEW_IDS[self.target.name].format(self._id_count, name=call.name)
-            self._id_count += 1
+            kept = self._new_id(_NEW_IDS[self.target.name], call.name)
         if call.id is not None:
             self.ids[call.id] = kept
             if kept != call.id:
                 lost.append(call.id)
         self.fitted.append((original, kept))
         return call if kept == call.id else msgspec.structs.replace(call, id=kept)
+
+    def _new_id(self, pattern: str, name: str | None) -> str:
+        while (new := pattern.format(self._id_count, name=name)) in self._kept_ids:
+            self._id_count += 1
+        self._id_count += 1
+        self._new_ids.add(new)
+        return new
 
     def _holds_id(self, call_id: str) -> bool:
         probe = ToolCall("f", {"a": "b"}, "", valid=True, range=_NO_PLACE, id=call_id)

@@ -20,6 +20,7 @@ from weaklink.inspector.importers.held_content import FileContent, HeldContent
 from weaklink.inspector.importers.nearest_source import listed, nearest_source
 from weaklink.inspector.importers.records import SAMPLE_RECORD_BYTES, first_rows, parse_json_bytes, read_rows
 from weaklink.inspector.importers.source import HEAD_BYTES, FileSample, Importer, Numbering, Skipped, SourceFile
+from weaklink.inspector.memoized import RecentValues, is_memoizing, memoized
 from weaklink.inspector.memory import RECORD_MEMORY, too_long, too_much
 from weaklink.inspector.model import Role, Trace, Turn
 from weaklink.inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
@@ -311,6 +312,20 @@ def _importer_named(file: SourceFile, source: str) -> Importer:
 
 
 def _recognised(file: SourceFile) -> RecognisedSource:
+    """The source of a file; of one that grows, that of before, if it still begins as it did then."""
+    if not is_memoizing():
+        return _recognised_by_content(file)
+    place, head = (file.name, str(file.path)), _digest(file)
+    before = _recognised_before.get(place)
+    source = before[1] if before is not None and before[0] == head else _recognised_by_content(file)
+    _recognised_before.put(place, (head, source))
+    return source
+
+
+_recognised_before: RecentValues[tuple[bytes, RecognisedSource]] = RecentValues()
+
+
+def _recognised_by_content(file: SourceFile) -> RecognisedSource:
     sample = FileSample(file, first_rows(file))
     source = most_confident([(_confidence(importer, sample, file), importer) for importer in _importers()])
     if source is None:
@@ -409,14 +424,13 @@ def trace_memory(trace: Trace) -> int:
     """The most bytes that inspecting and packing a trace takes."""
     is_small = sum(len(part.text) for turn in trace.turns for part in turn.parts) < _SMALL
     return sum(
-        _TURN + len(turn.calls) * _CALL + len(turn.parts) * _PART + _texts(turn, is_small=is_small)
+        _TURN + len(turn.calls) * _CALL + len(turn.parts) * _PART + (0 if is_small else _texts(turn))
         for turn in trace.turns
     )
 
 
-def _texts(turn: Turn, *, is_small: bool) -> int:
-    if is_small:
-        return 0
+@memoized
+def _texts(turn: Turn) -> int:
     needed = 0
     for part in turn.parts:
         needed += len(part.text) * (_ASCII if part.text.isascii() else _WIDE)

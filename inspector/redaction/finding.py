@@ -20,10 +20,9 @@ text is passed over (`secrets_but_of`).
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from copy import copy
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise, repeat
 from operator import attrgetter
 
@@ -32,16 +31,8 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.redaction import names
 from weaklink.inspector.redaction.introductions import DETECTORS, Detector
-from weaklink.inspector.redaction.keys import PREFIXES
-from weaklink.inspector.redaction.rules import LONGEST_INTRODUCTION
-from weaklink.inspector.redaction.secret_values import (
-    FARTHEST_VALUE,
-    LOOKAHEAD,
-    WINDOW,
-    FoundIntroduction,
-    LongerEnding,
-    Secret,
-)
+from weaklink.inspector.redaction.rules import FARTHEST_VALUE, LONGEST_INTRODUCTION, LOOKAHEAD, WINDOW
+from weaklink.inspector.redaction.secret_values import FoundIntroduction, Secret
 from weaklink.inspector.scanning import lazy_pattern
 
 FILLER = "*"
@@ -57,19 +48,8 @@ _NOTHING: list[Secret] = []
 _FILLERS = lazy_pattern(r"\*{3,}")
 _SAMPLES = ("a1B2c3D4", "a1b2c3d4", "A1B2C3D4")  # of the alphabets of keys
 _UNKNOWN_FILLER = 8
-_SIGN_AHEAD = 24  # no sign is longer
-_LONGEST_PREFIX = max(map(len, PREFIXES))
+_SIGN_AHEAD = max(len(sign) for detector in DETECTORS for sign in detector.rule.signs)
 _ESCAPED_SIGN_AHEAD = 8 * _SIGN_AHEAD  # the same, with each character as an escape of JSON in JSON
-_MARKED = 64 + _SIGN_AHEAD  # a mark that prose lacks (a colon, a dash, a quote) is at most this far before a value
-_MAX_PLAIN_WORD = 17  # characters, with a blank before it
-_BETWEEN = r" ,;!?')\n"
-_LETTERS_BEYOND = "À-ÖØ-öø-ɏͰ-ϿЀ-ӿ"  # of Latin, Greek and Cyrillic script, whose words have blanks between them
-_PLAIN_WORDS = lazy_pattern(
-    rf"[{_BETWEEN}]+(?:(?:[A-Za-z{_LETTERS_BEYOND}][a-z{_LETTERS_BEYOND}]{{0,14}}|[0-9]{{1,8}})(?:\.?[{_BETWEEN}]+|\.?\Z))*\Z"
-)  # no run is long enough for a key, and the last word begins none
-_LONGEST_PLAIN = 1_024
-_BEYOND_LETTERS = "\u0590"  # scripts of which some have no blanks between words
-_NO_ASCII = lazy_pattern(r"[^\x00-\x7f]+")
 
 
 def without_secrets_of(source: str, text: str) -> str:
@@ -106,49 +86,40 @@ def _filler(secret: str, *, is_block: bool = False) -> str:
 _OPEN_PAIR = lazy_pattern(r"(?<=[\w.+-]:)[^\s:/@\"'`<>\\,;|()]{1,64}(?:@[\w.-]{0,80}(?::[0-9]{0,5})?)?\Z")
 """What may be a password before a host that follows, `user:password@host`, held back until the word ends."""
 _OPEN_PAIR_CHARS = 160
-_where = attrgetter("at", "begin")
 _MAX_OVERLAPPING = 16  # secrets that are behind a place which is before one of them
 _BLOCK, _SHORTEST_BLOCK = 8_192, 256
 _BLOCK_AHEAD = WINDOW + LONGEST_INTRODUCTION
 _MESSAGE = lazy_pattern(r'\{"(?:role|type|name)"')
 _BATCH = 48  # code points behind a name that are searched together, however small the pieces are
+_POSITIONS = ("released", "certain", "_at", "_alert_to", "_wait_to")
 
 
 def find_secrets(text: str) -> list[Secret]:
     """The secrets of a text, in order, without overlaps. Linear in the text."""
-    places = _all_places(text, 0, is_final=True)
-    return _Scan().scanned(text, places, is_final=True).secrets() if places else []
+    finder = Finder(text)
+    finder.scan(is_final=True)
+    return finder.found()
 
 
 def secrets_but_of(text: str, known: Set[bytes], key: Callable[[str], bytes]) -> tuple[list[Secret], list[bytes]]:
     """The secrets of a long text, and the keys of its blocks without one.
 
     A block begins at a message or a tool of a request, or where the one before has `_BLOCK` characters. Its key stands
-    for it with all text on which it depends whether a secret is introduced in it, so blocks with a `known` key are not
-    searched: a request of an agent repeats those before it.
+    for it with all text on which it depends whether a secret is introduced in it, so nothing is looked for around the
+    signs in blocks with a `known` key: a request of an agent repeats those before it.
     """
     edges = list(_edges(text))
     keys = [key(text[max(start - CONTEXT, 0) : end + _BLOCK_AHEAD]) for start, end in pairwise(edges)]
-    secrets: list[Secret] = []
-    first = 0
-    while first < len(keys):
-        last = first
-        while last < len(keys) and keys[last] not in known:
-            last += 1
-        found = _secrets_between(text, edges[first], edges[last]) if last > first else []
-        while last < len(keys) and found and found[-1].end >= edges[last]:  # it may hide what is in the next blocks
-            last = min(2 * last - first, len(keys))
-            found = _secrets_between(text, edges[first], edges[last])
-        secrets += found
-        first = max(last, first + 1)
-    secrets = _disjoint(secrets)
+    finder = Finder(text)
+    finder.scan(is_final=True, is_known=lambda sign_at: keys[bisect_right(edges, sign_at) - 1] in known)
+    secrets = finder.found()
     ends = [secret.end for secret in secrets]
-    clean = []
-    for block, start, end in zip(keys, edges, edges[1:], strict=False):
+
+    def is_clean(start: int, end: int) -> bool:
         after = bisect_right(ends, start - CONTEXT)
-        if after == len(secrets) or secrets[after].start >= end + _BLOCK_AHEAD:
-            clean.append(block)
-    return secrets, clean
+        return after == len(secrets) or secrets[after].start >= end + _BLOCK_AHEAD
+
+    return secrets, [block for block, edge in zip(keys, pairwise(edges), strict=True) if is_clean(*edge)]
 
 
 def _edges(text: str) -> Iterator[int]:
@@ -160,13 +131,6 @@ def _edges(text: str) -> Iterator[int]:
             yield (start := match.start())
     yield from range(start + _BLOCK, len(text), _BLOCK)
     yield len(text)
-
-
-def _secrets_between(text: str, start: int, end: int) -> list[Secret]:
-    """The secrets that are introduced between two positions."""
-    first, last = max(start - CONTEXT, 0), end + _BLOCK_AHEAD
-    scan = _Scan(start - first).continued(text[first:last], is_final=last >= len(text))
-    return [_moved(secret, first) for secret in scan.secrets()]
 
 
 def redactions(text: str) -> list[Secret]:
@@ -188,7 +152,7 @@ class _Signs:
     """Finds the signs of detectors in a text, all at once: one pass of some 2 ns a character."""
 
     def __init__(self, detectors: Iterable[Detector]) -> None:
-        self._signs = [(sign, detector) for detector in detectors for sign in detector.signs]
+        self._signs = [(sign, detector) for detector in detectors for sign in detector.rule.signs]
 
     @cached_property
     def _automaton(self) -> BytesAhoCorasick:
@@ -200,59 +164,36 @@ class _Signs:
 
     def in_text(self, text: str, first: int) -> Iterable[tuple[Detector, list[int]]]:
         """The detectors that have signs at or after `first`, and where these begin, in order."""
-        starts: defaultdict[int, list[int]] = defaultdict(list)
+        found: dict[str, tuple[Detector, set[int]]] = {}
         searched = text[first:].encode("ascii", "replace")
         for number, start, _ in self._automaton.find_matches_as_indexes(searched, overlapping=True):
-            starts[number].append(first + start)
-        found: dict[str, tuple[Detector, list[int]]] = {}
-        for number, begins in starts.items():
-            _, detector = self._signs[number]
-            found.setdefault(detector.name, (detector, []))[1].extend(begins)
-        for _, begins in found.values():
-            begins.sort()
-        return found.values()
+            detector = self._signs[number][1]
+            found.setdefault(detector.rule.name, (detector, set()))[1].add(first + start)
+        return [(detector, sorted(starts)) for detector, starts in found.values()]
 
 
-_OF_VIEW, _OF_TEXT = (
-    _Signs(detector for detector in DETECTORS if detector.is_exact is is_exact) for is_exact in (False, True)
-)
-
-
-@lru_cache(maxsize=4_096)
-def _are_plain_words(piece: str) -> bool:
-    """Whether a text is ordinary words that begin no key and no introduction, as most pieces of a stream are."""
-    return (
-        len(piece) <= _LONGEST_PLAIN
-        and _PLAIN_WORDS.match(piece) is not None
-        and not names.may_be_in_prose(piece)
-        and (piece.isascii() or names.OTHER not in names.view(piece))
-        and not ("dapi" in piece or "cio" in piece)
-    )
+_OF_VIEW = _Signs(detector for detector in DETECTORS if not detector.rule.is_exact)
+_OF_TEXT = _Signs(detector for detector in DETECTORS if detector.rule.is_exact)
+_OF_ANY = _Signs(DETECTORS)
 
 
 class Finder:
     """Finds the secrets of a text that arrives in pieces.
 
     `text` is the part of it that is still needed, `released` how much of that was certain before the last piece,
-    `certain` how much is certain now.
+    `certain` how much is certain now. `open` is the secret that continues there, if one does.
     """
 
-    def __init__(self) -> None:
-        self.text = ""
+    def __init__(self, text: str = "") -> None:
+        self.text = text
         self.released = 0
         self.certain = 0
-        self._scan = _Scan()
+        self._at = 0  # places before it are judged, and those in `_judged`: where they begin, and by which detector
+        self._judged: frozenset[tuple[int, str]] = frozenset()
+        self._found: list[tuple[Secret, int]] = []  # each with where its introduction begins
         self._alert_to = 0  # an introduction may have begun whose value comes before this position
-        self._marked_to = 0  # before this position, a mark may belong to an introduction that continues
-        self._calm_to = 0  # nothing is undecided before this position
-        self._searched_to = 0  # for signs
         self._wait_to = 0  # what is undecided waits for so much text
-        self._open: Secret | None = None  # the secret that continues at `released`
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a secret continues in the next piece."""
-        return self._open is not None
+        self.open: Secret | None = None
 
     def feed(self, piece: str, *, is_final: bool = False) -> list[Secret]:
         """The secrets in the text that has become certain with this piece; they may begin before it."""
@@ -260,22 +201,20 @@ class Finder:
         if self.released > _MOST_KEPT:
             self._forget()
         known = len(self.text)
-        if not piece and self.certain == known and self._open is None:
+        if not piece and self.certain == known and self.open is None:
             return _NOTHING
-        is_plain = self._is_plain(piece)
-        is_calm = bool(piece) and not self._may_begin_secret(piece, known, is_plain=is_plain)
+        is_calm = bool(piece) and not self._may_begin_secret(piece, known)
         self.text += piece
-        if self._open is None and self.released == known:
-            self._calm_to = known
+        if self.open is None and self.released == known:
+            self._at = max(self._at, known - LONGEST_INTRODUCTION)  # nothing is undecided before
             if is_calm:
-                self.certain = known + len(piece)
-                if not is_plain:
-                    self._hold_pair()
+                self.certain = len(self.text)
+                self._hold_pair()
                 return _NOTHING
-        if len(self.text) < self._wait_to and self._open is None and not is_final:
+        if len(self.text) < self._wait_to and self.open is None and not is_final:
             return _NOTHING
         secrets: list[Secret] = []
-        if self._open is None or self._continue_secret(self._open, secrets, is_final=is_final):
+        if self.open is None or self._continue_secret(self.open, secrets, is_final=is_final):
             self._look(secrets, is_final=is_final)
         return secrets
 
@@ -287,231 +226,174 @@ class Finder:
 
     def _forget(self) -> None:
         """Drop the released text that no longer matters for later pieces."""
-        surplus = min(self.released, self._scan.at) - CONTEXT
+        surplus = min(self.released, self._at) - CONTEXT
         if surplus > 0:
             self.text = self.text[surplus:]
-            self._open = self._open and _moved(self._open, -surplus)
-            for position in ("released", "certain", "_alert_to", "_calm_to", "_marked_to", "_searched_to", "_wait_to"):
+            self.open = self.open and _moved(self.open, -surplus)
+            self._found = [(_moved(one, -surplus), begin - surplus) for one, begin in self._found if one.end > surplus]
+            self._judged = frozenset((begin - surplus, name) for begin, name in self._judged)
+            for position in _POSITIONS:
                 setattr(self, position, getattr(self, position) - surplus)
-            self._scan = self._scan.moved(-surplus)
 
-    def _may_begin_secret(self, piece: str, known: int, *, is_plain: bool) -> bool:
+    def _may_begin_secret(self, piece: str, known: int) -> bool:
         """Whether the new piece may contain an introduction or a key, or the value of an earlier introduction."""
-        if not is_plain:
-            self._marked_to = known + len(piece) + _SIGN_AHEAD
-        if known < self._marked_to and self._sees_sign(piece, known):
-            return True
-        if is_plain or known < self._alert_to:
+        near = self.text[-_ESCAPED_SIGN_AHEAD:] + piece
+        is_plain = near.isascii() and "\\u" not in near and "%" not in near
+        new = near if "\\u" in near else near[-len(piece) - _SIGN_AHEAD :]
+        if is_plain and not _OF_ANY.are_in(f"{new}\n{new.lower()}"):
             return known < self._alert_to
-        return _OF_TEXT.are_in(self.text[-_LONGEST_PREFIX:] + piece)
-
-    def _is_plain(self, piece: str) -> bool:
-        """Whether a piece is ordinary words, the first of which may begin before it, or of a script without blanks."""
-        if piece and piece[0] >= _BEYOND_LETTERS:
-            joined = self.text[-names.LONGEST_SPELLING :] + piece
-            if _NO_ASCII.fullmatch(joined):
-                return len(joined) > names.LONGEST_SPELLING and not names.spellings_in(joined)
-        if piece and piece[0] not in _BETWEEN:
-            before = self.text[-_MAX_PLAIN_WORD:]
-            piece = before[before.rfind(" ") :] + piece
-        return _are_plain_words(piece)
-
-    def _sees_sign(self, piece: str, known: int) -> bool:
-        """Whether a sign is in the text that was not searched before; if so, the next pieces are scanned."""
-        behind = _ESCAPED_SIGN_AHEAD if "\\u" in self.text[-_ESCAPED_SIGN_AHEAD:] else _SIGN_AHEAD
-        start = max(self._searched_to - behind, known - _MARKED - behind, 0)
-        new = max(self._searched_to, known - _MARKED) - _SIGN_AHEAD - start
-        self._searched_to = end = known + len(piece)
-        text = self.text[start:] + piece
-        lowered = names.view(text)
-        if not _OF_VIEW.are_in(lowered if names.OTHER in lowered else lowered[max(new, 0) :]):
-            return False
-        self._alert_to = end + LONGEST_INTRODUCTION
-        return True
+        if _OF_VIEW.are_in(names.view(new)):
+            self._alert_to = known + len(piece) + LONGEST_INTRODUCTION
+        return known < self._alert_to or _OF_TEXT.are_in(new)
 
     def _continue_secret(self, secret: Secret, secrets: list[Secret], *, is_final: bool) -> bool:
         """Continue the open secret; returns whether it ended."""
-        assert secret.goes_on is not None
         start = self.released
-        end = secret.goes_on.end(self.text, start, len(self.text), is_final=is_final)
+        ends = [ending.end(self.text, start, len(self.text), is_final=is_final) for ending in secret.goes_on]
+        end = None if None in ends else max(end for end in ends if end is not None)
         self.certain = max(_safe_end(self.text), start) if end is None else end
         secrets.append(Secret(start, self.certain, is_block=secret.is_block))
         if end is not None:
-            self._open = None
-            self._scan = self._scan.ended(secret, end)
+            self.open = None
+            closed = structs.replace(secret, end=end, goes_on=())
+            self._found = [*(one for one in self._found if not one[0].goes_on), (closed, secret.start)]
+            self._at = secret.start
         return end is not None
+
+    def found(self) -> list[Secret]:
+        """The secrets that were found up to now, in order, without overlaps."""
+        return _disjoint(secret for secret, _ in self._found)
+
+    def scan(self, *, is_final: bool, is_known: Callable[[int], bool] | None = None) -> "_Place | None":
+        """Judge the places up to the first that needs more text than there is, and return that one.
+
+        `is_known` says of a sign's position that no secret is introduced there.
+
+        A place within a secret may introduce another secret behind it, as in `password: a token` and then `: b`.
+        """
+        text = self.text
+        found = [(secret, begin) for secret, begin in self._found if not secret.goes_on]
+        judged = set(self._judged)
+        farthest = max((secret.end for secret, _ in found), default=-1)
+        undecided = None
+        for place in _places(text, self._at, is_known, is_final=is_final):
+            free_from, free_at = 0, farthest
+            if place.begin < farthest:
+                near = found[-_MAX_OVERLAPPING:]
+                edges = (place.at, place.begin)
+                around = [one for one, _ in near if any(one.start <= edge < one.end for edge in edges)]
+                free_from = max((0, *(secret.end for secret in around)))
+                free_at = max((secret.end for secret, _ in near if secret.end <= place.begin), default=-1)
+                reaches = place.detector.rule.can_hold_secrets and not any(secret.goes_on for secret in around)
+                if around and not (reaches and place.at >= free_from - FARTHEST_VALUE):
+                    continue
+            if (place.begin, place.detector.rule.name) in judged:
+                continue
+            if place.end + place.detector.rule.window > len(text) and not is_final:
+                undecided = place
+                break
+            secrets = [one for one in place.judge(text, free_at, is_final=is_final) if one.start >= free_from]
+            found += ((secret, place.begin) for secret in secrets)
+            farthest = max((farthest, *(secret.end for secret in secrets)))
+            if not any(secret.goes_on for secret in secrets):
+                judged.add((place.begin, place.detector.rule.name))
+        open_at = (begin for secret, begin in found if secret.goes_on)
+        self._at = max(min((len(text) - LONGEST_INTRODUCTION, undecided.at if undecided else len(text), *open_at)), 0)
+        self._found = found
+        self._judged = frozenset(place for place in judged if place[0] >= self._at - LONGEST_INTRODUCTION)
+        return undecided
 
     def _look(self, secrets: list[Secret], *, is_final: bool) -> None:
         """Scan, and add the secrets that are certain now, but for those that are the end of an open one."""
         released = max((self.released, *(secret.end for secret in secrets)))
-        at = max(self._scan.at, self._calm_to - LONGEST_INTRODUCTION)
-        self._scan = scan = structs.replace(self._scan, at=at).continued(self.text, is_final=is_final)
-        found = scan.secrets()
+        undecided = self.scan(is_final=is_final)
+        found = self.found()
         self.certain = len(self.text)
-        if scan.undecided_at is not None:
-            begins = (secret.start for secret in found if secret.end > scan.undecided_at)
-            self.certain = max(released, min((scan.undecided_at, *begins)))
-            pair = _open_pair(self.text)
-            if pair is not None and pair < self.certain:
-                self.certain = max((pair, released, *(s.end for s in found if s.end <= self.certain)))
-            self._wait_to = scan.decided_at + (_BATCH if len(self.text) - self.certain > _BATCH else 0)
-        elif found and found[-1].goes_on is not None:
-            self._open = found[-1]
-            self.certain = max(_safe_end(self.text), self._open.start)
+        if undecided is not None:
+            begins = (secret.start for secret in found if secret.end > undecided.at)
+            self.certain = max(released, min((undecided.at, *begins)))
+            self._hold_pair()
+            decided_at = undecided.end + undecided.detector.rule.window
+            self._wait_to = decided_at + (_BATCH if len(self.text) - self.certain > _BATCH else 0)
+        elif found and found[-1].goes_on:
+            self.open = found[-1]
+            self.certain = max(_safe_end(self.text), self.open.start)
         elif not is_final:
             self._wait_to = len(self.text) + _BATCH
             self._hold_pair()
         secrets += [
-            structs.replace(secret, end=min(secret.end, self.certain), goes_on=None)
+            structs.replace(secret, end=min(secret.end, self.certain), goes_on=())
             for secret in found
-            if secret.start >= released and (secret.end <= self.certain or secret is self._open)
+            if secret.start >= released and (secret.end <= self.certain or secret is self.open)
         ]
 
     def _hold_pair(self) -> None:
         """Hold back what may be a password before a host."""
         start = _open_pair(self.text)
-        if start is not None:
-            self.certain = max((start, self.released, *(secret.end for secret, _ in self._scan.found)))
+        if start is not None and start < self.certain:
+            ends = (secret.end for secret, _ in self._found if secret.end <= self.certain)
+            self.certain = max((start, self.released, *ends))
 
 
 def _moved(secret: Secret, by: int) -> Secret:
     return structs.replace(secret, start=secret.start + by, end=secret.end + by)
 
 
-class _Places:
-    """The places at which one detector finds an introduction, from left to right, around its `signs`."""
+class _Place(Struct, frozen=True):
+    """Where a detector finds an introduction: it is judged at `at`, and begins and ends where the match does."""
 
-    def __init__(self, texts: tuple[str, str], detector: Detector, signs: list[int], at: int, decided: int) -> None:
-        self._text, self._view = texts  # and its view
-        self._searched = searched = texts[not detector.is_exact]
-        self._detector, self.name = detector, detector.name
-        self._is_idle = detector.is_idle(self._view) if detector.is_idle else None
-        self._decided = decided  # introductions that end before it can be judged
-        self._found: re.Match[str] | None = None
-        longest = LONGEST_INTRODUCTION if names.OTHER in self._view else detector.longest
-        self._next = self._start = max(at - longest, 0) if detector.can_hold_secrets else at
-        signs = signs[bisect_left(signs, self._next) :]
-        around = self._matches_around(signs) if detector.span else map(detector.pattern.match, repeat(searched), signs)
-        self._matches = filter(None, around)
-        self.at = self.begin = self.decided_at = -1
-        self.may_reach_behind = detector.can_hold_secrets
+    at: int
+    begin: int
+    end: int
+    detector: Detector
+    match: re.Match[str]
+    view: str
 
-    def go_to(self, at: int) -> bool:
-        """Go to the first place at or after `at` and after the last one; False if there is none."""
-        start = self._next if self._detector.can_hold_secrets else max(at, self._next)
-        while (match := self._search(start)) is not None:
-            self.begin, self._next, self._found = match.start(), match.start() + 1, match
-            self.at = match.end() if self._detector.can_hold_secrets else match.start()
-            self.decided_at = match.end() + self._detector.window
-            if self.at >= at:
-                return True
-            start = self._next
-        return False
-
-    def _search(self, start: int) -> re.Match[str] | None:
-        """The first match from `start` on: around each sign, because nothing is between them."""
-        self._start = start
-        for match in self._matches:
-            if match.start() >= start and (
-                self._is_idle is None or match.end() > self._decided or not self._is_idle(match)
-            ):
-                return match
-        return None
-
-    def _matches_around(self, signs: Iterable[int]) -> Iterator[re.Match[str]]:
-        """The match around each sign, which has the pattern's `before` right before it, or several."""
-        text, pattern, span, before = self._searched, self._detector.pattern, self._detector.span, self._detector.before
-        for sign_at in signs:
-            while sign_at >= self._start and (before is None or before.search(text, max(sign_at - span, 0), sign_at)):
-                near = pattern.search(text, max(self._start, sign_at - span), sign_at + span)
-                match = pattern.match(text, near.start()) if near else None
-                if match is None:
-                    break
-                yield match  # then `_start` is behind its begin
-            self._start = max(self._start, sign_at + 1)
-
-    def judge(self, free_at: int, *, is_final: bool) -> list[Secret]:
-        """The secrets behind the current place."""
-        assert self._found is not None
+    def judge(self, text: str, free_at: int, *, is_final: bool) -> list[Secret]:
+        """The secrets that it introduces."""
         free_at = free_at if free_at <= self.begin else -1
-        secrets = self._detector.judge(FoundIntroduction(self._text, self._view, self._found, free_at, is_final))
-        return [secret if secret.rule else structs.replace(secret, rule=self.name) for secret in secrets]
+        secrets = self.detector.judge(FoundIntroduction(text, self.view, self.match, free_at, is_final))
+        return [one if one.rule else structs.replace(one, rule=self.detector.rule.name) for one in secrets]
 
 
-class _Scan(Struct, frozen=True):
-    """How far a text that may continue is scanned: each place is judged once, with the text that its verdict needs.
+def _places(text: str, at: int, is_known: Callable[[int], bool] | None, *, is_final: bool) -> list[_Place]:
+    """The places of all detectors from `at` on, from left to right.
 
-    `found` are secrets, each with where its introduction begins. Places before `at` are judged, and those in `judged`.
-    At `undecided_at`, None for nowhere, a secret may begin, which text up to `decided_at` decides.
+    A detector has one at each position only, and those that introduce nothing are not among them.
     """
-
-    at: int = 0
-    found: tuple[tuple[Secret, int], ...] = ()
-    judged: frozenset[tuple[int, str]] = frozenset()
-    undecided_at: int | None = None
-    decided_at: int = 0
-
-    def secrets(self) -> list[Secret]:
-        """The secrets that were found, without overlaps."""
-        return _disjoint(secret for secret, _ in self.found)
-
-    def ended(self, secret: Secret, end: int) -> "_Scan":
-        """The scan after a secret that continued has ended there."""
-        closed = structs.replace(secret, end=end, goes_on=None)
-        others = (one for one in self.found if one[0].goes_on is None)
-        return _Scan(secret.start, (*others, (closed, secret.start)), self.judged)
-
-    def moved(self, by: int) -> "_Scan":
-        """The scan of the same text whose positions are moved by so many code points."""
-        found = ((_moved(secret, by), begin + by) for secret, begin in self.found if secret.end + by > 0)
-        return _Scan(self.at + by, tuple(found), frozenset((begin + by, name) for begin, name in self.judged))
-
-    def continued(self, text: str, *, is_final: bool) -> "_Scan":
-        """The scan up to the first place that is undecided."""
-        return self.scanned(text, _all_places(text, self.at, is_final=is_final), is_final=is_final)
-
-    def scanned(self, text: str, places: list[_Places], *, is_final: bool) -> "_Scan":
-        """The scan of the places of a text, up to the first that is undecided.
-
-        A place within a secret may introduce another secret behind it, as in `password: a token` and then `: b`.
-        """
-        found = [(secret, begin) for secret, begin in self.found if secret.goes_on is None]
-        judged = set(self.judged)
-        farthest = max((secret.end for secret, _ in found), default=-1)
-        while places:
-            first = min(places, key=_where)
-            around, free_from, free_at = _NOTHING, 0, farthest
-            if first.begin < farthest:
-                near = found[-_MAX_OVERLAPPING:]
-                around = [secret for secret, _ in near if _holds(secret, first.at) or _holds(secret, first.begin)]
-                free_from = max((0, *(secret.end for secret in around)))
-                free_at = max((secret.end for secret, _ in near if secret.end <= first.begin), default=-1)
-            reaches = first.may_reach_behind and all(secret.goes_on is None for secret in around)
-            may_judge = not around or (reaches and first.at >= free_from - FARTHEST_VALUE)
-            if may_judge and (first.begin, first.name) not in judged:
-                if first.decided_at > len(text) and not is_final:
-                    break
-                secrets = first.judge(free_at, is_final=is_final)
-                found += ((secret, first.begin) for secret in secrets if secret.start >= free_from)
-                farthest = max((farthest, *(secret.end for secret in secrets if secret.start >= free_from)))
-                if all(secret.goes_on is None for secret in secrets):
-                    judged.add((first.begin, first.name))
-            if not first.go_to(max(first.at + 1, free_from - FARTHEST_VALUE if first.may_reach_behind else free_from)):
-                places.remove(first)
-        undecided = min(places, key=_where) if places else None
-        open_at = (begin for secret, begin in found if secret.goes_on is not None)
-        at = max(min((len(text) - LONGEST_INTRODUCTION, undecided.at if undecided else len(text), *open_at)), 0)
-        return _Scan(
-            at,
-            tuple(found),
-            frozenset(place for place in judged if place[0] >= at - LONGEST_INTRODUCTION),
-            min((place.at for place in places), default=None),
-            undecided.decided_at if undecided else 0,
-        )
+    view, first = names.view(text), max(at - LONGEST_INTRODUCTION, 0)
+    decided = len(text) - (0 if is_final else WINDOW)
+    places: list[_Place] = []
+    for detector, signs in (*_OF_VIEW.in_text(view, first), *_OF_TEXT.in_text(text, first)):
+        holds, is_idle, last = detector.rule.can_hold_secrets, detector.is_idle, at - 1
+        longest = LONGEST_INTRODUCTION if names.OTHER in view else detector.rule.longest
+        start = max(at - longest, 0) if holds else at
+        new = signs[bisect_left(signs, start) :] if is_known is None else [one for one in signs if not is_known(one)]
+        for match in _matches(detector, text if detector.rule.is_exact else view, new, start):
+            begin, end = match.span()
+            is_new = (end if holds else begin) > last
+            if is_new and not (is_idle and end <= decided and is_idle(view, match)):
+                last = end if holds else begin
+                places.append(_Place(last, begin, end, detector, match, view))
+    places.sort(key=attrgetter("at", "begin"))
+    return places
 
 
-def _holds(secret: Secret, at: int) -> bool:
-    return secret.start <= at < secret.end
+def _matches(detector: Detector, text: str, signs: list[int], start: int) -> Iterator[re.Match[str]]:
+    """The matches around each sign, which have the pattern's `before` right before it; nothing is between them."""
+    pattern, span, before = detector.pattern, detector.rule.span, detector.before
+    if not span:
+        yield from filter(None, map(pattern.match, repeat(text), signs))
+        return
+    for sign_at in signs:
+        while sign_at >= start and (before is None or before.search(text, max(sign_at - span, 0), sign_at)):
+            near = pattern.search(text, max(start, sign_at - span), sign_at + span)
+            match = pattern.match(text, near.start()) if near else None
+            if match is None:
+                break
+            yield match
+            start = match.start() + 1
+        start = max(start, sign_at + 1)
 
 
 def _disjoint(secrets: Iterable[Secret]) -> list[Secret]:
@@ -522,18 +404,10 @@ def _disjoint(secrets: Iterable[Secret]) -> list[Secret]:
             joined.append(secret)
         elif secret.end > joined[-1].end:
             joined[-1] = structs.replace(joined[-1], end=secret.end, goes_on=secret.goes_on, is_block=False)
-        elif secret.goes_on and joined[-1].goes_on and secret.goes_on != joined[-1].goes_on:
-            joined[-1] = structs.replace(joined[-1], goes_on=LongerEnding(joined[-1].goes_on, secret.goes_on))
+        elif secret.goes_on and joined[-1].goes_on:
+            endings = dict.fromkeys((*joined[-1].goes_on, *secret.goes_on))
+            joined[-1] = structs.replace(joined[-1], goes_on=tuple(endings))
     return joined
-
-
-def _all_places(text: str, at: int, *, is_final: bool) -> list[_Places]:
-    """The places of each detector that has one from `at` on."""
-    view, first = names.view(text), max(at - LONGEST_INTRODUCTION, 0)
-    signs = (*_OF_VIEW.in_text(view, first), *_OF_TEXT.in_text(text, first))
-    decided = len(text) - (0 if is_final else WINDOW)
-    places = [_Places((text, view), detector, found, at, decided) for detector, found in signs]
-    return [place for place in places if place.go_to(at)]
 
 
 def _open_pair(text: str) -> int | None:

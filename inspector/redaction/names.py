@@ -17,8 +17,6 @@ from weaklink.inspector.redaction.secret_values import SecretConfidence
 from weaklink.inspector.scanning import lazy_pattern
 
 OTHER = "\x01"
-
-
 _PASSWORDS = words("passwords")
 _WORDS = (*_PASSWORDS, *words("names"))
 """The family: the last words of names; `_confidence` says how strongly each indicates a secret."""
@@ -26,23 +24,12 @@ _WORDS = (*_PASSWORDS, *words("names"))
 _PHRASE_BEGINS = ("recovery", "backup", "one-time", "verification", "seed", "security")
 _QUERY_SIGNS = frozenset({"sig", "signature", "code"})
 SIGNS = (
-    *(
-        word
-        for word in _WORDS
-        if not (word in _QUERY_SIGNS or any(word.startswith(other) for other in _WORDS if other != word))
-    ),
+    *(word for word in _WORDS if word not in _QUERY_SIGNS),
     *(word + sign for word in sorted(_QUERY_SIGNS) for sign in ("=", "%", "\\", "&")),
     *_PHRASE_BEGINS,
     OTHER,
 )
 """Every name begins with one of these; those of a query are names only there."""
-
-_PROSE_NAMES = (*_PASSWORDS, "pass", "pwd", "pw", "cred", "securestring", "sandi", *_PHRASE_BEGINS)
-_PROSE_PARTS = (
-    *words("prose_parts"),
-    *(form for word in _PROSE_NAMES for form in (word, word.capitalize(), word.title())),
-)
-"""What names that count in plain prose have in them, where no sign is between them and their value."""
 
 NAME = part("NAME")
 """The last word of a name, with what may follow it in a name, as a pattern for the view."""
@@ -62,8 +49,6 @@ _FOREIGN_FORMS = {
 }
 _SPELLINGS = (*_FOREIGN_FORMS.items(), *zip("：＝→“”「」＂", ':=:"""""', strict=True))
 """The foreign words as they are written, and punctuation, with what they are in the view."""
-LONGEST_SPELLING = max(len(spelling) for spelling, _ in _SPELLINGS)
-"""In code points."""
 _COLONS = frozenset({"\\uff1a", "\\uff1d", "\\u2192"})
 _ESCAPES = (
     *(json.dumps(form)[1:-1].lower() for form in _FOREIGN_FORMS),
@@ -79,16 +64,6 @@ def _spellings() -> BytesAhoCorasick:
     return BytesAhoCorasick(
         (spelling.encode() for spelling, _ in _SPELLINGS), implementation=Implementation.ContiguousNFA
     )
-
-
-@cache
-def _prose_parts() -> BytesAhoCorasick:
-    return BytesAhoCorasick([*map(str.encode, dict.fromkeys(_PROSE_PARTS))], implementation=Implementation.DFA)
-
-
-def may_be_in_prose(text: str) -> bool:
-    """Whether plain words may have the name of a secret among them."""
-    return bool(_prose_parts().find_matches_as_indexes(text.encode("ascii", "replace")))
 
 
 @cache
@@ -120,14 +95,10 @@ def view(text: str) -> str:
     return lowered
 
 
-def spellings_in(text: str) -> list[int]:
-    """Which of the other spellings are in a text, in the order in which they are replaced."""
-    raw = text.encode("utf-8", "surrogatepass")
-    return sorted({number for number, _, _ in _spellings().find_matches_as_indexes(raw, overlapping=True)})
-
-
 def _in_plain_words(text: str) -> str:
-    for number in spellings_in(text):
+    """The text with the other spellings replaced, in the order of their table."""
+    raw = text.encode("utf-8", "surrogatepass")
+    for number in sorted({number for number, _, _ in _spellings().find_matches_as_indexes(raw, overlapping=True)}):
         text = text.replace(*_SPELLINGS[number])
     return text
 
@@ -148,6 +119,16 @@ def _plain_letters(before: str, letters: str) -> str:
     spans = [letter.span() for letter in PATTERNS.any_letter.finditer(letters)]
     start, end = spans[max(name.start() - len(before), 0)][0], spans[name.end() - len(before) - 1][1]
     return f"{letters[:start]}{OTHER * (end - start)}{letters[end:]}"
+
+
+def begins_word(text: str, at: int, free_at: int = -1) -> bool:
+    """Whether a word begins at a position, also after an escape or a secret, the last of which ended at `free_at`."""
+    if at in {0, free_at}:
+        return True
+    before = text[at - 1]
+    if before.isascii() and before.isalnum():
+        return PATTERNS.escape_end.search(text, max(at - 16, 0), at) is not None
+    return before not in "_-" or PATTERNS.blob.search(text, max(at - 40, free_at, 0), at) is None
 
 
 def name_start(text: str, at: int, free_at: int) -> int:

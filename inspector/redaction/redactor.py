@@ -3,26 +3,18 @@
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from itertools import pairwise
-from operator import attrgetter
 from typing import TypeVar, cast
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from weaklink.inspector import model
-from weaklink.inspector.model.exchange import RecordedTrace, compacted, expanded, with_changed
+from weaklink.inspector.model.exchange import RecordedExchange, RecordedTrace, compacted, expanded, with_changed
 from weaklink.inspector.redaction.exact_values import ExactValues, is_named_secret, secret_variables
-from weaklink.inspector.redaction.finding import (
-    FILLER,
-    find_secrets,
-    pattern_secrets,
-    replaced,
-    secrets_but_of,
-)
+from weaklink.inspector.redaction.finding import FILLER, find_secrets, pattern_secrets, replaced, secrets_but_of
 from weaklink.inspector.redaction.masking import (
     ContentStream,
     Kept,
@@ -82,7 +74,7 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The text, of the same length, without secrets."""
-        return self._text(text, None if self.keeps_content else kept_words())
+        return self._text(text, self._kept(()))
 
     def url(self, url: str) -> str:
         """An address, or a path with its query, without secrets."""
@@ -102,17 +94,15 @@ class Redactor:
 
     def trace(self, trace: model.Trace) -> model.Trace:
         """A trace with all its turns."""
-        if self.keeps_content and not self._have_secrets(texts_of(expanded(trace))):
-            return trace
-        tools = (tool for turn in trace.turns if turn.generation for tool in turn.generation.tools)
-        kept = self._kept(tools)
         whole = expanded(trace)
+        if self.keeps_content and not self._have_secrets(texts_of(whole)):
+            return trace
+        kept = self._kept(tool for turn in trace.turns if turn.generation for tool in turn.generation.tools)
         turns = tuple(
             turn if self.keeps_content and not self._have_secrets(texts_of(turn)) else self._redacted(turn, kept)
             for turn in whole.turns
         )
-        fixed = {name: getattr(trace, name) for name in ("exchanges",) if name in trace.__struct_fields__}
-        redacted = self._fields(whole, kept, turns=turns, **fixed)
+        redacted = self._fields(whole, kept, turns=turns)
         if not (redacted.external_ids or self.keeps_content):  # others may have the same masked texts
             digest = model.ExternalId("content_digest", digest_of(texts_of(trace)))
             redacted = replace(redacted, external_ids=(digest,))
@@ -179,7 +169,7 @@ class Redactor:
                 changed = with_changed(value, lambda message: self._redacted(message, kept))
             case model.ExternalId():
                 changed = self._id(value)
-            case Struct():
+            case Struct() if type(value) not in _NO_TEXTS:
                 changed = self._fields(value, kept)
             case tuple() if type(value) is tuple:
                 changed = tuple(self._redacted(one, kept) for one in value)
@@ -346,41 +336,29 @@ def texts_of(value: object) -> list[str]:
     return texts
 
 
-_NO_TEXTS: set[type] = {int, float, bool, type(None), model.Chunks}
-"""Types of values without texts."""
+_NO_TEXTS: set[type] = {int, float, bool, type(None), model.Chunks, RecordedExchange}
+"""Types of values without texts, or whose texts are redacted already."""
 
 
-def _collect(values: Iterable[object], texts: list[str], shared: set[int]) -> None:
+def _collect(values: Iterable[object], texts: list[str], tools: set[int]) -> None:
+    """Add the texts of values; names of members come before their values. `tools` are the ids of those passed over."""
     for value in values:
         kind = type(value)
         if kind is str:
             texts.append(cast("str", value))
-        elif kind not in _NO_TEXTS:
-            _collect(_within(value, texts, shared), texts, shared)
-
-
-def _within(value: object, texts: list[str], shared: set[int]) -> Iterable[object]:
-    """What a value has texts in; names of members come before their values."""
-    if isinstance(value, model.ToolDefinition):
-        if id(value) in shared:
-            return ()
-        shared.add(id(value))
-        return (value.name, value.description, value.raw or json.dumps(value.parameters), value.parameters)
-    if isinstance(value, Struct):
-        return _fields_of(type(value))(value)
-    if isinstance(value, dict):
-        texts += value
-        return value.values()
-    if isinstance(value, list) or type(value) is tuple:
-        return value
-    _NO_TEXTS.add(type(value))
-    return ()
-
-
-@cache
-def _fields_of(kind: type[Struct]) -> Callable[[Struct], tuple[object, ...]]:
-    """What returns the fields of a struct: those of a session are read several times."""
-    names = [name for name in kind.__struct_fields__ if name != "exchanges"]
-    if len(names) > 1:
-        return attrgetter(*names)
-    return lambda value: tuple(getattr(value, name) for name in names)
+        elif kind in _NO_TEXTS:
+            continue
+        elif isinstance(value, model.ToolDefinition):
+            if id(value) not in tools:
+                tools.add(id(value))
+                raw = value.raw or json.dumps(value.parameters)
+                _collect((value.name, value.description, raw, value.parameters), texts, tools)
+        elif isinstance(value, Struct):
+            _collect(astuple(value), texts, tools)
+        elif isinstance(value, dict):
+            texts += value
+            _collect(value.values(), texts, tools)
+        elif isinstance(value, list) or kind is tuple:
+            _collect(cast("Sequence[object]", value), texts, tools)
+        else:
+            _NO_TEXTS.add(kind)

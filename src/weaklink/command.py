@@ -1,10 +1,13 @@
 """The entry point of the command `weaklink`, and of `python -m weaklink`."""
 
+import _thread
 import gc
 import os
 import sys
 
 from weaklink.inspector.version import __version__
+
+_REPEAT_AFTER_S = 0.01
 
 
 def main() -> None:
@@ -14,10 +17,21 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         sys.stdout.write(f"weaklink {__version__}\n")
         sys.exit(0)
+    sys.unraisablehook = _interrupt_again
     gc.disable()  # saves a fifth of the start: it would scan all loaded objects repeatedly and free nothing
     from weaklink.ui.cli.group import run  # noqa: PLC0415  # Click takes longer to load than Python to start
 
     sys.exit(run())
+
+
+def _interrupt_again(unraisable: "sys.UnraisableHookArgs") -> None:
+    """Repeat a Ctrl-C that Python dropped, since it came while a finalizer or a weak reference's callback ran."""
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+        return
+    from threading import Timer  # noqa: PLC0415  # no other start needs it
+
+    Timer(_REPEAT_AFTER_S, _thread.interrupt_main).start()  # at once, it would be dropped here
 
 
 def _open_closed_streams() -> None:

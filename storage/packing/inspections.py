@@ -3,16 +3,17 @@
 A large inspection is a blob of pages whose rows are read only when they are accessed.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
 from weaklink.inspector.chain.steps import Chain, Step
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.memoized import RecentValues, is_memoizing
 from weaklink.inspector.model import Span, ToolCall, ToolResult
 from weaklink.inspector.model.columns import ColumnSlice, Entries, Uneven
 from weaklink.storage.packing import derived_values, paged_blobs
@@ -118,30 +119,14 @@ def is_wide(inspection: Inspection) -> bool:
 def pack_wide(inspection: Inspection, texts: derived_values.Texts) -> tuple[bytes, bytes]:
     """An inspection of the trace with these texts: a short byte string for its digest, and a paged blob."""
     chain = inspection.chain
-    parts, spans, calls, results = (
-        paged_blobs.PagedRowWriter(),
-        paged_blobs.PagedRowWriter(),
-        _PlacedRows(),
-        _PlacedRows(),
-    )
-    for part in inspection.parts:
-        text = texts.get((part.turn, part.part), "")
-        ranges = [calls.count, len(part.calls), results.count, len(part.results), spans.count, len(part.spans)]
-        parts.add([part.turn, part.part, part.format, [tool_facts(tool) for tool in part.definitions], *ranges])
-        for span in part.spans:
-            spans.add(span)
-        for call in part.calls:
-            calls.place([part.turn, part.part, derived_values.call_facts(call, text)])
-        for result in part.results:
-            results.place([part.turn, part.part, derived_values.result_facts(result, text)])
+    rows = _packed_parts(inspection.parts, texts)
+    calls, results = rows.calls, rows.results
 
     def position(item: ToolCall | ToolResult, place: Location | None) -> int | None:
         if place is None:
             return None
         text = texts.get((place.turn, place.part), "")
-        if isinstance(item, ToolCall):
-            return calls.position([place.turn, place.part, derived_values.call_facts(item, text)])
-        return results.position([place.turn, place.part, derived_values.result_facts(item, text)])
+        return calls.position(item, place, text) if isinstance(item, ToolCall) else results.position(item, place, text)
 
     steps, diagnostics = paged_blobs.PagedRowWriter(), paged_blobs.PagedRowWriter()
     for step in chain.steps:
@@ -150,17 +135,17 @@ def pack_wide(inspection: Inspection, texts: derived_values.Texts) -> tuple[byte
     for diagnostic in inspection.diagnostics:
         rules.setdefault(diagnostic.rule.code, derived_values.rule_facts(diagnostic.rule))
         diagnostics.add(derived_values.diagnostic_facts(diagnostic))
-    rows = (spans, calls, results, parts, steps, diagnostics)
+    writers = (rows.spans, calls, results, rows.parts, steps, diagnostics)
     header = [
         derived_values.LAYOUT,
         inspection.version,
         inspection.format,
         structs.replace(chain, steps=()),
         rules,
-        [row.lengths() for row in rows],
+        [row.lengths() for row in writers],
     ]
-    digest_source = b"".join((pack(header), *(row.digest.digest() for row in rows)))
-    return digest_source, paged_blobs.paged_blob(header, [piece for row in rows for piece in row.pieces])
+    digest_source = b"".join((pack(header), *(row.digest.digest() for row in writers)))
+    return digest_source, paged_blobs.paged_blob(header, [piece for row in writers for piece in row.pieces])
 
 
 def read_wide(read: paged_blobs.Read, texts: derived_values.Texts, *, in_columns: bool) -> Inspection:
@@ -218,20 +203,96 @@ def read_wide(read: paged_blobs.Read, texts: derived_values.Texts, *, in_columns
     )
 
 
-class _PlacedRows(paged_blobs.PagedRowWriter):
-    """Packs calls or results, and finds the position of each by its packed values, which include its location."""
+class _PartRows:
+    """The rows of the parts so far, and of their spans, calls and results."""
 
     def __init__(self) -> None:
+        self.parts, self.spans = paged_blobs.PagedRowWriter(), paged_blobs.PagedRowWriter()
+        self.calls = _PlacedRows[ToolCall](derived_values.call_facts)
+        self.results = _PlacedRows[ToolResult](derived_values.result_facts)
+
+    def add(self, part: PartInspection, text: str) -> None:
+        """Add a part with this text."""
+        ranges = [self.calls.count, len(part.calls), self.results.count, len(part.results), self.spans.count]
+        definitions = [tool_facts(tool) for tool in part.definitions]
+        self.parts.add([part.turn, part.part, part.format, definitions, *ranges, len(part.spans)])
+        for span in part.spans:
+            self.spans.add(span)
+        self.calls.place(part.calls, part, text)
+        self.results.place(part.results, part, text)
+
+    def copy(self) -> "_PartRows":
+        """The same rows, to which others are added."""
+        rows = _PartRows()
+        rows.parts, rows.spans = self.parts.copy(), self.spans.copy()
+        rows.calls, rows.results = self.calls.copy(), self.results.copy()
+        return rows
+
+
+class _PackedParts(Struct, frozen=True):
+    """The rows of a session's first parts, with the parts and their texts."""
+
+    parts: Sequence[PartInspection]
+    texts: Sequence[str]
+    rows: _PartRows
+
+
+_packed_before: RecentValues[_PackedParts] = RecentValues()  # by the first part, which each of them holds
+_LAST_PARTS, _MORE_PARTS = 64, 512  # those that a further line may change, those after which more are remembered
+
+
+def _packed_parts(parts: Sequence[PartInspection], texts: derived_values.Texts) -> _PartRows:
+    """The rows of all parts; those of a session that grows are copied as far as they are those of before."""
+    key = id(parts[0]) if parts and is_memoizing() else None
+    before = _packed_before.get(key) if key is not None else None
+    if before is not None and not _begins_with(parts, texts, before):
+        before = None
+    rows, first = (_PartRows(), 0) if before is None else (before.rows.copy(), len(before.parts))
+    last = len(parts) - _LAST_PARTS if key is not None and len(parts) - first > _MORE_PARTS else -1
+    for number, part in enumerate(parts[first:] if first else parts, first):
+        if number == last:
+            held = tuple(parts[:last])
+            said = tuple(texts.get((part.turn, part.part), "") for part in held)
+            _packed_before.put(key, _PackedParts(held, said, rows.copy()))
+        rows.add(part, texts.get((part.turn, part.part), ""))
+    return rows
+
+
+def _begins_with(parts: Sequence[PartInspection], texts: derived_values.Texts, before: _PackedParts) -> bool:
+    """Whether a session begins with the very parts and texts of before."""
+    return len(before.parts) <= len(parts) and all(
+        part is old and texts.get((part.turn, part.part), "") is text
+        for part, old, text in zip(parts, before.parts, before.texts, strict=False)
+    )
+
+
+class _PlacedRows(paged_blobs.PagedRowWriter, Generic[_Item]):
+    """Packs calls or results, and finds the position of each by its packed values, which include its location.
+
+    Most steps refer to the very object that the inspection holds: that one is found by its identity.
+    """
+
+    def __init__(self, facts_of: Callable[[_Item, str], _Item]) -> None:
         super().__init__()
+        self._facts_of = facts_of
         self._positions: dict[bytes, int] = {}
+        self._held: dict[tuple[int, int, str], int] = {}
 
-    def place(self, facts: list[Any]) -> None:
-        """Add one."""
-        self._positions.setdefault(_digest(self.add(facts)), self.count - 1)
+    def place(self, items: Sequence[_Item], part: PartInspection, text: str) -> None:
+        """Add the items of a part with this text."""
+        is_held = isinstance(items, tuple)  # a column builds its items when they are accessed
+        for item in items:
+            packed = self.add([part.turn, part.part, self._facts_of(item, text)])
+            position = self._positions.setdefault(_digest(packed), self.count - 1)
+            if is_held:
+                self._held[id(item), part.turn, part.part] = position
 
-    def position(self, facts: list[Any]) -> int | None:
+    def position(self, item: _Item, place: Location, text: str) -> int | None:
         """The position of the first with exactly these values; None if there is none."""
-        return self._positions.get(_digest(pack(facts)))
+        held = self._held.get((id(item), place.turn, place.part))
+        if held is not None:
+            return held
+        return self._positions.get(_digest(pack([place.turn, place.part, self._facts_of(item, text)])))
 
 
 def _digest(packed: bytes) -> bytes:

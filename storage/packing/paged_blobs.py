@@ -8,13 +8,14 @@ import io
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from functools import lru_cache, partial
 from hashlib import blake2b
 from itertools import accumulate, chain
 from struct import Struct
 from tempfile import TemporaryFile
 from threading import Lock
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, Self, TypeVar
 from weakref import finalize
 from zlib import crc32
 
@@ -195,6 +196,13 @@ class PagedRowWriter:
         if self._size >= _WINDOW:
             self._end()
         return packed
+
+    def copy(self) -> Self:
+        """A writer with the items so far, to which others are added."""
+        other = copy(self)
+        growing = (list, dict, type(self.digest))
+        vars(other).update({name: value.copy() for name, value in vars(self).items() if isinstance(value, growing)})
+        return other
 
     def lengths(self) -> Packed:
         """The number of items in each window; call it after the last item."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from weaklink.inspector.chain.result_kinds import KnownPaths
+from weaklink.inspector.chain.known_paths import KnownPaths
 from weaklink.inspector.memoized import memoizing
 
 _TEXTS = (

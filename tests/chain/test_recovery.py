@@ -1,13 +1,15 @@
 """What makes a failed step good: section 5's words, one by one."""
 
 import pytest
+from msgspec import structs
 
 from tests.chain.building import chain_of, trace_of
 from weaklink.inspector.chain.analysis import analyse
 from weaklink.inspector.chain.pairing import PlacedCall, PlacedResult, pair
 from weaklink.inspector.chain.steps import Chain, Recovery
 from weaklink.inspector.diagnostics import Diagnostic, Fault, Location
-from weaklink.inspector.model import Outcome, ToolCall, ToolResult
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Generation, Outcome, ToolCall, ToolDefinition, ToolResult
 from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.text import Range
 
@@ -366,3 +368,15 @@ def test_a_program_that_only_lists_does_not_do_what_another_subcommand_was_to(la
     again = f'call b: Bash {{"command": "fleetctl {later}"}}', "result b: 12"
     chain = chain_of("user: Retry the failed jobs.", *call, *again, "say: 12 jobs have failed.")
     assert chain.steps[0].recovery == expected
+
+
+def test_a_tool_that_is_not_there_is_not_needed_whether_the_tools_are_known_or_not() -> None:
+    first = 'call a: bash {"command": "wc -l notes.txt"}', "result a: 3 notes.txt"
+    wrong = 'call b: no_such_tool {"path": "other.txt"}', "result b!: Tool no_such_tool not found"
+    trace = trace_of("user: How many lines has notes.txt?", *first, *wrong, "say: notes.txt has three lines.")
+    offered = Generation(tools=(ToolDefinition("bash", "", {"type": "object"}),))
+    turns = tuple(structs.replace(turn, generation=offered) if turn.calls else turn for turn in trace.turns)
+    asked = structs.replace(trace, turns=turns)
+    steps = [inspect_trace(one).chain.steps[1] for one in (trace, asked)]
+    assert [step.outcome.value for step in steps] == ["error-result", "unknown-tool"]
+    assert [step.recovery for step in steps] == ["not-needed", "not-needed"]

@@ -28,6 +28,12 @@ RARE: dict[VerdictRule, tuple[str, ...]] = {
         "result: 4 degrees",
         "say: It has 4 degrees.",
     ),
+    VerdictRule.ASKED_WHETHER: (
+        "user: Is there a table `old_orders`? Otherwise do nothing.",
+        'call a: describe {"table": "old_orders"}',
+        'result a: Error: relation "old_orders" does not exist',
+        "say: No, there is none.",
+    ),
     VerdictRule.SHOWN_LATER: (
         'call a: Write {"file_path": "plot.py", "content": "print(1)"}',
         'call b: Bash {"command": "python plot.py"}',

@@ -129,7 +129,7 @@ def test_a_conversation_in_its_own_format_keeps_its_system_turn() -> None:
 def test_a_format_without_a_known_template_leaves_results_and_says_so() -> None:
     row = converted(SHAREGPT, PHI4)
     assert row["conversations"][3] == SHAREGPT["conversations"][3]
-    assert "How `phi4` presents results: unknown to weaklink; they are unchanged." in row["dropped"]
+    assert "How `phi4` presents results: unknown to weaklink; their texts are unchanged." in row["dropped"]
 
 
 def test_a_malformed_call_is_told_with_its_message() -> None:

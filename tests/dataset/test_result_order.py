@@ -5,6 +5,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from weaklink.inspector.dataset.convert import convert_row
 from weaklink.inspector.dataset.data_files import DataRow
@@ -19,6 +21,8 @@ WEATHER: dict[str, Any] = {
     "description": "Get weather",
     "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
 }
+RESULTS = ['{"t": 4}', "[1, 2]", "4", '"4"', "null", "[", "{'a': 1}", "warm\nand dry", "", "\ud83d"]
+IDS = [f"functions.get_weather:{number}" for number in range(4)] + ["call_0", "toolu_1", "call00001", "other"]
 ORDERS = list(itertools.permutations(CITIES))
 
 
@@ -70,8 +74,28 @@ def test_each_call_keeps_its_result(target: str) -> None:
 @pytest.mark.parametrize("target", [format.name for format in formats() if format.name not in FORMATS])
 def test_each_call_keeps_its_result_where_only_calls_are_rewritten(target: str) -> None:
     for order in ORDERS:
-        value = convert_row(row(order), find_format("openai"), find_format(target))
-        assert right_pairs(value, target), (order, value)
+        for as_blocks in (False, True):
+            value = convert_row(row(order, as_blocks=as_blocks), find_format("openai"), find_format(target))
+            assert right_pairs(value, target), (order, value)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.lists(st.sampled_from(IDS), min_size=1, max_size=4, unique=True), min_size=1, max_size=3), st.data())
+def test_no_two_calls_get_one_id(answers: list[list[str]], data: st.DataObject) -> None:
+    target = data.draw(st.sampled_from([format.name for format in formats() if format.ids]))
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Oslo?"}]
+    for call_ids in answers:
+        function = {"name": "get_weather", "arguments": '{"city": "Oslo"}'}
+        calls = [{"id": call_id, "type": "function", "function": function} for call_id in call_ids]
+        messages.append({"role": "assistant", "content": None, "tool_calls": calls})
+        messages += ({"role": "tool", "tool_call_id": call_id, "content": f"of {call_id}"} for call_id in call_ids)
+    source: dict[str, Any] = {"messages": messages}
+    value = convert_row(source, find_format("openai"), find_format(target))
+    steps = read_sample(DataRow("f", "line 1", 1, value), format=target).inspection.chain.steps
+    originals = [call_id for call_ids in answers for call_id in call_ids]
+    assert [step.result.content if step.result else None for step in steps] == [f"of {one}" for one in originals]
+    if len(set(originals)) == len(originals):
+        assert len({step.call.id for step in steps}) == len(originals)
 
 
 @pytest.mark.parametrize("layout", [RowLayout.TRL, RowLayout.AXOLOTL, RowLayout.LLAMA_FACTORY])
@@ -90,6 +114,17 @@ def test_llama_factory_s_results_of_one_answer_are_one_message_as_its_order_of_r
         assert "D706" not in codes
         roles = [message["from"] for message in rendered.value["conversations"]]  # type: ignore[index,union-attr,call-overload]  # as rendered
         assert roles.count("observation") == 1
+        assert right_pairs(rendered.value, "openai")
+
+
+@given(st.lists(st.sampled_from(RESULTS) | st.text(max_size=8), min_size=len(CITIES), max_size=len(CITIES)))
+def test_llama_factory_s_message_has_each_result_exactly(contents: list[str]) -> None:
+    value = row(CITIES)
+    for message, content in zip(value["messages"][2:], contents, strict=False):
+        message["content"] = content
+    (rendered,) = render_sample(read_sample(DataRow("f", "line 1", 1, value)), [], RowLayout.LLAMA_FACTORY)
+    steps = read_sample(DataRow("f", "line 1", 1, rendered.value)).inspection.chain.steps
+    assert [step.result.content if step.result else None for step in steps] == contents
 
 
 @pytest.mark.parametrize("target", FORMATS)

@@ -14,7 +14,7 @@ from tests.redaction.secrets_made_up import INTRODUCED
 from tests.redaction.secrets_made_up import KEYS as BY_HAND
 from weaklink.inspector import ToolCall, ToolCallParser
 from weaklink.inspector.formats.registry import formats
-from weaklink.inspector.redaction.keys import KEYS, KeyShape
+from weaklink.inspector.redaction.introductions import KEYS, KeyShape
 from weaklink.inspector.text import Range
 
 _ALPHABETS = {

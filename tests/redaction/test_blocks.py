@@ -2,12 +2,15 @@
 
 import json
 import random
+import re
+from collections.abc import Iterator
 
 import pytest
 
 from tests.redaction.rounds import texts, without_marks
 from weaklink.inspector.redaction import finding
 from weaklink.inspector.redaction.finding import find_secrets, secrets_but_of
+from weaklink.inspector.redaction.introductions import Detector
 from weaklink.inspector.redaction.redactor import Redactor
 
 _TEXTS = [*map(without_marks, texts("*-secrets.txt")), *texts("*-harmless.txt")]
@@ -40,22 +43,23 @@ def test_known_blocks_change_nothing(seed: int, block: int, monkeypatch: pytest.
         known.update(clean)
 
 
-def test_what_a_request_repeats_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    messages = [{"role": "user", "content": f"Part {number}: {'the harbour lies there ' * 80}"} for number in range(40)]
-    searched: list[str] = []
-    scan = finding._all_places
+def test_nothing_is_looked_for_in_what_a_request_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = "the token of the harbour lies there, " * 50
+    messages = [{"role": "user", "content": f"Part {number}: {words}"} for number in range(40)]
+    judged: list[int] = []
+    matches = finding._matches
 
-    def counted(text: str, at: int, *, is_final: bool) -> list[finding._Places]:
-        searched.append(text)
-        return scan(text, at, is_final=is_final)
+    def counted(detector: Detector, text: str, signs: list[int], start: int) -> Iterator[re.Match[str]]:
+        judged.extend(signs)
+        return matches(detector, text, signs, start)
 
-    monkeypatch.setattr(finding, "_all_places", counted)
+    monkeypatch.setattr(finding, "_matches", counted)
     redactor = Redactor()
-    bodies = [json.dumps({"messages": messages[:number], "tools": []}) for number in (39, 40)]
-    sizes = []
-    for body in bodies:
-        searched.clear()
+    numbers = []
+    for count in (39, 40):
+        judged.clear()
+        body = json.dumps({"messages": messages[:count], "tools": []})
         assert redactor.text(body) == body
-        sizes.append(sum(map(len, searched)))
-    assert sizes[0] == len(bodies[0])
-    assert sizes[1] * 8 < len(bodies[1])
+        numbers.append(len(judged))
+    assert numbers[0] >= 39 * 50
+    assert numbers[1] * 8 < numbers[0]

@@ -12,7 +12,7 @@ import pytest
 
 from tests.redaction.planted import ALL, CONTEXTS, KEY_SHAPES, NAMED, Planted
 from tests.shares import in_shares
-from weaklink.inspector.redaction.keys import KEYS, KeyShape
+from weaklink.inspector.redaction.introductions import KEYS, KeyShape
 from weaklink.inspector.redaction.masking import SecretStream
 from weaklink.inspector.redaction.redactor import Redactor
 

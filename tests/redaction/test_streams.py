@@ -8,7 +8,7 @@ import pytest
 
 from tests.redaction.secrets_made_up import INTRODUCED
 from weaklink.inspector.redaction import finding
-from weaklink.inspector.redaction.keys import KEYS
+from weaklink.inspector.redaction.introductions import KEYS
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.redaction.secret_values import FoundIntroduction
 

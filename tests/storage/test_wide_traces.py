@@ -1,5 +1,7 @@
 """Wide traces come back as they were, made where somebody looks; with tiny bounds every small trace is a wide one."""
 
+import json
+import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -16,14 +18,16 @@ from tests.examples import in_the_gate
 from tests.storage.samples import BAD_CALL, GOOD_CALL, trace
 from tests.storage.strategies import inspections
 from tests.strategies import traces
+from weaklink.inspector.apis.openai.messages import read_message
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.inspector.model import Chunks, Generation, Part, Role, ToolDefinition, Trace, Turn
+from weaklink.inspector.memoized import memoizing
+from weaklink.inspector.model import Chunks, Generation, Json, Part, Provenance, Role, ToolDefinition, Trace, Turn
 from weaklink.inspector.model.columns import Column
 from weaklink.storage import Store, open_store, tables
 from weaklink.storage.engine import new_engine, place_of
 from weaklink.storage.packing.derived_values import texts_of
-from weaklink.storage.packing.inspections import pack_inspection, read_wide, unpack_inspection
+from weaklink.storage.packing.inspections import _packed_before, pack_inspection, read_wide, unpack_inspection
 from weaklink.storage.packing.paged_blobs import is_paged
 from weaklink.storage.reading import MANY, MUCH, NOT_INSPECTED
 
@@ -46,6 +50,37 @@ def _tiny(patch: pytest.MonkeyPatch, size: int) -> None:
     patch.setattr("weaklink.storage.reading._LONG", size)
     patch.setattr("weaklink.storage.reading._STREAMED", {"yield_per": 1 + size % 3})
     patch.setattr("weaklink.storage.reading._ROOM", size)
+
+
+@pytest.mark.parametrize("size", [40, 1_000, 100_000])
+def test_a_session_that_grows_is_packed_as_at_once(size: int) -> None:
+    """In some rounds a turn in the middle is another one, as after a rewind."""
+    dice, turns = random.Random(size), [turn for number in range(12) for turn in _round(number)]
+    reused = 0
+    with pytest.MonkeyPatch.context() as patch:
+        _tiny(patch, size)
+        patch.setattr("weaklink.storage.packing.inspections._LAST_PARTS", 2)
+        patch.setattr("weaklink.storage.packing.inspections._MORE_PARTS", 3)
+        for number in range(1, len(turns) + 1):
+            if dice.random() < 0.2:
+                turns[dice.randrange(number)] = read_message({"role": "user", "content": f"Look again at {number}."})
+            made = Trace(turns=tuple(turns[:number]), provenance=Provenance(source="claude-code"))
+            with memoizing():
+                inspection = inspect_trace(made)
+                grown = pack_inspection(inspection, texts_of(made))
+                reused += bool(_packed_before.get(id(inspection.parts[0])))
+            assert grown == pack_inspection(inspection, texts_of(made))
+    assert reused > len(turns) / 2
+
+
+def _round(number: int) -> list[Turn]:
+    """A call and its result, as a log of messages has them; every third call is one that was made before."""
+    function: dict[str, Json] = {"name": "look", "arguments": json.dumps({"path": f"a{number % 3}.txt", "depth": number})}
+    call: Json = {"id": f"c{number}", "type": "function", "function": function}
+    return [
+        read_message({"role": "assistant", "content": f"Look {number}", "tool_calls": [call]}),
+        read_message({"role": "tool", "tool_call_id": f"c{number}", "content": f"{number} lines"}),
+    ]
 
 
 @in_the_gate(15)  # each is packed and read twice

@@ -22,6 +22,7 @@ import pytest
 
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
 from tests.capture.recordings import Call, ToldWatch, delta_event
+from tests.examples import one_in
 from tests.redaction.introductions import one_of_each_container
 from tests.redaction.planted import ALL, KEY_SHAPES, Planted
 from tests.redaction.planting import Needles, plant_file, rounds, values_unpacked, written_in
@@ -94,9 +95,10 @@ def _place(folder: Path) -> Path:
     return place
 
 
+@pytest.mark.campaign
 def test_what_is_looked_for_would_be_found() -> None:
     assert _NEEDLES.left(*(one.text.encode() for one in _TEXTS))
-    for one in _TEXTS:
+    for one in one_in(5, _TEXTS):
         assert _NEEDLES.left(b"x" + one.text.encode() + b"y"), one.name
 
 
@@ -105,9 +107,14 @@ def test_what_is_looked_for_is_in_no_other_text() -> None:
     assert _NEEDLES.left(*(redactor.text(one.text).encode() for one in _TEXTS)) == []
 
 
-def _recorded(recorder: Recorder) -> Call:
-    """A request and an answer with every secret in every place, which has not ended yet."""
-    texts = [one.text for one in _TEXTS]
+def _thirds(own: int) -> list[Any]:
+    """The parameter for each third of the texts; in the gate a test has its own."""
+    return [pytest.param(third, marks=() if third == own else pytest.mark.slow) for third in range(3)]
+
+
+def _recorded(recorder: Recorder, third: int) -> Call:
+    """A request and an answer with every secret of a third of them in every place, which has not ended yet."""
+    texts = [one.text for one in _TEXTS[third::3]]
     tool = {
         "type": "function",
         "function": {
@@ -172,11 +179,12 @@ def _main_as_it_was() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_main_as_it_was")
-def test_nothing_of_a_recording_is_written_nor_shown_live(tmp_path: Path, weaklink: Run) -> None:
+@pytest.mark.parametrize("third", _thirds(0))
+def test_nothing_of_a_recording_is_written_nor_shown_live(tmp_path: Path, weaklink: Run, third: int) -> None:
     watch, place = ToldWatch(), _place(tmp_path)
     sink = StoreSink(place)
     recorder = Recorder(sink, watch=watch)
-    call = _recorded(recorder)
+    call = _recorded(recorder, third)
     until(lambda: len(watch.spans) > 0)
     sink.flush()
     live = [_drawn("traces", place), _drawn("trace", place, trace="1")]
@@ -205,10 +213,11 @@ def _sent(node: Any) -> Iterator[bytes]:
         yield from _sent(child)
 
 
-def test_nothing_of_a_recording_is_written_to_postgresql(postgresql_url: str) -> None:
+@pytest.mark.parametrize("third", _thirds(1))
+def test_nothing_of_a_recording_is_written_to_postgresql(postgresql_url: str, third: int) -> None:
     sink = StoreSink(postgresql_url)
     recorder = Recorder(sink, watch=ToldWatch())
-    _recorded(recorder).done("tool_calls")
+    _recorded(recorder, third).done("tool_calls")
     _failed(recorder)
     recorder.close()
     sink.close()
@@ -240,12 +249,13 @@ def _text_of(value: object) -> object:
     return value if isinstance(value, bytes | memoryview | str) else str(value)
 
 
-def test_nothing_of_a_logged_run_is_written(tmp_path: Path, weaklink: Run) -> None:
-    source = random.Random(7)
+@pytest.mark.parametrize("third", _thirds(2))
+def test_nothing_of_a_logged_run_is_written(tmp_path: Path, weaklink: Run, third: int) -> None:
+    source, texts = random.Random(7), [one.text for one in _TEXTS[third::3]]
     with TraceLogger(str(_place(tmp_path)), name=_WORDS[0].text, model="m") as logger:
         logger.system(_WORDS[1].text)
-        for at in range(0, len(_TEXTS), 20):
-            text = "\n".join(one.text for one in _TEXTS[at : at + 20])
+        for at in range(0, len(texts), 20):
+            text = "\n".join(texts[at : at + 20])
             logger.user(text)
             with logger.assistant(parameters={"user": _WORDS[2].text}) as turn:
                 for piece in _cut(text, source, 9):

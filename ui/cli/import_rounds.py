@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from weaklink.inspector.errors import StoreError
 from weaklink.inspector.formats.format_table import register_table
 from weaklink.storage import Store, open_store
 from weaklink.ui.cli.format_options import register_configured_formats
@@ -275,12 +276,18 @@ class _Worker:
         self._process = WorkerProcess(_read_tasks, list(self._left), self._options, self._database)
 
     def next_task(self) -> Iterator[FileRecord]:
-        """The records of the next task; a ReadEnd that refuses its file if the process dies."""
+        """The records of the next task; a ReadEnd that refuses its file if the process dies.
+
+        Raises StoreError if the process cannot read the database.
+        """
         file, _ = self._left.popleft()
         records: Sequence[FileRecord] = ()
         while not (records and isinstance(records[-1], ReadEnd)):
             try:
-                records = self._process.receive()
+                answer: Sequence[FileRecord] | StoreError = self._process.receive()
+                if isinstance(answer, StoreError):
+                    raise answer
+                records = answer
             except (EOFError, OSError):
                 ended = f"the process that read it exited unexpectedly ({self._process.ended()})"
                 refused = f"{file.name}: {ended}; `--jobs 1` reads it in the main process"
@@ -294,14 +301,17 @@ class _Worker:
 
 
 def _read_tasks(tasks: Sequence[ReadTask], options: ImportOptions, database: str | None, pipe: Connection) -> None:
-    """The main function of a worker process."""
+    """The main function of a worker process; if it cannot read the database, the StoreError is its last answer."""
     with outbox_to(pipe, _MAX_READ_AHEAD) as outbox:
-        for records in _read(tasks, options, database):
-            for batch in _batches(records):
-                pickled = pickle.dumps(batch, pickle.HIGHEST_PROTOCOL)
-                while len(pickled) > _LARGE_BYTES and outbox.qsize():
-                    time.sleep(_POLL_S)  # a large batch is queued only if no other one waits
-                outbox.put(pickled)
+        try:
+            for records in _read(tasks, options, database):
+                for batch in _batches(records):
+                    pickled = pickle.dumps(batch, pickle.HIGHEST_PROTOCOL)
+                    while len(pickled) > _LARGE_BYTES and outbox.qsize():
+                        time.sleep(_POLL_S)  # a large batch is queued only if no other one waits
+                    outbox.put(pickled)
+        except StoreError as error:
+            outbox.put(pickle.dumps(error))
 
 
 def _batches(records: Iterable[FileRecord]) -> Iterator[list[FileRecord]]:

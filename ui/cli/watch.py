@@ -199,6 +199,11 @@ def _state(path: str) -> _FileState | None:
     return _FileState(found.st_ino, found.st_size, found.st_mtime_ns, (log.st_size, log.st_mtime_ns))
 
 
+def _has_content(path: str) -> bool:
+    state = _state(path)
+    return state is not None and state.size_bytes > 0
+
+
 def _readable_bytes(path: str, size_bytes: int) -> int:
     """How much of a file that is being written is whole: complete JSON lines, a whole database; 0 if nothing is."""
     try:
@@ -294,7 +299,8 @@ class LiveImport:
             now_s = time.monotonic()
             self.files.took(file, now_s - began_s)
             began_s = now_s
-            reports.append(report)
+            if report.refused is None or _has_content(file.path):  # else it was deleted or emptied while this read it
+                reports.append(report)
             unchanged.add(file, report)
             unread.pop(file.path, None)
 

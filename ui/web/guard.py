@@ -1,5 +1,6 @@
 """Access control of the dashboard: allowed hosts, origins and the token, and the middleware that checks requests."""
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from hmac import compare_digest
@@ -20,6 +21,7 @@ _WRITES = "write"
 _REMEMBERED_S = 2.0  # how long a revoked token is still accepted
 _MOST_REMEMBERED = 1_000
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_NOT_CHECKED = "The dashboard cannot check your token, since it cannot read its database. Reload this page in a moment."
 
 
 class Access(Struct, frozen=True):
@@ -99,6 +101,7 @@ class Guard:
     """ASGI middleware that passes on only permitted requests.
 
     `role_of` returns the role of a token of the database, "" for an invalid token; results are cached for two seconds.
+    It runs in a thread, since a database may take its time, and raises WeaklinkError if it cannot read the database.
     """
 
     def __init__(
@@ -113,11 +116,15 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        if scope["type"] == "http" and (redirect := self._without_token(scope)) is not None:
+        try:
+            redirect = await self._without_token(scope) if scope["type"] == "http" else None
+            refusal = None if redirect else await self._refusal(scope)
+        except WeaklinkError:
+            redirect, refusal = None, (503, _NOT_CHECKED)
+        if redirect is not None:
             target, token = redirect  # the token may differ from the cookie's
             await self._answer(send, 303, "", ((b"location", target), (b"set-cookie", self._cookie(token))))
             return
-        refusal = self._refusal(scope)
         if refusal is None:
             await self._app(scope, receive, self._with_headers(send))
         elif scope["type"] == "websocket":
@@ -125,7 +132,7 @@ class Guard:
         else:
             await self._answer(send, *refusal)
 
-    def _refusal(self, scope: _Message) -> tuple[int, str] | None:
+    async def _refusal(self, scope: _Message) -> tuple[int, str] | None:
         """The status and message with which a request is refused; None if it is permitted."""
         host = _header(scope, b"host")
         if not self._access.accepts_host(host):
@@ -137,13 +144,13 @@ class Guard:
         changes = scope["type"] == "websocket" or scope["method"] not in _SAFE
         if (changes or origin) and not self._access.accepts_origin(origin, host):
             return 403, "Request refused: its `Origin` is not this dashboard; only the dashboard's pages may send it."
-        if self._access.needs_token and not self._role(cookie_of(scope, self._access.cookie)):
+        if self._access.needs_token and not await self._role(cookie_of(scope, self._access.cookie)):
             if self._access.stored_tokens:
                 return 401, "This dashboard requires a token: append `?token=` and your token to its address."
             return 401, "This dashboard requires its token: open the address that `weaklink web` printed."
         return None
 
-    def _role(self, word: str) -> str:
+    async def _role(self, word: str) -> str:
         """The role of a token, "" for an invalid one; the token of the command line has the role `write`."""
         if self._access.is_token(word):
             return _WRITES
@@ -153,22 +160,22 @@ class Guard:
         if until < monotonic():
             if len(self._remembered) >= _MOST_REMEMBERED:
                 self._remembered.clear()
-            role = self._role_of(word)
+            role = await asyncio.to_thread(self._role_of, word)
             self._remembered[word] = monotonic() + _REMEMBERED_S, role
         return role
 
-    def _without_token(self, scope: _Message) -> tuple[bytes, str] | None:
+    async def _without_token(self, scope: _Message) -> tuple[bytes, str] | None:
         """The redirect target and the token, for a GET with a valid token in its address; None for any other."""
         host = _header(scope, b"host")
         if not self._access.needs_token or not self._access.accepts_host(host) or scope["method"] != "GET":
             return None
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        word = next((value for key, value in pairs if key == "token" and self._role(value)), None)
-        if word is None:
+        words = [value for key, value in pairs if key == "token" and await self._role(value)]
+        if not words:
             return None
         rest = urlencode([(key, value) for key, value in pairs if key != "token"])
         path = "/" + scope.get("raw_path", b"/").decode("latin-1").split("?")[0].lstrip("/\\")
-        return f"{path}{'?' if rest else ''}{rest}".encode("latin-1"), word
+        return f"{path}{'?' if rest else ''}{rest}".encode("latin-1"), words[0]
 
     def _cookie(self, word: str) -> bytes:
         cookie: SimpleCookie = SimpleCookie()

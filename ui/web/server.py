@@ -2,16 +2,21 @@
 
 import base64
 import hashlib
+import os
 import re
+import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
+from contextlib import asynccontextmanager
 from pathlib import Path
+from threading import Timer
+from types import FrameType
 from typing import Any, TypeAlias
 
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
-from weaklink.inspector.errors import StoreError, WeaklinkError
+from weaklink.inspector.errors import WeaklinkError
 from weaklink.ui.web.guard import Access, Guard, cookie_of
 from weaklink.ui.web.markup import MENU_COOKIE, MENUS, RULES, colour_rules, theme_options
 from weaklink.ui.web.prices import find_prices
@@ -21,6 +26,7 @@ from weaklink.ui.web.trace_api import trace_route
 from weaklink.ui.web.watching import watch_route
 
 _MOST_UPLOAD_MB = 500  # Streamlit shows 512 as 1 GB
+_GRACE_S = 3.0  # for responses that are on their way when the dashboard shall end
 
 _OPTIONS = {
     "server.headless": True,
@@ -57,15 +63,36 @@ def serve(access: Access, where: str | None, *, is_local: bool, results: str = "
         SCRIPT,
         routes=[trace_route(opened_again) if results else trace_route(), watch_route()],
         middleware=[guard, Middleware(IndexMiddleware, pages={menu: index_page(menu) for menu in ("", *MENUS)})],
+        lifespan=_ended_in_time,
     ).run(config=options)
 
 
+@asynccontextmanager
+async def _ended_in_time(_: App) -> AsyncIterator[None]:
+    """End the process `_GRACE_S` after SIGINT or SIGTERM, whatever it still waits for.
+
+    uvicorn closes the connections that it knows of and waits for all others: for one that it accepted in that moment
+    (browsers open some before they need them) as long as the browser keeps it open, and so for a browser that reads
+    nothing more, a slow download, and a thread that waits for a database.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _with_deadline(signal.getsignal(number)))
+    yield
+
+
+def _with_deadline(handler: Any) -> Callable[[int, FrameType | None], None]:
+    def end(number: int, frame: FrameType | None) -> None:
+        timer = Timer(_GRACE_S, os._exit, (128 + number,))
+        timer.daemon = True
+        timer.start()
+        handler(number, frame)
+
+    return end
+
+
 def _role_of(word: str) -> str:
-    """The role of a token of the database; "" for an invalid one, and while the database cannot be read."""
-    try:
-        held = store().tokens.holder(word)
-    except StoreError:
-        return ""
+    """The role of a token of the database; "" for an invalid one. Raises StoreError if the database cannot be read."""
+    held = store().tokens.holder(word)
     return "" if held is None else held.role.value
 
 

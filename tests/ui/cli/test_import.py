@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.conftest import ROOT, START, Run, environment, run_text
+from weaklink.inspector.errors import StoreError
 from weaklink.storage import open_store
 from weaklink.ui.cli.import_rounds import job_count, read_in_order
 from weaklink.ui.importing.file_places import PlacedFile, files_below, find_files
@@ -144,6 +145,17 @@ def test_a_process_that_dies_costs_its_file_and_no_other(tmp_path: Path) -> None
     refused = [one[0].refused for one in rest if isinstance(one, tuple)]
     assert len(refused) == 3
     assert len([one for one in refused if one is not None]) <= 1  # what the other process read when it was killed
+
+
+@pytest.mark.parametrize("database", ["gone.db", "postgresql://weaklink@127.0.0.1:1/gone"])
+def test_a_database_that_no_process_can_read_is_an_error_and_no_refusal(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], database: str
+) -> None:
+    files = [PlacedFile(str(write(tmp_path / f"{number}", str(number)))) for number in range(5)]
+    address = database if "://" in database else str(tmp_path / database)
+    with read_in_order(files, ImportOptions(), 2, address) as read, pytest.raises(StoreError, match="gone"):
+        next(next(read))
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.slow

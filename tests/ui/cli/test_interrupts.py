@@ -39,6 +39,31 @@ def test_a_command_that_runs_until_ctrl_c_ends_by_an_interrupt(tmp_path: Path, w
             process.kill()
 
 
+_DROPS = """
+import signal, time
+import weaklink.ui.cli.group as group
+class Finalized:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+def run():
+    Finalized()
+    try:
+        time.sleep(30)
+    except KeyboardInterrupt:
+        return 130
+group.run = run
+from weaklink.command import main
+main()
+"""
+
+
+def test_an_interrupt_that_comes_in_a_finalizer_is_not_lost(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _DROPS], capture_output=True, check=False, cwd=tmp_path, env=environment(tmp_path)
+    )
+    assert (done.returncode, done.stderr) == (130, b"")
+
+
 def test_what_tests_start_can_be_interrupted() -> None:
     program = "import signal, tests.conftest; print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
     done = subprocess.run([*_IGNORING, sys.executable, "-c", program], cwd=_ROOT, capture_output=True, check=True)

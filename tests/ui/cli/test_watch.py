@@ -6,10 +6,11 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -252,6 +253,25 @@ def test_a_file_that_is_refused_is_told_once(logs: Path, capsys: pytest.CaptureF
             watch.now_s += 5
             watch.news.print_refusals()
         assert capsys.readouterr().err.count("diary.txt: unknown format") == 1
+
+
+@pytest.mark.parametrize("vanish", [lambda path: path.unlink(missing_ok=True), lambda path: path.write_text("")])
+def test_a_log_that_is_deleted_or_emptied_while_it_is_read_is_no_refusal(
+    vanish: Callable[[Path], object], logs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def import_too_late(store: Store, files: Sequence[PlacedFile], *rest: Any, **options: Any) -> None:
+        vanish(logs / "a.jsonl")
+        import_round(store, files, *rest, **options)
+
+    monkeypatch.setattr(watching, "import_round", import_too_late)
+    with rounds(logs) as watch:
+        (logs / "a.jsonl").write_text(USER + MALFORMED)
+        (logs / "b.jsonl").write_text(USER + MALFORMED)
+        assert len(watch()) == 1
+        watch.now_s += 5
+        watch.news.print_refusals()
+    assert [report.refused for report in watch.reports] == [None]
+    assert capsys.readouterr().err == ""
 
 
 def test_a_log_whose_first_line_is_still_being_written_is_not_reported(

@@ -55,7 +55,7 @@ def dashboard(home: Path, database: Path, *options: str) -> Iterator[str]:
 
 
 @contextmanager
-def running(home: Path, database: Path, *options: str, first: str = "", port: int = 0) -> Iterator[Dashboard]:
+def running(home: Path, database: Path | str, *options: str, first: str = "", port: int = 0) -> Iterator[Dashboard]:
     """A dashboard over the database, until the block ends; `first` is Python that its process runs before."""
     with _running(home, "--db", str(database), *options, first=first, port=port) as found:
         yield found
@@ -91,8 +91,9 @@ def _running(home: Path, *options: str, first: str = "", port: int = 0) -> Itera
             process.terminate()
             try:
                 process.wait(_PATIENCE_S)
-            except subprocess.TimeoutExpired:  # uvicorn waits for the connections of a tab that is still open
+            except subprocess.TimeoutExpired:
                 process.kill()
+                raise
             listener.join(_PATIENCE_S)
 
 

@@ -1,13 +1,14 @@
 """The guard before every path: transcripts of requests and what came of them."""
 
 import asyncio
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
+from threading import Event
 from typing import Any
 
 import pytest
 
 from tests.host_headers import NO_HOST, ODD_ADDRESSES, OF_OTHERS, OF_THIS_MACHINE
-from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.errors import StoreError, WeaklinkError
 from weaklink.ui.web.guard import Access, Guard, cookie_of, links
 from weaklink.ui.web.server import index_page, security_headers
 
@@ -25,27 +26,31 @@ async def _inner(scope: MutableMapping[str, Any], receive: Any, send: Any) -> No
     await send({"type": "http.response.body", "body": b"inner"})
 
 
-def _asked(access: Access, *headers: tuple[str, str], kind: str = "http", **scope: Any) -> list[dict[str, Any]]:
+def _asked(
+    access: Access,
+    *headers: tuple[str, str],
+    kind: str = "http",
+    role_of: Callable[[str], str] | None = None,
+    **scope: Any,
+) -> list[dict[str, Any]]:
     """What is sent for one request."""
     sent: list[dict[str, Any]] = []
 
     async def send(message: MutableMapping[str, Any]) -> None:
         sent.append(dict(message))
 
-    async def receive() -> MutableMapping[str, Any]:
-        raise AssertionError("nothing is read of a request that is refused")
-
-    whole = {
-        "type": kind,
-        "method": "GET",
-        "path": "/",
-        "raw_path": b"/",
-        "query_string": b"",
-        "headers": [(name.encode(), value.encode("latin-1")) for name, value in headers],
-        **scope,
-    }
-    asyncio.run(Guard(_inner, access, _HEADERS)(whole, receive, send))
+    whole = _scope([(name.encode(), value.encode("latin-1")) for name, value in headers], type=kind, **scope)
+    asyncio.run(Guard(_inner, access, _HEADERS, role_of)(whole, _nothing_read, send))
     return sent
+
+
+def _scope(headers: list[tuple[bytes, bytes]], **more: Any) -> dict[str, Any]:
+    whole = {"type": "http", "method": "GET", "path": "/", "raw_path": b"/", "query_string": b"", "headers": headers}
+    return {**whole, **more}
+
+
+async def _nothing_read() -> MutableMapping[str, Any]:
+    raise AssertionError("nothing is read of a request that is refused")
 
 
 def _status(sent: list[dict[str, Any]]) -> int:
@@ -175,3 +180,46 @@ def test_dashboards_on_two_ports_keep_their_cookies_apart() -> None:
     assert [_status(_asked(access, host, both)) for access in (first, second)] == [200, 200]
     swapped = ("cookie", "weaklink_token_8789=other-word; weaklink_token_8790=secret-word")
     assert [_status(_asked(access, host, swapped)) for access in (first, second)] == [401, 401]
+
+
+def test_a_token_that_the_database_cannot_check_is_not_called_missing() -> None:
+    def unreadable(_: str) -> str:
+        raise StoreError("db.example: connection refused")
+
+    access = Access("192.0.2.7", 8789, stored_tokens=True)
+    host, cookie = ("host", "192.0.2.7:8789"), ("cookie", "weaklink_token_8789=wl_word")
+    for sent in (
+        _asked(access, host, role_of=unreadable, query_string=b"token=wl_word"),
+        _asked(access, host, cookie, role_of=unreadable),
+    ):
+        assert _status(sent) == 503
+        assert b"cannot check your token" in sent[1]["body"]
+        assert b"db.example" not in sent[1]["body"]
+    assert _status(_asked(access, host, role_of=unreadable)) == 401
+
+
+def test_a_slow_database_holds_up_nobody_else() -> None:
+    access = Access("192.0.2.7", 8789, "secret-word", stored_tokens=True)
+    answered = Event()
+    sent: list[str] = []
+
+    def waits(_: str) -> str:
+        assert answered.wait(30)
+        return "read"
+
+    async def ask_both() -> None:
+        guard = Guard(_inner, access, _HEADERS, waits)
+
+        async def ask(word: str) -> None:
+            async def send(message: MutableMapping[str, Any]) -> None:
+                if message["type"] == "http.response.start":
+                    sent.append(f"{word} {message['status']}")
+                    answered.set()
+
+            cookie = f"weaklink_token_8789={word}".encode()
+            await guard(_scope([(b"host", b"192.0.2.7:8789"), (b"cookie", cookie)]), _nothing_read, send)
+
+        await asyncio.gather(ask("wl_word"), ask("secret-word"))
+
+    asyncio.run(ask_both())
+    assert sent == ["secret-word 200", "wl_word 200"]

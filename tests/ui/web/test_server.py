@@ -5,12 +5,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from http.client import HTTPConnection
+from math import inf
 from pathlib import Path
-from socket import create_server
+from socket import SO_RCVBUF, SOL_SOCKET, create_connection, create_server, socket
 from time import monotonic, sleep
 
 import pytest
+import streamlit
 from playwright.sync_api import Browser, expect
 
 from tests.ui.conftest import Run
@@ -248,6 +251,35 @@ def test_an_interrupt_ends_it_quietly(browser: Browser, demo_database: Path, wan
         assert found.process.wait(60) in (0, 128 + wanted, -wanted)
         context.close()
     assert len(found.said) == 1, found.said
+
+
+@pytest.mark.parametrize("wanted", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_although_a_browser_reads_nothing_more(demo_database: Path, wanted: signal.Signals) -> None:
+    with running(demo_database.parent, demo_database) as found:
+        script = max((Path(streamlit.__file__).parent / "static").rglob("*.js"), key=lambda path: path.stat().st_size)
+        path = script.relative_to(script.parents[2]).as_posix()
+        with socket() as connection:
+            connection.setsockopt(SOL_SOCKET, SO_RCVBUF, 4_096)
+            connection.connect(("127.0.0.1", found.port))
+            connection.sendall(f"GET /{path} HTTP/1.1\r\nHost: 127.0.0.1:{found.port}\r\n\r\n".encode())
+            assert connection.recv(15) == b"HTTP/1.1 200 OK"
+            found.process.send_signal(wanted)
+            assert found.process.wait(20) == 128 + wanted
+    assert len(found.said) == 1, found.said
+
+
+def test_it_ends_while_browsers_connect(demo_database: Path) -> None:
+    with running(demo_database.parent, demo_database) as found, ExitStack() as connections:
+        ends_at = monotonic() + 0.3
+        while True:
+            try:
+                connections.enter_context(create_connection(("127.0.0.1", found.port)))
+            except ConnectionError:
+                break
+            if monotonic() > ends_at:
+                found.process.terminate()
+                ends_at = inf
+        assert found.process.wait(20) in (128 + signal.SIGTERM, -signal.SIGTERM)
 
 
 def _wait_for(found: Dashboard, words: str) -> None:

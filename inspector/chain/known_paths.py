@@ -1,0 +1,121 @@
+"""The names of files that somebody else than the agent has named, by turn.
+
+A read of a file that nobody had named asks whether it is there; one of a named file was to bring it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+
+from weaklink.inspector.chain.similar_calls import MAX_NAME_CHARS, are_spellings
+from weaklink.inspector.memoized import RecentValues, is_memoizing, memoized
+from weaklink.inspector.scanning import lazy_pattern
+
+_FILE_NAME = lazy_pattern(r"[\w.@+-]*\w")
+
+
+class KnownPaths:
+    """The names of files that the user, the system prompt and results name, each with its first turn.
+
+    Most sessions look up few, so a text is split into names only if it contains one of these; after some lookups all
+    texts are. Splitting all took 0.15 of an inspection (eight agents' sessions of 4 MB, 2026-11-30). While a session
+    grows, the names of its known texts are remembered.
+    """
+
+    def __init__(self, texts: Callable[[], Iterable[tuple[int, str]]] = tuple) -> None:
+        self._texts = texts
+        self._lookups = 0
+
+    def are_named(self, targets: Iterable[str], before: int) -> bool:
+        """Whether somebody else than the agent named one of these paths before a turn, if need be spelt otherwise."""
+        names = [name for target in targets if len(name := target.rsplit("/", 1)[-1].casefold()) > 3]
+        self._lookups += 1
+        if self._lookups > _FEW_LOOKUPS or is_memoizing():
+            first = self._named.first()
+            is_named = any(first.get(name, before) < before for name in names)
+        else:
+            texts = (item for item in self._folded if item[0] < before)
+            is_named = any(name in folded and name in _names_in(text) for _, folded, text in texts for name in names)
+        return is_named or any(self._is_spelt(name, before) for name in names)
+
+    @cached_property
+    def _named(self) -> "_NamedTexts":
+        texts = list(self._texts())
+        if not is_memoizing() or not texts:
+            return _NamedTexts(texts)
+        named = _named_before.get(texts[0][1])
+        if named is None or not named.grow(texts):
+            named = _NamedTexts(texts)
+            _named_before.put(texts[0][1], named)
+        return named
+
+    @cached_property
+    def _folded(self) -> Sequence[tuple[int, str, str]]:
+        return [(turn, text.casefold(), text) for turn, text in self._named.texts]
+
+    def _is_spelt(self, name: str, before: int) -> bool:
+        stem, _, suffix = name[:MAX_NAME_CHARS].partition(".")
+        files = self._named.files()
+        others = chain(files.get(stem, ()), files.get(f".{suffix}", ()))
+        return any(turn < before and are_spellings(name, other) for other, turn in others)
+
+
+class _NamedTexts:
+    """The texts of a session with their turns, and the names in them; more texts may follow."""
+
+    def __init__(self, texts: list[tuple[int, str]]) -> None:
+        self.texts = texts
+        self._first: dict[str, int] = {}
+        self._files: dict[str, list[tuple[str, int]]] = {}
+        self._words: set[str] = set()
+        self._names: set[str] = set()
+        self._in_first = self._in_files = 0  # texts whose names are there
+
+    def grow(self, texts: list[tuple[int, str]]) -> bool:
+        """Whether these are the texts of before, the same objects, and further ones, which are added."""
+        pairs = zip(self.texts, texts, strict=False)
+        is_same = len(texts) >= len(self.texts) and all(a[1] is b[1] and a[0] == b[0] for a, b in pairs)
+        self.texts = texts if is_same else self.texts
+        return is_same
+
+    def first(self) -> Mapping[str, int]:
+        """The first turn of each name."""
+        for turn, text in self.texts[self._in_first :]:
+            for name in _names_in(text):
+                self._first.setdefault(name, turn)
+        self._in_first = len(self.texts)
+        return self._first
+
+    def files(self) -> Mapping[str, Sequence[tuple[str, int]]]:
+        """The names with a dot and their turns, by what is before their first dot and by what is from it on."""
+        for turn, text in self.texts[self._in_files :]:
+            words = {word for word in text.split() if "." in word} - self._words if "." in text else set()
+            self._words |= words
+            found = (name.casefold() for name in _FILE_NAME.findall(" ".join(words)) if "." in name)
+            for name in set(found) - self._names:
+                self._names.add(name)
+                stem, _, suffix = name[:MAX_NAME_CHARS].partition(".")
+                self._files.setdefault(stem, []).append((name, turn))
+                self._files.setdefault(f".{suffix}", []).append((name, turn))
+        self._in_files = len(self.texts)
+        return self._files
+
+
+_named_before: RecentValues[_NamedTexts] = RecentValues()  # by the first text, which each of them holds
+
+
+@memoized
+def _names_in(text: str) -> frozenset[str]:
+    """The names of files in a text, folded; a plain word is one beside a slash only: "which version" names none."""
+    paths = " ".join([word for word in text.split() if "/" in word])
+    names = dict.fromkeys(_FILE_NAME.findall(text))
+    return frozenset(
+        [name.casefold() for name in names if not _is_word(name) or f"/{name}" in paths or f"{name}/" in paths]
+    )
+
+
+def _is_word(name: str) -> bool:
+    return name.isalpha() and name.islower() and not name.endswith(("file", "readme", "changelog"))
+
+
+_FEW_LOOKUPS = 64  # looking through all texts takes a hundredth of splitting them

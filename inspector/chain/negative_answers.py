@@ -1,0 +1,300 @@
+"""Negative answers: results that look like failures, or like nothing, and answer a question.
+
+`grep` ends with 1 if it finds nothing, `systemctl is-active` with 3, `ls` of what is not there with 2. Whether such an
+end is an answer is decided by the program that asks, by its exit code, and by what it prints: one that was not let in,
+or that did not reach its service, could not ask. A lookup that succeeds with an empty list is a "no", too.
+"""
+
+import re
+from collections.abc import Callable
+
+from weaklink.inspector.chain.effects import (
+    PROBE_OPTIONS,
+    Effect,
+    EffectKind,
+    asks_for_status,
+    finds_in_words,
+    inline_code,
+    main_effect,
+)
+from weaklink.inspector.chain.failure_words import BARRED_IN_LANGUAGES, HEAD, MISSING_IN_LANGUAGES, last_line
+from weaklink.inspector.chain.steps import ResultKind
+from weaklink.inspector.chain.tool_kinds import bare_name, is_search
+from weaklink.inspector.memoized import memoized
+from weaklink.inspector.model import RecordedState, RunState, ToolCall
+from weaklink.inspector.scanning import folded, lazy_pattern
+
+
+def answers_by_code(effects: tuple[Effect, ...], text: str, code: int | None) -> bool:
+    """Whether the exit code of a line is the answer to what it asks: 1 of `grep`, of `git diff --quiet`."""
+    last = _deciding(effects)
+    decides = _decides_alone(effects) or _finds_nothing(last, text)
+    is_answer = code == 1 and last.kind is EffectKind.PROBE and decides
+    is_answer = is_answer and not (_is_refused(text) or _could_not_ask(last, text))
+    is_answer = is_answer or (code == 1 and _asks_before_reading(effects) and not text.strip())
+    if is_answer and not is_shell_error(text, last):
+        return True
+    if code == 1 and last.subject == "git diff" and last.kind is EffectKind.PROBE and _IS_DIFF.search(text[:HEAD]):
+        return True
+    return bool(code and text.strip().casefold() in _NO_WORDS) or _tells_by_code(effects, code)
+
+
+_MISSING = lazy_pattern(
+    r"no such file|\bno \w+ found\b|not? (?:be )?found|does(?: not|n['’]t) exist|do(?: not|n['’]t) exist|enoent|"
+    r"cannot (?:access|find)|not a directory|non-?existent|no longer exists|can't (?:open|find)|could(?: not|"
+    r"n't) (?:be )?(?:open|find)|no module named|cannot find module|no files? (?:matched|found)|no match|"
+    rf"needed a single revision|unknown revision|not a valid (?:object|ref)|{MISSING_IN_LANGUAGES}",
+    re.IGNORECASE,
+)
+_NOTHING_FOUND = lazy_pattern(
+    r"\s*(?:no (?:[\w-]+ ){1,4}(?:were |was )?found|no match(?:es)?\b|"
+    r"found 0 |0 (?:matches|results|files)|nothing (?:found|matched)|no such|not found|none found)[^\n]{0,200}\s*\Z",
+    re.IGNORECASE,
+)
+_NOT_FOUND_PROGRAM = lazy_pattern(
+    r"^[^\n]*(?:command not found|: not found|not recognized as|(?:befehl|kommando) (?:wurde )?nicht gefunden|"
+    r"commande introuvable|orden no encontrada|comando n(?:\u00e3o encontrado|on trovato)|"
+    r"\u043a\u043e\u043c\u0430\u043d\u0434\u0430 \u043d\u0435 \u043d\u0430\u0439\u0434\u0435\u043d\u0430|"
+    r"\u672a\u627e\u5230\u547d\u4ee4|"
+    r"\u30b3\u30de\u30f3\u30c9\u304c\u898b\u3064\u304b\u308a\u307e\u305b\u3093|opdracht niet gevonden|"
+    r"nie znaleziono polecenia|p\u0159\u00edkaz nenalezen|"
+    r"kommando(?:t)? (?:finns inte|hittades inte|ikke fundet|ikke funnet)|komut bulunamad\u0131)[^\n]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+_IS_DIFF = lazy_pattern(r"^diff --git |^ ?\S.* \| +(?:\d+ [+-]*|Bin .*)$|^[MADRU]\t\S", re.MULTILINE)
+# "Succeeded, there is a diff": `terraform plan -detailed-exitcode` (HashiCorp's documentation); `gh run view
+# --exit-status` and `jq --exit-status` end with 1 for a failed run, and for false or null (their manuals).
+_DIFFERS = 2
+_CODES_ASKED = {"detailed-exitcode": _DIFFERS, "exit-status": 1}
+
+
+def _tells_by_code(effects: tuple[Effect, ...], code: int | None) -> bool:
+    """Whether a program was asked to tell something by its exit code, and this is the code for it."""
+    words = (word for effect in effects if effect.command is not None for word in effect.command.words)
+    return code is not None and any(_CODES_ASKED.get(word.lstrip("-")) == code for word in words)
+
+
+def kind_of_question(
+    effect: Effect, effects: tuple[Effect, ...], text: str, code: int | None, is_named: Callable[[Effect], bool]
+) -> ResultKind:
+    """`PROBE` if one of a line's programs, one that asks, ended with its answer, `FAILURE` if it could not ask.
+
+    `is_named` is whether somebody else than the agent had named an effect's target before.
+    """
+    last = _deciding(effects)
+    is_its_own = last.connector != "|" or last is effect
+    if code == _DIFFERS and effect.command is not None and effect.command.program == "ansible":
+        code = 1 if "| rc=1 |" in text else code  # of the command on one of the hosts
+    is_absent = code == 3 or _MISSING.search(text[:HEAD]) is not None or asks_for_programs(effect)
+    if _is_refused(text) or _could_not_ask(effect, text):
+        return ResultKind.FAILURE
+    if is_its_own and _says_no_of_target(effect, text):
+        return ResultKind.PROBE
+    if code in (None, 1, 2, 3, 4, 127, 128) and is_absent:
+        return kind_of_missing(effect, is_named)
+    if code == 2 and finds_in_words(effect) and _has_hits(text):
+        return ResultKind.PROBE
+    if effect.subject == "curl" and _BAD_STATUS.fullmatch(text.strip()) is not None:
+        return ResultKind.PROBE
+    is_silent = code is not None and code < _COULD_NOT_RUN_CODES and not text.strip()
+    is_silent = is_silent and effect.subject not in _FAILS_WITH_TWO
+    return ResultKind.PROBE if (code == 1 or is_silent) and is_its_own else ResultKind.FAILURE
+
+
+_FAILS_WITH_TWO = frozenset(
+    ("grep", "egrep", "fgrep", "zgrep", "rg", "diff", "cmp", "test", "[", "expr", "ls")
+)  # POSIX
+_COULD_NOT_RUN_CODES = 124  # from which on `timeout` and the shell say that a program did not run to its end
+
+
+def _says_no_of_target(effect: Effect, text: str) -> bool:
+    """Whether all that a program which asks printed is that its operand is not so: `/mnt/x is not a mountpoint`."""
+    line = text.strip()
+    name = effect.command.operands[-1] if effect.command is not None and effect.command.operands else ""
+    denial = _IS_NOT.fullmatch(line) if len(line) <= _LONGEST_NO else None
+    return bool(name) and denial is not None and name.casefold() in denial["subject"].casefold()
+
+
+_IS_NOT = lazy_pattern(
+    r"(?P<subject>[^\n]{1,120}?)(?::| -| is) (?:is )?(?:not (?:an? |in |active|mounted|enabled|installed|"
+    r"running|listening|set\b|loaded|present)|inactive\b|disabled\b|stopped\b)[^\n]{0,80}",
+    re.IGNORECASE,
+)
+
+
+def _could_not_ask(effect: Effect, text: str) -> bool:
+    """Whether the client of a service was not let in, or did not reach it: that is no answer."""
+    command = effect.command
+    if command is None or command.program not in _CLIENTS or not _STATES.isdisjoint(command.operands):
+        return False
+    words = text[:300]
+    for name in _NAME_END.split(" ".join(command.operands)):
+        words = words.replace(name, "") if _NOT_REACHED.search(name) else words  # `secrets "db-credentials" not found`
+    return _NOT_REACHED.search(words) is not None
+
+
+_STATES = frozenset(("status", "whoami", "can-i", "ping"))  # they ask whether one is let in
+_NAME_END = lazy_pattern(r"[\s/:=]+")
+_CLIENTS = frozenset(("kubectl", "docker", "helm", "gh", "aws", "oc", "az", "gcloud", "flyctl", "heroku"))
+_NOT_REACHED = lazy_pattern(
+    r"must be logged in|unauthori[sz]ed|not logged in|forbidden|access ?denied|expired|credentials|unable to connect|"
+    r"cannot connect|connection (?:to the server|refused|reset)|timed? ?out|no such host|auth login|oci runtime exec",
+    re.IGNORECASE,
+)
+
+
+def _finds_nothing(effect: Effect, text: str) -> bool:
+    """Whether a program that prints what it finds printed nothing, nor did any other of the line complain."""
+    return finds_in_words(effect) and not text.strip()
+
+
+_NOT_PERMITTED = lazy_pattern(f"permission denied|not permitted|{BARRED_IN_LANGUAGES}")
+
+
+def _is_refused(text: str) -> bool:
+    """Whether a program was not allowed to do anything."""
+    head = folded(text[:HEAD])
+    return _NOT_PERMITTED.search(head) is not None and not _has_hits(text)
+
+
+# What a question is answered with: `kubectl auth can-i`, `systemctl is-active`.
+_NO_WORDS = frozenset(("no", "false", "none", "0", "inactive", "disabled", "unknown", "not found", "absent", "closed"))
+
+
+_BARE_NO = frozenset(("no", "inactive", "not found", "absent", "closed"))
+
+
+def _has_hits(text: str) -> bool:
+    """Whether a search printed something besides complaints of programs."""
+    lines = (line for line in text.splitlines()[:50] if line.strip())
+    return any(_COMPLAINER.match(line) is None for line in lines)
+
+
+_COMPLAINER = lazy_pattern(r"[\w.-]+: ")
+
+
+def is_missing(text: str) -> bool:
+    """Whether a text says that something is not there."""
+    return _MISSING.search(text) is not None
+
+
+def kind_of_missing(effect: Effect, is_named: Callable[[Effect], bool]) -> ResultKind:
+    """A negative answer, unless somebody else named the path before: then it was to be there."""
+    return ResultKind.FAILURE if effect.kind is EffectKind.READ and is_named(effect) else ResultKind.PROBE
+
+
+def is_shell_error(text: str, effect: Effect) -> bool:
+    """Whether the shell did not find the program."""
+    head = text[:400]
+    if effect.command is None or effect.command.own_name not in head:
+        return False
+    match = _NOT_FOUND_PROGRAM.search(head)
+    return match is not None and effect.command.own_name in match[0]
+
+
+def asks_for_programs(effect: Effect) -> bool:
+    """Whether a command only asks whether a program is there: `which`, `command -v`, `tool --version`."""
+    command = effect.command
+    if command is None:
+        return False
+    is_asked = command.program in _ASKS_FOR_PROGRAMS
+    return is_asked or any(word in PROBE_OPTIONS for word in command.words[:1])
+
+
+# ... or for a device, whose driver brings the program.
+_ASKS_FOR_PROGRAMS = frozenset(
+    ("which", "command", "type", "whereis", "hash", "nvidia-smi", "rocm-smi", "vainfo", "clinfo")
+)
+
+
+_NEVER_SAYS_NO_TABLE = "cat head tail less more sort uniq cut tr tee nl column sed awk"
+NEVER_SAYS_NO = frozenset(_NEVER_SAYS_NO_TABLE.split())
+
+
+def _deciding(effects: tuple[Effect, ...]) -> Effect:
+    """The program whose answer the exit code is: not what only shows its output (`grep x y | tail`, with pipefail)."""
+    shown = len(effects)
+    while shown > 1 and effects[shown - 1].connector == "|" and effects[shown - 1].subject in NEVER_SAYS_NO:
+        shown -= 1
+    return effects[shown - 1]
+
+
+def _asks_before_reading(effects: tuple[Effect, ...]) -> bool:
+    """Whether a line reads what it asked for before: `test -f x && cat x`, of which a silent end is the question's."""
+    readers = [effect for effect in effects if effect.kind is not EffectKind.NOTHING]
+    are_looks = all(effect.kind in (EffectKind.PROBE, EffectKind.READ) for effect in readers)
+    is_led = len(readers) > 1 and readers[0].kind is EffectKind.PROBE
+    return are_looks and is_led and all(effect.connector == "&&" for effect in readers[1:])
+
+
+def _decides_alone(effects: tuple[Effect, ...]) -> bool:
+    """Whether the exit code is that of the last program: no program before it had to succeed for it to run."""
+    weak = (EffectKind.NOTHING, EffectKind.PROBE, EffectKind.READ)
+    return _deciding(effects).connector != "&&" or all(effect.kind in weak for effect in effects)
+
+
+@memoized
+def negative_answer(
+    call: ToolCall, effects: tuple[Effect, ...], text: str, recorded: RecordedState | None
+) -> str | None:
+    """The line in which a successful result answers a question with "no"; None for any other success."""
+    effect = main_effect(effects)
+    if effect is None or (recorded is not None and recorded.state is RunState.RUNNING):
+        return None
+    is_interpreted = recorded is not None and recorded.field == "returnCodeInterpretation"  # it explains a code of 1
+    fallback = effects[-1]
+    says = fallback.command.words if fallback.command is not None and fallback.connector == "||" else ()
+    said = " ".join(word for word in says if not word.startswith("-"))
+    is_fallback = bool(said) and fallback.subject in ("echo", "printf") and last_line(text).strip() == said.strip()
+    is_lookup = is_search(call.name or "") and effect.command is None
+    is_asked = is_lookup or effect.kind in (EffectKind.PROBE, EffectKind.READ)
+    is_told_no = effect.kind is EffectKind.PROBE and effect.command is not None and text.strip().casefold() in _BARE_NO
+    is_excused = fallback.connector == "||" and fallback.subject in ("true", ":")
+    is_no = is_fallback or is_told_no or (is_excused and _MISSING.search(text[:400]) is not None)
+    if effect.kind is EffectKind.PROBE and not is_no:
+        is_silent = not text.strip() and finds_in_words(effect)
+        is_no = is_interpreted or is_silent or _NOTHING_FOUND.match(text[:400]) is not None
+    if is_asked and effect.command is None and (is_lookup or not effect.targets) and not is_no:
+        is_no = _NO_ENTRIES.fullmatch(text[:_LONGEST_NO]) is not None or _NOTHING_FOUND.match(text[:400]) is not None
+        is_check = bare_name(call.name or "").partition("_")[0] in _ASKING_VERBS
+        is_no = is_no or (is_check and _NO_WITH_REASON.fullmatch(text[:_LONGEST_NO]) is not None)
+    is_status = effect.command is not None and effect.subject == "curl" and asks_for_status(effect.command.words)
+    if is_status and _BAD_STATUS.fullmatch(text.strip()) is not None:
+        is_asked = is_no = True
+    if _prints_verdict(effects) and text.strip().casefold() in _NO_VALUES:
+        is_asked = is_no = True
+    if not is_asked or not is_no:
+        return None
+    return last_line(text)[:200] or "(nothing)"
+
+
+# What a lookup in data answers that finds nothing: an empty list, alone, as the one field of an object, beside the
+# count 0, or wrapped.
+_NO_ENTRIES = lazy_pattern(
+    r'\s*(?:\{[^{}\[\]]{0,120}"content"\s*:\s*)?(?:\{\s*(?:"\w{1,40}"\s*:\s*0\s*,\s*)?"\w{1,40}"\s*:\s*\[\s*\]'
+    r'(?:\s*,\s*"\w{1,40}"\s*:\s*(?:0|false|null|"(?i:zero|no|empty|ok|success)\w{0,20}")){0,3}\s*\}|\[\s*\])\s*\}?\s*'
+)
+_LONGEST_NO = 200
+# ... and what a check of a service answers: `{"eligible": false, "reason": "more than 30 days"}`.
+_NO_WITH_REASON = lazy_pattern(
+    r'\s*\{\s*"(?!success|ok\b|succeeded|error)\w{1,40}"\s*:\s*false\s*(?:,\s*"(?:reason|why|message|detail|note|\w{0,3}code)"'
+    r'\s*:\s*"[^"]{0,150}"\s*(?:,\s*"(?!error)\w{1,40}"\s*:\s*(?:"[^"]{0,60}"|[\w.-]{1,30})\s*)?)?\}\s*'
+)
+_ASKING_VERBS = frozenset(("check", "is", "can", "has", "may", "verify", "validate", "test", "exists"))
+_NO_VALUES = frozenset(("false", "none", "no"))
+
+
+# No answer, or of a server that is not ready; any other status may be what was to be seen.
+_BAD_STATUS = lazy_pattern(r"(?:HTTP\D{0,8})?(?:000|50[234])")
+
+
+def _prints_verdict(effects: tuple[Effect, ...]) -> bool:
+    """Whether the last program of a line is code that prints one expression, a question to an interpreter."""
+    command = effects[-1].command if effects else None
+    code = inline_code(command.words) if command is not None else None
+    return code is not None and _PRINTS_ONE.search(code[-_LONGEST_NO:]) is not None
+
+
+_PRINTS_ONE = lazy_pattern(r"(?:^|[;\n])\s*(?:print|puts|console\.log)\b ?\(?[^;\n]{1,160}\)?\s*;?\s*\Z")

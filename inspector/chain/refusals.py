@@ -1,0 +1,171 @@
+"""Results that say that somebody refused or stopped the call, or that it never began.
+
+The user, a permission rule or a hook refused it, or another call of the same turn failed first. The words are those
+that agents write: Claude Code, Codex, Gemini CLI, Cline, Roo Code, OpenHands, Copilot, OpenCode, Continue, LangGraph.
+They count only at the beginning of a result: what a command prints may tell of a refusal of something else.
+"""
+
+import re
+
+from weaklink.inspector.chain.effects import runs_shell
+from weaklink.inspector.chain.failure_words import HEAD
+from weaklink.inspector.chain.steps import ResultKind
+from weaklink.inspector.chain.tool_kinds import ToolKind, kind_of
+from weaklink.inspector.model import RunState, ToolCall
+from weaklink.inspector.scanning import lazy_pattern
+
+# Refusals by the user, a rule or a hook, as agents write them: Claude Code, Codex, Gemini CLI, Cline, OpenHands,
+# Copilot, OpenCode, Continue. Only at the beginning of a result.
+_REJECTED = lazy_pattern(
+    r"\b(?:user|operator|human)(?: has| have)? (?:(?:explicitly|manually|just|already) )?(?:rejected|denied|"
+    r"declined|refused|cancell?ed|aborted|"
+    r"interrupted|disallowed|blocked|did(?: not|n['’]t) (?:allow|approve|want)|does(?: not|n['’]t) want to|"
+    r"skipped (?:the|this) |chose (?:not )?to (?:skip|stop|cancel|abort|reject|deny|run|allow|proceed))|"
+    r"(?:reject|den|declin|refus|cancel|cancell|abort|interrupt|block|disallow)(?:ed|ied) by (?:the |a |"
+    r"your |an? )?(?:(?:sandbox|security|safety|execution|command|approval|permission) )?(?:user|operator|human|"
+    r"polic\w+|"
+    r"permission\w*|hook|rule|setting\w*|approval|administrator|reviewer|approver|"
+    r"pretooluse)|permission to use .{1,80} (?:has been|was) denied|\brequest(?:ed|"
+    r"s) permissions? to .{1,120} but you|(?:requires|needs|without) (?:user |your )?(?:approval(?! (?:by|from|of) )|"
+    r"confirmation|permission to)|pretooluse\b.{0,80}\bhook|hook (?:error|denied|blocked|rejected)|"
+    r"(?:sandbox|approval|permission|auto-?run|security|safety) (?:policy|settings?|mode|rules?) (?:has |"
+    r"have )?(?:blocked|"
+    r"denied|rejected|refused|prevent\w*)|\[?request interrupted by user|tool use was rejected|"
+    r"denied by (?:your )?permission settings|"
+    r"was blocked\. for security|user_reject|rejected\((?:user|\")|specified a rule which prevents|"
+    r"approval (?:was )?denied|not (?:permitted|allowed) by (?:the |your )?(?:policy|permission|settings|rule)|"
+    r"tool call (?:was )?(?:rejected|denied|declined)|operation cancelled"
+)
+_NOT_RUN = lazy_pattern(
+    r"sibling tool call|(?:cancelled: )?parallel tool call|tool call skipped\b|tool call was (?:not executed|skipped|"
+    r"cancell?ed)|"
+    r"(?:was|were) (?:not|never) (?:run|executed|started)|not executed\b|\bskipped (?:because|due|since)|"
+    r"(?:call|tool|execution|task|command) (?:was )?cancell?ed|^(?:error: )?cancell?ed\b|tool execution aborted|"
+    r"aborted before (?:it|the (?:tool|command)) (?:ran|started|began)|^aborted\b"
+)
+_TIMED_OUT = lazy_pattern(r"time[ds]?[ -]?out|deadline exceeded", re.IGNORECASE)
+
+
+# Pi's last line of a command that the user stopped, after what it had printed.
+_STOPPED_AT_END = lazy_pattern(r"(?:^|\n)(?:Command|Operation) (?:was )?(?:aborted|cancell?ed)\.?\s*\Z")
+_INTERRUPTED = lazy_pattern(r"(?:interrupted|aborted|cancell?ed|stopped) by (?:the )?user")
+
+
+def kind_of_refusal(text: str, state: RunState | None, exit_code: int | None) -> ResultKind | None:
+    """`REJECTED` or `NOT_RUN` if an error is one of these, by the recorded state, else by its first words."""
+    head = text[:600].casefold()
+    if state is RunState.REJECTED or (state is RunState.INTERRUPTED and not _TIMED_OUT.search(text[:HEAD])):
+        return ResultKind.REJECTED
+    if state is RunState.NOT_RUN:
+        return ResultKind.NOT_RUN
+    if exit_code not in (None, 0, -1) and not (exit_code > 128 and _INTERRUPTED.search(head)):
+        return None  # the program ran
+    if _never_began(head):
+        return ResultKind.NOT_RUN
+    if _REJECTED.search(head) or (exit_code is None and _STOPPED_AT_END.search(text[-100:]) is not None):
+        return ResultKind.REJECTED
+    return ResultKind.NOT_RUN if _NOT_RUN.search(head[:200]) else None
+
+
+def refusal_told(call: ToolCall, text: str) -> str | None:
+    """The line with which a short result begins that somebody refused or stopped the call; None if none does.
+
+    What a lookup brings may tell of a refusal of something else, if it names no call.
+    """
+    if len(text) > 600:
+        return None
+    if kind_of(call.name or "") is ToolKind.READS and not runs_shell(call) and not _OF_CALL.search(text[:300]):
+        return None
+    head = text[:300].strip().removeprefix("<tool_use_error>").removeprefix("<error>")
+    folded = head.casefold()
+    is_told = (" " in head or not head.isascii()) and (
+        _REJECTED.match(folded, _begin_of_refusal(folded)) or _NOT_RUN.match(folded) or _never_began(folded)
+    )
+    return head.partition("\n")[0] if is_told else None
+
+
+# An agent's words, of any, for a call that never began: it names the call, or another one because of which.
+_OTHER_CALL = (
+    r"(?:(?:previous|earlier|preceding|prior|another|parallel|sibling|other|first) (?:\S+ ){0,3}(?:tools?|calls?|"
+    r"commands?|"
+    r"steps?|actions?|edits?|operations?|executions?|messages?|failures?|errors?)|(?:vorherig|vorangegangen|frühere|"
+    r"andere|"
+    r"parallele)\w*|parallel call|"
+    r"précédent\w*|anterior\w*|precedente|vorige|poprzedni\w*|předchozí\w*|предыдущ\w*|попередн\w*|föregående|forrige|"
+    r"edellinen|előző|önceki|sebelumnya|上一|前一|之前|前の|이전)"
+)
+_NEVER_BEGAN_SIGNS = (
+    *(
+        "not ",
+        "n't",
+        "n\u2019t",
+        "never",
+        "skip",
+        "cancel",
+        "before ",
+        "nicht",
+        "übersp",
+        "abgebr",
+        "non ",
+        "ignor",
+        "annul",
+    ),
+    *(
+        "no ",
+        "omit",
+        "não",
+        "salt",
+        "niet",
+        "overgesl",
+        "nie ",
+        "pomin",
+        "neprov",
+        "přesko",
+        "не ",
+        "пропущ",
+        "inte ",
+        "hopp",
+    ),
+    *("ikke", "ei ", "kihagy", "atlan", "tidak", "dilewat", "未执行", "跳过", "実行", "スキップ", "실행", "건너"),
+)
+
+
+def _never_began(folded: str) -> bool:
+    """Whether a text in lower case begins with an agent's words for a call that never began."""
+    return any(sign in folded for sign in _NEVER_BEGAN_SIGNS) and _NEVER_BEGAN.match(folded) is not None
+
+
+_NEVER_BEGAN = lazy_pattern(
+    r"[^\n]{0,120}?(?:\b(?:tool|call|command|action|step|operation|execution|request|function)\b[^\n]{0,80}?\b(?:was|"
+    r"were|has|"
+    r"have|is|did)(?: not|n['\u2019]t| never) (?:been )?(?:run|executed|started|attempted|made|performed|invoked)\b|"
+    r"\bbefore (?:it|this (?:call|tool|command)) (?:ran|started|began|was (?:run|started)|could)\b|"
+    r"\b(?:tool|call|command) (?:was )?cancell?ed\b|^(?:tool|call|command|execution) not (?:started|run|executed)\b|"
+    r"(?:\b(?:skipp(?:ed|ing)|cancel\w+|not (?:run|executed|attempted|started|performed)|nicht ausgeführt|übersprungen|"
+    r"abgebrochen|non exécuté\w*|ignoré\w*|annulé\w*|no (?:se )?ejecut\w+|omitid\w+|cancelad\w+|não executad\w+|"
+    r"non eseguit\w+|saltat\w+|annullat\w+|niet uitgevoerd|overgeslagen|nie wykonano|pominięt\w+|neproveden\w*|"
+    r"přeskočen\w*|не выполн\w*|пропущен\w*|не виконано|inte kör\w*|hoppades över|ikke (?:kjørt|kørt)|ei suoritettu|"
+    r"kihagyva|atlandı|tidak dijalankan|dilewati)\b|未执行|跳过|実行され|スキップ|실행되지|건너뛰)"
+    rf"[^\n]{{0,100}}?{_OTHER_CALL}|{_OTHER_CALL}[^\n]{{0,100}}?(?:\bskipp(?:ed|ing)\b|\bcancel\w+|\bnot (?:run|"
+    rf"executed)\b|"
+    r"\bübersprungen\b|\bnicht ausgeführt\b|未执行|跳过|スキップ|実行され|건너뛰|실행되지))"
+)
+
+
+def _begin_of_refusal(folded: str) -> int:
+    """Where a refusal begins after the call as its subject: `exec command rejected by user`."""
+    subject = _REFUSED_SUBJECT.match(folded)
+    return subject.end() if subject is not None else 0
+
+
+_OF_CALL = lazy_pattern(r"\b(?:tool|command|call|operation|hook|permission rule)\b", re.IGNORECASE)
+_REFUSED_SUBJECT = lazy_pattern(
+    r"\[operation cancelled\] reason: |permission to (?:run|use|call) \S{1,60} (?=\w+ by\b)|"
+    r"(?:the|your) (?=(?:user|operator|human) (?:has )?(?:(?:reject|declin|den|refus|cancell?|abort|interrupt|disallow|"
+    r"block|skipp)(?:ed|ied) (?:to (?:run|use|execute|allow|approve|grant|proceed)\b|permission\b|"
+    r"(?:this|that|the|your) (?:\w+ )?(?:tool|command|call|operation|action|request|edit|change|patch)\b)|"
+    r"d(?:id|oes)(?: not|n['\u2019]t) (?:allow|approve|want to (?:run|use|execute|proceed|continue|take))\b|"
+    r"chose (?:not )?to (?:skip|run|allow|stop) ))|"
+    r"(?:the |this |your )?(?:(?:exec|shell|bash|tool|file|mcp|proposed) )?(?:command|call|tool use|edit|patch|"
+    r"action|execution|request|operation) (?:(?:was|has been|is) )?(?=\w+ by\b)"
+)

@@ -1,0 +1,303 @@
+"""The line of a result that reports an error, where no exit code and no state says so.
+
+What a call only shows speaks of other things: of it only its reader's own message counts (`reader_messages`). Of a
+program, its own words at the end of its output; of a tool that looks something up, the beginning of a short answer; of
+one that changes something, a refusal (`refused_changes`).
+"""
+
+import re
+from collections.abc import Mapping
+
+from weaklink.inspector.chain.check_results import ends_well
+from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, main_effect, programs_of
+from weaklink.inspector.chain.failure_words import (
+    BARRED_IN_LANGUAGES,
+    ERROR_WORDS,
+    HEAD,
+    MISSING_IN_LANGUAGES,
+    error_at_end,
+    error_line,
+    first_line,
+    last_line,
+    own_error,
+)
+from weaklink.inspector.chain.negative_answers import NEVER_SAYS_NO
+from weaklink.inspector.chain.reader_messages import (
+    COMMAND_TIMED_OUT,
+    OTHER_NAMES,
+    message_of_command,
+    message_of_tool,
+    only_shows,
+    shows_content,
+)
+from weaklink.inspector.chain.refusals import refusal_told
+from weaklink.inspector.chain.refused_changes import denial
+from weaklink.inspector.chain.shell_frames import unframed
+from weaklink.inspector.chain.tool_kinds import bare_name, is_search
+from weaklink.inspector.model import ToolCall, ToolResult
+from weaklink.inspector.scanning import lazy_pattern
+
+_SHORT = 400
+
+_RUNNING = lazy_pattern(
+    r"^(?:process running with session id|command running in (?:the )?background|\[?command is still running)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def printed_exit_code(effects: tuple[Effect, ...], text: str) -> int | None:
+    """The exit code that a line prints itself at its end (`cmd; echo rc=$?`); None if it prints none."""
+    last = effects[-1].command if effects else None
+    if last is None or last.program not in ("echo", "printf") or not any("$?" in word for word in last.words):
+        return None
+    match = _LAST_NUMBER.search(last_line(text))
+    return int(match[1]) if match else None
+
+
+_LAST_NUMBER = lazy_pattern(r"(?<!\d)(\d{1,3})\D{0,3}$")
+
+
+def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
+    """The line that reports an error of a program whose exit code the line's own is not: that is of the last program.
+
+    It is before a pipe, writes what the line shows then, or crashed, which the shell tells.
+    """
+    main = main_effect(effects)
+    crashed = _CRASHED.search(text[:HEAD]) if len(effects) > 1 else None
+    if crashed is not None and main is not None and main.command and main.command.own_name in crashed[0]:
+        return crashed[0]
+    if main is not None and main.kind in (EffectKind.RUN, EffectKind.WRITE) and _shows_only_output_of(main, effects):
+        return error_at_end(text, programs_of(effects), is_any_error=False)
+    if effects[-1:] and effects[-1].subject in ("true", ":"):
+        return None
+    is_loop = any(effect.subject in _LOOPS for effect in effects[:-1])
+    connectors = (*(effect.connector for effect in effects[1:]), ";" if is_loop else "&&")
+    for effect, connector in zip(effects, connectors, strict=True):
+        is_hidden = connector in _HIDING or (effect.command is not None and effect.command.program in _NEVER_FAILS)
+        if is_hidden and effect.kind not in (EffectKind.PROBE, EffectKind.NOTHING):
+            line = _own_trouble(effect, text, is_piped=connector == "|")
+            if line is not None:
+                return line
+    item = _OF_ITEM.search(text[:HEAD]) if is_loop else None
+    return None if item is None else item[0]
+
+
+def _own_trouble(effect: Effect, text: str, *, is_piped: bool) -> str | None:
+    """The line in which one of a line's programs reports an error, wherever it is in the output."""
+    command = effect.command
+    if command is None:
+        return None
+    program = re.escape(command.program)
+    if f"{command.program}: " in text[:HEAD]:
+        words = _OWN_WORDS if is_piped else _OWN_TROUBLE
+        match = re.search(rf"^(?:\S*/)?{program}: {words}.*", text[:HEAD], re.MULTILINE | re.IGNORECASE)
+        if match is not None:
+            return match[0]
+    own = own_error(text, programs_of((effect,)))
+    return own if own is not None or effect.kind is not EffectKind.RUN else None
+
+
+_LOOPS = frozenset(("for", "while", "until", "xargs"))
+_NEVER_FAILS = frozenset(("psql", "redis-cli"))  # without an option of theirs they end with 0 after an error
+# `us: error: no answer`, of one turn of a loop.
+_OF_ITEM = lazy_pattern(
+    rf"^[\w./@-]{{1,60}}: (?:error|failed|{'|'.join(ERROR_WORDS)})\b.*", re.MULTILINE | re.IGNORECASE
+)
+# After these the line's exit code is that of the program behind them.
+_HIDING = frozenset(("|", ";", "\n", ""))
+_OWN_WORDS = rf"(?:error\b|fatal\b|\(\d+\) |\*\*\* |(?:{'|'.join(ERROR_WORDS)})\b)"
+_OWN_TROUBLE = (
+    rf"(?:error\b|fatal\b|\(\d+\) |\*\*\* |(?:{'|'.join(ERROR_WORDS)})\b|[^\n]{{0,120}}(?:\b(?:failed|cannot|can't|"
+    rf"could not|"
+    rf"unable to|denied|refused|no such|not found|required|invalid)\b|{MISSING_IN_LANGUAGES}|{BARRED_IN_LANGUAGES}|"
+    rf"fehlgeschlagen|\u00e9chou\u00e9|fall\u00f3|falhou|fallit[oa]|mislukt|"
+    rf"\u043d\u0435 \u0443\u0434\u0430\u043b\u043e\u0441\u044c|\u5931\u8d25|\u5931\u6557))"
+)
+
+
+# `bash: line 1:  4242 Segmentation fault      (core dumped) ./run.sh`
+_CRASHED = lazy_pattern(
+    r"^(?:ba|z|da)?sh: line \d+: +\d+ (?:Segmentation fault|Killed|Aborted|Bus error|Illegal instruction)\b.*",
+    re.MULTILINE,
+)
+
+
+def _shows_only_output_of(main: Effect, effects: tuple[Effect, ...]) -> bool:
+    """Whether all that a line prints is what one of its programs wrote: `x | tail`, `x > log; tail log`."""
+    after = effects[effects.index(main) + 1 :]
+    written = main.command.writes if main.command is not None else ()
+    shows = [effect for effect in after if effect.kind is not EffectKind.NOTHING]
+    return bool(shows) and all(
+        effect.subject in NEVER_SAYS_NO
+        and (
+            effect.connector == "|"
+            or (effect.command is not None and not set(written).isdisjoint(effect.command.words))
+        )
+        for effect in shows
+    )
+
+
+def is_running(text: str) -> bool:
+    """Whether a result only says that the command continues in the background."""
+    head = text[:HEAD]
+    return "running" in head.lower() and _RUNNING.search(head) is not None
+
+
+_PROGRAM_ERROR = lazy_pattern(
+    r"(?:\.{0,2}/(?:\S*/)?)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?: (?:\d+: )?(?:\*\*\*|\(\d+\)|"
+    r"\S[^\n]{0,80}:|[^\n]{0,60}\b(?:unknown|not |no |fail|cannot|can't|unable|denied|error|invalid|illegal|"
+    r"unrecognized|refused|missing|already|requires))|(?-i:E): \S|fatal: \S",
+    re.IGNORECASE,
+)
+
+
+COMPLAINT = lazy_pattern(
+    r"(?P<program>[\w.+-]{1,40}): [^\n]{0,60}\b(?:cannot|can't|could not|unable|denied|refused|required|no such|"
+    r"not found|unknown|invalid|unrecognized|must|failed|error (?:\w+ing|in|while|when))\b",
+    re.IGNORECASE,
+)
+_CANNOT_OPEN = lazy_pattern(r"(?:\S*/)?[a-z]{1,10}[\d.]*: (?:\d+: )?(?:can't|cannot) open ", re.IGNORECASE)
+_HIT = lazy_pattern(r"\S+:\d+[:-]")
+
+
+def _is_hit(call: ToolCall, line: str) -> bool:
+    """Whether a line is what a search looked for: it begins with words of the query ("Error E1042: ...")."""
+    if not is_search(call.name or "") or not isinstance(call.arguments, dict):
+        return False
+    begin = line[:_MAX_HIT_CHARS].partition(":")[0].casefold()
+    values = (value.strip().casefold() for value in call.arguments.values() if isinstance(value, str))
+    return any(len(value) > 3 and value in begin for value in values)
+
+
+_MAX_HIT_CHARS = 80
+# The line of a program that ended because it could not do its work: of Python's `-m`, and of clients of a service.
+_COULD_NOT_BEGIN = lazy_pattern(
+    r"(?:\S*/)?python[\d.]*(?:\.exe)?: No module named \S|Failed to (?:connect|open|start|load|create|get|bind) |"
+    r"Cannot connect to |ssh: (?:connect to host |Could not resolve )"
+)
+_SHELL_PREFIX = lazy_pattern(r"^(?:\S*/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?")
+
+
+def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
+    """The last line of a command's output if one of its programs reports an error in it: `curl: (6) ...`."""
+    last = _SHELL_PREFIX.sub("", last_line(text))
+    if COMMAND_TIMED_OUT.match(first_line(text)):
+        return first_line(text)
+    if COMMAND_TIMED_OUT.match(last) or _COULD_NOT_BEGIN.match(last):
+        return last
+    if text.startswith("fatal: ") and any(effect.subject.split(" ")[0] == "git" for effect in effects):
+        return first_line(text)
+    names = {"sudo", *(effect.command.program for effect in effects if effect.command is not None)}
+    names.update(OTHER_NAMES[name] for name in names & OTHER_NAMES.keys())
+    match = _PROGRAM_ERROR.match(last)
+    if match is not None and (match["program"] is None or match["program"] in names):
+        return last
+    line = last_line(text)
+    if _CANNOT_OPEN.match(line) and any(f"{name}'" in line or f"{name}:" in line for name in names):
+        return line  # the interpreter of a script that is not there
+    lines = text[:_SHORT].splitlines() if len(text) <= _SHORT else []
+    errors = ((line, COMPLAINT.match(line)) for line in lines)
+    return next((line for line, match in errors if match is not None and match["program"] in names), None)
+
+
+def words_decide(call: ToolCall, result: ToolResult) -> str | None:
+    """The line of a result without recorded facts that reports an error; None if there is none.
+
+    What a call only shows speaks of other things: only its reader's own message counts.
+    """
+    text = result.content
+    if text.startswith(("failed in sandbox: ", "exec_command failed for `")):  # Codex
+        return first_line(text)
+    if (refused := refusal_told(call, text)) is not None:
+        return refused
+    effects = effects_of(call)
+    effect = main_effect(effects)
+    if effect is None:
+        return error_line(text) or denial(call, effect, text)
+    if only_shows(effect):
+        return message_of_command(call.name or "", effects, text)
+    if shows_content(effect, call.name or ""):
+        return None if _is_translated(call, text) else message_of_tool(call.arguments, text)
+    if effect.kind in (EffectKind.READ, EffectKind.PROBE):
+        return _error_of_lookup(call, effect, text)
+    return None if ends_well(effect, text) else _error_of_work(call, effects, effect, text)
+
+
+def states_code_in_content(call: ToolCall, text: str) -> bool:
+    """Whether the exit code that a text states stands in what a call shows: the end of a log, or of what a tool reads.
+
+    A tool that reads has no exit code, but one that reads what a command printed. Of a command, the last line of an
+    output counts as the log's if it has no brackets, as agents write them around it, and no program of the line reports
+    a failure.
+    """
+    effects = effects_of(call)
+    effect = main_effect(effects)
+    if effect is None:
+        return False
+    framed = unframed(text)
+    if shows_content(effect, call.name or ""):
+        return framed.is_bare or _OF_RUN.isdisjoint(bare_name(call.name or "").split("_"))
+    if not framed.is_bare or not only_shows(effect) or not framed.output.strip():
+        return False
+    return message_of_command(call.name or "", effects, framed.output) is None
+
+
+_OF_RUN = frozenset(("bash", "shell", "terminal", "task", "process", "command", "job"))
+
+
+def is_shown_object(call: ToolCall, fields: Mapping[str, object], of_errors: frozenset[str]) -> bool:
+    """Whether an object is what a call shows, a file or a line of a log, and not the answer of its tool.
+
+    `of_errors` are the fields that describe an error. What a shell returns has its output beside the exit code.
+    """
+    effect = main_effect(effects_of(call))
+    if effect is None or any("://" in target for target in effect.targets):
+        return False
+    if only_shows(effect):
+        return _OUTPUTS.isdisjoint(fields) and effect.subject not in _APIS
+    if not shows_content(effect, call.name or ""):
+        return False
+    is_object_file = any(target.endswith((".json", ".jsonl", ".ndjson")) for target in effect.targets)
+    return _OUTPUTS.isdisjoint(fields) and (is_object_file or not of_errors.issuperset(fields))
+
+
+_OUTPUTS = frozenset(("output", "stdout", "stderr", "content", "result", "metadata"))
+_APIS = frozenset(("curl", "wget", "http", "gh api"))
+
+
+def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, text: str) -> str | None:
+    """The line that reports an error of a call that does more than look."""
+    runs_programs = any(part.command is not None for part in effects)
+    if effect.subject == "git commit" and _COMMITTED.match(text) is not None:
+        return None  # its message may speak of an error
+    ends_with_look = len(effects) > 1 and effects[-1].kind in (EffectKind.READ, EffectKind.PROBE)
+    ended = error_at_end(text, programs_of(effects), is_any_error=not ends_with_look) if runs_programs else None
+    line = (_program_error(effects, text) or ended) if runs_programs else None
+    return line or error_line(text) or denial(call, effect, text)
+
+
+_COMMITTED = lazy_pattern(r"\s*\[[^\]\n]{1,200} [0-9a-f]{4,40}\] ")
+
+
+def _error_of_lookup(call: ToolCall, effect: Effect, text: str) -> str | None:
+    """The error at the beginning of a short answer of a tool that looks up data."""
+    line = error_line(text)
+    if line is None:
+        failed = _SEARCH_FAILED.search(text[:_SHORT])  # Claude Code's, below its heading
+        return failed[0] if failed is not None else denial(call, effect, text)
+    is_hit = line not in text[:200] or _HIT.match(line) is not None or _is_hit(call, line)
+    return line if len(text.strip()) <= _SHORT and not (is_hit or _is_translated(call, line)) else None
+
+
+def _is_translated(call: ToolCall, line: str) -> bool:
+    """Whether a tool was given a text that reads like an error, and its answer names nothing else that it was given."""
+    if bare_name(call.name or "").partition("_")[0] not in _TRANSFORMS or not isinstance(call.arguments, dict):
+        return False
+    given = [value for value in call.arguments.values() if isinstance(value, str)]
+    return any(error_line(value) for value in given) and not any(f"'{value}'" in line for value in given)
+
+
+_TRANSFORMS = frozenset(("translate", "transcribe", "summarize", "summarise", "rephrase", "rewrite"))
+
+
+_SEARCH_FAILED = lazy_pattern(r"^API Error: .*", re.MULTILINE)
