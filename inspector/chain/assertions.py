@@ -330,7 +330,7 @@ def clauses_of(sentence: str) -> tuple[Clause, ...]:
 
 
 # What denies in one language and is another word in the language of the sentence: Portuguese "no", Swedish "sin",
-# Romanian "mai", Spanish "red", English "cap" and "sense".
+# German and Romanian "mai", Spanish "red", English "cap" and "sense".
 _PORTUGUESE = r"[ãõ]|\b(?:estão|foi|foram|uma|você|pela|pelo|às|ao|aos|também|já|agora|num|numa|esse|essa|isso)\b"
 _SCANDINAVIAN = r"[åøæäö]|\b(?:och|og|har|är|er|med|til|till|ikke|inte|det|den)\b"
 _HOMOGRAPHS = tuple(
@@ -340,6 +340,7 @@ _HOMOGRAPHS = tuple(
         (r"\b(?:está|fica) no\b", r"(?<=está )no\b|(?<=fica )no\b"),
         (_SCANDINAVIAN, r"\bsin\b"),
         (r"\b(?:gli|sono|dell[aoe]|degli|dei|nel|nell[ao]|nei|ora|adesso|trova(?:no)?|è)\b", r"\bsi\b"),
+        (r"\b(?:im|seit|ab|bis|ende|anfang|der|die|das|ist|sind|wird|\d{1,2}\.) mai\b", r"\bmai\b"),
         (r"[șță]|\b(?:este|sunt|și|fost|acum)\b", r"(?<!nu )\bmai\b"),
         (r"[ñ¿áéíóú]|\b(?:el|los|las|está|una|con|por|es)\b", r"\b(?:la|una|de|en la|de la) red\b"),
         (r"\b(?:the|is|are|was|it|this|that|with|for|to|and)\b", r"\b(?:cap|sense)\b"),
