@@ -16,7 +16,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from benchmarks.corpus import coding_arguments
-from benchmarks.timing import goal, say
+from benchmarks.measuring import goal, say
 from weaklink.inspector.capture.events import RecordEvent, Sink
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.capture.redacting import RedactsChunks
