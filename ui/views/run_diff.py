@@ -24,7 +24,7 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Role, SpanKind, ToolCall, Trace
 from weaklink.inspector.model.columns import Entries
 from weaklink.inspector.wire.provider_json import parse_json
-from weaklink.ui.json_types.diffs import (
+from weaklink.ui.json_types.runs import (
     AlignedRowJson,
     ComparedRunJson,
     DivergedStepJson,
