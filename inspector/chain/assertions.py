@@ -126,11 +126,11 @@ _FAILING = (
         r"ed)? (?:with )?(?:an? )?(?:code |status )?[1-9]\d*|non-?zero|problems?|trouble|timed? ?out|time-?outs?|"
         r"crash\w*|hangs?|impossible|sorry|afraid|too late|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were|be|"
         r"been) (?:\w+ )?down(?! to\b)|only (?:local\w*|on (?:this|your|my|the local) \w+)|(?:local\w*|(?:this|your|"
-        r"my) \w+) only|complain\w*|insufficient|expired|outdated|vulnerab\w*|too (?:big|large|long|old|many|much|"
+        r"my) \w+) only|complain(?:s|ed|ing)?|insufficient|expired|outdated|vulnerab\w*|too (?:big|large|long|old|many|much|"
         r"small|short|few|slow|early|heavy|tight|strict|narrow|wide|deep|expensive)|(?:ran|run|runs) (?:out|into)|"
         r"(?:is|was|are) full|over(?:loaded| quota)|in vain|outage|offline|ambiguous|bounced|exceed\w*|mistake\w*|"
         r"gave up|give up|corrupt\w*|(?:is|are|was|were|disk|drive|quota|queue|volume|partition) full|(?:is|are|was|"
-        r"were|already) taken|occupied|(?:already|still|currently|port|address|\d+|name|lock) (?:is |was |"
+        r"were|already) taken(?! (?:from|to|care|over|into|out|off))|occupied|(?:already|still|currently|port|address|\d+|name|lock) (?:is |was |"
         r"are )?in use|in use (?:by|elsewhere)|busy|read-only|fully booked|booked (?:out|up)|sold out|stopped (?:at|"
         r"in|on)|stuck|fell (?:through|flat)|falls through|only part|exhausted|used up|on hold|halted|stalled|"
         r"held (?:up|back)|disagree\w*|persist\w*|throttl\w*|only (?:the |an? )?\w+ (?:can|may)"
@@ -461,6 +461,27 @@ def denies_plainly(sentence: str) -> bool:
 def fails(clause: Clause) -> bool:
     """Whether a clause denies by a word for failing: not by a mere negation, nor by what is left to be done."""
     return clause.denies and _FAILS.search(clause.words) is not None
+
+
+def happens(clause: Clause) -> bool:
+    """Whether a clause that is done says more than that something is something: not "the code is KX81QF"."""
+    return _DONE.search(_IS.sub(" ", clause.words)) is not None
+
+
+_IS = lazy_pattern(r"\b(?:is|are)\b(?= (?!now\b|in\b|on\b|at\b))", re.IGNORECASE)
+
+
+def is_elsewhere(clause: Clause) -> bool:
+    """Whether a clause says that something is not on this machine: "there is no compiler here"."""
+    return clause.denies and not clause.supposes and _HERE.search(clause.words) is not None
+
+
+_HERE = lazy_pattern(
+    r"\b(?:here|this (?:machine|computer|host|sandbox|environment|container|image)|hier|dieser maschine|diesem rechner|"
+    r"ici|cette machine|aquí|esta máquina|aqui|nesta máquina|qui|questa macchina|здесь|тут|этой машине|tutaj|zde|tady|"
+    r"här|burada|aici|itt|täällä|εδώ|di sini|ở đây|هنا|כאן)\b|这里|这台|此环境|本机|この環境|ここ|여기|यहाँ|ที่นี่",
+    re.IGNORECASE,
+)
 
 
 def sounds_failed(word: str) -> bool:

@@ -674,11 +674,17 @@ def _effect_of_tool(tool: str, arguments: Mapping[str, Json], call: ToolCall) ->
     return _effect_of_other(tool)
 
 
+_CHECKED_THINGS = frozenset(
+    ("xml", "json", "yaml", "toml", "html", "css", "sql", "links", "schema", "syntax", "types", "config")
+)
+
+
 def _listed_kind(tool: str) -> str | None:
     """The kind of a tool in the table, or of one that is a program's task: `lake_build`, `cargo_test`."""
     program, _, task = tool.partition("_")
-    is_task = program in _TASK_RUNNERS or program in _CHECKERS
-    return _TOOLS.get(tool) or ("check" if is_task and task in _TASK_WORDS else None)
+    is_task = (program in _TASK_RUNNERS or program in _CHECKERS) and task in _TASK_WORDS
+    is_check = program in ("validate", "lint", "scan", "check") and task in _CHECKED_THINGS
+    return _TOOLS.get(tool) or ("check" if is_task or is_check else None)
 
 
 @lru_cache(1_024)

@@ -309,6 +309,11 @@ class FailedCall(Struct, frozen=True):
         """Whether this call was to change something, and none that was worked."""
         return changes(self.step) and not self.facts.first_good_change
 
+    def names_own_argument(self, text: str) -> bool:
+        """Whether a text has a longer word of the call's arguments that no call which worked has."""
+        words = _tokens(self.step.call.raw_arguments) & _tokens(text) - _COMMON
+        return any(len(word) > 3 and not self.facts.is_in_good_call(word) for word in words)
+
     def drops(self, text: str) -> bool:
         """Whether a text names what only the failed call had, and not the one that repaired it."""
         return not self.dropped.isdisjoint(_words_and_hours(text))
@@ -484,7 +489,7 @@ def dropped_words(failed: Step, repaired_by: Step | None) -> frozenset[str]:
         texts = () if inline_code(effect.command.words) is not None else effect.command.operands
     else:
         texts = tuple(value for _, value in leaves(failed.call.arguments) if isinstance(value, str) and len(value) < 80)
-    kept = frozenset(_words_of_target(repaired_by.call.raw_arguments))
+    kept = _words_of_target(repaired_by.call.raw_arguments)
     words = frozenset(word for text in texts for word in _words_of_target(text)) - kept - _DROPPED_COMMON
     return frozenset(word for word in words if len(word) > 2 or word.isdigit())
 
@@ -497,12 +502,11 @@ def _words_and_hours(text: str) -> frozenset[str]:
 _HOUR_NAMED = lazy_pattern(r"(?<!\d)(\d{1,2}) ?(?:h\b|uhr|giờ|[ap]m\b|[时時点點시])", re.IGNORECASE)
 
 
-def _words_of_target(text: str) -> Iterator[str]:
+@memoized
+def _words_of_target(text: str) -> frozenset[str]:
     """The words and numbers of what a call acts on, and the hours of its times: "at 10" for `T10:00`."""
     folded = text.casefold()
-    yield from _WHOLE_WORD.findall(folded)
-    yield from _NUMBER.findall(folded)
-    yield from _FULL_HOUR.findall(folded)
+    return frozenset((*_WHOLE_WORD.findall(folded), *_NUMBER.findall(folded), *_FULL_HOUR.findall(folded)))
 
 
 _WHOLE_WORD = lazy_pattern(r"\w+(?:[.@+'’-]\w+)*")

@@ -236,10 +236,12 @@ def message_of_tool(arguments: Json, text: str) -> str | None:
 _TAGGED = lazy_pattern(r"\s*<(tool_use_error|error)>([^\n]*?)(?:</\1>|\n|\Z)")  # Claude Code's, and of MCP's `fetch`
 # What a site shows in place of a page, and Claude Code in place of what it searched.
 _STANDS_IN = lazy_pattern(
-    r"^(?:API Error: |Just a moment\.\.\.$|Attention Required! \|).*|"
+    r"\A#{1,3} (?:40[34]|50[0-4])\b.*|^(?:API Error: |Just a moment\.\.\.$|Attention Required! \|).*|"
     r".*\b(?:enable JavaScript (?:and cookies )?to (?:run|"
     r"continue|view)|verify(?:ing)? (?:that )?you are (?:a )?human|(?:only|exclusively) (?:available )?(?:to|"
     r"for) subscribers|"
+    r"must be (?:logged|signed) in to|checking your browser|page you['’]re looking for (?:can|could|was|does)|"
+    r"no text layer|"
     r"(?:subscribe|log in|sign in) to (?:continue|keep) reading|nur für Abonnenten|réservé aux abonnés|"
     r"(?:solo|sólo) para suscriptores|captcha)\b.*",
     re.IGNORECASE | re.MULTILINE,

@@ -127,7 +127,7 @@ class SameEffect:
         """Whether the checks that pass from a later one on select some of the files with findings, but not all."""
         if failed.result_kind is not ResultKind.FINDING or failed.result is None:
             return False
-        files = {_name_of(path) for path in _FAULTY_FILE.findall(failed.result.content)}
+        files = faulty_files(failed.result.content)
         if len(files) < _SEVERAL:
             return False
         for step in self._steps[number - 1 :]:
@@ -137,8 +137,10 @@ class SameEffect:
                 return False
             named = {_name_of(target) for effect in checks for target in effect.targets}
             whole = any("." not in name for name in named)  # a folder
-            files = set() if whole else files - named
-        return bool(files)
+            files = frozenset() if whole else files - named
+            if not files:
+                return False
+        return True
 
     def _how(self, failed: Step, later: Step) -> Recovery:
         mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(later.call))
@@ -341,7 +343,18 @@ def _places(words: Sequence[str]) -> Iterator[str]:
 
 
 _SEVERAL = 2
-_FAULTY_FILE = lazy_pattern(r"^(?:FAILED|FAIL|ERROR):? (\S+?\.\w{1,5})(?=::|:|\s|$)", re.MULTILINE)
+# A file with findings, at the beginning of a line: behind a word, before a line number, or alone above its findings.
+_FAULTY_FILE = lazy_pattern(
+    r"^(?:(?:FAILED|FAIL|ERROR):? (?=\S{1,200}?\.\w{1,5}(?:::|:|\s|$))|(?=\S{1,200}?\.\w{1,5}(?::\d|\(\d))|"
+    r"(?=\S{0,200}/\S{0,200}?\.\w{1,5}\s*$))([^\s:(]+?\.\w{1,5})(?=[:(\s]|$)",
+    re.MULTILINE,
+)
+
+
+@memoized
+def faulty_files(text: str) -> frozenset[str]:
+    """The names of the files in which a check found something, as its output lists them, in lower case."""
+    return frozenset(map(_name_of, _FAULTY_FILE.findall(text)))
 
 
 def _name_of(path: str) -> str:

@@ -38,6 +38,7 @@ from weaklink.inspector.importers.data.public_shapes import refusal
 from weaklink.inspector.importers.data.sharegpt import CALL_ROLES, split_thought
 from weaklink.inspector.importers.data.training_rows import Shape
 from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
 
@@ -316,7 +317,8 @@ def _result_message(result: ToolResult, unanswered: deque[tuple[str | None, str 
 def _llama_factory(scenario: Scenario) -> JsonObject:
     """LLaMA-Factory's ShareGPT with tools (data/README.md): each message has either calls or text.
 
-    The results of one answer's calls are one message, since the two sides must alternate.
+    The results of one answer's calls are one message, a list, since the two sides must alternate. Without tools,
+    `tools` is empty: for a list of none, the templates of LLaMA-Factory 0.9.5 write an empty system turn.
     """
     messages: list[Json] = []
     results: list[str] = []
@@ -326,7 +328,7 @@ def _llama_factory(scenario: Scenario) -> JsonObject:
             results += [result.content for result in turn.results]
             continue
         if results:
-            messages.append({"from": "observation", "value": "\n".join(results)})
+            messages.append({"from": "observation", "value": results[0] if len(results) == 1 else _listed(results)})
             results = []
         if turn is None:
             break
@@ -347,7 +349,19 @@ def _llama_factory(scenario: Scenario) -> JsonObject:
     for tool in scenario.tools:
         shown = openai_tool(tool)
         tools.append(shown.get("function", shown))
-    return {"conversations": messages, "system": "\n\n".join(system), "tools": write_json(tools, ascii_only=False)}
+    tools_text = write_json(tools, ascii_only=False) if tools else ""
+    return {"conversations": messages, "system": "\n\n".join(system), "tools": tools_text}
+
+
+def _listed(results: Sequence[str]) -> str:
+    """The results as a JSON list; those that are JSON objects or lists are its elements as they are."""
+    elements = (
+        result
+        if result.lstrip().startswith(("{", "[")) and read_json(result).strict
+        else write_json(result, ascii_only=False)
+        for result in results
+    )
+    return f"[{', '.join(elements)}]"
 
 
 def _as_sharegpt(value: JsonObject) -> JsonObject:

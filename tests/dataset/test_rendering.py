@@ -106,6 +106,14 @@ def test_most_scenarios_survive_every_format() -> None:
         assert [step.call.name for step in steps_back] == ["search", "get_weather"], name
 
 
+def test_llama_factory_gets_no_list_of_no_tools() -> None:
+    value: dict[str, Json] = {
+        "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]
+    }
+    (rendered,) = render_sample(read_sample(DataRow("f", "line 1", 1, value)), [], RowLayout.LLAMA_FACTORY)
+    assert rendered.value["tools"] == ""  # its templates write an empty system turn for "[]"
+
+
 @pytest.mark.parametrize("layout", RowLayout)
 def test_a_sample_without_a_call_still_says_that_none_is_needed(layout: RowLayout) -> None:
     annotation = {"should_call_tool": False, "reason": "It is a greeting.", "steps": []}

@@ -21,6 +21,7 @@ WEATHER: dict[str, Any] = {
     "description": "Get weather",
     "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
 }
+RESULTS = ['{"t": 4}', "[1, 2]", "4", '"4"', "null", "[", "{'a': 1}", "warm\nand dry", "", "\ud83d"]
 IDS = [f"functions.get_weather:{number}" for number in range(4)] + ["call_0", "toolu_1", "call00001", "other"]
 ORDERS = list(itertools.permutations(CITIES))
 
@@ -113,6 +114,17 @@ def test_llama_factory_s_results_of_one_answer_are_one_message_as_its_order_of_r
         assert "D706" not in codes
         roles = [message["from"] for message in rendered.value["conversations"]]  # type: ignore[index,union-attr,call-overload]  # as rendered
         assert roles.count("observation") == 1
+        assert right_pairs(rendered.value, "openai")
+
+
+@given(st.lists(st.sampled_from(RESULTS) | st.text(max_size=8), min_size=len(CITIES), max_size=len(CITIES)))
+def test_llama_factory_s_message_has_each_result_exactly(contents: list[str]) -> None:
+    value = row(CITIES)
+    for message, content in zip(value["messages"][2:], contents, strict=False):
+        message["content"] = content
+    (rendered,) = render_sample(read_sample(DataRow("f", "line 1", 1, value)), [], RowLayout.LLAMA_FACTORY)
+    steps = read_sample(DataRow("f", "line 1", 1, rendered.value)).inspection.chain.steps
+    assert [step.result.content if step.result else None for step in steps] == contents
 
 
 @pytest.mark.parametrize("target", FORMATS)

@@ -232,7 +232,7 @@ def test_a_killed_recorders_turn_is_told_as_cut(tmp_path: Path) -> None:
             assert tail.shows("1       ▸ running")
             recorder.send_signal(signal.SIGKILL)
         assert tail.shows("… truncated after")
-        assert tail.shows("1       … aborted  by connection  2 turns")
+        assert tail.shows("1       … aborted  C504 the answer ended without an end sign  2 turns")
 
 
 def test_json_is_an_object_a_line(sink: StoreSink, tmp_path: Path) -> None:
