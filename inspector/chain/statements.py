@@ -8,7 +8,8 @@ about it depends on where it is:
 * in the reply, the first words after the failure, any statement is about it that denies, or shares a word with the call
   or its result; a plan ("Now the next file.", "Inserting the row.") states nothing;
 * in the final statement, it names the tool, the target or the error; if the failure is the only one that was never
-  repaired, and nothing claims its effect, "You will have to do this by hand" is about it as well.
+  repaired, and nothing claims its effect, "You will have to do this by hand" is about it as well. A long answer says
+  much else: there it must say that something failed, was not possible or is missing, or a claim must name its object.
 
 A sentence of the final statement *claims* the effect if `inspector.chain.claims` says so, and nothing repaired the
 failure. A report in the final statement outweighs a claim, a claim outweighs an earlier report.
