@@ -504,7 +504,8 @@ class Statements:
         if failed.counts_faults(clause.text):
             return True
         is_finding = failed.is_only_lost and failed.step.result_kind is ResultKind.FINDING
-        return is_finding and failed.facts.is_only_failure and failed.terms.family_is_named(self._asked)
+        is_on_check = self._is_short or failed.terms.family_is_named(clause.text)
+        return is_finding and is_on_check and failed.facts.is_only_failure and failed.terms.family_is_named(self._asked)
 
     def _claims(self, sentence: str, failed: FailedCall) -> bool:
         clauses = self._clauses(sentence, failed)
