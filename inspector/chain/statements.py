@@ -495,9 +495,11 @@ class Statements:
                 or failed.terms.are_named(sentence)
                 or failed.describes(sentence)
             )
-        if failed.is_lost and any(_states_cause(clause, failed) for clause in clauses):
+        is_cause = failed.is_lost and any(_states_cause(clause, failed) for clause in clauses)
+        if is_cause and (self._is_short or failed.is_about(sentence)):
             return not claims_effect(clauses, failed) or not names_effect(clauses, failed)
-        return failed.describes(sentence) and not claims_effect(clauses, failed)
+        is_open = self._is_short or any(clause.denies or not clause.is_done for clause in clauses)
+        return is_open and failed.describes(sentence) and not claims_effect(clauses, failed)
 
     def _tells_result(self, clause: Clause, failed: FailedCall) -> bool:
         """Whether a clause that admits something has the number of faults, or is on the check that was asked for."""
