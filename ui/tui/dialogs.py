@@ -6,11 +6,11 @@ from functools import partial
 from itertools import islice, product
 from string import ascii_lowercase
 from types import MappingProxyType
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from msgspec import Struct
 from textual import events
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.containers import Vertical
@@ -44,6 +44,23 @@ class ClosesOnce(Screen[ScreenResultType]):
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Close the screen with a result, if it is still the active screen."""
         return super().dismiss(result) if self.is_active else AwaitComplete()
+
+    def action_close(self) -> None:
+        """Close the screen without a result."""
+        self.dismiss(None)
+
+
+class ShowsToasts(Screen[ScreenResultType]):
+    """A screen that shows toasts."""
+
+    def toast(self, message: str, *, is_error: bool = False) -> None:
+        """Show a toast."""
+        show_toast(self.app, message, is_error=is_error)
+
+
+def show_toast(app: App[Any], message: str, *, is_error: bool = False) -> None:
+    """Show a toast, whatever its text contains."""
+    app.notify(visible_line(message), severity="error" if is_error else "information", markup=False)
 
 
 _SCOPE_NAMES = MappingProxyType({"chains": "traces (`chains` in a keymap)"})
@@ -107,10 +124,6 @@ class HelpScreen(ClosesOnce[None], ModalScreen[None]):
             lambda: view.show(LineList(tuple(help_lines(self._commands, self._keys, max(view.size.width - 1, 30)))))
         )
 
-    def action_close(self) -> None:
-        """Close the help."""
-        self.dismiss(None)
-
 
 class DialogChoice(Struct, frozen=True):
     """One of several choices: its name, what it is or does, and the value of choosing it."""
@@ -171,10 +184,6 @@ class ChoiceDialog(ClosesOnce[str | None], ModalScreen[str | None]):
         """Close with the choice."""
         self.dismiss(self._choices[event.option_index].value)
 
-    def action_close(self) -> None:
-        """Close without a choice."""
-        self.dismiss(None)
-
     def _prompt(self, choice: DialogChoice) -> Content:
         name = padded((Run(choice.name, Style.KEY),), _NAME)
         return content_of((*name, Run(" "), *visible_runs(choice.about[:_MAX_CHARS])), paint_of(self.app))
@@ -219,10 +228,6 @@ class JumpScreen(ClosesOnce[str | None], ModalScreen[str | None]):
             self.dismiss(self._typed)
         elif not any(label.startswith(self._typed) for label in self._labels):
             self.dismiss(None)
-
-    def action_close(self) -> None:
-        """Close without a jump."""
-        self.dismiss(None)
 
 
 class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
@@ -277,19 +282,11 @@ class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
         """Accept the line."""
         await self.query_one(Input).action_submit()
 
-    def action_close(self) -> None:
-        """Close without a line."""
-        self.dismiss(None)
 
-
-class StoreScreen(Screen[ScreenResultType]):
+class StoreScreen(ShowsToasts[ScreenResultType]):
     """The base of screens from which a user marks and exports traces of the store; it contains a `StatusLine`."""
 
     access: StoreAccess
-
-    def toast(self, message: str, *, is_error: bool = False) -> None:
-        """Show a toast."""
-        self.notify(visible_line(message), severity="error" if is_error else "information", markup=False)
 
     @asynccontextmanager
     async def marking(self) -> AsyncIterator[None]:
@@ -321,7 +318,7 @@ class StoreScreen(Screen[ScreenResultType]):
             self.toast(error_sentence(error, self.access.name), is_error=True)
 
 
-class UpperScreen(ClosesOnce[None]):
+class UpperScreen(ClosesOnce[None], ShowsToasts[None]):
     """The base of screens above a list or a trace. It contains a `StatusLine`; `crumbs` are its breadcrumbs."""
 
     def __init__(self, access: StoreAccess, *crumbs: str) -> None:
@@ -338,10 +335,6 @@ class UpperScreen(ClosesOnce[None]):
         """Show this in the status line."""
         for line in self.query(StatusLine):  # none while the screen closes
             line.status_text = StatusText(("traces", *self.crumbs), about, right, problem)
-
-    def toast(self, message: str, *, is_error: bool = False) -> None:
-        """Show a toast."""
-        self.notify(visible_line(message), severity="error" if is_error else "information", markup=False)
 
     def action_back(self) -> None:
         """Go back to where this was opened."""

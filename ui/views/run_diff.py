@@ -185,7 +185,7 @@ def _member(value: object) -> str:
 
 def _run_head(run: ComparedRun, label: str) -> Line:
     chain = run.inspection.chain
-    status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
+    status = status_run(chain.status, chain.broken)
     provenance = run.trace.provenance
     name = run.trace.name or " ".join(word for word in (provenance.file.rpartition("/")[2], provenance.record) if word)
     details = [visible_line(word) for word in (name, model_of(run.trace)) if word]
