@@ -126,11 +126,13 @@ _FAILING = (
         r"ed)? (?:with )?(?:an? )?(?:code |status )?[1-9]\d*|non-?zero|problems?|trouble|timed? ?out|time-?outs?|"
         r"crash\w*|hangs?|impossible|sorry|afraid|too late|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were|be|"
         r"been) (?:\w+ )?down(?! to\b)|only (?:local\w*|on (?:this|your|my|the local) \w+)|(?:local\w*|(?:this|your|"
-        r"my) \w+) only|complain(?:s|ed|ing)?|insufficient|expired|outdated|vulnerab\w*|too (?:big|large|long|old|many|much|"
+        r"my) \w+) only|complain(?:s|ed|ing)?|insufficient|expired|outdated|vulnerab\w*|too (?:big|large|long|old|"
+        r"many|much|"
         r"small|short|few|slow|early|heavy|tight|strict|narrow|wide|deep|expensive)|(?:ran|run|runs) (?:out|into)|"
         r"(?:is|was|are) full|over(?:loaded| quota)|in vain|outage|offline|ambiguous|bounced|exceed\w*|mistake\w*|"
         r"gave up|give up|corrupt\w*|(?:is|are|was|were|disk|drive|quota|queue|volume|partition) full|(?:is|are|was|"
-        r"were|already) taken(?! (?:from|to|care|over|into|out|off))|occupied|(?:already|still|currently|port|address|\d+|name|lock) (?:is |was |"
+        r"were|already) taken(?! (?:from|to|care|over|into|out|off))|occupied|(?:already|still|currently|port|"
+        r"address|\d+|name|lock) (?:is |was |"
         r"are )?in use|in use (?:by|elsewhere)|busy|read-only|fully booked|booked (?:out|up)|sold out|stopped (?:at|"
         r"in|on)|stuck|fell (?:through|flat)|falls through|only part|exhausted|used up|on hold|halted|stalled|"
         r"held (?:up|back)|disagree\w*|persist\w*|throttl\w*|only (?:the |an? )?\w+ (?:can|may)"
@@ -328,7 +330,7 @@ def clauses_of(sentence: str) -> tuple[Clause, ...]:
 
 
 # What denies in one language and is another word in the language of the sentence: Portuguese "no", Swedish "sin",
-# Romanian "mai", Spanish "red", English "cap" and "sense".
+# German and Romanian "mai", Spanish "red", English "cap" and "sense".
 _PORTUGUESE = r"[ãõ]|\b(?:estão|foi|foram|uma|você|pela|pelo|às|ao|aos|também|já|agora|num|numa|esse|essa|isso)\b"
 _SCANDINAVIAN = r"[åøæäö]|\b(?:och|og|har|är|er|med|til|till|ikke|inte|det|den)\b"
 _HOMOGRAPHS = tuple(
@@ -338,6 +340,7 @@ _HOMOGRAPHS = tuple(
         (r"\b(?:está|fica) no\b", r"(?<=está )no\b|(?<=fica )no\b"),
         (_SCANDINAVIAN, r"\bsin\b"),
         (r"\b(?:gli|sono|dell[aoe]|degli|dei|nel|nell[ao]|nei|ora|adesso|trova(?:no)?|è)\b", r"\bsi\b"),
+        (r"\b(?:im|seit|ab|bis|ende|anfang|der|die|das|ist|sind|wird|\d{1,2}\.) mai\b", r"\bmai\b"),
         (r"[șță]|\b(?:este|sunt|și|fost|acum)\b", r"(?<!nu )\bmai\b"),
         (r"[ñ¿áéíóú]|\b(?:el|los|las|está|una|con|por|es)\b", r"\b(?:la|una|de|en la|de la) red\b"),
         (r"\b(?:the|is|are|was|it|this|that|with|for|to|and)\b", r"\b(?:cap|sense)\b"),
@@ -468,7 +471,7 @@ def happens(clause: Clause) -> bool:
     return _DONE.search(_IS.sub(" ", clause.words)) is not None
 
 
-_IS = lazy_pattern(r"\b(?:is|are)\b(?= (?!now\b|in\b|on\b|at\b))", re.IGNORECASE)
+_IS = lazy_pattern(r"\b(?:is|are)\b(?= (?!now\b|in\b|on\b|at\b|\w+ing\b))", re.IGNORECASE)
 
 
 def is_elsewhere(clause: Clause) -> bool:

@@ -94,6 +94,7 @@ _FINDINGS_TABLE = {  # by program, or by program and subcommand
     "brakeman": r"^Security Warnings: [1-9]",
     "bundle exec": r"^Security Warnings: [1-9]",
     "govulncheck": r"affected by [1-9]\d* vulnerabilit",
+    "vale": r"\u2716 [1-9]\d* errors?,",
     "luacheck": r"^Total: [1-9]\d* (?:warnings?|errors?)",
     "swift format": r"^\S+:\d+:\d+: (?:warning|error): \[",
     "bandit": r"^>> Issue: \[",

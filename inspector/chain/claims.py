@@ -84,7 +84,8 @@ _PASSES = (
     r"lefordul\w*|derlen(?:iyor|di)\w*|zufrieden|in ordnung|in orde|w porządku|v pořádku|en ordre|en regla|a posto|"
     r"i ordning|i orden|kunnossa|rendben|verified|type-?checks(?= (?:with|under|in|again|now|clean\w*|fine)\b|\W*$)|"
     r"green|happy|satisfied|good|sound|succe\w+|clean(?:ly)?|works?|fine|ok|no (?:errors?|failures?|issues?|"
-    r"warnings?)|without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|builds|grün|bestanden|"
+    r"warnings?)|without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|"
+    r"(?<!for )(?<!between )(?<!of )builds|grün|bestanden|"
     r"bestehen|l[aä]uf\w* (?:\w+ ){0,2}durch|fehlerfrei|pasan|pasaron|superad\w+|passent|réuss\w+|passam|passaram|"
     r"проход\w+|пройден\w*|passe|зел[её]н\w+|прошл\w+|успешн\w+|vert[es]*|verdes?|passou|passano|superat\w+|verd[ei]|"
     r"przechodz\w+|przesz\w+|zielon\w+|procház\w+|prošl\w*|zelen\w+|проходять|пройшл\w+|успішн\w+|slaag\w*|slagen|"
@@ -104,7 +105,7 @@ _IRREGULAR = MappingProxyType(
         "scale": "scaled",
         "s3": "",
         "write": "written|wrote",
-        "build": "built|builds",
+        "build": "built|(?<!between )(?<!of )(?<!for )(?<!all )(?<!the )builds",
         "run": "ran|runs|executed",
         "set": "set",
         "buy": "bought",
@@ -321,12 +322,14 @@ def _claims_success(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause names the effect, or its target, and says that it went well: "the restart was successful"."""
     if not _found(_WENT_WELL, clause.words) or failed.facts.is_target_used(failed.step):
         return False
-    if "nothing to" in clause.text:
+    if _NO_SUCCESS.search(clause.text) is not None:
         return False
     names = _own_terms(failed).names_tool(clause.text) or failed.terms.names_target(clause.text)
     return names and not _names_others_target(clause.text, failed)
 
 
+# Good news of something else: "nothing to commit", "I fixed the problem".
+_NO_SUCCESS = lazy_pattern(r"\bnothing\b|\b(?:fix|resolv|solv|correct|clear|handl|avoid|prevent)\w*\b")
 _WENT_WELL = lazy_pattern(
     rf"\b{_SUCCESS}|\b(?:went|gone|go) (?:through|fine|well|smoothly)\b|[\u2705\u2713\u2714\u2611]|\[x\]", re.IGNORECASE
 )
@@ -621,6 +624,8 @@ def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
     passes, family = _check_patterns(effect.subject)
     if effect.subject == "test" and _CONFIRMS.search(clause.words) is not None and terms.family_is_named(clause.text):
         return True
+    if _ALL_PASSED.search(clause.words) is not None:
+        return True
     is_built = effect.subject == "build" and _GENERAL.search(clause.words) is not None
     if not is_built and passes.search(clause.words) is None:
         return False
@@ -630,6 +635,9 @@ def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
         or terms.names_tool(clause.text)
         or terms.names_target(clause.text)
     )
+
+
+_ALL_PASSED = lazy_pattern(r"(?<![\w./-])(\d{1,6}) ?(?:/|of|von|sur|de|из) ?\1(?![\w/-]|\.\d)")  # "31/31"
 
 
 # What a test that passes does: "a new test confirms it".

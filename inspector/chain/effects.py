@@ -640,6 +640,8 @@ def _targets(command: ShellCommand, subject: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys((subject, *(word for word in rest if word.rsplit("/", 1)[-1] != subject))))
     if command.program in _SCRIPTED:
         rest = rest[1:]  # the script of `sed` and `awk`, the lines of SWE-agent's `edit`
+    if command.program in _INSTALLERS and _verb(command) in _INSTALLS:  # `react@19 @testing-library/react@16`
+        return tuple(word for word in rest if len(word) > 1)
     paths = [word.partition("::")[0] for word in rest if _PATH_LIKE.fullmatch(word) and word.strip("./")]
     if paths or command.program == "git" or _family(command):
         return tuple(paths)

@@ -410,4 +410,5 @@ def _is_look(step: Step) -> bool:
     effect = main_effect(effects_of(step.call))
     if effect is None or is_interpreter(bare_name(step.call.name or "")):
         return True
-    return effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING) or asks_for_modules(effect)
+    is_look = effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING)
+    return is_look or asks_for_modules(effect) or only_opens(effect)

@@ -389,8 +389,11 @@ def _body(value: Any) -> Any:
         if isinstance(body, dict) or (isinstance(body, str) and body.startswith("{")):
             return body
         return next((value[key] for key in _ENVELOPE if key in value), _UNREADABLE)
-    if isinstance(value, list) and value and isinstance(value[0], dict) and value[0].get("type") == "text":
-        return value[0].get("text", _UNREADABLE)
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        if value[0].get("type") == "text":
+            return value[0].get("text", _UNREADABLE)
+        if len(value) == 1 and "message" in value[0] and not _CODES.isdisjoint(value[0]):  # Salesforce
+            return value[0]
     return _UNREADABLE
 
 
@@ -454,6 +457,7 @@ def _status_code(value: Any) -> int:
     return int(value) if isinstance(value, str) and _THREE_DIGITS.fullmatch(value) else count_of(value) or 0
 
 
+_CODES = frozenset(("errorCode", "error_code", "errorcode"))
 _THREE_DIGITS = lazy_pattern(r"[1-5]\d\d")
 
 

@@ -167,7 +167,8 @@ def _reports_own_trouble(line: str, names: frozenset[str], bases: frozenset[str]
     """
     folded = line.casefold()
     named = [name for name in ("sudo", *names) if name.casefold() in folded] if ":" in line else []
-    targets = [base for base in bases if base and base.casefold() in folded] if _TROUBLE.search(line) else []
+    targets = [base for base in bases if base and base.casefold() in folded]
+    targets = targets if targets and _TROUBLE.search(line) else []
     return (bool(named) or bool(targets)) and _own_pattern(tuple(named), tuple(targets)).match(line) is not None
 
 

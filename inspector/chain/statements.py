@@ -53,7 +53,7 @@ from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_SENTENCES = 120
-_SHORT_CHARS = 160
+_SHORT_CHARS = 240
 _MAX_PREAMBLE = 2  # the sentences among which a yes or no is looked for
 _SORRY_WORDS = 3  # "I'm sorry, but ...": a clause so short denies what the sentence is about
 _FENCE = lazy_pattern(r"^[ \t]{0,8}(?:```|~~~)[^\n]*\n[\s\S]*?(?:^[ \t]{0,8}(?:```|~~~)[^\n]*$|\Z)", re.MULTILINE)
@@ -131,6 +131,10 @@ _GIVES_UP = lazy_pattern(
 )
 
 
+# What happens under a condition: "the server refuses to start when one of them is missing".
+_SOMETIMES = lazy_pattern(
+    r"\b(?:when(?:ever)?|as soon as) (?:an?|any|one|some\w*|you|it|they)\b|\bunless\b", re.IGNORECASE
+)
 # What the agent was not able to do, or what was not done, in English.
 _UNABLE = lazy_pattern(
     r"\b(?:i|we|nobody|no one)\b[^,;.]{0,40}?\b(?:could|can|was|were|am|are|did|do|have|had)(?:n['’]t| ?not)\b|"
@@ -388,10 +392,18 @@ class Statements:
         )
 
     def _last_that(self, decides: Callable[[str, FailedCall], bool], failed: FailedCall) -> Statement | None:
-        """The first sentence of the final statement for which `decides` is true."""
+        """The plainest sentence of the final statement for which `decides` is true, the first of several."""
         sentences = _cached_sentences(self._speeches[-1].text)
-        decisive = next((sentence for sentence in sentences if decides(sentence.read, failed)), None)
-        return None if decisive is None else Statement(self._turns[-1], decisive, is_final=True)
+        deciding = [sentence for sentence in sentences if decides(sentence.read, failed)]
+        best = max(deciding, key=lambda sentence: self._weight(sentence.read, failed), default=None)
+        return None if best is None else Statement(self._turns[-1], best, is_final=True)
+
+    def _weight(self, sentence: str, failed: FailedCall) -> int:
+        """How plainly a sentence is on a failed call: it names it, and says that it failed or that it was done."""
+        clauses = self._clauses(sentence, failed)
+        denials = [clause for clause in clauses if clause.denies]
+        is_plain = any(map(fails, denials)) or any(map(is_unable, denials))
+        return failed.terms.are_named(sentence) + (1 + 2 * is_plain if denials else names_effect(clauses, failed))
 
     def in_reply(self, failed: FailedCall) -> Judged | None:
         """The report of a failure in the reply to it; None if there is none."""
@@ -409,9 +421,7 @@ class Statements:
     def _reports_at_end(self, sentence: str, failed: FailedCall) -> bool:
         clauses, terms = self._clauses(sentence, failed), failed.terms
         is_finding = failed.is_lost and failed.step.result_kind is ResultKind.FINDING
-        if failed.is_lost and says_none_left(clauses) and claims_check(clauses, failed):
-            return False
-        if is_finding and _only_claims(clauses, failed):
+        if _tells_success(clauses, failed):
             return False
         if self._tells_without_denial(sentence, clauses, failed):
             return True
@@ -423,17 +433,20 @@ class Statements:
             return _ASKS_USER.search(sentence) is not None and terms.are_named(sentence)
         if terms.are_named(sentence):
             return self._denies_named(sentence, clauses, failed)
+        return self._denies_unnamed(sentence, clauses, failed)
+
+    def _denies_unnamed(self, sentence: str, clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
+        """Whether a sentence that denies something, without a name, is on a failed call: nothing else was lost."""
         is_failure = failed.is_only_lost and failed.step.result_kind is not ResultKind.FINDING
         if is_failure and failed.facts.is_one_of_several(failed.step) and counts_part(sentence):
             return True
-        is_touched = terms.are_touched(sentence)
+        is_touched, is_reply = failed.terms.are_touched(sentence), self._turns[-1] == failed.reply
         if failed.is_lost and not self._is_short:
-            is_own = failed.is_only_lost or self._turns[-1] == failed.reply
-            is_admitted = is_own and any(self._admits(clause, failed) for clause in clauses)
-            return is_admitted and not claims_effect(clauses, failed)
+            is_admitted = any(self._admits(clause, failed) for clause in clauses)
+            return is_admitted and (failed.is_only_lost or is_reply) and not claims_effect(clauses, failed)
         if is_failure and (is_touched or _LACKS.search(sentence) is not None):
             return not claims_effect(clauses, failed)
-        if self._turns[-1] != failed.reply:
+        if not is_reply:
             is_only = failed.facts.is_only_failure and failed.step.outcome.failed
             return is_touched and is_only and not failed.is_lost
         is_answer = failed.facts.is_only_failure and failed.step.result_kind is ResultKind.PROBE
@@ -536,7 +549,7 @@ class Statements:
 
     def _admits(self, clause: Clause, failed: FailedCall) -> bool:
         """Whether a clause about a failure says that something failed, is not there, or is still to be done."""
-        if not clause.denies:
+        if not clause.denies or _SOMETIMES.search(clause.text):
             return False
         if fails(clause) or is_unable(clause) or _LACKS.search(clause.text):
             return failed.is_about(clause.text)
@@ -640,9 +653,14 @@ _ONLY = lazy_pattern(
 )
 
 
-def _only_claims(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
-    """Whether a sentence denies nothing and claims that a check passes, whatever else it has of what was found."""
-    return not any(clause.denies for clause in clauses) and claims_effect(clauses, failed)
+def _tells_success(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
+    """Whether a sentence claims that a check passes or finds nothing, whatever else it has of what was found."""
+    if not failed.is_lost:
+        return False
+    if says_none_left(clauses) and claims_check(clauses, failed):
+        return True
+    is_finding = failed.step.result_kind is ResultKind.FINDING
+    return is_finding and not any(clause.denies for clause in clauses) and claims_effect(clauses, failed)
 
 
 def _only_counts(clause: Clause) -> bool:

@@ -24,6 +24,7 @@ Four things that only what stands around shows:
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import chain
 
 from msgspec import structs
@@ -63,8 +64,10 @@ def with_wanted_results(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
 def with_answers_no(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
     """The steps; a look that did not find what the user had asked about is a probe."""
     users = _user_turns(trace)
+    names = cache(lambda request: _names_asked_about(_text_of_request(trace, users, request)))
     for step in steps:
-        if (step.result_kind is ResultKind.FAILURE or step.is_good) and _answers_no(trace, step, users):
+        is_result = step.result_kind is ResultKind.FAILURE or step.is_good
+        if is_result and _answers_no(step, names(bisect_left(users, step.location.turn))):
             rules, kind = (VerdictRule.ASKED_WHETHER,), ResultKind.PROBE
             outcome = StepOutcome.OK
             yield structs.replace(step, outcome=outcome, certainty=None, error=None, result_kind=kind, rules=rules)
@@ -72,11 +75,12 @@ def with_answers_no(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
             yield step
 
 
-def _answers_no(trace: Trace, step: Step, users: Sequence[int]) -> bool:
-    """Whether a call only looks, its result says no, and the request before it asks that, with a name of the call."""
-    if step.result is None or VerdictRule.PROGRAM_MISSING in step.rules or not _says_no(step.call, step.result):
+def _answers_no(step: Step, asked: frozenset[str]) -> bool:
+    """Whether a call only looks, its result says no, and the request before it asked that, with a name of the call."""
+    if not asked or step.result is None or VerdictRule.PROGRAM_MISSING in step.rules:
         return False
-    asked = _names_asked_about(_request_before(trace, step, users))
+    if not _says_no(step.call, step.result):
+        return False
     names = _NAME_PARTS.findall(f"{step.call.name} {step.call.raw_arguments[:_MAX_TEXT_CHARS]}".casefold())
     return not asked.isdisjoint(names)
 
@@ -125,8 +129,12 @@ def _user_turns(trace: Trace) -> Sequence[int]:
 
 def _request_before(trace: Trace, step: Step, users: Sequence[int]) -> str:
     """The user's last turn before a step; `users` are the numbers of the user's turns."""
-    before = bisect_left(users, step.location.turn)
-    parts = trace.turns[users[before - 1] - 1].parts if before else ()
+    return _text_of_request(trace, users, bisect_left(users, step.location.turn))
+
+
+def _text_of_request(trace: Trace, users: Sequence[int], number: int) -> str:
+    """The text of the user's turn with this number among their own, from 1; "" for 0."""
+    parts = trace.turns[users[number - 1] - 1].parts if number else ()
     return "\n".join(part.text[:_MAX_TEXT_CHARS] for part in parts)
 
 

@@ -13,9 +13,9 @@ introductions overlap; it remembers the places there that it judged, so each is 
 A secret that reaches the text's end may continue; its `Ending` then searches for the end in later text.
 
 Cost. Most texts have no secret: two automata find the signs of all detectors and the prefixes of all keys, and patterns
-are tried only around those. Each place is judged once, by at most `WINDOW` characters, so the scan is linear. A long
-text, such as a request with all messages so far, is searched by blocks, and a block that had no secret in an earlier
-text is passed over (`secrets_but_of`).
+are tried only around those. Each place is judged once, by at most `WINDOW` characters, so the scan is linear. Of a long
+text, such as a request with all messages so far, the signs are passed over that are in a block which had no secret in
+an earlier text (`secrets_but_of`).
 """
 
 import re
@@ -44,11 +44,11 @@ CONTEXT = LONGEST_INTRODUCTION + 128
 """Code points of earlier text that affect decisions on later text."""
 
 _MOST_KEPT = 4 * CONTEXT
-_NOTHING: list[Secret] = []
 _FILLERS = lazy_pattern(r"\*{3,}")
 _SAMPLES = ("a1B2c3D4", "a1b2c3d4", "A1B2C3D4")  # of the alphabets of keys
 _UNKNOWN_FILLER = 8
 _SIGN_AHEAD = max(len(sign) for detector in DETECTORS for sign in detector.rule.signs)
+_SHORT = 1_024  # a text that is searched for any sign before it is scanned
 _ESCAPED_SIGN_AHEAD = 8 * _SIGN_AHEAD  # the same, with each character as an escape of JSON in JSON
 
 
@@ -85,19 +85,18 @@ def _filler(secret: str, *, is_block: bool = False) -> str:
 
 _OPEN_PAIR = lazy_pattern(r"(?<=[\w.+-]:)[^\s:/@\"'`<>\\,;|()]{1,64}(?:@[\w.-]{0,80}(?::[0-9]{0,5})?)?\Z")
 """What may be a password before a host that follows, `user:password@host`, held back until the word ends."""
-_OPEN_PAIR_CHARS = 160
-_MAX_OVERLAPPING = 16  # secrets that are behind a place which is before one of them
+_OPEN_PAIR_CHARS, _MAX_OVERLAPPING = 160, 16  # the latter: secrets behind a place which is before one of them
 _BLOCK, _SHORTEST_BLOCK = 8_192, 256
 _BLOCK_AHEAD = WINDOW + LONGEST_INTRODUCTION
 _MESSAGE = lazy_pattern(r'\{"(?:role|type|name)"')
 _BATCH = 48  # code points behind a name that are searched together, however small the pieces are
-_POSITIONS = ("released", "certain", "_at", "_alert_to", "_wait_to")
 
 
 def find_secrets(text: str) -> list[Secret]:
     """The secrets of a text, in order, without overlaps. Linear in the text."""
     finder = Finder(text)
-    finder.scan(is_final=True)
+    if len(text) > _SHORT or not _has_no_sign(text):
+        finder.scan(is_final=True)
     return finder.found()
 
 
@@ -177,6 +176,12 @@ _OF_TEXT = _Signs(detector for detector in DETECTORS if detector.rule.is_exact)
 _OF_ANY = _Signs(DETECTORS)
 
 
+def _has_no_sign(text: str) -> bool:
+    """Whether one search says that nothing is introduced in a text, which may be shorter than an introduction."""
+    is_plain = text.isascii() and "\\u" not in text and "%" not in text
+    return is_plain and not _OF_ANY.are_in(f"{text}\n{text.lower()}")
+
+
 class Finder:
     """Finds the secrets of a text that arrives in pieces.
 
@@ -202,7 +207,7 @@ class Finder:
             self._forget()
         known = len(self.text)
         if not piece and self.certain == known and self.open is None:
-            return _NOTHING
+            return []
         is_calm = bool(piece) and not self._may_begin_secret(piece, known)
         self.text += piece
         if self.open is None and self.released == known:
@@ -210,9 +215,9 @@ class Finder:
             if is_calm:
                 self.certain = len(self.text)
                 self._hold_pair()
-                return _NOTHING
+                return []
         if len(self.text) < self._wait_to and self.open is None and not is_final:
-            return _NOTHING
+            return []
         secrets: list[Secret] = []
         if self.open is None or self._continue_secret(self.open, secrets, is_final=is_final):
             self._look(secrets, is_final=is_final)
@@ -232,15 +237,14 @@ class Finder:
             self.open = self.open and _moved(self.open, -surplus)
             self._found = [(_moved(one, -surplus), begin - surplus) for one, begin in self._found if one.end > surplus]
             self._judged = frozenset((begin - surplus, name) for begin, name in self._judged)
-            for position in _POSITIONS:
+            for position in ("released", "certain", "_at", "_alert_to", "_wait_to"):
                 setattr(self, position, getattr(self, position) - surplus)
 
     def _may_begin_secret(self, piece: str, known: int) -> bool:
         """Whether the new piece may contain an introduction or a key, or the value of an earlier introduction."""
         near = self.text[-_ESCAPED_SIGN_AHEAD:] + piece
-        is_plain = near.isascii() and "\\u" not in near and "%" not in near
-        new = near if "\\u" in near else near[-len(piece) - _SIGN_AHEAD :]
-        if is_plain and not _OF_ANY.are_in(f"{new}\n{new.lower()}"):
+        new = near if "\\u" in near or "%" in near else near[-len(piece) - _SIGN_AHEAD :]
+        if _has_no_sign(new):
             return known < self._alert_to
         if _OF_VIEW.are_in(names.view(new)):
             self._alert_to = known + len(piece) + LONGEST_INTRODUCTION

@@ -107,8 +107,7 @@ class SecretStream:
 
     def close(self) -> str:
         """The rest of the text, redacted."""
-        rest = self._values.replaced(self._held) if self._values else ""
-        return self._fed(rest, is_final=True)
+        return self._fed(self._values.replaced(self._held) if self._values else "", is_final=True)
 
     def _fed(self, piece: str, *, is_final: bool) -> str:
         finder = self._finder

@@ -276,7 +276,8 @@ class _Named:
             joined, _ = self.place.value(secret_values.JOINED_WORD, at)
             is_value = self._is_clear(joined, gap) and not PATTERNS.location.match(joined)
             is_mixed = secret_values.has_letters_and_digits(word) or PATTERNS.capital.search(joined)
-            is_list = after[0] != ":" and not (_is_told(joined, gap) and is_mixed)
+            is_told = bool(gap.strip()) or secret_values.is_made(joined)
+            is_list = after[0] != ":" and not (is_told and is_mixed)
             if is_value and not is_list:
                 return secret_values.JOINED_WORD if self._introduces(joined, gap, at) else None
             if after[0] == ":":
@@ -301,7 +302,8 @@ class _Named:
         if not secret_values.has_letters_and_digits(word):
             return False
         setting = PATTERNS.assigned.match(word)  # unless it is `Wasser=Fall77`
-        is_value = setting and (_is_told(word, gap) or secret_values.has_letters_and_digits(word[setting.end() - 1 :]))
+        is_told = bool(gap.strip()) or secret_values.is_made(word)
+        is_value = setting and (is_told or secret_values.has_letters_and_digits(word[setting.end() - 1 :]))
         if setting and not (is_value and self._is_clear(word, gap)):
             return False
         is_pair = self._is_pair(at)
@@ -450,11 +452,6 @@ def _confidence_after(place: FoundIntroduction, end: int) -> SecretConfidence | 
         return SecretConfidence.LIKELY
     at, text = name.start("sign"), place.text
     return names.name_confidence(text, name, names.name_start(text, at, -1), begins=begins_word(text, at))
-
-
-def _is_told(word: str, gap: str) -> bool:
-    """Whether a clear gap has more than a blank, such as a copula, or the word looks made; so signs may join it."""
-    return bool(gap.strip()) or secret_values.is_made(word)
 
 
 def _may_introduce(gap: str) -> bool:

@@ -345,7 +345,7 @@ def _collect(values: Iterable[object], texts: list[str], tools: set[int]) -> Non
     for value in values:
         kind = type(value)
         if kind is str:
-            texts.append(cast("str", value))
+            texts.append(value)  # type: ignore[arg-type]  # its type is str
         elif kind in _NO_TEXTS:
             continue
         elif isinstance(value, model.ToolDefinition):
@@ -359,6 +359,6 @@ def _collect(values: Iterable[object], texts: list[str], tools: set[int]) -> Non
             texts += value
             _collect(value.values(), texts, tools)
         elif isinstance(value, list) or kind is tuple:
-            _collect(cast("Sequence[object]", value), texts, tools)
+            _collect(value, texts, tools)  # type: ignore[arg-type]  # a list or a tuple
         else:
             _NO_TEXTS.add(kind)

@@ -1,9 +1,11 @@
 """`weaklink import`: import log files into the database, and report every file and every skipped record."""
 
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 from msgspec import structs
@@ -17,12 +19,17 @@ from weaklink.ui.cli.files import STDIN, chat_template_option
 from weaklink.ui.cli.paths import separate_files
 from weaklink.ui.cli.redaction_options import redaction_options, redactor_of
 from weaklink.ui.cli.suggestions import suggested
+from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.importing.unchanged_files import ImportOptions, unchanged_reports
 from weaklink.ui.importing.worker_process import collect_rarely
 from weaklink.ui.reports.import_report import FileReport, import_lines, report_object
 from weaklink.ui.views.styled_text import counted
 
+if TYPE_CHECKING:
+    from weaklink.storage import Store
+
 _MOST_NOTES = 6
+_LONGEST_WAIT_S = 600.0  # for another import, which writes a file as a whole
 
 _COULD_NOT_RUN = 2
 
@@ -162,10 +169,9 @@ def _import_once(
                 reports += known
             else:
                 from weaklink.storage import open_store  # noqa: PLC0415  # loads SQLAlchemy
-                from weaklink.ui.cli.import_rounds import import_new  # noqa: PLC0415  # the same
 
                 with open_store(where) if is_stored else nullcontext() as store:
-                    import_new(store, files, options, jobs, reports)
+                    _import_all(store, files, options, jobs, reports)
             reports.sort(key=lambda report: order.get(report.path, 0))
         except KeyboardInterrupt:
             print_notice(_interrupted(len(reports), len(files), dry_run=dry_run))
@@ -178,6 +184,32 @@ def _import_once(
         print_notice(f"there are no files in {', '.join(paths)}")
     if all(report.refused is not None for report in reports):
         click.get_current_context().exit(_COULD_NOT_RUN)
+
+
+def _import_all(
+    store: "Store | None",
+    files: Sequence[PlacedFile],
+    options: ImportOptions,
+    jobs: int | None,
+    reports: list[FileReport],
+) -> None:
+    """Import the files, and add their reports; while another program writes to the database, keep trying."""
+    from weaklink.storage import DatabaseLockedError  # noqa: PLC0415  # loads SQLAlchemy
+    from weaklink.ui.cli.import_rounds import import_new  # noqa: PLC0415  # the same
+
+    until_s: float | None = None
+    while True:
+        done = {report.path for report in reports}
+        try:
+            import_new(store, [file for file in files if file.name not in done], options, jobs, reports)
+        except DatabaseLockedError as error:
+            if until_s is None:
+                print_notice(f"{error}; weaklink keeps trying")
+                until_s = time.monotonic() + _LONGEST_WAIT_S
+            if time.monotonic() > until_s:
+                raise
+        else:
+            return
 
 
 def _interrupted(done: int, files: int, *, dry_run: bool) -> str:

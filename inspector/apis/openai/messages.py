@@ -7,7 +7,6 @@ tool's definition looks like in OpenAI's JSON. Sources: OpenAI's API reference (
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 import msgspec
@@ -23,6 +22,7 @@ from weaklink.inspector.json_text import (
     text_or_json,
     word_of,
 )
+from weaklink.inspector.memoized import CacheKey
 from weaklink.inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
 from weaklink.inspector.wire.events import UNREAD_PART, DecodedRequest, parameters_of
 from weaklink.inspector.wire.provider_json import parse_json
@@ -124,29 +124,21 @@ def read_tools(tools: Json, functions: Json = None) -> tuple[ToolDefinition, ...
     if not tools and not functions:
         return ()
     try:
-        return _cached_tools(_ToolsKey(_encode((tools, functions)), tools, functions))
+        return _cached_tools(CacheKey(_encode((tools, functions)), (tools, functions)))
     except (UnicodeEncodeError, OverflowError, RecursionError):
         return _definitions(tools, functions)
 
 
-@dataclass(frozen=True, slots=True)
-class _ToolsKey:
-    """A request's tools as a cache key: their bytes in MessagePack, which distinguishes what JSON distinguishes."""
-
-    packed: bytes
-    tools: Json = field(compare=False)
-    functions: Json = field(compare=False)
-
-
 @lru_cache(maxsize=64)
-def _cached_tools(offered: _ToolsKey) -> tuple[ToolDefinition, ...]:
-    listed = (*_listed(offered.tools), *_listed(offered.functions))
-    return tuple(_cached_tool(_ToolsKey(_encode(tool), tool, None)) for tool in listed)
+def _cached_tools(offered: CacheKey[tuple[Json, Json]]) -> tuple[ToolDefinition, ...]:
+    tools, functions = offered.value
+    listed = (*_listed(tools), *_listed(functions))
+    return tuple(_cached_tool(CacheKey(_encode(tool), tool)) for tool in listed)
 
 
 @lru_cache(maxsize=1_024)
-def _cached_tool(offered: _ToolsKey) -> ToolDefinition:
-    return _definition(offered.tools)
+def _cached_tool(offered: CacheKey[Json]) -> ToolDefinition:
+    return _definition(offered.value)
 
 
 def _definitions(tools: Json, functions: Json) -> tuple[ToolDefinition, ...]:

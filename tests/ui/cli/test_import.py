@@ -4,17 +4,21 @@ import gzip
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from multiprocessing import active_children
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
 from tests.ui.conftest import ROOT, START, Run, environment, run_text
 from weaklink.inspector.errors import StoreError
 from weaklink.storage import open_store
+from weaklink.ui.cli.import_paths import _import_all
 from weaklink.ui.cli.import_rounds import job_count, read_in_order
 from weaklink.ui.importing.file_places import PlacedFile, files_below, find_files
 from weaklink.ui.importing.files import ReadItem
@@ -145,6 +149,25 @@ def test_a_process_that_dies_costs_its_file_and_no_other(tmp_path: Path) -> None
     refused = [one[0].refused for one in rest if isinstance(one, tuple)]
     assert len(refused) == 3
     assert len([one for one in refused if one is not None]) <= 1  # what the other process read when it was killed
+
+
+def test_it_waits_for_another_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [PlacedFile(str(write(tmp_path / f"{number}", str(number)))) for number in range(3)]
+    found: list[FileReport] = []
+    with (
+        open_store(tmp_path / "t.db", busy_timeout_s=0.05) as store,
+        closing(sqlite3.connect(tmp_path / "t.db", check_same_thread=False)) as other,
+    ):
+        _import_all(store, files[:1], ImportOptions(), 1, found)
+        other.execute("BEGIN IMMEDIATE")
+        release = Timer(1, other.rollback)
+        release.start()
+        _import_all(store, files, ImportOptions(), 1, found)
+        release.join()
+        assert len(store.traces()) == 3
+    assert sorted(report.path for report in found) == [file.path for file in files]
+    assert all(report.counts.traces == 1 and not report.unchanged for report in found)
+    assert capsys.readouterr().err.count("the database is locked") == 1
 
 
 @pytest.mark.parametrize("database", ["gone.db", "postgresql://weaklink@127.0.0.1:1/gone"])
