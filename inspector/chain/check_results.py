@@ -128,7 +128,6 @@ _FINDINGS_TABLE = {  # by program, or by program and subcommand
     "shellcheck": r"\bSC\d{4} \(\w+\): ",
     "sphinx-build": r"Warning, treated as error",
     "sqlfluff": r"^L: +\d+ \| P: +\d+ \| [A-Z]",
-    "terraform fmt": r"^\S+\.tf(?:vars)?$",
     "terraform validate": r"^(?:\u2502 )?Error: ",
     "trivy": r"^Total: [1-9]\d* \(",
     "yamllint": r"^ {1,4}\d+:\d+ +error ",
