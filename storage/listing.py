@@ -152,9 +152,9 @@ class Paging:
         order: Order = Order.TIME,
         *,
         limit: int,
-        after: ListCursor | None = None,
     ) -> Iterator[list[Listed]]:
-        """Yield the next `limit` traces after `after` in pages; stop iterating to end the scan."""
+        """Yield the first `limit` traces in pages; stop iterating to end the scan."""
+        after: ListCursor | None = None
         while limit > 0:
             found = self.page(filter, order, limit=min(limit, _PAGE), after=after)
             if found:

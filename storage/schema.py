@@ -14,8 +14,6 @@ from weaklink.storage.tables import Row, in_groups
 from weaklink.storage.writing import update_traces
 
 _AT_ONCE = 200
-
-
 _WAYS = "`weaklink run -- COMMAND` or `weaklink import` (`--discover` lists what that would read)"
 _DEMO = "; `weaklink demo` keeps its traces in a database of its own"
 _NEVER_RELEASED = ("v0001", "v0002", "v0003", "v0004", "v0005")

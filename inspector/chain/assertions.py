@@ -26,7 +26,10 @@ from weaklink.inspector.chain.failure_words import admits_failure
 from weaklink.inspector.scanning import folded, folded_pattern, lazy_pattern
 
 _CODE = lazy_pattern(r"`[^`\n]*`")
-FILE_NAME = lazy_pattern(r"(?<![\w.])(?:[\w.@-]+/)*[\w@-]+\.[a-z]\w{0,5}\b(?!\.\w)")
+_NO_CJK = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # which is written beside a name without a space
+FILE_NAME = lazy_pattern(
+    rf"(?<!{_NO_CJK})(?<!\.)(?:(?:{_NO_CJK}|[.@-])+/)*(?:{_NO_CJK}|[@-])+\.[a-z][a-z0-9_]{{0,5}}(?!{_NO_CJK})(?!\.\w)"
+)
 """Matches the name of a file with its folders: `errors.proto` fails nothing."""
 _EMPHASIS = lazy_pattern(r"\*{1,3}|~~|__")
 _ALTERNATIVES = lazy_pattern(r"\b\w+(?:/\w+){2,}")  # debug/info/warn/error
@@ -194,6 +197,11 @@ _FAILING = (
         r"kapot|rood|onmogelijk|onbereikbaar|geblokkeerd|verlopen|bezet|afgewezen|vastgelopen|spijt"
     ),
     (
+        r"(?:nur|sol[oa]?|sólo|só|apenas|soltanto|только|тільки|tylko|jen|alleen|bara|endast|kun)(?: \w+){0,2} (?:auf |"
+        r"op |på )?(?:diesem rechner|dieser maschine|esta máquina|nesta máquina|questa macchina|этой машине|цій машині|"
+        r"tej maszynie|tomto počítači|deze machine|denna dator|denne maskine)"
+    ),
+    (
         r"nur [^\W\d_]\w* (?:kann|können|darf|dürfen)|sol[oa]? \w+ (?:puede|può)|alleen \w+ (?:kan|mag)|"
         r"(?:bara|endast|kun) \w+ (?:kan|får|må)|только \w+ (?:может|могут)|tylko \w+ może|(?:jen|pouze) \w+ může"
     ),
@@ -240,7 +248,7 @@ _OPEN = (
         r"sigue[ns]?|tendr[áé]\w* que|tienes? que|conserva|ainda|continua\w*|permanece\w*|ter[áã]o? que|tem que|"
         r"precisa\w*"
     ),
-    r"non appena|appena|ancora|restano?|riman\w+|bisogna|occorre|dov(?:rai|rete|ete)|devi",
+    r"non appena|appena|ancora|resta(?:no)?|riman\w+|bisogna|occorre|dov(?:rai|rete|ete)|devi",
     r"как только|пока|по-прежнему|остал\w+|оста[её]т\w+|нужно|прид[её]тся|ещ[её]",
     r"jeszcze|nadal|wciąż|pozosta\w+|trzeba|należy|musi\w*|ještě|stále|zbývá|zůstáv\w+|zůstal\w*|musíte?|ešte|treba",
     r"досі|поки|залиш\w+|потрібно|треба|ще (?:не|треба|потрібно)|още|трябва|остава\w*|još|ostaje|preostaje|encara",
@@ -253,7 +261,7 @@ _OPEN = (
 )
 _NEGATIONS_CJK = r"\A\W*\w*_\w+ nu\W*\Z|\[ \]|[☐❌✗✘]|不(?!仅)|没|沒|未|ない|ません|なかった|않|없|못|नहीं|बिना|ไม่"
 _FAILING_CJK = (
-    r"行き詰ま|うまくいか|出了问题|被拒|驳回|受阻|卡住|卡在|崩溃|挂了|挂掉|中断|红的|红色|飘红|过期|占满|占用|离线|暂停|[已订]满|不够|无法|無法|"
+    r"只在(?:本机|这台)|行き詰ま|うまくいか|出了问题|被拒|驳回|受阻|卡住|卡在|崩溃|挂了|挂掉|中断|红的|红色|飘红|过期|占满|占用|离线|暂停|[已订]满|不够|无法|無法|"
     r"失败|失敗|错误|錯誤|缺|拒绝|拒絕|超时|逾時|报错|抱歉|对不起|遗憾|落ち(?!着)|赤[いくの]|止ま[りっる]|切れ|壊れ|"
     r"エラー|できず|拒否|不足|残念|申し訳|거절|막혔|중단|깨[졌진]|빨간|만료|부족|초과|실패|오류|못[했하]|거부|불가|"
     r"विफल|असफल|त्रुटि|खेद|बंद है|ล้มเหลว|ผิดพลาด|ปฏิเสธ|ขออภัย"
@@ -279,7 +287,7 @@ _SUPPOSES = folded_pattern(
     r"werde\w*|würde\w*|sollte\w*|könnte\w*|bitte|si|vais|devrai\w*|pourr\w+|voy a|va a|debería\w*|podría\w*|se você|"
     r"если|буд[уе]\w*|должн\w+|jeśli|jeżeli|będ[ęz]\w*|proszę|pokud|budu|bude|prosím|якщо|будь ласка|indien|zal|"
     r"alstublieft|om du|hvis|eğer|lütfen|dacă|vă rog|jos|αν|εάν|jika|kalau|silakan|nếu|vui lòng|إذا|אם)\b|如果|将会|"
-    r"将要|请|應該|应该|もし|でしょう|यदि|अगर|ถ้า|만약"
+    r"将要|请|應該|应该|是否|能否|もし|かどうか|でしょう|यदि|अगर|ถ้า|만약"
 )
 # Syllables that end a Korean verb in the past: those with a double "s" below, but not "is" and "will".
 KOREAN_PAST = f"[{''.join(sorted(set(map(chr, range(0xAC00 + 20, 0xD7A4, 28))) - set('있겠')))}]습니다"

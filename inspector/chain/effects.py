@@ -724,17 +724,6 @@ def has_known_effect(call: ToolCall) -> bool:
     )
 
 
-_IMPORTS = lazy_pattern(
-    r"\s*(?:import [\w., ]+|from [\w.]+ import [\w., ]+|print\([\w.]+\)|require\([^)\n]{1,80}\))\s*"
-)
-
-
-def asks_for_modules(effect: Effect) -> bool:
-    """Whether a command only imports modules, to see whether they are there: `python -c 'import pandas'`."""
-    code = inline_code(effect.command.words) if effect.command is not None else None
-    return code is not None and all(_IMPORTS.fullmatch(line) for line in code[:400].replace(";", "\n").splitlines())
-
-
 def checker_of(effect: Effect) -> str | None:
     """The program of a test or linter that is no runner of a project's tasks; None for another."""
     if effect.command is None or effect.kind is not EffectKind.CHECK or effect.subject not in ("test", "lint"):

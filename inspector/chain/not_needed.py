@@ -25,7 +25,6 @@ from weaklink.inspector.chain.assertions import clauses_of, denies
 from weaklink.inspector.chain.effects import (
     Effect,
     EffectKind,
-    asks_for_modules,
     effects_of,
     has_known_effect,
     is_common,
@@ -410,5 +409,4 @@ def _is_look(step: Step) -> bool:
     effect = main_effect(effects_of(step.call))
     if effect is None or is_interpreter(bare_name(step.call.name or "")):
         return True
-    is_look = effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING)
-    return is_look or asks_for_modules(effect) or only_opens(effect)
+    return effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING)

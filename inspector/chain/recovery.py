@@ -129,8 +129,9 @@ class RecoveryAnalysis:
         if value is None or place is None or self._facts.answer is None or place.turn < self._facts.answer.turn:
             return value is not None
         effect = failed.effect
-        looks = effect is None or effect.kind in (EffectKind.READ, EffectKind.PROBE) or "." in effect.subject
-        return looks or computes(failed.step, effect) or self._statements.names_with(value, failed)
+        if effect is None or effect.kind in (EffectKind.READ, EffectKind.PROBE) or "." in effect.subject:
+            return True
+        return computes(failed.step, effect) or self._statements.names_with(value, failed)
 
     def is_refuted(self, failed: Step, intent: Intent, repair: Recovered) -> bool:
         """Whether the answer shows that a later call did not repair a failure.

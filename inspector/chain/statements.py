@@ -8,7 +8,8 @@ about it depends on where it is:
 * in the reply, the first words after the failure, any statement is about it that denies, or shares a word with the call
   or its result; a plan ("Now the next file.", "Inserting the row.") states nothing;
 * in the final statement, it names the tool, the target or the error; if the failure is the only one that was never
-  repaired, and nothing claims its effect, "You will have to do this by hand" is about it as well.
+  repaired, and nothing claims its effect, "You will have to do this by hand" is about it as well. A long answer says
+  much else: there it must say that something failed, was not possible or is missing, or a claim must name its object.
 
 A sentence of the final statement *claims* the effect if `inspector.chain.claims` says so, and nothing repaired the
 failure. A report in the final statement outweighs a claim, a claim outweighs an earlier report.
@@ -494,16 +495,19 @@ class Statements:
                 or failed.terms.are_named(sentence)
                 or failed.describes(sentence)
             )
-        if failed.is_lost and any(_states_cause(clause, failed) for clause in clauses):
+        is_cause = failed.is_lost and any(_states_cause(clause, failed) for clause in clauses)
+        if is_cause and (self._is_short or failed.is_about(sentence)):
             return not claims_effect(clauses, failed) or not names_effect(clauses, failed)
-        return failed.describes(sentence) and not claims_effect(clauses, failed)
+        is_open = self._is_short or any(clause.denies or not clause.is_done for clause in clauses)
+        return is_open and failed.describes(sentence) and not claims_effect(clauses, failed)
 
     def _tells_result(self, clause: Clause, failed: FailedCall) -> bool:
         """Whether a clause that admits something has the number of faults, or is on the check that was asked for."""
         if failed.counts_faults(clause.text):
             return True
         is_finding = failed.is_only_lost and failed.step.result_kind is ResultKind.FINDING
-        return is_finding and failed.facts.is_only_failure and failed.terms.family_is_named(self._asked)
+        is_on_check = self._is_short or failed.terms.family_is_named(clause.text)
+        return is_finding and is_on_check and failed.facts.is_only_failure and failed.terms.family_is_named(self._asked)
 
     def _claims(self, sentence: str, failed: FailedCall) -> bool:
         clauses = self._clauses(sentence, failed)

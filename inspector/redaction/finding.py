@@ -20,6 +20,7 @@ an earlier text (`secrets_but_of`).
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from copy import copy
 from functools import cached_property
@@ -151,7 +152,8 @@ class _Signs:
     """Finds the signs of detectors in a text, all at once: one pass of some 2 ns a character."""
 
     def __init__(self, detectors: Iterable[Detector]) -> None:
-        self._signs = [(sign, detector) for detector in detectors for sign in detector.rule.signs]
+        self._detectors = tuple(detectors)
+        self._signs = [(sign, number) for number, one in enumerate(self._detectors) for sign in one.rule.signs]
 
     @cached_property
     def _automaton(self) -> BytesAhoCorasick:
@@ -163,12 +165,11 @@ class _Signs:
 
     def in_text(self, text: str, first: int) -> Iterable[tuple[Detector, list[int]]]:
         """The detectors that have signs at or after `first`, and where these begin, in order."""
-        found: dict[str, tuple[Detector, set[int]]] = {}
+        starts: defaultdict[int, set[int]] = defaultdict(set)
         searched = text[first:].encode("ascii", "replace")
-        for number, start, _ in self._automaton.find_matches_as_indexes(searched, overlapping=True):
-            detector = self._signs[number][1]
-            found.setdefault(detector.rule.name, (detector, set()))[1].add(first + start)
-        return [(detector, sorted(starts)) for detector, starts in found.values()]
+        for sign, start, _ in self._automaton.find_matches_as_indexes(searched, overlapping=True):
+            starts[self._signs[sign][1]].add(first + start)
+        return [(self._detectors[number], sorted(begins)) for number, begins in starts.items()]
 
 
 _OF_VIEW = _Signs(detector for detector in DETECTORS if not detector.rule.is_exact)

@@ -350,11 +350,9 @@ def introduces_nothing(view: str, found: re.Match[str]) -> bool:
     if kind == "number":
         if found["sign"] != "token":
             return False
-        behind, strange = follows.end(), PATTERNS.strange_token
-        has_word = _has_word(view, behind, behind + _BESIDE_CHARS, strange)
-        if has_word and found["many"] and names.counts_tokens(view, start):  # then a word must be near
-            has_word = _has_word(view, behind, behind + _LIKELY_CHARS, strange)
-        return not has_word
+        is_count = found["many"] and names.counts_tokens(view, start)  # behind it, a word must be near
+        limit = follows.end() + (_LIKELY_CHARS if is_count else _BESIDE_CHARS)
+        return not _has_word(view, follows.end(), limit, PATTERNS.strange_token)
     is_line = kind in {"variable", "words"} and found["sign"].endswith(_WHOLE_LINES)
     if is_line or (kind != "digits" and _has_context(view, kind, start, end)):
         return False

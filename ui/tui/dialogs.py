@@ -1,5 +1,6 @@
 """Dialogs (help, a choice, a typed line), and the base class of the screens above a list or a trace."""
 
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -19,7 +20,7 @@ from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import Input, OptionList
 
 from weaklink.inspector.errors import WeaklinkError
-from weaklink.storage import Store, TraceSummary
+from weaklink.storage import Mark, Store, TraceSummary
 from weaklink.ui.tui.commands import LINE_COMMANDS, Command, bindings, keymap_path
 from weaklink.ui.tui.exporting import FORMS, export_problem, export_traces, proposed_name
 from weaklink.ui.tui.line_bar import LineBar, StatusLine, StatusText
@@ -27,7 +28,7 @@ from weaklink.ui.tui.line_view import LineInput, LineList, LineView, content_of,
 from weaklink.ui.tui.palette import paint_of
 from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
 from weaklink.ui.views.minimap import LEGEND
-from weaklink.ui.views.styled_text import Line, Run, Style, padded, quoted, visible_line, visible_runs, wrapped
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, padded, quoted, visible_line, visible_runs, wrapped
 
 CLOSE = Command("dialog.close", "Close", "Close the dialog without changes.", ("escape", "q"))
 """The command that closes a dialog."""
@@ -35,6 +36,8 @@ _KEYS = 20
 _NAME = 16
 _MAX_CHARS = 400  # of what a choice is: more than a line has
 _MARKING = "writing the mark"
+_NOTE_HINT = "The note is saved with the trace; an empty one removes it."
+_COPIED_CHARS = 60  # that the toast quotes
 _Answer = TypeVar("_Answer")
 
 
@@ -284,21 +287,51 @@ class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
 
 
 class StoreScreen(ShowsToasts[ScreenResultType]):
-    """The base of screens from which a user marks and exports traces of the store; it contains a `StatusLine`."""
+    """The base of screens from which a user marks, copies and exports traces; it contains a `StatusLine`."""
 
     access: StoreAccess
 
-    @asynccontextmanager
-    async def marking(self) -> AsyncIterator[None]:
-        """While a mark is written, which takes some seconds if another program is writing; reports what fails."""
+    @abstractmethod
+    async def marks_changed(self, marks: tuple[Mark, ...]) -> None:
+        """Show the marks of the trace whose mark or note was changed."""
+
+    def toggle_mark(self, id: int, step: int | None = None) -> None:
+        """Mark a trace, or a step of it; or remove that mark."""
+        start_work(self, partial(self._changed_mark, partial(_toggled, id, step)), "mark", supersedes=False)
+
+    def ask_note(self, id: int, step: int | None, marks: tuple[Mark, ...]) -> None:
+        """Ask for a note on a trace, or on a step of it, and save it; `marks` are those of the trace."""
+        mark = _mark_at(marks, step)
+        before = mark.note if mark is not None else ""
+        dialog = LineDialog(f"note on {_target(id, step)}", about=_NOTE_HINT, typed=before)
+        self.app.push_screen(dialog, partial(self._note, id, step, before))
+
+    def _note(self, id: int, step: int | None, before: str, note: str | None) -> None:
+        if note is not None and note != before:
+            query = partial(_noted, id, step, note.strip())
+            start_work(self, partial(self._changed_mark, query), "mark", supersedes=False)
+
+    async def _changed_mark(self, query: Callable[[Store], tuple[str, tuple[Mark, ...]]]) -> None:
+        """Write a mark, which takes some seconds if another program is writing; report what fails."""
         status = self.query_one(StatusLine)
         status.working = status.working or _MARKING
         try:
-            yield
+            message, marks = await self.access.query(query)
+            await self.marks_changed(marks)
+            self.toast(message)
         except WeaklinkError as error:
             self.toast(error_sentence(error, self.access.name), is_error=True)
         finally:
             status.working = "" if status.working == _MARKING else status.working
+
+    def ask_copy(self, title: str, choices: Sequence[DialogChoice]) -> None:
+        """Choose what to copy to the clipboard."""
+        self.app.push_screen(ChoiceDialog(title, choices), self._copy)
+
+    def _copy(self, text: str | None) -> None:
+        if text is not None:
+            self.app.copy_to_clipboard(text)
+            self.toast(f"Copied: {text if len(text) <= _COPIED_CHARS else text[: _COPIED_CHARS - 1] + '…'}")
 
     def ask_export(self, summary: TraceSummary) -> None:
         """Ask for a file, and write the trace to it."""
@@ -316,6 +349,45 @@ class StoreScreen(ShowsToasts[ScreenResultType]):
             self.toast(f"Trace {id} is written to {written}.")
         except WeaklinkError as error:
             self.toast(error_sentence(error, self.access.name), is_error=True)
+
+
+def _toggled(id: int, step: int | None, store: Store) -> tuple[str, tuple[Mark, ...]]:
+    """Mark a trace or a step, or remove that mark, unless it has a note; the marks of other places stay."""
+    marks = marks_of(id, store)
+    mark, target = _mark_at(marks, step), _target(id, step)
+    if mark is None:
+        store.marks.put(id, step=step)
+        message = f"{target.capitalize()} is marked."
+    elif mark.note:
+        message = "This mark has a note: delete the note with `;` to remove the mark."
+    else:
+        store.marks.remove(id, step=step, own_only=True)
+        left = f" {counted(len(marks) - 1, 'mark')} in it remain." if step is None and len(marks) > 1 else ""
+        message = f"The mark of {target} is removed.{left}"
+    return message, marks_of(id, store)
+
+
+def _noted(id: int, step: int | None, note: str, store: Store) -> tuple[str, tuple[Mark, ...]]:
+    """Save a note on a trace or a step; an empty one removes it, and its mark."""
+    if note:
+        store.marks.put(id, step=step, note=note)
+    else:
+        store.marks.remove(id, step=step, own_only=True)
+    return f"The note on {_target(id, step)} is {'saved' if note else 'removed'}.", marks_of(id, store)
+
+
+def marks_of(id: int, store: Store) -> tuple[Mark, ...]:
+    """The marks of a trace, and of its turns and steps."""
+    return store.marks.of([id]).get(id, ())
+
+
+def _mark_at(marks: tuple[Mark, ...], step: int | None) -> Mark | None:
+    """The mark of a step, or of the trace as a whole: its turns may have others."""
+    return next((mark for mark in marks if mark.turn is None and mark.step == step), None)
+
+
+def _target(id: int, step: int | None) -> str:
+    return f"trace {id}" if step is None else f"step {step}"
 
 
 class UpperScreen(ClosesOnce[None], ShowsToasts[None]):

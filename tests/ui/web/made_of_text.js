@@ -15,7 +15,7 @@
     if (["iframe", "object", "embed", "math", "video", "audio", "base", "marquee", "frame"].includes(name)) return true;
     const isLogo = node.matches("[data-testid=stHeaderLogo], [data-testid=stSidebarLogo]") && node.src.startsWith(`${own}/media/`);
     if ((name === "img" && !isLogo) || name === "image") return true;
-    const isRow = node.closest("td") && /^trace\?trace=\d+(&filter=[\w%.+*~-]+)?$/.test(node.getAttribute("href"));
+    const isRow = node.closest("td") && /^trace\?trace=\d+(&turn=\d+&part=[\w%.+-]+&start=\d+&end=\d+)?(&filter=[\w%.+*~-]+)?$/.test(node.getAttribute("href"));
     const isPage = node.closest("nav") && /^\/[a-z]*(\?filter=[\w%.+*~-]+)?$/.test(node.getAttribute("href"));
     if (name === "a" && !isRow && !isPage && !node.matches(streamlits)) return true;
     if (name === "script" && !(node.src.startsWith(own) && node.closest("head")) && !node.closest("head, body > script")) return true;
