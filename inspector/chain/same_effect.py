@@ -11,7 +11,7 @@ next few are compared.
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -132,25 +132,21 @@ class SameEffect:
         files = faulty_files(failed.result.content)
         if len(files) < _SEVERAL:
             return False
-        first = bisect_left(self._checks, number, key=lambda check: check[0])
-        for _, named in self._checks[first:]:
-            is_whole = not named or any("." not in name for name in named)  # a folder
-            files = frozenset() if is_whole else files - named
-            if not files:
-                return False
-        return True
+        last_whole, last_of = self._last_checks
+        return number > last_whole and any(last_of.get(file, 0) < number for file in files)
 
     @cached_property
-    def _checks(self) -> Sequence[tuple[int, frozenset[str]]]:
-        """The successful checks: their numbers, and the names of what they are limited to; none if they check all."""
-        found: list[tuple[int, frozenset[str]]] = []
+    def _last_checks(self) -> tuple[int, Mapping[str, int]]:
+        """The number of the last good check of everything or of a folder, and of the last that names each file."""
+        last_whole, last_of = 0, dict[str, int]()
         for step in self._steps:
             effects = effects_of(step.call) if step.is_good else ()
             targets = [effect.targets for effect in effects if effect.kind is EffectKind.CHECK]
-            if targets:
-                names = frozenset(map(_name_of, chain.from_iterable(targets)))
-                found.append((step.number, names if all(targets) else frozenset()))
-        return found
+            names = [_name_of(target) for target in chain.from_iterable(targets)]
+            if targets and (not all(targets) or any("." not in name for name in names)):
+                last_whole = step.number
+            last_of.update(dict.fromkeys(names, step.number))
+        return last_whole, last_of
 
     def _how(self, failed: Step, later: Step) -> Recovery:
         mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(later.call))
