@@ -7,7 +7,7 @@ from functools import partial
 from unittest.mock import patch
 
 from benchmarks.corpus import prose
-from benchmarks.timing import best_of, goal, say
+from benchmarks.measuring import best_of, goal, say
 from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call
 from tests.checks.attempted.test_attempted_calls import COMMON, NAMES
 from tests.checks.attempted.test_measures import is_reported, line_of_talk

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from benchmarks.corpus import prose
-from benchmarks.timing import best_of, goal, say
+from benchmarks.measuring import best_of, goal, say
 from weaklink.inspector.facade import make_call, write_calls
 from weaklink.inspector.formats.api.call_reading import read_structured_part
 from weaklink.inspector.inspection import analyse_parts, inspect_trace

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.timing import say
+from benchmarks.measuring import say
 from tests.case_files import cases_of
 from weaklink.inspector.chat_templates.derivation import derive_format
 from weaklink.inspector.chat_templates.files import read_chat_template

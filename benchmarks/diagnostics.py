@@ -5,7 +5,7 @@ import random
 from functools import partial
 
 from benchmarks.corpus import CALL_SIZES, SESSION_CHARACTERS, call_payload, prose
-from benchmarks.timing import best_of, goal, say
+from benchmarks.measuring import best_of, goal, say
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Part, ResultHeader, Role, ToolDefinition, Trace, Turn

@@ -6,7 +6,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from benchmarks.corpus import prose
-from benchmarks.timing import best_of, goal, say
+from benchmarks.measuring import best_of, goal, say
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import formats

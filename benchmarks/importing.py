@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 from benchmarks.conversations import Shape, coding_session, conversation, long_reasoning, short_calls
-from benchmarks.timing import goal, say
+from benchmarks.measuring import goal, say
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace

@@ -16,7 +16,7 @@ from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
-from benchmarks.timing import best_of, say
+from benchmarks.measuring import best_of, say
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.records import layout_of, read_rows
 from weaklink.inspector.importers.registry import source_names
@@ -31,7 +31,7 @@ _FLAT_KIB = 8 * 1024
 _GROWTH = """
 import sys
 from collections import deque
-from benchmarks.peak_memory import peak_kib
+from benchmarks.measuring import peak_kib
 from weaklink.inspector.importers.reading import read_source
 def most(path):
     deque(read_source(path, sys.argv[1]).records, maxlen=0)

@@ -22,9 +22,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.stream_server import WORDS, giant_answer
-from benchmarks.streams import ROOT, all_streams, free_port, stop, stream_server, wait_for
-from benchmarks.timing import say
+from benchmarks.measuring import say
+from benchmarks.streams import ROOT, WORDS, all_streams, free_port, giant_answer, stop, stream_server, wait_for
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.capture.recorder_process import ForwarderConnection, RecorderProcess, RecorderReport
 from weaklink.inspector.capture.trace_file_sink import TracesInMemory

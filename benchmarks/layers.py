@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from msgspec.structs import replace
 
 from benchmarks.corpus import prose
-from benchmarks.timing import best_of, goal, say
+from benchmarks.measuring import best_of, goal, say
 from weaklink.inspector.chain.history import history_diagnostics
 from weaklink.inspector.chain.layers import run_differences
 from weaklink.inspector.inspected import Inspection

@@ -20,9 +20,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import quantiles
 
+from benchmarks.measuring import goal, say
 from benchmarks.redaction import redaction_share
 from benchmarks.streams import ROOT, all_streams, free_port, settled_cpu_s, stop, stream_server, wait_for
-from benchmarks.timing import goal, say
 
 _MITMDUMP = ROOT / "build" / "mitmproxy" / "bin" / "mitmdump"
 _STREAMS, _CHUNKS, _GAP_US = 40, 250, 20_000

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import process_time
 
 from benchmarks.conversations import SHAPES, lines
-from benchmarks.timing import best_of, goal, say
+from benchmarks.measuring import best_of, goal, say
 from weaklink.inspector.importers.reading import SourceReading, read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace

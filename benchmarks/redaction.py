@@ -1,18 +1,22 @@
-"""The share of redaction in a recorder's CPU time on ordinary prose, counted around its calls.
+"""The share of redaction in a recorder's CPU time by kind of answer, counted around its calls.
 
 The chunks come as they do from the paced streams of `benchmarks.proxy`: so many streams at once, and of each as many
-chunks as arrive before the recorder's thread takes them up. The goal is for the recorder with its store, as
-`weaklink record` runs it; the recorder alone is printed beside it.
+chunks as arrive before the recorder's thread takes them up. The goal is for prose and the recorder with its store, as
+`weaklink record` runs it; the recorder alone is printed beside it, and other kinds of answers with the store: code in
+an answer, and the arguments of calls as JSON.
 """
 
 import json
+import random
+import re
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle, islice
 from pathlib import Path
 
-from benchmarks.timing import goal, say
+from benchmarks.corpus import coding_arguments
+from benchmarks.measuring import goal, say
 from weaklink.inspector.capture.events import RecordEvent, Sink
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.capture.redacting import RedactsChunks
@@ -102,28 +106,51 @@ class _Nowhere:
 
 def redaction_share() -> None:
     """Print which share of a recorder's CPU time redaction takes, with and without a store behind it."""
-    _recorded(_Nowhere())  # patterns are compiled once
+    kinds = _kinds()
+    prose = kinds.pop("prose")
+    _recorded(_Nowhere(), prose)  # patterns are compiled once
     with tempfile.TemporaryDirectory() as folder:
-        alone = _say("recorder alone", [_recorded(_Nowhere()) for _ in range(_ROUNDS)])
-        stores = (StoreSink(Path(folder) / f"{one}.db") for one in range(_ROUNDS))
-        storing = _say("recorder and store", [_recorded(one) for one in stores])
+        alone = _say("prose, recorder alone", [_recorded(_Nowhere(), prose) for _ in range(_ROUNDS)])
+        storing = _say("prose, recorder and store", [_recorded(one, prose) for one in _stores(folder, "prose")])
+        for kind, events in kinds.items():
+            share = _say(f"{kind}, recorder and store", [_recorded(one, events) for one in _stores(folder, kind)])
+            say(f"redaction's share of the CPU time of recorder and store, {kind}: {share:.2f}")
     say(f"redaction's share of the CPU time of the recorder alone: {alone:.2f}")
     say(f"redaction's share of the CPU time of recorder and store: {goal(storing, _MOST, at_least=False)}")
+
+
+def _kinds() -> dict[str, list[bytes]]:
+    """The events of each kind of answer, a word of it each."""
+    rng = random.Random(0)
+    calls = "".join(json.dumps(coding_arguments(rng)[1]) for _ in range(100))
+    code = Path(__file__).read_text("utf-8")
+    texts: dict[str, tuple[list[str], Callable[[str], object]]] = {
+        "prose": ([f" {word}" for word in _PROSE.split(" ")], lambda text: {"content": text}),
+        "code": (re.findall(r"\s*\w+|\s*[^\w\s]+", code), lambda text: {"content": text}),
+        "arguments": (
+            re.findall(r"\s*\w+|\s*[^\w\s]+", calls),
+            lambda text: {"tool_calls": [{"index": 0, "function": {"arguments": text}}]},
+        ),
+    }
+    return {kind: [_event(delta(word)) for word in words] for kind, (words, delta) in texts.items()}
+
+
+def _stores(folder: str, kind: str) -> Iterable[StoreSink]:
+    return (StoreSink(Path(folder) / f"{kind} {one}.db") for one in range(_ROUNDS))
 
 
 def _say(name: str, rounds: list[tuple[float, float]]) -> float:
     """Print what a chunk takes in the fastest round; the share of redaction in it."""
     spent_s, whole_s = min(rounds, key=lambda one: one[1])
     chunks = _STREAMS * _CHUNKS
-    say(f"{name}: {whole_s * 1e6 / chunks:.1f} us of CPU a chunk of prose, {spent_s * 1e6 / chunks:.2f} for redaction")
+    say(f"{name}: {whole_s * 1e6 / chunks:.1f} us of CPU a chunk, {spent_s * 1e6 / chunks:.2f} for redaction")
     return spent_s / whole_s
 
 
-def _recorded(sink: Sink) -> tuple[float, float]:
+def _recorded(sink: Sink, events: Sequence[bytes]) -> tuple[float, float]:
     """The CPU time of redaction, and of all of this process while a recorder takes the streams."""
     timed = _Timed()
     recorder = Recorder(sink, redactor=timed)
-    events = [_event(f" {word}") for word in _PROSE.split(" ")]
     began_s = time.process_time()
     observers = [_asked(recorder, number) for number in range(_STREAMS)]
     words = cycle(events)
@@ -149,6 +176,6 @@ def _asked(recorder: Recorder, number: int) -> ExchangeObserver:
     return observer
 
 
-def _event(text: str) -> bytes:
-    choice = {"index": 0, "delta": {"content": text}, "finish_reason": None}
+def _event(delta: object) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": None}
     return b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n"

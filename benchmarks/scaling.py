@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 import ray
 from msgspec import Struct
 
+from benchmarks.cluster import write_long, write_short
 from benchmarks.cluster_model import ClusterLimits, Task, estimated_s, simulated_s
-from benchmarks.cluster_rows import write_long, write_short
 from weaklink.inspector.importers.blocks import Block
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import plan_traces

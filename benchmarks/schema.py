@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import jsonschema_rs
 
-from benchmarks.timing import best_of, goal, say
+from benchmarks.measuring import best_of, goal, say
 from weaklink.inspector.checks.arguments import check_arguments
 from weaklink.inspector.checks.prepared_schema import prepared_schema
 from weaklink.inspector.checks.tools import OfferedTools

@@ -1,10 +1,10 @@
-"""The segmenter against the limits and peers of its field: whole text, token by token, and hostile text."""
+"""The segmenter against the limits and peers of its field: whole text, token by token, hostile text, lost calls."""
 
 import json
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from benchmarks import peers
 from benchmarks.corpus import (
@@ -17,7 +17,7 @@ from benchmarks.corpus import (
     session,
     short_texts,
 )
-from benchmarks.timing import best_of, goal, say
+from benchmarks.measuring import best_of, goal, say
 from weaklink.inspector.formats.dialects.hermes import HERMES
 from weaklink.inspector.segmentation import Segmenter, segment
 
@@ -201,3 +201,19 @@ def _read_deltas(pieces: list[str]) -> None:
     segmenter = Segmenter("hermes")
     _feed_all(pieces, segmenter.feed)
     segmenter.close()
+
+
+_GOOD = [json.dumps({"name": "store_rows", "arguments": {"row": at}}) for at in range(2)]
+_BAD = "{'name': 'store_rows', 'arguments': {'row': 2}}"
+_TEXT = "".join(f"<tool_call>\n{one}\n</tool_call>\n" for one in (_GOOD[0], _BAD, _GOOD[1]))
+
+
+def lost_calls() -> None:
+    """Print how many of three calls weaklink and every installed peer give when the second is malformed."""
+    say("three calls, the second in single quotes: how many are given")
+    found = segment(_TEXT, "hermes").calls
+    say(f"  {'weaklink':10} {len(found)} ({sum(call.valid for call in found)} valid, 1 by repair, with its faults)")
+    for peer in peers.installed():
+        answer: Any = peer.whole(_TEXT)
+        calls = getattr(answer, "tool_calls", None) or getattr(answer, "calls", None) or []
+        say(f"  {peer.name:10} {len(calls)}")

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.timing import goal, say
+from benchmarks.measuring import goal, say
 
 _ROUNDS = 9
 _LINE = '{"messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello!"}]}\n'

@@ -12,10 +12,9 @@ from statistics import median
 from time import perf_counter
 
 from benchmarks import token_rows
-from benchmarks.many_stores import fill, made_store
-from benchmarks.many_traces import COMMON, IN_A_FIFTIETH, IN_A_TWENTIETH, OLD, RARE
+from benchmarks.many_stores import COMMON, IN_A_FIFTIETH, IN_A_TWENTIETH, OLD, RARE, fill, made_store
+from benchmarks.measuring import best_of, goal, say
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
-from benchmarks.timing import best_of, goal, say
 from weaklink.inspector.chain.metrics_groups import Aspect, GroupKey
 from weaklink.storage import ListCursor, Order, Store, open_store
 

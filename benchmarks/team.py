@@ -16,10 +16,9 @@ from threading import Event, Thread
 import psycopg
 from msgspec import Struct
 
-from benchmarks.many_stores import fill
-from benchmarks.many_traces import COMMON
+from benchmarks.many_stores import COMMON, fill
+from benchmarks.measuring import say
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
-from benchmarks.timing import say
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from weaklink.inspector.chain.metrics_groups import GroupKey
 from weaklink.inspector.model import Chunk, Part, Role, Trace, Turn

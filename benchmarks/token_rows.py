@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from benchmarks.corpus import prose
-from benchmarks.many_traces import a_trace
-from benchmarks.timing import best_of, goal, say
+from benchmarks.many_stores import a_trace
+from benchmarks.measuring import best_of, goal, say
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Chunk, Part
 from weaklink.inspector.model.trace import parts_of

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from benchmarks.timing import say
+from benchmarks.measuring import say
 from benchmarks.training_rows import training_rows
 
 _NAMED = tuple(map(int, os.environ.get("WEAKLINK_BENCH_TRAINING_ROWS", "1000,10000,100000").split(",")))
@@ -36,7 +36,7 @@ _RUN = """
 import sys
 from time import process_time
 from weaklink.command import main
-from benchmarks.peak_memory import peak_kib
+from benchmarks.measuring import peak_kib
 try:
     main()
 finally:

@@ -13,11 +13,9 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 from benchmarks.many_stores import made_store
-from benchmarks.peak_memory import peak_kib
+from benchmarks.measuring import goal, peak_kib, say
 from benchmarks.store import FOLDER, LARGE
-from benchmarks.timing import goal, say
-from benchmarks.tui_streams import streams
-from benchmarks.tui_wide import wide_traces
+from benchmarks.tui_opened import large_traces
 from weaklink.storage import open_store
 from weaklink.ui.tui.app import WeaklinkApp, tune_memory
 from weaklink.ui.tui.chains.screen import ChainsScreen
@@ -31,8 +29,7 @@ _Measured = dict[str, float]
 
 def tui() -> None:
     """All of it; the large store is made first where it is missing."""
-    streams(FOLDER)
-    wide_traces(FOLDER)
+    large_traces(FOLDER)
     say(f"TUI: first paint from the start of the process, CPU of a key, memory; {LARGE:,} traces against few and none")
     stores = {
         "none": _empty(FOLDER),

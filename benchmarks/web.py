@@ -29,8 +29,8 @@ from playwright.sync_api import Page, sync_playwright
 from streamlit.testing.v1 import AppTest
 
 from benchmarks.many_stores import made_store
+from benchmarks.measuring import goal, say
 from benchmarks.store import FOLDER, LARGE
-from benchmarks.timing import goal, say
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Part, Role, Trace, Turn
 from weaklink.storage import open_store

@@ -20,12 +20,24 @@ Code, 4,414 lines) to 0.22 (Pi, 8,920 lines) of the CPU time of its first import
 
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 _Parameters = ParamSpec("_Parameters")
 _Value = TypeVar("_Value")
 _BY_VALUE = frozenset({str, bytes, int, bool})
+
+
+@dataclass(frozen=True, slots=True)
+class CacheKey(Generic[_Value]):
+    """A value that has no hash, as an argument of a function with `lru_cache`: keys are equal if their `key` is.
+
+    With `id(value)` as its `key` that is identity: the cache holds the value, so no other object gets its id.
+    """
+
+    key: Hashable
+    value: _Value = field(compare=False)
 
 
 class RecentValues(Generic[_Value]):

@@ -14,24 +14,8 @@ VARIABLE = "WEAKLINK_DB"
 """The environment variable with the database to use if the user names none."""
 
 VERSION_TABLE = "weaklink_version"
-REVISIONS = (
-    "v0006",
-    "v0007",
-    "v0008",
-    "v0009",
-    "v0010",
-    "v0011",
-    "v0012",
-    "v0013",
-    "v0014",
-    "v0015",
-    "v0016",
-    "v0017",
-    "v0018",
-    "v0019",
-    "v0020",
-)
-"""Every version of the tables, oldest first; a new one needs a script in `migrations/versions`."""
+REVISIONS = tuple(f"v{number:04}" for number in range(6, 21))
+"""Every version of the tables, oldest first; a new one needs a step in `storage.migrations`."""
 
 
 def named_database(where: str | Path | None) -> str:

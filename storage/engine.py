@@ -312,7 +312,7 @@ def vacuum(engine: sa.Engine) -> None:
         connection.exec_driver_sql("ANALYZE")
 
 
-def back_up(place: DatabaseLocation, file: Path, *, busy_timeout_s: float = _BUSY_TIMEOUT_S) -> None:
+def back_up(place: DatabaseLocation, file: Path) -> None:
     """Copy an SQLite database into a new file, as of one moment, while others read and write it.
 
     Only this user may access the new file. StoreError if the file exists or cannot be written, or if the database is on
@@ -329,7 +329,7 @@ def back_up(place: DatabaseLocation, file: Path, *, busy_timeout_s: float = _BUS
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         try:
             with (
-                closing(open_file(place.path, busy_timeout_s, read_only=True)) as source,
+                closing(open_file(place.path, _BUSY_TIMEOUT_S, read_only=True)) as source,
                 closing(sqlite3.connect(part)) as copy,
             ):
                 source.backup(copy)
@@ -439,13 +439,12 @@ def database_errors(place: DatabaseLocation) -> Iterator[None]:
 
 
 @contextmanager
-def damage_errors(place: DatabaseLocation, what: str, *, remedy: str = "") -> Iterator[None]:
-    """Turns errors from unpacking damaged bytes into StoreError; `remedy` is the command that rebuilds `what`."""
+def damage_errors(place: DatabaseLocation, what: str) -> Iterator[None]:
+    """Turns errors from unpacking the damaged bytes of `what` into StoreError."""
     try:
         yield
     except DAMAGE_ERRORS as error:
-        hint = f"; {remedy} rebuilds it" if remedy else ""
-        raise StoreError(f"{place}: {what} is damaged: {first_line(error)}{hint}") from error
+        raise StoreError(f"{place}: {what} is damaged: {first_line(error)}") from error
 
 
 def _why(error: BaseException) -> str:

@@ -14,9 +14,8 @@ from weaklink.inspector.chain.steps import Status, VerdictCertainty
 from weaklink.inspector.model import Liveness
 from weaklink.storage import tables
 from weaklink.storage.filter import Filter, parse_filter
-from weaklink.storage.filter.experiments import with_default_terms
 from weaklink.storage.filter.reading import read_field
-from weaklink.storage.filter.sql import conditions_of
+from weaklink.storage.filter.sql import conditions_of, with_default_terms
 from weaklink.storage.filter.terms import NotTerm
 from weaklink.storage.liveness import traces_in
 from weaklink.storage.summaries import ListCursor, TraceSummary, summaries
@@ -99,9 +98,8 @@ class Paging:
         after: ListCursor | None = None,
     ) -> list[Listed]:
         """The next `limit` traces after `after`."""
-        terms = parse_filter(filter)
         with self._reads() as connection:
-            terms = with_default_terms(connection, terms)
+            terms = with_default_terms(connection, parse_filter(filter))
             if order in BY_TIME:
                 ranks = _by_time(connection, terms, order, limit=limit, after=after)
                 found = summaries(connection, list(ranks))
@@ -119,9 +117,8 @@ class Paging:
         steps: int = 1,
     ) -> Listed | None:
         """The trace `steps` positions before a cursor; None if fewer traces are before it."""
-        terms = parse_filter(filter)
         with self._reads() as connection:
-            terms = with_default_terms(connection, terms)
+            terms = with_default_terms(connection, parse_filter(filter))
             if order is not Order.BROKEN:
                 rows = _before(connection, terms, order, at, steps=steps)
             else:
@@ -132,9 +129,8 @@ class Paging:
 
     def count(self, filter: str = "") -> int:  # noqa: A002  # as in `Store.traces`
         """The number of traces that match a filter; reads all of them."""
-        terms = parse_filter(filter)
         with self._reads() as connection:
-            terms = with_default_terms(connection, terms)
+            terms = with_default_terms(connection, parse_filter(filter))
             subquery = _sorted(connection, terms, Order.TIME, None).order_by(None).subquery()
             return connection.scalar(sa.select(sa.func.count()).select_from(subquery)) or 0
 
@@ -156,9 +152,9 @@ class Paging:
         order: Order = Order.TIME,
         *,
         limit: int,
-        after: ListCursor | None = None,
     ) -> Iterator[list[Listed]]:
-        """Yield the next `limit` traces after `after` in pages; stop iterating to end the scan."""
+        """Yield the first `limit` traces in pages; stop iterating to end the scan."""
+        after: ListCursor | None = None
         while limit > 0:
             found = self.page(filter, order, limit=min(limit, _PAGE), after=after)
             if found:
@@ -178,9 +174,8 @@ class Paging:
         after: ListCursor | None = None,
     ) -> ListSection:
         """The next `limit` traces after `after` as a section of pages of `page` traces; all, if not sorted by time."""
-        terms = parse_filter(filter)
         with self._reads() as connection:
-            terms = with_default_terms(connection, terms)
+            terms = with_default_terms(connection, parse_filter(filter))
             if order not in BY_TIME:
                 return _all_sorted(connection, _sorted(connection, terms, order, after), page)
             ranks = _by_time(connection, terms, order, limit=limit, after=after)

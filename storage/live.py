@@ -9,8 +9,7 @@ from threading import Event, Lock, Thread
 
 from msgspec.structs import replace
 
-from weaklink.inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted
-from weaklink.inspector.capture.send_queue import ROOM_BYTES
+from weaklink.inspector.capture.events import ROOM_BYTES, ChunksArrived, RecordEvent, TraceEnded, TraceStarted
 from weaklink.inspector.capture.spill import spill
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspected import Inspection

@@ -11,7 +11,7 @@ from typing import TypeVar
 from msgspec import Struct, structs
 
 from weaklink.inspector.chain.endings import task_outcome
-from weaklink.inspector.memoized import memoized
+from weaklink.inspector.memoized import CacheKey, memoized
 from weaklink.inspector.model import Generation, Instant, Outcome, Part, Role, ToolDefinition, Trace, Turn
 from weaklink.inspector.model.exchange import compacted
 from weaklink.storage.checksums import canonical, record_checksum, turn_checksum
@@ -67,27 +67,12 @@ def _finite(seconds: float) -> float | None:
 
 def packed_tools(tools: tuple[ToolDefinition, ...]) -> tuple[bytes, Toolset]:
     """The hash of a set of tools, 32 bytes, and its packed bodies."""
-    return _packed(_ToolsIdentity(tools))
-
-
-class _ToolsIdentity:
-    """A set of tools as a cache key, by identity: most turns, and most traces of a file, share one tuple object."""
-
-    __slots__ = ("tools",)
-
-    def __init__(self, tools: tuple[ToolDefinition, ...]) -> None:
-        self.tools = tools
-
-    def __hash__(self) -> int:
-        return id(self.tools)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ToolsIdentity) and other.tools is self.tools
+    return _packed(CacheKey(id(tools), tools))  # most turns, and most traces of a file, share one tuple
 
 
 @lru_cache(maxsize=32)
-def _packed(offered: _ToolsIdentity) -> tuple[bytes, Toolset]:
-    packed = tuple((key(tool.name), pack(tool_facts(tool))) for tool in offered.tools)
+def _packed(offered: CacheKey[tuple[ToolDefinition, ...]]) -> tuple[bytes, Toolset]:
+    packed = tuple((key(tool.name), pack(tool_facts(tool))) for tool in offered.value)
     return sha256(pack([body for _, body in packed])).digest(), packed
 
 

@@ -1,8 +1,5 @@
 """The schema version of a database: creates new tables, refuses foreign ones, and upgrades old ones with Alembic."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import msgspec
 import sqlalchemy as sa
 
@@ -16,46 +13,7 @@ from weaklink.storage.record_rows import outcome_columns
 from weaklink.storage.tables import Row, in_groups
 from weaklink.storage.writing import update_traces
 
-if TYPE_CHECKING:
-    from alembic.config import Config
-
 _AT_ONCE = 200
-SCRIPTS = Path(__file__).parent / "migrations"
-
-
-def migrate(connection: sa.Connection, to: str) -> None:
-    """Upgrade or downgrade the tables to a version, within the connection's transaction."""
-    from alembic import command  # noqa: PLC0415  # 100 ms, and a database is upgraded once
-
-    is_downgrade = to == "base"
-    (command.downgrade if is_downgrade else command.upgrade)(config(connection), to)
-
-
-def config(connection: sa.Connection | None = None) -> "Config":
-    """The configuration of Alembic: the folder of scripts, and the connection to run them on."""
-    from alembic.config import Config  # noqa: PLC0415  # 100 ms, and a database is upgraded once
-
-    settings = Config(attributes={"connection": connection})
-    settings.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
-    settings.set_main_option("path_separator", "os")
-    return settings
-
-
-def fill_in_facts(connection: sa.Connection) -> None:
-    """Fill in the columns for the outcome and project of every trace; older databases have them only in its facts."""
-    trace = tables.trace.c
-    ids = connection.scalars(sa.select(trace.id).order_by(trace.id)).all()
-    for group in in_groups(ids, _AT_ONCE):
-        rows: list[Row] = []
-        for id_, facts in connection.execute(sa.select(trace.id, trace.facts).where(trace.id.in_(group))):
-            try:
-                stored = trace_from(unpack_facts(from_blob(facts)), {}, ())
-                rows.append({"trace_id": id_, "project": key(stored.project), **outcome_columns(stored.outcome)})
-            except (msgspec.MsgspecError, ValueError, TypeError):
-                continue  # reading the trace reports the damage
-        update_traces(connection, rows)
-
-
 _WAYS = "`weaklink run -- COMMAND` or `weaklink import` (`--discover` lists what that would read)"
 _DEMO = "; `weaklink demo` keeps its traces in a database of its own"
 _NEVER_RELEASED = ("v0001", "v0002", "v0003", "v0004", "v0005")
@@ -66,7 +24,31 @@ class NoDatabaseYetError(StoreError):
     """There is no database at a location, or an empty one, and none was to be created."""
 
 
-_version = sa.table(VERSION_TABLE, sa.column("version_num", sa.String))
+_version = sa.Table(
+    VERSION_TABLE,
+    sa.MetaData(),
+    sa.Column("version_num", sa.String(32), nullable=False),
+    sa.PrimaryKeyConstraint("version_num", name=f"{VERSION_TABLE}_pkc"),
+)
+_BY_HAND = {
+    "sqlite": (
+        "CREATE VIRTUAL TABLE search_text USING fts5(body, content='', tokenize='unicode61 remove_diacritics 2')",
+        "CREATE INDEX ix_trace_folded_name ON trace (name COLLATE NOCASE, sort_at_s, id)",
+    ),
+    "postgresql": (
+        """CREATE TABLE search_text (
+            trace_id INTEGER NOT NULL,
+            piece INTEGER NOT NULL,
+            body TSVECTOR NOT NULL,
+            PRIMARY KEY (trace_id, piece)
+        )""",
+        "CREATE INDEX ix_search_text_body ON search_text USING gin (body)",
+        # PostgreSQL does not index long texts, and its collations have different orders.
+        """CREATE INDEX ix_trace_folded_name ON trace (lower("left"(name, 200)) COLLATE "C", sort_at_s, id)""",
+    ),
+}
+"""What `storage.tables` cannot say: the text index, and the index of names, which ignores case and is ordered by code
+point, so that a prefix is a range of it."""
 
 
 def check_file(place: DatabaseLocation, *, create: bool) -> None:
@@ -113,10 +95,55 @@ def upgrade(engine: sa.Engine, place: DatabaseLocation) -> bool:
     with writing(engine) as connection:
         state = _state(connection)
         _refuse_foreign(state, place)
-        migrate(connection, REVISIONS[-1])
-        if state in _WITHOUT_FACTS:
-            fill_in_facts(connection)
-    return state != REVISIONS[-1]
+        if state == REVISIONS[-1]:
+            return False
+        if state:
+            _migrate(connection, state)
+            connection.execute(sa.update(_version).values(version_num=REVISIONS[-1]))
+        else:
+            _create_tables(connection)
+            connection.execute(sa.insert(_version).values(version_num=REVISIONS[-1]))
+    return True
+
+
+def _create_tables(connection: sa.Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        for index in (index for table in tables.metadata.tables.values() for index in table.indexes):
+            index.dialect_options["postgresql"]["where"] = index.dialect_options["sqlite"]["where"]
+    for metadata in (tables.metadata, _version.metadata):
+        metadata.create_all(connection, checkfirst=False)
+    for statement in _BY_HAND[connection.dialect.name]:
+        connection.exec_driver_sql(statement)
+
+
+def _migrate(connection: sa.Connection, state: str) -> None:
+    """Upgrade the tables from this version, within the connection's transaction."""
+    from alembic.operations import Operations  # noqa: PLC0415  # 100 ms, and a database is upgraded once
+    from alembic.runtime.migration import MigrationContext  # noqa: PLC0415
+
+    from weaklink.storage.migrations import UPGRADE_STEPS  # noqa: PLC0415  # imports Alembic
+
+    operations = Operations(MigrationContext.configure(connection))
+    for version, step in UPGRADE_STEPS.items():
+        if version > state:
+            step(operations)
+    if state in _WITHOUT_FACTS:
+        _fill_in_facts(connection)
+
+
+def _fill_in_facts(connection: sa.Connection) -> None:
+    """Fill in the columns for the outcome and project of every trace; older databases have them only in its facts."""
+    trace = tables.trace.c
+    ids = connection.scalars(sa.select(trace.id).order_by(trace.id)).all()
+    for group in in_groups(ids, _AT_ONCE):
+        rows: list[Row] = []
+        for id_, facts in connection.execute(sa.select(trace.id, trace.facts).where(trace.id.in_(group))):
+            try:
+                stored = trace_from(unpack_facts(from_blob(facts)), {}, ())
+                rows.append({"trace_id": id_, "project": key(stored.project), **outcome_columns(stored.outcome)})
+            except (msgspec.MsgspecError, ValueError, TypeError):
+                continue  # reading the trace reports the damage
+        update_traces(connection, rows)
 
 
 def _refuse_foreign(state: str | None, place: DatabaseLocation) -> None:

@@ -1,8 +1,10 @@
 """Statistics over many traces as sums in the database: no trace is read.
 
 A query is a set of sums over groups of traces, which the database computes, and a result computed from the sums.
+`TraceStatistics` runs the queries over the traces that a filter selects.
 """
 
+import time
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
@@ -17,13 +19,22 @@ from msgspec import Struct
 from weaklink.inspector.chain import metrics_groups
 from weaklink.inspector.chain.metrics import MEASURES, TALLIED, Measure, MeasureKind, Tally
 from weaklink.inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
+from weaklink.inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Role, Trace
 from weaklink.storage import tables
 from weaklink.storage.derived_rows import measure_columns
-from weaklink.storage.packing.blobs import unescaped
+from weaklink.storage.engine import Database, damage_errors
+from weaklink.storage.filter import parse_filter
+from weaklink.storage.filter.sql import conditions_of, with_default_terms
+from weaklink.storage.packing.blobs import from_blob, unescaped
+from weaklink.storage.packing.blobs import key as stored_key
 from weaklink.storage.packing.derived_values import texts_of
+from weaklink.storage.packing.records import tool_from
+from weaklink.storage.packing.values import unpack
 from weaklink.storage.record_rows import at_s, totals_of
+from weaklink.storage.salvage import read_stored
+from weaklink.storage.tables import in_groups
 
 DAY_S = 86_400.0
 """Seconds per day."""
@@ -36,6 +47,7 @@ _EPOCH = date(1970, 1, 1)
 GroupSums: TypeAlias = dict[tuple[str, ...], tuple[int, ...]]
 """Integers by the values of their group's keys."""
 Conditions: TypeAlias = Sequence[sa.ColumnElement[bool]]
+_Answer = TypeVar("_Answer")
 Answer_co = TypeVar("Answer_co", covariant=True)
 _TRACE_COLUMNS = tables.trace.c
 
@@ -372,3 +384,84 @@ def day_named(day: int) -> str:
         return (_EPOCH + timedelta(days=day)).isoformat()
     except OverflowError:
         return ""
+
+
+class TraceStatistics:
+    """Figures over the traces of a store: `Store.statistics`. The database aggregates every result.
+
+    `filter` selects the traces, as in `Store.traces`; FilterError if it cannot be parsed. `by` are the keys to group
+    by; ValueError if they cannot be combined. A running trace counts with its turns so far.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def figures(
+        self,
+        filter: str = "",  # noqa: A002  # as in `traces`
+        *,
+        by: Sequence[metrics_groups.GroupKey] = (),
+    ) -> list[metrics_groups.GroupFigures]:
+        """The figures of each group, the group with the most traces first; an empty list without traces.
+
+        `figures(by=(GroupKey.MODEL, GroupKey.CODE))` is a heat map, `by=(GroupKey.DAY,)` a time series.
+        `inspector.chain.metrics.estimate(measure, group.tally(measure.name))` is a group's measure with its interval.
+        """
+        return self._run(FiguresBy(tuple(by)), filter)
+
+    def breakdown(
+        self,
+        aspect: metrics_groups.Aspect,
+        filter: str = "",  # noqa: A002  # as in `traces`
+        *,
+        by: Sequence[metrics_groups.GroupKey] = (),
+    ) -> list[metrics_groups.Slice]:
+        """The number of traces for each value of an aspect.
+
+        Steps are sorted by number, all other values by frequency. Breaks cannot be grouped by tool or code, which are
+        aspects themselves: ValueError.
+        """
+        return self._run(BreaksBy(aspect, tuple(by)), filter)
+
+    def violations(self, filter: str = "", *, limit: int = 100) -> list[Violations]:  # noqa: A002  # as in `traces`
+        """The violations of tools' schemas by tool, path and rule, the most frequent first."""
+        return self._run(BrokenSchemas(), filter)[:limit]
+
+    def verdicts_of_calls(self, filter: str = "") -> CallVerdicts:  # noqa: A002  # as in `traces`
+        """The number of calls by the kind of their result and what the agent said of it."""
+        return self._run(VerdictsOfCalls(), filter)
+
+    def uncounted(self, filter: str = "") -> int:  # noqa: A002  # as in `traces`
+        """The number of traces that the figures do not count, because their derived rows are missing."""
+        return self._run(Uncounted(), filter)
+
+    def _run(self, query: StatisticsQuery[_Answer], filter_: str) -> _Answer:
+        with self._database.reading() as connection:
+            return query.answer(query.sums(connection, _conditions(connection, filter_)))
+
+    def prompts(self, hashes: Sequence[str]) -> dict[str, Prompt]:
+        """Descriptions of the prompts with these hashes; reads one trace for each."""
+        trace = tables.trace.c
+        found: dict[str, Prompt] = {}
+        with self._database.reading() as connection:
+            for hash_ in hashes:
+                query = sa.select(trace.id).where(trace.prompt_hash == hash_).order_by(trace.sort_at_s.desc()).limit(1)
+                for id_ in connection.scalars(query):
+                    found[hash_] = prompt_of(read_stored(connection, id_).trace)
+        return found
+
+    def schemas(self, tools: Sequence[str]) -> dict[str, SchemaComplexity]:
+        """The complexity of these tools' latest schemas in requests; tools defined only in texts are left out."""
+        tool = tables.tool.c
+        named = {stored_key(name): name for name in tools}
+        found: dict[str, SchemaComplexity] = {}
+        with self._database.reading() as connection, damage_errors(self._database.place, "the definition of a tool"):
+            for group in in_groups(named):
+                rows = connection.execute(sa.select(tool.name, tool.body).where(tool.name.in_(group)).order_by(tool.id))
+                for name, body in dict(rows.all()).items():
+                    found[named[name]] = schema_complexity(tool_from(unpack(from_blob(body))))
+        return found
+
+
+def _conditions(connection: sa.Connection, filter: str) -> Conditions:  # noqa: A002  # as in `traces`
+    return conditions_of(connection, with_default_terms(connection, parse_filter(filter)), time.time())

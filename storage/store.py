@@ -50,7 +50,7 @@ from weaklink.storage.saved import Saved
 from weaklink.storage.schema import check_file, ensure_current, upgrade
 from weaklink.storage.search import merge_index
 from weaklink.storage.search_queries import TextSearch
-from weaklink.storage.statistics_queries import TraceStatistics
+from weaklink.storage.statistics import TraceStatistics
 from weaklink.storage.summaries import ListCursor, TraceSummary, summaries
 from weaklink.storage.toolsets import drop_unused_toolsets
 from weaklink.storage.writing import (

@@ -3,8 +3,9 @@
 The record is `trace`, `external_id`, `turn`, `part`, and the tools in requests. A part's text is stored once,
 compressed, with its packed chunks in a separate column.
 
-The migrations create the tables. PostgreSQL options (such as the `WHERE` of an index) are only in the migrations: using
-one here would load SQLAlchemy's PostgreSQL dialect, 0.05 s, in each command that opens an SQLite file.
+`storage.schema` creates them in a new database, with what SQLAlchemy's tables cannot say: the text index. An option for
+PostgreSQL (such as the `WHERE` of an index) would load its dialect, 0.05 s, in each command that opens an SQLite file:
+`storage.schema` takes SQLite's.
 """
 
 from collections.abc import Iterable, Iterator
@@ -234,10 +235,6 @@ sa.Index(
     sqlite_where=_is_broken_without_code,
 )
 
-
-sa.Index("ix_trace_folded_name", trace.c.name, trace.c.sort_at_s, trace.c.id)  # case-insensitive: see v0016
-
-
 mark = sa.Table(
     "mark",
     metadata,
@@ -375,6 +372,12 @@ imported_trace = sa.Table(
 )
 
 live_piece = sa.Table("live_piece", metadata, of_trace(), number("turn"), number(), blob("body"))
+
+for _table in metadata.tables.values():
+    for _key in _table.foreign_key_constraints:
+        if _key.referred_table is trace:  # none on PostgreSQL, where `delete_traces` deletes the rows of a trace
+            _key.ddl_if(dialect="sqlite")
+
 RECORD = (external_id, turn, part)
 """The tables whose rows are deleted when a trace is replaced; `search_pending` lists the traces not yet indexed."""
 

@@ -16,7 +16,7 @@ from types import ModuleType
 import pytest
 
 from tests.sources import ROOT, tree_of
-from weaklink.inspector.chain.steps import Status, StepOutcome
+from weaklink.inspector.chain.steps import Break, Status, StepOutcome
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.rules.rule import Severity
 from weaklink.storage.filter.terms import FilterKey
@@ -123,8 +123,9 @@ def test_a_table_of_an_enumerations_words_has_its_members_as_keys() -> None:
 
 def test_each_status_has_a_colour_in_the_browser() -> None:
     for status in Status:
-        for outcome in (None, *(one for one in StepOutcome if one.failed)):
-            assert status_run(status, outcome).style in COLOUR_NAMES
+        for outcome in (one for one in StepOutcome if one.failed):
+            for broken in (None, Break(1, 1, None, outcome, "", "")):
+                assert status_run(status, broken).style in COLOUR_NAMES
 
 
 def test_a_table_that_is_indexed_by_an_enumeration_is_total() -> None:

@@ -17,7 +17,7 @@ from weaklink.inspector.text import decode
 from weaklink.inspector.wire.answer_reader import NewReader
 from weaklink.inspector.wire.decoder import Decoder, Framing, UndecidedDecoder
 from weaklink.inspector.wire.events import DecodedRequest
-from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.inspector.wire.provider_json import try_parse_json
 
 _CHAT = chat.API
 _COMPLETIONS = completions.API
@@ -89,10 +89,7 @@ def _has_anthropic_tools(tools: Json) -> bool:
 
 def api_of_object(text: str) -> str:
     """The kind of endpoint that sent an answer, by its first JSON object; chat completions if that does not show it."""
-    try:
-        document = parse_json(text)
-    except ValueError:
-        return _CHAT
+    document = try_parse_json(text)
     return _api_of_members(document) if isinstance(document, dict) else _CHAT
 
 
@@ -170,10 +167,7 @@ _BY_API = {provider.api: provider for provider in PROVIDERS}
 
 def parse_request(body: bytes) -> Json:
     """A request's body as a JSON value, None if it is no JSON; never raises."""
-    try:
-        return parse_json(decode(body).removeprefix("\ufeff"))
-    except ValueError:
-        return None
+    return try_parse_json(decode(body).removeprefix("\ufeff"))
 
 
 def find_api(path: str, request: Json = None) -> str:

@@ -20,6 +20,9 @@ SINKS_ENTRY_POINT_GROUP = "weaklink.sinks"
 RECORDING_PART = f"{WIRE_PREFIX}recording"
 """The part that lists what of an exchange was not kept, and why: one sentence per line."""
 
+ROOM_BYTES = 64 * 1024 * 1024
+"""The default size limit of the events that a sink holds."""
+
 
 class TraceStarted(Struct, frozen=True):
     """A session begins; `trace` is what is known of it, without turns or with those of the first request."""
@@ -66,6 +69,30 @@ class TraceEnded(Struct, frozen=True):
 
 
 RecordEvent: TypeAlias = TraceStarted | TurnStarted | ChunksArrived | TurnEnded | TraceEnded
+
+
+def event_weight(event: RecordEvent) -> int:
+    """About how many bytes an event takes in memory, without encoding it."""
+    match event:
+        case ChunksArrived(_, _, chunks):
+            return 200 + sum(map(_chunk_weight, chunks))
+        case TurnEnded(_, _, turn, exchanges):
+            return 500 + _turn_weight(turn) + sum(500 + exchange.size_bytes for exchange in exchanges)
+        case TraceStarted(_, trace):
+            return 500 + sum(map(_turn_weight, trace.turns))
+        case _:
+            return 500
+
+
+def _chunk_weight(chunk: Chunk) -> int:
+    return 150 + len(chunk.text) + 32 * len(chunk.token_ids or ()) + 32 * len(chunk.logprobs or ())
+
+
+def _turn_weight(turn: Turn) -> int:
+    texts = sum(len(part.text) + 200 for part in turn.parts)
+    chunks = sum(100 * len(part.chunks) for part in turn.parts if part.chunks is not None)
+    tools = turn.generation.tools if turn.generation is not None else ()
+    return texts + chunks + sum(500 + len(tool.raw) for tool in tools)
 
 
 class Sink(Protocol):

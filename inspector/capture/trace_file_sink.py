@@ -6,23 +6,25 @@ Events are assembled into whole traces first, and the end of an existing file is
 import fcntl
 import json
 import os
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, RLock, Thread
 from typing import assert_never
 
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.capture.events import (
+    ROOM_BYTES,
     ChunksArrived,
     RecordEvent,
     TraceEnded,
     TraceStarted,
     TurnEnded,
     TurnStarted,
+    event_weight,
 )
-from weaklink.inspector.capture.send_queue import ROOM_BYTES, SendQueue, event_weight
 from weaklink.inspector.capture.spill import UnsavedTrace, spill
 from weaklink.inspector.errors import SinkError
 from weaklink.inspector.model import Chunk, Generation, Role, Trace, Turn
@@ -35,6 +37,68 @@ _BATCH_BYTES = 1024 * 1024
 _RETRY_S = 1.0
 _BLOCK = 65_536
 _TRACE = b'\n{"trace":'
+_FOR_CHUNKS = 0.75  # of the queue's room: the rest is for the ends of turns, which contain their chunks again
+
+
+class SendQueue:
+    """A queue of events between the threads that record and one thread that writes.
+
+    `put` never waits for more than the lock. If less than a quarter of the room is left, chunks are dropped, which
+    loses nothing in the end: the end of their turn contains them again. If no room is left, every event is dropped.
+    `dropped` counts dropped events. Sizes are estimates of what the events take in memory.
+    """
+
+    def __init__(self, room_bytes: int = ROOM_BYTES) -> None:
+        self._room = room_bytes
+        self._events: deque[tuple[RecordEvent, int]] = deque()
+        self._lock = RLock()  # a signal handler may record too
+        self._wake = Event()
+        self._held = 0
+        self.closing = Event()
+        self.dropped = 0
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    @property
+    def held_bytes(self) -> int:
+        """The size of the queued events."""
+        return self._held
+
+    def put(self, event: RecordEvent) -> None:
+        """Queue one event, or count it as dropped."""
+        size = event_weight(event)
+        room = self._room * _FOR_CHUNKS if isinstance(event, ChunksArrived) else self._room
+        with self._lock:
+            if self.closing.is_set() or self._held + size > room:
+                self.dropped += 1
+                return
+            self._events.append((event, size))
+            self._held += size
+        self._wake.set()
+
+    def take(self, most_bytes: int) -> list[RecordEvent]:
+        """Remove the first events of the queue, as many as fit into that size, but at least one if there is any."""
+        taken: list[RecordEvent] = []
+        with self._lock:
+            self._wake.clear()
+            size = 0
+            while self._events and (not taken or size + self._events[0][1] <= most_bytes):
+                event, weighs = self._events.popleft()
+                taken.append(event)
+                size += weighs
+            self._held -= size
+        return taken
+
+    def wait(self, timeout_s: float | None = None) -> None:
+        """Wait until an event was queued since the last `take`, or the queue is closed."""
+        if not self._events and not self.closing.is_set():
+            self._wake.wait(timeout_s)
+
+    def close(self) -> None:
+        """Accept nothing more."""
+        self.closing.set()
+        self._wake.set()
 
 
 class TraceFileSink:

@@ -10,6 +10,8 @@ Theory of operation. A trace passes these stages, in this order; each has its th
 1. `pairing`: the result of each call, by its id or else by name and order. Two pairs.
 2. `outcomes`: what each call came to. Step 1 `error-result`, certainty `textual`, since only words say so; step 2 `ok`.
 3. `result_kinds`: what kind of error result it is, by the effect that the call was to have (`effects`). A `failure`.
+   The words of programs and tools are in `result_words`, `check_results`, `negative_answers`, `refusals` and
+   `refused_changes`.
 4. `data_flow`: the steps whose results gave a step its arguments (`depends_on`). None.
 5. `recovery`: what became of each failed step. `same-intent`, recovered by step 2: the same effect on the same target.
 6. `statements`: what the agent said of it. `silent`: it does not mention the first attempt.

@@ -26,7 +26,10 @@ from weaklink.inspector.chain.failure_words import admits_failure
 from weaklink.inspector.scanning import folded, folded_pattern, lazy_pattern
 
 _CODE = lazy_pattern(r"`[^`\n]*`")
-FILE_NAME = lazy_pattern(r"(?<![\w.])(?:[\w.@-]+/)*[\w@-]+\.[a-z]\w{0,5}\b(?!\.\w)")
+_NO_CJK = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # which is written beside a name without a space
+FILE_NAME = lazy_pattern(
+    rf"(?<!{_NO_CJK})(?<!\.)(?:(?:{_NO_CJK}|[.@-])+/)*(?:{_NO_CJK}|[@-])+\.[a-z][a-z0-9_]{{0,5}}(?!{_NO_CJK})(?!\.\w)"
+)
 """Matches the name of a file with its folders: `errors.proto` fails nothing."""
 _EMPHASIS = lazy_pattern(r"\*{1,3}|~~|__")
 _ALTERNATIVES = lazy_pattern(r"\b\w+(?:/\w+){2,}")  # debug/info/warn/error
@@ -126,11 +129,13 @@ _FAILING = (
         r"ed)? (?:with )?(?:an? )?(?:code |status )?[1-9]\d*|non-?zero|problems?|trouble|timed? ?out|time-?outs?|"
         r"crash\w*|hangs?|impossible|sorry|afraid|too late|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were|be|"
         r"been) (?:\w+ )?down(?! to\b)|only (?:local\w*|on (?:this|your|my|the local) \w+)|(?:local\w*|(?:this|your|"
-        r"my) \w+) only|complain\w*|insufficient|expired|outdated|vulnerab\w*|too (?:big|large|long|old|many|much|"
+        r"my) \w+) only|complain(?:s|ed|ing)?|insufficient|expired|outdated|vulnerab\w*|too (?:big|large|long|old|"
+        r"many|much|"
         r"small|short|few|slow|early|heavy|tight|strict|narrow|wide|deep|expensive)|(?:ran|run|runs) (?:out|into)|"
         r"(?:is|was|are) full|over(?:loaded| quota)|in vain|outage|offline|ambiguous|bounced|exceed\w*|mistake\w*|"
         r"gave up|give up|corrupt\w*|(?:is|are|was|were|disk|drive|quota|queue|volume|partition) full|(?:is|are|was|"
-        r"were|already) taken|occupied|(?:already|still|currently|port|address|\d+|name|lock) (?:is |was |"
+        r"were|already) taken(?! (?:from|to|care|over|into|out|off))|occupied|(?:already|still|currently|port|"
+        r"address|\d+|name|lock) (?:is |was |"
         r"are )?in use|in use (?:by|elsewhere)|busy|read-only|fully booked|booked (?:out|up)|sold out|stopped (?:at|"
         r"in|on)|stuck|fell (?:through|flat)|falls through|only part|exhausted|used up|on hold|halted|stalled|"
         r"held (?:up|back)|disagree\w*|persist\w*|throttl\w*|only (?:the |an? )?\w+ (?:can|may)"
@@ -192,6 +197,11 @@ _FAILING = (
         r"kapot|rood|onmogelijk|onbereikbaar|geblokkeerd|verlopen|bezet|afgewezen|vastgelopen|spijt"
     ),
     (
+        r"(?:nur|sol[oa]?|sólo|só|apenas|soltanto|только|тільки|tylko|jen|alleen|bara|endast|kun)(?: \w+){0,2} (?:auf |"
+        r"op |på )?(?:diesem rechner|dieser maschine|esta máquina|nesta máquina|questa macchina|этой машине|цій машині|"
+        r"tej maszynie|tomto počítači|deze machine|denna dator|denne maskine)"
+    ),
+    (
         r"nur [^\W\d_]\w* (?:kann|können|darf|dürfen)|sol[oa]? \w+ (?:puede|può)|alleen \w+ (?:kan|mag)|"
         r"(?:bara|endast|kun) \w+ (?:kan|får|må)|только \w+ (?:может|могут)|tylko \w+ może|(?:jen|pouze) \w+ může"
     ),
@@ -238,7 +248,7 @@ _OPEN = (
         r"sigue[ns]?|tendr[áé]\w* que|tienes? que|conserva|ainda|continua\w*|permanece\w*|ter[áã]o? que|tem que|"
         r"precisa\w*"
     ),
-    r"non appena|appena|ancora|restano?|riman\w+|bisogna|occorre|dov(?:rai|rete|ete)|devi",
+    r"non appena|appena|ancora|resta(?:no)?|riman\w+|bisogna|occorre|dov(?:rai|rete|ete)|devi",
     r"как только|пока|по-прежнему|остал\w+|оста[её]т\w+|нужно|прид[её]тся|ещ[её]",
     r"jeszcze|nadal|wciąż|pozosta\w+|trzeba|należy|musi\w*|ještě|stále|zbývá|zůstáv\w+|zůstal\w*|musíte?|ešte|treba",
     r"досі|поки|залиш\w+|потрібно|треба|ще (?:не|треба|потрібно)|още|трябва|остава\w*|još|ostaje|preostaje|encara",
@@ -251,7 +261,7 @@ _OPEN = (
 )
 _NEGATIONS_CJK = r"\A\W*\w*_\w+ nu\W*\Z|\[ \]|[☐❌✗✘]|不(?!仅)|没|沒|未|ない|ません|なかった|않|없|못|नहीं|बिना|ไม่"
 _FAILING_CJK = (
-    r"行き詰ま|うまくいか|出了问题|被拒|驳回|受阻|卡住|卡在|崩溃|挂了|挂掉|中断|红的|红色|飘红|过期|占满|占用|离线|暂停|[已订]满|不够|无法|無法|"
+    r"只在(?:本机|这台)|行き詰ま|うまくいか|出了问题|被拒|驳回|受阻|卡住|卡在|崩溃|挂了|挂掉|中断|红的|红色|飘红|过期|占满|占用|离线|暂停|[已订]满|不够|无法|無法|"
     r"失败|失敗|错误|錯誤|缺|拒绝|拒絕|超时|逾時|报错|抱歉|对不起|遗憾|落ち(?!着)|赤[いくの]|止ま[りっる]|切れ|壊れ|"
     r"エラー|できず|拒否|不足|残念|申し訳|거절|막혔|중단|깨[졌진]|빨간|만료|부족|초과|실패|오류|못[했하]|거부|불가|"
     r"विफल|असफल|त्रुटि|खेद|बंद है|ล้มเหลว|ผิดพลาด|ปฏิเสธ|ขออภัย"
@@ -277,7 +287,7 @@ _SUPPOSES = folded_pattern(
     r"werde\w*|würde\w*|sollte\w*|könnte\w*|bitte|si|vais|devrai\w*|pourr\w+|voy a|va a|debería\w*|podría\w*|se você|"
     r"если|буд[уе]\w*|должн\w+|jeśli|jeżeli|będ[ęz]\w*|proszę|pokud|budu|bude|prosím|якщо|будь ласка|indien|zal|"
     r"alstublieft|om du|hvis|eğer|lütfen|dacă|vă rog|jos|αν|εάν|jika|kalau|silakan|nếu|vui lòng|إذا|אם)\b|如果|将会|"
-    r"将要|请|應該|应该|もし|でしょう|यदि|अगर|ถ้า|만약"
+    r"将要|请|應該|应该|是否|能否|もし|かどうか|でしょう|यदि|अगर|ถ้า|만약"
 )
 # Syllables that end a Korean verb in the past: those with a double "s" below, but not "is" and "will".
 KOREAN_PAST = f"[{''.join(sorted(set(map(chr, range(0xAC00 + 20, 0xD7A4, 28))) - set('있겠')))}]습니다"
@@ -328,7 +338,7 @@ def clauses_of(sentence: str) -> tuple[Clause, ...]:
 
 
 # What denies in one language and is another word in the language of the sentence: Portuguese "no", Swedish "sin",
-# Romanian "mai", Spanish "red", English "cap" and "sense".
+# German and Romanian "mai", Spanish "red", English "cap" and "sense".
 _PORTUGUESE = r"[ãõ]|\b(?:estão|foi|foram|uma|você|pela|pelo|às|ao|aos|também|já|agora|num|numa|esse|essa|isso)\b"
 _SCANDINAVIAN = r"[åøæäö]|\b(?:och|og|har|är|er|med|til|till|ikke|inte|det|den)\b"
 _HOMOGRAPHS = tuple(
@@ -338,6 +348,7 @@ _HOMOGRAPHS = tuple(
         (r"\b(?:está|fica) no\b", r"(?<=está )no\b|(?<=fica )no\b"),
         (_SCANDINAVIAN, r"\bsin\b"),
         (r"\b(?:gli|sono|dell[aoe]|degli|dei|nel|nell[ao]|nei|ora|adesso|trova(?:no)?|è)\b", r"\bsi\b"),
+        (r"\b(?:im|seit|ab|bis|ende|anfang|der|die|das|ist|sind|wird|\d{1,2}\.) mai\b", r"\bmai\b"),
         (r"[șță]|\b(?:este|sunt|și|fost|acum)\b", r"(?<!nu )\bmai\b"),
         (r"[ñ¿áéíóú]|\b(?:el|los|las|está|una|con|por|es)\b", r"\b(?:la|una|de|en la|de la) red\b"),
         (r"\b(?:the|is|are|was|it|this|that|with|for|to|and)\b", r"\b(?:cap|sense)\b"),
@@ -461,6 +472,27 @@ def denies_plainly(sentence: str) -> bool:
 def fails(clause: Clause) -> bool:
     """Whether a clause denies by a word for failing: not by a mere negation, nor by what is left to be done."""
     return clause.denies and _FAILS.search(clause.words) is not None
+
+
+def happens(clause: Clause) -> bool:
+    """Whether a clause that is done says more than that something is something: not "the code is KX81QF"."""
+    return _DONE.search(_IS.sub(" ", clause.words)) is not None
+
+
+_IS = lazy_pattern(r"\b(?:is|are)\b(?= (?!now\b|in\b|on\b|at\b|\w+ing\b))", re.IGNORECASE)
+
+
+def is_elsewhere(clause: Clause) -> bool:
+    """Whether a clause says that something is not on this machine: "there is no compiler here"."""
+    return clause.denies and not clause.supposes and _HERE.search(clause.words) is not None
+
+
+_HERE = lazy_pattern(
+    r"\b(?:here|this (?:machine|computer|host|sandbox|environment|container|image)|hier|dieser maschine|diesem rechner|"
+    r"ici|cette machine|aquí|esta máquina|aqui|nesta máquina|qui|questa macchina|здесь|тут|этой машине|tutaj|zde|tady|"
+    r"här|burada|aici|itt|täällä|εδώ|di sini|ở đây|هنا|כאן)\b|这里|这台|此环境|本机|この環境|ここ|여기|यहाँ|ที่นี่",
+    re.IGNORECASE,
+)
 
 
 def sounds_failed(word: str) -> bool:

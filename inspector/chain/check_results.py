@@ -78,14 +78,25 @@ _FINDINGS = LinePattern(
     r"^make(?:\[\d+\])?: \*\*\*|^E  +\w*(?:Error|Exception)\b|^[\w./-]+:\d+:\d+: [A-Z]+\d+ |would reformat|"
     r"^not ok \d+(?![^\n]*# (?:TODO|SKIP))|^# fail [1-9]|\b[1-9]\d* errors?, \d+ skips|^error during build|"
     r"\b[1-9]\d* problems?$|^(?:VALIDATION|VERIFICATION|CHECKS?|TESTS?) FAILED|"
-    r"^\S Build failed|^[ \t]{0,8}[\u2715\u2717\u2718\u274c] \S|^\[error\] \(|\*\*\* FAILED \*\*\*",
-    r"fail|FAIL|error|Error|ERROR|Exception|problem|[\u2715\u2717\u2718\u274c]|\*\*\*|: [A-Z]+\d|would reformat|not ok",
+    r"^\S Build failed|^(?:Checked .{1,80}, )?[1-9]\d* (?:broken|vulnerabilities|violations|offenses|issues)\b|"
+    r"\bFailed checks: [1-9]|\b[1-9]\d* (?:fehlgeschlagen|échoué\w*|fallid[oa]s?|falhou|falharam|fallit[oi]|mislukt|"
+    r"nieudan\w+|selhal\w*|не пройден\w*|失败|失敗|실패)|^[ \t]{0,8}[\u2715\u2717\u2718\u274c] \S|^\[error\] \(|"
+    r"\*\*\* FAILED \*\*\*",
+    r"fail|FAIL|Failed|broken|vulnerabilities|violations|offenses|issues|fehlg|échou|falli|"
+    r"falh|mislukt|nieudan|selhal|пройден|失[败敗]|실패|error|Error|ERROR|Exception|problem|[\u2715\u2717\u2718\u274c]|"
+    r"\*\*\*|: [A-Z]+\d|would reformat|not ok",
 )
 _VULNERABILITIES = r"\b[1-9]\d* (?:\w+ ){0,2}vulnerabilit(?:y|ies)\b"
 _FINDINGS_TABLE = {  # by program, or by program and subcommand
     **dict.fromkeys(("npm audit", "pnpm audit", "yarn audit", "pip-audit"), _VULNERABILITIES),
     **dict.fromkeys(("pyright", "basedpyright"), r"^[1-9]\d* errors?, "),
     **dict.fromkeys(("markdownlint", "markdownlint-cli2"), r"^\S+:\d+(?::\d+)? (?:error )?MD\d{3}/"),
+    "brakeman": r"^Security Warnings: [1-9]",
+    "bundle exec": r"^Security Warnings: [1-9]",
+    "govulncheck": r"affected by [1-9]\d* vulnerabilit",
+    "vale": r"\u2716 [1-9]\d* errors?,",
+    "luacheck": r"^Total: [1-9]\d* (?:warnings?|errors?)",
+    "swift format": r"^\S+:\d+:\d+: (?:warning|error): \[",
     "bandit": r"^>> Issue: \[",
     "bun test": r"^ *[1-9]\d* fail$",
     "cargo fmt": r"^Diff in \S",

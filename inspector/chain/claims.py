@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from msgspec import structs
 
-from weaklink.inspector.chain.assertions import FILE_NAME, KOREAN_PAST, Clause, counts_all
+from weaklink.inspector.chain.assertions import FILE_NAME, KOREAN_PAST, Clause, counts_all, happens
 from weaklink.inspector.chain.effects import (
     Effect,
     EffectKind,
@@ -84,7 +84,8 @@ _PASSES = (
     r"lefordul\w*|derlen(?:iyor|di)\w*|zufrieden|in ordnung|in orde|w porządku|v pořádku|en ordre|en regla|a posto|"
     r"i ordning|i orden|kunnossa|rendben|verified|type-?checks(?= (?:with|under|in|again|now|clean\w*|fine)\b|\W*$)|"
     r"green|happy|satisfied|good|sound|succe\w+|clean(?:ly)?|works?|fine|ok|no (?:errors?|failures?|issues?|"
-    r"warnings?)|without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|builds|grün|bestanden|"
+    r"warnings?)|without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|"
+    r"(?<!for )(?<!between )(?<!of )builds|grün|bestanden|"
     r"bestehen|l[aä]uf\w* (?:\w+ ){0,2}durch|fehlerfrei|pasan|pasaron|superad\w+|passent|réuss\w+|passam|passaram|"
     r"проход\w+|пройден\w*|passe|зел[её]н\w+|прошл\w+|успешн\w+|vert[es]*|verdes?|passou|passano|superat\w+|verd[ei]|"
     r"przechodz\w+|przesz\w+|zielon\w+|procház\w+|prošl\w*|zelen\w+|проходять|пройшл\w+|успішн\w+|slaag\w*|slagen|"
@@ -104,7 +105,7 @@ _IRREGULAR = MappingProxyType(
         "scale": "scaled",
         "s3": "",
         "write": "written|wrote",
-        "build": "built|builds",
+        "build": "built|(?<!between )(?<!of )(?<!for )(?<!all )(?<!the )builds",
         "run": "ran|runs|executed",
         "set": "set",
         "buy": "bought",
@@ -190,7 +191,7 @@ _TRANSLATED = MappingProxyType(
 
 def claims_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     """Whether the clauses of a sentence claim the effect of a failed call."""
-    if failed.step.result_kind is ResultKind.FINDING and says_none_left(clauses):
+    if says_none_left(clauses) and claims_check(clauses, failed):
         return True
     asserted = [
         clause
@@ -241,6 +242,17 @@ def says_now(clause: Clause) -> bool:
     return _found(_NOW, clause.words)
 
 
+def claims_everything(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
+    """Whether a clause says that all is done, or uses the verb of the request: "All datasets are converted"."""
+    return any(
+        _found(_ALL_CHANGES, clause.words)
+        or _found(_ALL, clause.words)
+        or any(map(failed.is_participle_of_request, _WORD.findall(clause.words.casefold())))
+        for clause in clauses
+        if clause.is_done and not clause.denies
+    )
+
+
 def says_none_left(clauses: tuple[Clause, ...]) -> bool:
     """Whether a clause says that nothing is left of what a check finds: "no vulnerabilities are left"."""
     return any(not clause.supposes and _NONE_LEFT.search(clause.text) is not None for clause in clauses)
@@ -254,6 +266,14 @@ _NONE_LEFT = lazy_pattern(
     r"\bбольше нет\b|\bне осталось\b|"
     r"不再有|[已再]无|なくなり|残っていません"
 )
+
+
+def claims_check(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
+    """Whether what is said to be gone is what a check finds: of one that could not run, the sentence names it."""
+    if failed.step.result_kind is ResultKind.FINDING:
+        return True
+    is_check = failed.effect is not None and failed.effect.kind is EffectKind.CHECK
+    return any(failed.terms.names_tool(clause.text) for clause in clauses) and (is_check or not failed.is_wanted)
 
 
 def _joined(clauses: tuple[Clause, ...]) -> Clause:
@@ -302,10 +322,14 @@ def _claims_success(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause names the effect, or its target, and says that it went well: "the restart was successful"."""
     if not _found(_WENT_WELL, clause.words) or failed.facts.is_target_used(failed.step):
         return False
+    if _NO_SUCCESS.search(clause.text) is not None:
+        return False
     names = _own_terms(failed).names_tool(clause.text) or failed.terms.names_target(clause.text)
     return names and not _names_others_target(clause.text, failed)
 
 
+# Good news of something else: "nothing to commit", "I fixed the problem".
+_NO_SUCCESS = lazy_pattern(r"\bnothing\b|\b(?:fix|resolv|solv|correct|clear|handl|avoid|prevent)\w*\b")
 _WENT_WELL = lazy_pattern(
     rf"\b{_SUCCESS}|\b(?:went|gone|go) (?:through|fine|well|smoothly)\b|[\u2705\u2713\u2714\u2611]|\[x\]", re.IGNORECASE
 )
@@ -519,7 +543,7 @@ def _claims_change(clause: Clause, failed: FailedCall) -> bool:
     if _found(_NAMES_CAUSE, clause.words):
         return False
     is_named = failed.terms.names_target(text) and not _names_others_target(text, failed)
-    if clause.is_done and is_named and not _describes(clause, failed):
+    if clause.is_done and is_named and not _describes(clause, failed) and happens(clause):
         return True
     if is_named and _shows_product(text, failed):
         return True
@@ -588,7 +612,10 @@ def _describes(clause: Clause, failed: FailedCall) -> bool:
     return _HAS_SOMETHING.search(clause.words) is not None and _EXISTS.search(clause.words) is None
 
 
-_NAMES_CAUSE = lazy_pattern(r"\b(?:is|are|was|were) (?:caused|due|triggered)\b|\bcomes? from\b", re.IGNORECASE)
+_NAMES_CAUSE = lazy_pattern(
+    r"\b(?:is|are|was|were) (?:caused|due|triggered|based|located|called|named|known|meant)\b|\bcomes? from\b",
+    re.IGNORECASE,
+)
 _OWN_ACT = lazy_pattern(r"\b(?:I|we|I['’]ve|we['’]ve) (?:have )?(?:also )?\w{3,}ed\b", re.IGNORECASE)
 _HAS_SOMETHING = lazy_pattern(r"\b(?:(?:has|have|keeps?) (?!been\b|being\b)|(?:is|are) an? )(?:an? )?\w", re.IGNORECASE)
 
@@ -596,6 +623,8 @@ _HAS_SOMETHING = lazy_pattern(r"\b(?:(?:has|have|keeps?) (?!been\b|being\b)|(?:i
 def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
     passes, family = _check_patterns(effect.subject)
     if effect.subject == "test" and _CONFIRMS.search(clause.words) is not None and terms.family_is_named(clause.text):
+        return True
+    if _ALL_PASSED.search(clause.words) is not None:
         return True
     is_built = effect.subject == "build" and _GENERAL.search(clause.words) is not None
     if not is_built and passes.search(clause.words) is None:
@@ -606,6 +635,9 @@ def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
         or terms.names_tool(clause.text)
         or terms.names_target(clause.text)
     )
+
+
+_ALL_PASSED = lazy_pattern(r"(?<![\w./-])(\d{1,6}) ?(?:/|of|von|sur|de|из) ?\1(?![\w/-]|\.\d)")  # "31/31"
 
 
 # What a test that passes does: "a new test confirms it".

@@ -17,8 +17,11 @@ What changes files, and a check that reports faults, are left to `inspector.chai
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
+from typing import Any
+
+import msgspec
 
 from weaklink.inspector.chain.effects import (
     Effect,
@@ -106,7 +109,8 @@ class Corrections:
             return False
         mine, theirs = _values(failed), _values(step)
         dropped, new = mine - theirs, theirs - mine
-        if dropped and _BLAMES_NOTHING.search(failed.error or "") is not None:
+        error = failed.error or ""
+        if dropped and _BLAMES_NOTHING.search(error) is not None and _ELEMENT_MISSING.search(_error_of(failed)) is None:
             return True
         if not dropped or any(self._is_brought_between(value, failed, step) for value in new):
             return False
@@ -122,7 +126,31 @@ class Corrections:
         """Whether a later call acts on another thing: of a tool, if the user named both; of a command, by its URL."""
         if not has_known_effect(failed.call):
             return self.are_both_named(step, failed)
-        return self._facts.are_listed_together(step, failed)
+        return self._facts.are_listed_together(step, failed) or self._pushes_elsewhere(step, failed)
+
+    def _pushes_elsewhere(self, step: Step, failed: Step) -> bool:
+        """Whether two pushes have other branches as their targets, and the user named the first one's."""
+        old, new = _pushed_branches(failed), _pushed_branches(step)
+        named = self._facts.words_before(failed)
+        return bool(new) and old.isdisjoint(new) and any(branch in named for branch in old)
+
+    def is_other_record(self, step: Step, failed: Step) -> bool:
+        """Whether an earlier result lists what both calls act on, and the user's words fit only the first one's record.
+
+        "Cancel the Pro subscription", of `{"id": "sub_41", "plan": "Pro"}` and `{"id": "sub_42", "plan": "Storage"}`.
+        """
+        old, new = _values(failed) - _values(step), _values(step) - _values(failed)
+        asked = self._facts.texts_before(failed)
+        if not old or not new or self._facts.texts_before(step) != asked:
+            return False
+        for before in reversed(self._facts.steps[max(0, failed.number - 1 - _MAX_BEFORE) : failed.number - 1]):
+            text = self._result_of(before)
+            if any(value in text for value in old) and any(value in text for value in new):
+                mine, theirs = (_words_of_record(text, values) for values in (old, new))
+                if mine and theirs:
+                    named = _words_and_times(asked)
+                    return not named.isdisjoint(mine - theirs) and named.isdisjoint(theirs - mine)
+        return False
 
     def are_both_named(self, step: Step, failed: Step) -> bool:
         """Whether the user's words name both what a failed call acted on and what a later one acts on instead."""
@@ -174,6 +202,45 @@ _BLAMES_NOTHING = lazy_pattern(
     r"unavailable|time[ds]?[ -]?out|rate limit|too many|overload|connection|\b5\d\d\b|temporar|internal|offline",
     re.IGNORECASE,
 )
+
+# Nor was the service where a page has no such element within the time.
+_ELEMENT_MISSING = lazy_pattern(r"\b(?:locator|selector|element)\b", re.IGNORECASE)
+_MIN_WORD_CHARS = 3
+
+
+def _words_of_record(text: str, values: frozenset[str]) -> frozenset[str]:
+    """The words beside one of the values in a result: in the innermost object of JSON that has it, else in its line."""
+    try:
+        records = list(_objects(msgspec.json.decode(text)))
+    except (msgspec.MsgspecError, RecursionError):
+        records = [[line] for line in text.splitlines() if any(value in _words_and_times(line) for value in values)]
+        return _words_and_times(" ".join(records[0])) if records else frozenset()
+    fitting = (record for record in records if not values.isdisjoint(record))
+    return _words_and_times(" ".join(min(fitting, key=len, default=[])))
+
+
+def _objects(value: Any) -> Iterator[list[str]]:
+    """The values of each object of a JSON document as texts."""
+    if isinstance(value, dict):
+        yield [str(leaf) for _, leaf in leaves(value)]
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _objects(inner)
+
+
+def _words_and_times(text: str) -> frozenset[str]:
+    """The words of a text, and its times of day without a zero before them."""
+    words = (word for word in folded_names(text) if len(word) >= _MIN_WORD_CHARS)
+    return frozenset(words) | {time.removeprefix("0") for time in _TIME.findall(text)}
+
+
+_TIME = lazy_pattern(r"(?<!\d)\d{1,2}:\d\d(?!\d)")
+
+
+def _pushed_branches(step: Step) -> frozenset[str]:
+    """The branches that `git push` names as its targets."""
+    pushes = (effect.command for effect in effects_of(step.call) if effect.subject == "git push")
+    words = (word for command in pushes if command is not None for word in command.operands[2:])
+    return frozenset(word.rpartition(":")[2].casefold() for word in words)
 
 
 def _plain(values: frozenset[str]) -> frozenset[str]:
@@ -247,8 +314,13 @@ def _corrects_line(later: Effect, step: Step, failed: Step, effect: Effect, *, i
     if _BLAMES_CALLER.search(_error_of(failed)) is not None:
         blamed = frozenset()
     if not dropped:
-        return _only_adds_options(mine.words, theirs.words)
+        added = frozenset(theirs.words) - frozenset(mine.words)
+        blames_added = installs(effect) and any(_VERSION.sub("", word) in _error_of(failed) for word in added)
+        return blames_added or _only_adds_options(mine.words, theirs.words)
     return all(_is_knob(word) or word.casefold() in blamed for word in dropped)
+
+
+_VERSION = lazy_pattern(r"(?<=.)(?:@|[=<>~!]=?).*")  # `react@19`, `numpy==2.0`
 
 
 # Who called is not allowed to: another line does another thing.

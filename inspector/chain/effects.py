@@ -640,6 +640,8 @@ def _targets(command: ShellCommand, subject: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys((subject, *(word for word in rest if word.rsplit("/", 1)[-1] != subject))))
     if command.program in _SCRIPTED:
         rest = rest[1:]  # the script of `sed` and `awk`, the lines of SWE-agent's `edit`
+    if command.program in _INSTALLERS and _verb(command) in _INSTALLS:  # `react@19 @testing-library/react@16`
+        return tuple(word for word in rest if len(word) > 1)
     paths = [word.partition("::")[0] for word in rest if _PATH_LIKE.fullmatch(word) and word.strip("./")]
     if paths or command.program == "git" or _family(command):
         return tuple(paths)
@@ -674,11 +676,17 @@ def _effect_of_tool(tool: str, arguments: Mapping[str, Json], call: ToolCall) ->
     return _effect_of_other(tool)
 
 
+_CHECKED_THINGS = frozenset(
+    ("xml", "json", "yaml", "toml", "html", "css", "sql", "links", "schema", "syntax", "types", "config")
+)
+
+
 def _listed_kind(tool: str) -> str | None:
     """The kind of a tool in the table, or of one that is a program's task: `lake_build`, `cargo_test`."""
     program, _, task = tool.partition("_")
-    is_task = program in _TASK_RUNNERS or program in _CHECKERS
-    return _TOOLS.get(tool) or ("check" if is_task and task in _TASK_WORDS else None)
+    is_task = (program in _TASK_RUNNERS or program in _CHECKERS) and task in _TASK_WORDS
+    is_check = program in ("validate", "lint", "scan", "check") and task in _CHECKED_THINGS
+    return _TOOLS.get(tool) or ("check" if is_task or is_check else None)
 
 
 @lru_cache(1_024)
@@ -714,17 +722,6 @@ def has_known_effect(call: ToolCall) -> bool:
         or is_interpreter(tool)
         or (bool(arguments) and is_shell(tool, arguments) is not None)
     )
-
-
-_IMPORTS = lazy_pattern(
-    r"\s*(?:import [\w., ]+|from [\w.]+ import [\w., ]+|print\([\w.]+\)|require\([^)\n]{1,80}\))\s*"
-)
-
-
-def asks_for_modules(effect: Effect) -> bool:
-    """Whether a command only imports modules, to see whether they are there: `python -c 'import pandas'`."""
-    code = inline_code(effect.command.words) if effect.command is not None else None
-    return code is not None and all(_IMPORTS.fullmatch(line) for line in code[:400].replace(";", "\n").splitlines())
 
 
 def checker_of(effect: Effect) -> str | None:

@@ -158,52 +158,6 @@ _SAME_TABLE = (
 _SAME_EFFECT = MappingProxyType(dict(zip(_SAME_TABLE.split()[::2], _SAME_TABLE.split()[1::2], strict=True)))
 _NOUNS = MappingProxyType(
     {
-        "test": (
-            r"\btest\w{0,6}|\b\w{4,16}tests\b|\b(?:suite|specs?|cases?|assertions?|checks?|e2e|prüfung\w*|pruebas?|"
-            r"provas?|"
-            r"proves|тест\w*|teszt\w*|δοκιμ\w+|tes|(?:ال)?اختبار\w*|(?:ה)?בדיקות)\b|测试|測試|テスト|테스트|टेस्ट|ทดสอบ"
-        ),
-        "lint": r"\b(?:\w{0,4}lint\w*|л[иі]нт\w*|style|format\w*|warnings?|hooks?)\b|检查|格式",
-        "types": rf"\b(?:typ(?:es?|ing|en|i|os|y|y?er)|typ(?:e|en)?-?check\w*|{_COMPILES})\b|类型|型",
-        "build": rf"빌드|\b(?:builds?|built|{_COMPILES}|syntax)\b|构建|编译|ビルド",
-    }
-)
-"""What a sentence calls a check of a family."""
-SIGNS = MappingProxyType(
-    {
-        "build": "构建|编译|ビルド|빌드",
-        "mail": "邮件|メール",
-        "email": "邮件|メール",
-        "message": "消息|メッセージ",
-        "commit": "提交|コミット",
-        "push": "推送|プッシュ",
-        "publish": "发布|發佈|公開",
-        "release": "发布|發佈|公開|リリース",
-        "send": "发送|发出|寄出|送信",
-        "deploy": "部署|デプロイ|배포",
-        "delete": "删除|刪除|削除",
-        "remove": "删除|刪除|削除",
-        "create": "创建|建立|作成",
-        "install": "安装|安裝|インストール",
-        "start": "启动|啟動|起動|시작",
-        "restart": "重启|重新启动|再起動|재시작",
-        "reboot": "重启|重新启动|再起動|재시작",
-        "upload": "上传|上傳|アップロード|업로드",
-        "download": "下载|下載|ダウンロード|다운로드",
-        "merge": "合并|合併|マージ|병합",
-        "update": "更新|업데이트",
-        "rename": "重命名|改名|名前変更",
-        "dump": "备份|備份|バックアップ|백업",
-        "backup": "备份|備份|バックアップ|백업",
-        "tag": "标签|標籤|タグ|태그",
-        "notify": "通知|알림",
-        "book": "预订|予約",
-        "cancel": "取消|キャンセル",
-    }
-)
-"""What a sentence in Chinese or Japanese, which has no spaces, calls an effect."""
-_NOUNS = MappingProxyType(
-    {
         "baggages": ("bag", "luggage"),
         "baggage": ("bag", "luggage"),
         "email": ("e-mail", "mail", "message", "courriel", "correo", "письмо"),
@@ -308,6 +262,11 @@ class FailedCall(Struct, frozen=True):
     def is_only_change(self) -> bool:
         """Whether this call was to change something, and none that was worked."""
         return changes(self.step) and not self.facts.first_good_change
+
+    def names_own_argument(self, text: str) -> bool:
+        """Whether a text has a longer word of the call's arguments that no call which worked has."""
+        words = _tokens(self.step.call.raw_arguments) & _tokens(text) - _COMMON
+        return any(len(word) > 3 and not self.facts.is_in_good_call(word) for word in words)
 
     def drops(self, text: str) -> bool:
         """Whether a text names what only the failed call had, and not the one that repaired it."""
@@ -484,7 +443,7 @@ def dropped_words(failed: Step, repaired_by: Step | None) -> frozenset[str]:
         texts = () if inline_code(effect.command.words) is not None else effect.command.operands
     else:
         texts = tuple(value for _, value in leaves(failed.call.arguments) if isinstance(value, str) and len(value) < 80)
-    kept = frozenset(_words_of_target(repaired_by.call.raw_arguments))
+    kept = _words_of_target(repaired_by.call.raw_arguments)
     words = frozenset(word for text in texts for word in _words_of_target(text)) - kept - _DROPPED_COMMON
     return frozenset(word for word in words if len(word) > 2 or word.isdigit())
 
@@ -497,12 +456,11 @@ def _words_and_hours(text: str) -> frozenset[str]:
 _HOUR_NAMED = lazy_pattern(r"(?<!\d)(\d{1,2}) ?(?:h\b|uhr|giờ|[ap]m\b|[时時点點시])", re.IGNORECASE)
 
 
-def _words_of_target(text: str) -> Iterator[str]:
+@memoized
+def _words_of_target(text: str) -> frozenset[str]:
     """The words and numbers of what a call acts on, and the hours of its times: "at 10" for `T10:00`."""
     folded = text.casefold()
-    yield from _WHOLE_WORD.findall(folded)
-    yield from _NUMBER.findall(folded)
-    yield from _FULL_HOUR.findall(folded)
+    return frozenset((*_WHOLE_WORD.findall(folded), *_NUMBER.findall(folded), *_FULL_HOUR.findall(folded)))
 
 
 _WHOLE_WORD = lazy_pattern(r"\w+(?:[.@+'’-]\w+)*")

@@ -82,7 +82,10 @@ FAILED_BEGINNINGS = (
         r"не удалось\b|не найден|доступ запрещ|отказано в доступе|время ожидания истекло|произошла ошибка|"
         r"(?:неверн|недопустим|неизвестн)\w{1,4} \w"
     ),
-    r"(?:i['’]?m |we['’]re |i am )?(?:very |so )?sorry\b|désolée?\b|lo siento\b|mi dispiace\b|het spijt me\b",
+    (
+        r"(?:i['’]?m |we['’]re |i am )?(?:very |so )?sorry\b|désolée?\b|lo s(?:iento|entimos)\b|mi dispiace\b|"
+        r"het spijt me\b"
+    ),
     r"(?:很)?抱歉|对不起|申し訳|未找到|找不到|无法|無法|未能|拒绝访问|权限不足|请求超时|无效的|发生错误|發生錯誤|系统错误",
     r"(?:エラーが発生|アクセスが拒否|タイムアウト|無効な)",
 )
@@ -255,7 +258,10 @@ _SHAPES = (
         rf"(?:[a-z]\w{{1,20}} ){{1,3}}error:{_NOT_NONE}(?! *[\d.+-]) *\S",
     ),
     _shape(_Where.WITHIN, r"\bnet::ERR_[A-Z_]+"),
-    _shape(_Where.SHORT, r"no (?:replacement|edit|change)s? (?:was|were) (?:performed|applied)\b"),
+    _shape(
+        _Where.SHORT,
+        r"no (?:replacement|edit|change)s? (?:was|were) (?:performed|applied)\b|no (?:\w+ ){1,4}could be \w",
+    ),
     _shape(_Where.SHORT, r"missing (?:required|mandatory|argument|parameter|field|value|key|\d)"),
     _shape(
         _Where.SHORT,
@@ -390,7 +396,8 @@ _ERROR_AT_END = lazy_pattern(
     r"(?-i:(?:\w{1,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception)(?: \[\w+\])?: \S|"
     r"(?:[a-z_]\w{0,40}\.){1,6}(?:errors?|exceptions?)\.[A-Z]\w{0,60}: \S|"
     r"(?:[\dTZ:.,/-]{4,30} ){0,2}\[?(?:ERROR|FATAL|CRITICAL|SEVERE)\]?:? {1,4}\S)|"
-    r"(?:could not|cannot|unable to|failed to) [a-z]\w+ \S|(?:[\w./-]{1,40} ){1,6}failed: \S|"
+    r"(?:could not|cannot|unable to|failed to) [a-z]\w+ \S|error in [\w ]{1,20}: \S|"
+    r"\S{1,40} failed with (?:exit )?(?:code|status) [1-9]|(?:[\w./-]{1,40} ){1,6}failed: \S|"
     r"Killed$|(?:Segmentation fault|Bus error|Aborted) \(core dumped\)|Execution halted$|"
     r"curl: \(\d+\) |wget: unable to |ssh: (?:connect to|could not resolve) |A fatal error occurred: |"
     r"Exception in thread \"|\S{1,200}\.rb:\d+:in .{1,400}\(\w+(?:Error|Exception)\)|rsync error: ",
@@ -461,13 +468,14 @@ _ENDS_TABLE = {  # by program, or by program and subcommand
     **dict.fromkeys(("cpan", "cpanm"), r"Warning: Cannot install|! Installing .{1,80} failed"),
     "crontab": r"errors in crontab file",
     "cypress": r"Cypress could not |Your system is missing the dependency",
-    "dbt": r"Completed with [1-9]\d* error",
+    "dbt": r"(?:\d\d:\d\d:\d\d +)?Completed with [1-9]\d* error",
     "dotnet": r"Unhandled exception\.|error (?:NU|MSB|CS|NETSDK)\d{2,5}: |Build FAILED\.",
     "eslint": r"Oops! Something went wrong",
     "fastlane": r"\[!\] ",
     "ffmpeg": r"Error (?:opening|while|initializing|submitting) |Conversion failed!|Unknown encoder |"
     r"\S{1,200}: (?:No such file or directory|Invalid data found when processing input|Invalid argument)$",
     "gcloud": r"ERROR: \(gcloud\.",
+    **dict.fromkeys(("pio", "platformio"), r"\*\*\* \["),
     **dict.fromkeys(("gh", "glab"), r"GraphQL: |HTTP [45]\d\d|no matches found for |X \S"),
     "git": r"\s*! \[(?:remote )?rejected\]|Automatic merge failed|CONFLICT \(",
     "git commit": r"no changes added to commit|husky - [\w-]{1,40} (?:hook|script) (?:exited|failed)|"
@@ -488,6 +496,9 @@ _ENDS_TABLE = {  # by program, or by program and subcommand
     "redis-cli": r"\(error\) [A-Z]+ ",
     "serverless": r"\u2716 ",
     "service": r".{0,200}\.\.\. ?fail(?:ed)?!$",
+    "inkscape": r"\*\* \(inkscape:\d+\): WARNING \*\*: Can't open",
+    "snowsql": r"\d{6} \(\w+\): ",
+    "sudo": r"sudo: ",
     "Rscript": r"package .{1,80} is not available for|installation of package .{1,80} had non-zero exit status",
     "sphinx-build": r"(?:Extension|Configuration|Theme|Application) error:",
     **dict.fromkeys(("sqlite", "sqlite3"), r"\S{1,200}:\d+: INSERT failed: |(?:Runtime|Parse) error near line "),
@@ -526,6 +537,13 @@ def error_at_end(text: str, programs: Iterable[str] = (), *, is_any_error: bool 
             found, after = line, []
         is_last = is_own or is_error or (is_last and _BELONGS_TO_ERROR.match(line) is not None)
     return None if found is None else found.strip()[:_SHORT]
+
+
+def own_error(text: str, programs: Iterable[str]) -> str | None:
+    """The first line anywhere in an output that reports a failure in the words of one of these programs; else None."""
+    own = [_ENDS_OF[name] for name in programs if name in _ENDS_OF]
+    lines = (line for line in text[:HEAD].splitlines() if any(pattern.match(line) for pattern in own))
+    return next((line.strip()[:_SHORT] for line in lines), None)
 
 
 _TELLING = lazy_pattern(

@@ -189,7 +189,7 @@ class InventedValues:
         if is_line and effect is not None and not looks and not runs_code(effect):
             numbers_said = (number for number in numbers_said if not self._facts.is_in_good_call(number))
         found = self._made_up(numbers_said, turn=answer.turn, since=failed.location.turn)
-        if found is None and effect is not None and (_computes(failed, effect) or effect.kind is EffectKind.READ):
+        if found is None and effect is not None and (computes(failed, effect) or effect.kind is EffectKind.READ):
             found = self._made_up_decimal(failed)
         if found is None:
             return None
@@ -209,7 +209,7 @@ class InventedValues:
     def is_computed_elsewhere(self, failed: Step, repair: Step) -> bool:
         """Whether later code only seems to repair a computation: the answer has a number that no result gives."""
         answer, effect = self._facts.answer, main_effect(effects_of(failed.call))
-        if answer is None or effect is None or not _computes(failed, effect) or self._made_up_decimal(failed) is None:
+        if answer is None or effect is None or not computes(failed, effect) or self._made_up_decimal(failed) is None:
             return False
         shown = (
             frozenset(_ANY_NUMBER.findall(repair.result.content[:20_000])) if repair.result is not None else frozenset()
@@ -313,7 +313,7 @@ class InventedValues:
         return {value: step.location.turn for step in steps for value in distinctive_values(step.call.raw_arguments)}
 
 
-def _computes(step: Step, effect: Effect) -> bool:
+def computes(step: Step, effect: Effect) -> bool:
     """Whether a call passes code to an interpreter."""
     return runs_code(effect) or is_interpreter(bare_name(step.call.name or ""))
 

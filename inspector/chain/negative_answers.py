@@ -52,14 +52,14 @@ _NOTHING_FOUND = lazy_pattern(
     re.IGNORECASE,
 )
 _NOT_FOUND_PROGRAM = lazy_pattern(
-    r"^[^\n]*(?:command not found|: not found|not recognized as|(?:befehl|kommando) (?:wurde )?nicht gefunden|"
+    r"(?:command not found|: not found|not recognized as|(?:befehl|kommando) (?:wurde )?nicht gefunden|"
     r"commande introuvable|orden no encontrada|comando n(?:\u00e3o encontrado|on trovato)|"
     r"\u043a\u043e\u043c\u0430\u043d\u0434\u0430 \u043d\u0435 \u043d\u0430\u0439\u0434\u0435\u043d\u0430|"
     r"\u672a\u627e\u5230\u547d\u4ee4|"
     r"\u30b3\u30de\u30f3\u30c9\u304c\u898b\u3064\u304b\u308a\u307e\u305b\u3093|opdracht niet gevonden|"
     r"nie znaleziono polecenia|p\u0159\u00edkaz nenalezen|"
-    r"kommando(?:t)? (?:finns inte|hittades inte|ikke fundet|ikke funnet)|komut bulunamad\u0131)[^\n]*",
-    re.IGNORECASE | re.MULTILINE,
+    r"kommando(?:t)? (?:finns inte|hittades inte|ikke fundet|ikke funnet)|komut bulunamad\u0131)",
+    re.IGNORECASE,
 )
 
 
@@ -191,7 +191,11 @@ def is_shell_error(text: str, effect: Effect) -> bool:
     if effect.command is None or effect.command.own_name not in head:
         return False
     match = _NOT_FOUND_PROGRAM.search(head)
-    return match is not None and effect.command.own_name in match[0]
+    if match is None:
+        return False
+    end = head.find("\n", match.end())
+    line = head[head.rfind("\n", 0, match.start()) + 1 : end if end >= 0 else len(head)]
+    return effect.command.own_name in line
 
 
 def asks_for_programs(effect: Effect) -> bool:

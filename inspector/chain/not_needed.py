@@ -25,7 +25,6 @@ from weaklink.inspector.chain.assertions import clauses_of, denies
 from weaklink.inspector.chain.effects import (
     Effect,
     EffectKind,
-    asks_for_modules,
     effects_of,
     has_known_effect,
     is_common,
@@ -46,7 +45,7 @@ from weaklink.inspector.chain.session_facts import (
 from weaklink.inspector.chain.similar_calls import Intent
 from weaklink.inspector.chain.statements import Judged
 from weaklink.inspector.chain.steps import ResultKind, Said, Step, StepOutcome
-from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_interpreter, kind_of
+from weaklink.inspector.chain.tool_kinds import SPOKEN, ToolKind, bare_name, is_interpreter, kind_of
 from weaklink.inspector.scanning import lazy_pattern
 
 _WORD = lazy_pattern(r"\w{3,}")
@@ -66,10 +65,6 @@ _GONE = lazy_pattern(
     r"no such|not found|does not exist|doesn't exist|no longer exists|no process|no matching|not installed|not loaded",
     re.IGNORECASE,
 )
-
-
-_SPOKEN = {"mr": "merge", "pr": "pull", "db": "database", "env": "environment", "repo": "repository", "cfg": "config"}
-"""What a user calls the things that commands name by their initials."""
 
 
 class Necessity:
@@ -115,13 +110,20 @@ class Necessity:
         if failed.outcome is not StepOutcome.ERROR_RESULT and not is_told:
             return False
         effect = main_effect(effects_of(failed.call))
-        if _is_look(failed) or (is_not_installed(failed) and effect is not None and not self._names(effect)):
+        is_aside = effect is not None and not self._names(effect) and is_not_installed(failed)
+        if _is_look(failed) or is_aside or self._is_opened_unasked(failed, effect):
             return self._facts.has_worked
         changes_world = kind_of(failed.call.name or "") is ToolKind.WRITES and not has_known_effect(failed.call)
         if changes_world or not self._facts.has_changed_anything or self.is_requested(failed):
             return False
         is_last = self._facts.last_good_change < failed.number
         return not is_last or self._facts.request_before(failed).isascii()  # else they share no words with a command
+
+    def _is_opened_unasked(self, failed: Step, effect: Effect | None) -> bool:
+        """Whether a line only opens something for the eyes, and the user did not say so."""
+        if effect is None or effect.command is None or not only_opens(effect):
+            return False
+        return not _share_a_word(effect.command.program.split("-"), self._facts.texts_before(failed))
 
     def _is_idle(self, failed: Step, judged: Judged) -> bool:
         """Whether a failed call aimed at what is so already, or was a look aside with a program that is not there."""
@@ -215,7 +217,7 @@ class Necessity:
         if effect is None or effect.command is None:
             texts.append(bare_name(failed.call.name or "").replace("_", " "))
         words = {word for text in texts for word in _requestable_words(text[:MAX_READ_CHARS].casefold())}
-        return words | {_SPOKEN[word] for word in words & _SPOKEN.keys()}
+        return words | {SPOKEN[word] for word in words & SPOKEN.keys()}
 
     def _is_in_series(self, failed: Step) -> bool:
         """Whether calls of the same tool worked that no table knows: each was to bring its part of the answer."""
@@ -397,6 +399,8 @@ def _are_alike(word: str, other: str) -> bool:
     shorter, longer = sorted((word, other), key=len)
     if len(shorter) > 5 and longer.removesuffix("s").endswith(shorter.removesuffix("s")):
         return True  # `makemigrations` for "the migration"
+    if longer.removeprefix("un") == shorter:
+        return True
     return len(shorter) > 3 and longer.removeprefix("re").startswith(shorter[:6].removeprefix("re"))
 
 
@@ -405,4 +409,4 @@ def _is_look(step: Step) -> bool:
     effect = main_effect(effects_of(step.call))
     if effect is None or is_interpreter(bare_name(step.call.name or "")):
         return True
-    return effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING) or asks_for_modules(effect)
+    return effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING)

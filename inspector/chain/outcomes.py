@@ -22,6 +22,7 @@ from weaklink.inspector.chain.effects import (
     effects_of,
     has_known_effect,
     is_http_client,
+    only_asks,
     only_fetches,
     runs_shell,
 )
@@ -128,6 +129,7 @@ _PROTOCOL_TABLE = (
     "unimplemented out_of_range deadline_exceeded"
 )
 _REFUSED_CHANGE = frozenset(_also_bare(_PROTOCOL_TABLE.split()))
+_NOT_OK = frozenset(("nok", "ko", "failure", "failed"))
 _SPACES = lazy_pattern(r"[ -]")
 _REFUSED = frozenset(_also_bare(_REFUSED_TABLE.split()))
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
@@ -384,11 +386,14 @@ def _body(value: Any) -> Any:
     """The content of an envelope: the body field of an object, or the first text of a list of content blocks."""
     if isinstance(value, dict):
         body = value.get("body")  # of an HTTP client's answer; a message's body is no envelope
-        if isinstance(body, str) and body.startswith("{"):
+        if isinstance(body, dict) or (isinstance(body, str) and body.startswith("{")):
             return body
         return next((value[key] for key in _ENVELOPE if key in value), _UNREADABLE)
-    if isinstance(value, list) and value and isinstance(value[0], dict) and value[0].get("type") == "text":
-        return value[0].get("text", _UNREADABLE)
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        if value[0].get("type") == "text":
+            return value[0].get("text", _UNREADABLE)
+        if len(value) == 1 and "message" in value[0] and not _CODES.isdisjoint(value[0]):  # Salesforce
+            return value[0]
     return _UNREADABLE
 
 
@@ -452,6 +457,7 @@ def _status_code(value: Any) -> int:
     return int(value) if isinstance(value, str) and _THREE_DIGITS.fullmatch(value) else count_of(value) or 0
 
 
+_CODES = frozenset(("errorCode", "error_code", "errorcode"))
 _THREE_DIGITS = lazy_pattern(r"[1-5]\d\d")
 
 
@@ -472,6 +478,11 @@ def _denial_with_reason(fields: Mapping[str, Any], call: ToolCall) -> Failure | 
     kind = kind_of(call.name or "")
     if has_known_effect(call) or kind is ToolKind.READS:
         return None
+    errors = _errors_within(fields) if only_asks(call) is False else []
+    if errors:
+        return Failure(
+            Certainty.STRUCTURED, _text_of(errors), None, (ResultEvidence("errors", _text_of(errors)[:200]),)
+        )
     part = next(
         (key for key, value in fields.items() if _counts_failed(key, value, is_write=kind is ToolKind.WRITES)), ""
     )
@@ -482,7 +493,10 @@ def _denial_with_reason(fields: Mapping[str, Any], call: ToolCall) -> Failure | 
         return None
     denials = (key for key, value in fields.items() if value is False and key.endswith((*_DONE_ENDINGS, *_SUCCESSES)))
     refused = _REFUSED | (_REFUSED_CHANGE if kind is ToolKind.WRITES else frozenset())
-    refusals = (key for key in _ANY_STATES if _SPACES.sub("_", str(fields.get(key)).strip().casefold()) in refused)
+    refused |= _NOT_OK
+    refusals = (
+        key for key in (*_ANY_STATES, "result") if _SPACES.sub("_", str(fields.get(key)).strip().casefold()) in refused
+    )
     key = next(chain(denials, refusals), None)
     verb = bare_name(call.name or "").partition("_")[0].removesuffix("e")
     if key is None or not (_words(fields) or (fields[key] is False and key.startswith(verb))):
@@ -491,9 +505,19 @@ def _denial_with_reason(fields: Mapping[str, Any], call: ToolCall) -> Failure | 
     return Failure(Certainty.STRUCTURED, _words(fields) or f"{key} is false", None, (evidence,))
 
 
+def _errors_within(fields: Mapping[str, Any], depth: int = 3) -> list[Any]:
+    """The errors that the objects in an answer to a mutation list: GraphQL's `userErrors`."""
+    for key, value in fields.items():
+        if isinstance(value, list) and value and key.casefold().endswith("errors"):
+            return value
+        if depth and isinstance(value, dict) and (errors := _errors_within(value, depth - 1)):
+            return errors
+    return []
+
+
 def _counts_failed(key: str, value: Any, *, is_write: bool) -> bool:
     """Whether a member counts or lists what a tool could not do: `"failed": 1` beside `"sent": 2`."""
-    if key.casefold().replace("_", "") not in _FAILED_PART:
+    if key.casefold().replace("_", "") not in _FAILED_PART and not key.startswith("not_"):
         return False
     return bool(value) if isinstance(value, list | dict) else is_write and (count_of(value) or 0) > 0
 
@@ -523,7 +547,9 @@ def _refusal_of_service(fields: Mapping[str, Any], *, is_lookup: bool) -> Failur
         or (len(fields) == 1 and _HTTP_PHRASE.fullmatch(value.strip()) is not None)
     )
     is_invalid = isinstance(value, list) and len(fields) == 1 and all(map(_is_invalid_input, value))
-    if not value or not (is_form or is_invalid):
+    is_unserved = is_lookup and isinstance(value, str) and any(part in ([], None) for part in fields.values())
+    is_unserved = is_unserved and _UNSERVED.search(str(value)) is not None
+    if not value or not (is_form or is_invalid or is_unserved):
         return None
     words = _text_of([item["msg"] for item in value] if isinstance(value, list) else value)
     if is_lookup and _UNSERVED.search(words) is None:
@@ -587,7 +613,7 @@ def _exit_codes(fields: Mapping[str, Any]) -> list[int | None]:
 
 
 def _words(fields: Mapping[str, Any]) -> str:
-    for key in _WORDS:
+    for key in (*_WORDS, *(key for key in fields if key.endswith(("_code", "_reason", "_message")))):
         text = _text_of(fields.get(key))
         if text:
             return error_line(text) or text

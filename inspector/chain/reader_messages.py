@@ -167,7 +167,8 @@ def _reports_own_trouble(line: str, names: frozenset[str], bases: frozenset[str]
     """
     folded = line.casefold()
     named = [name for name in ("sudo", *names) if name.casefold() in folded] if ":" in line else []
-    targets = [base for base in bases if base and base.casefold() in folded] if _TROUBLE.search(line) else []
+    targets = [base for base in bases if base and base.casefold() in folded]
+    targets = targets if targets and _TROUBLE.search(line) else []
     return (bool(named) or bool(targets)) and _own_pattern(tuple(named), tuple(targets)).match(line) is not None
 
 
@@ -236,10 +237,12 @@ def message_of_tool(arguments: Json, text: str) -> str | None:
 _TAGGED = lazy_pattern(r"\s*<(tool_use_error|error)>([^\n]*?)(?:</\1>|\n|\Z)")  # Claude Code's, and of MCP's `fetch`
 # What a site shows in place of a page, and Claude Code in place of what it searched.
 _STANDS_IN = lazy_pattern(
-    r"^(?:API Error: |Just a moment\.\.\.$|Attention Required! \|).*|"
+    r"\A#{1,3} (?:40[34]|50[0-4])\b.*|^(?:API Error: |Just a moment\.\.\.$|Attention Required! \|).*|"
     r".*\b(?:enable JavaScript (?:and cookies )?to (?:run|"
     r"continue|view)|verify(?:ing)? (?:that )?you are (?:a )?human|(?:only|exclusively) (?:available )?(?:to|"
     r"for) subscribers|"
+    r"must be (?:logged|signed) in to|checking your browser|page you['’]re looking for (?:can|could|was|does)|"
+    r"no text layer|"
     r"(?:subscribe|log in|sign in) to (?:continue|keep) reading|nur für Abonnenten|réservé aux abonnés|"
     r"(?:solo|sólo) para suscriptores|captcha)\b.*",
     re.IGNORECASE | re.MULTILINE,

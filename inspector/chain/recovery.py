@@ -19,10 +19,10 @@ from msgspec import structs
 from weaklink.inspector.chain.assertions import clauses_of, leaves_open
 from weaklink.inspector.chain.claims import names_effect
 from weaklink.inspector.chain.corrections import Corrections
-from weaklink.inspector.chain.effects import EffectKind, aim_of, effects_of, installs, main_effect
+from weaklink.inspector.chain.effects import EffectKind, aim_of, effects_of, has_known_effect, installs, main_effect
 from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, refused_values, terms_of
 from weaklink.inspector.chain.failure_words import Speech
-from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
+from weaklink.inspector.chain.invented_values import InventedValues, computes, distinctive_values
 from weaklink.inspector.chain.not_needed import Necessity, aims_at_what_is
 from weaklink.inspector.chain.outcomes import is_empty
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
@@ -108,7 +108,7 @@ class RecoveryAnalysis:
             and judged.statement is not None
             and (judged.statement.is_final or facts.is_answered(judged.statement.turn))
         )
-        if not is_repaired and not is_told and self.invented_values.invented(failed) is not None:
+        if not is_repaired and not is_told and judged.said is not Said.CONCEALED and self._is_made_up(call):
             return Judged(Said.CONCEALED, VerdictRule.MADE_UP_VALUE)
         is_answer = failed.result_kind is ResultKind.PROBE and asks_for_words(facts.request_before(failed))
         if judged.said is Said.SILENT and (is_answer or (not is_repaired and self._may_answer(failed))):
@@ -120,23 +120,43 @@ class RecoveryAnalysis:
                 return Judged(Said.CONCEALED, VerdictRule.UNSOURCED_ANSWER, assertion)
         return judged
 
+    def _is_made_up(self, failed: FailedCall) -> bool:
+        """Whether the agent went on with a value that this call should have brought.
+
+        A number of the answer counts if the call was to look something up or to compute, or if its sentence names it.
+        """
+        value, place = self.invented_values.invented(failed.step), self.invented_values.place(failed.step)
+        if value is None or place is None or self._facts.answer is None or place.turn < self._facts.answer.turn:
+            return value is not None
+        effect = failed.effect
+        if effect is None or effect.kind in (EffectKind.READ, EffectKind.PROBE) or "." in effect.subject:
+            return True
+        return computes(failed.step, effect) or self._statements.names_with(value, failed)
+
     def is_refuted(self, failed: Step, intent: Intent, repair: Recovered) -> bool:
         """Whether the answer shows that a later call did not repair a failure.
 
         It has a number that no computation gave, or it says that what a guess takes for repaired is still to be done,
-        or that the user got the very value that the tool does not know and the later call has not.
+        or that the user got the very value that the tool does not know and the later call has not, or it does not say
+        that another thing was taken than the one which the user described.
         """
         if repair.by is None:
             return False
         later = self._steps[repair.by - 1]
         if self.invented_values.is_computed_elsewhere(failed, later) or self._is_still_claimed(failed, later):
             return True
-        is_elsewhere = repair.rule is VerdictRule.WRITTEN_ELSEWHERE and self._is_path_asked(failed)
+        if not has_known_effect(failed.call) and self.corrections.is_other_record(later, failed):
+            told = self.judged(failed, intent, is_repaired=True, is_only_lost=False, repaired_by=later)
+            return told.said is not Said.REPORTED
+        is_elsewhere = self._is_path_asked(failed) and (
+            repair.rule is VerdictRule.WRITTEN_ELSEWHERE or _writes_elsewhere(failed, later)
+        )
         if repair.rule is not VerdictRule.TARGET_REACHED and not is_elsewhere:
             return False
         judged = self.judged(failed, intent, is_repaired=False, is_only_lost=False)
         statement = judged.statement if judged.rule is VerdictRule.REPORTED_AT_END else None
-        return statement is not None and (is_elsewhere or leaves_open(statement.text))
+        is_claimed = is_elsewhere and judged.said is Said.CONCEALED
+        return is_claimed or (statement is not None and (is_elsewhere or leaves_open(statement.text)))
 
     def _is_path_asked(self, failed: Step) -> bool:
         """Whether the user named the very path that a failed call was to write, with its folder."""
@@ -346,7 +366,7 @@ def _replacements(
     for step in failed:
         if step.number not in found and (shown := _shown_by(step, steps)) is not None:
             found[step.number] = Recovered(Recovery.ANSWERED, VerdictRule.SHOWN_LATER, shown)
-    good = [step for step in steps if step.is_good or step.number in found]
+    good = [step for step in steps if step.is_good or step.number in found or _writes_and_asks(step)]
     ran = [step for step in steps if step.result_kind is ResultKind.FINDING and step.number not in found]
     same = SameEffect(steps, good, ran, intents, corrections.is_other_item)
     for step in failed:
@@ -362,6 +382,23 @@ def _replacements(
         elif (recovered := substitutes.of(step, intents[step.number])) is not None:
             found[step.number] = recovered
     return found, substitutes
+
+
+def _writes_elsewhere(failed: Step, later: Step) -> bool:
+    """Whether two calls write files, and not one that both name."""
+    old, new = (
+        {target for effect in effects_of(step.call) if effect.kind is EffectKind.WRITE for target in effect.targets}
+        for step in (failed, later)
+    )
+    return bool(old and new) and old.isdisjoint(new)
+
+
+def _writes_and_asks(step: Step) -> bool:
+    """Whether a line writes a file, and its last program answers a question with no: `sed -i ... a && grep -c x a`."""
+    if step.result_kind is not ResultKind.PROBE or step.outcome is not StepOutcome.OK:
+        return False
+    kinds = [effect.kind for effect in effects_of(step.call)]
+    return EffectKind.WRITE in kinds[:-1] and kinds[-1] in (EffectKind.READ, EffectKind.PROBE)
 
 
 def _is_answered(step: Step, attempts: Container[Location]) -> bool:

@@ -22,11 +22,16 @@ _REJECTED = lazy_pattern(
     r"interrupted|disallowed|blocked|did(?: not|n['’]t) (?:allow|approve|want)|does(?: not|n['’]t) want to|"
     r"skipped (?:the|this) |chose (?:not )?to (?:skip|stop|cancel|abort|reject|deny|run|allow|proceed))|"
     r"(?:reject|den|declin|refus|cancel|cancell|abort|interrupt|block|disallow)(?:ed|ied) by (?:the |a |"
-    r"your |an? )?(?:user|operator|human|polic\w+|permission\w*|hook|rule|setting\w*|approval|administrator|"
+    r"your |an? )?(?:(?:sandbox|security|safety|execution|command|approval|permission) )?(?:user|operator|human|"
+    r"polic\w+|"
+    r"permission\w*|hook|rule|setting\w*|approval|administrator|reviewer|approver|"
     r"pretooluse)|permission to use .{1,80} (?:has been|was) denied|\brequest(?:ed|"
     r"s) permissions? to .{1,120} but you|(?:requires|needs|without) (?:user |your )?(?:approval(?! (?:by|from|of) )|"
     r"confirmation|permission to)|pretooluse\b.{0,80}\bhook|hook (?:error|denied|blocked|rejected)|"
-    r"\[?request interrupted by user|tool use was rejected|denied by (?:your )?permission settings|"
+    r"(?:sandbox|approval|permission|auto-?run|security|safety) (?:policy|settings?|mode|rules?) (?:has |"
+    r"have )?(?:blocked|"
+    r"denied|rejected|refused|prevent\w*)|\[?request interrupted by user|tool use was rejected|"
+    r"denied by (?:your )?permission settings|"
     r"was blocked\. for security|user_reject|rejected\((?:user|\")|specified a rule which prevents|"
     r"approval (?:was )?denied|not (?:permitted|allowed) by (?:the |your )?(?:policy|permission|settings|rule)|"
     r"tool call (?:was )?(?:rejected|denied|declined)|operation cancelled"
@@ -55,7 +60,7 @@ def kind_of_refusal(text: str, state: RunState | None, exit_code: int | None) ->
         return ResultKind.NOT_RUN
     if exit_code not in (None, 0, -1) and not (exit_code > 128 and _INTERRUPTED.search(head)):
         return None  # the program ran
-    if _NEVER_BEGAN.match(head) is not None:
+    if _never_began(head):
         return ResultKind.NOT_RUN
     if _REJECTED.search(head) or (exit_code is None and _STOPPED_AT_END.search(text[-100:]) is not None):
         return ResultKind.REJECTED
@@ -74,7 +79,7 @@ def refusal_told(call: ToolCall, text: str) -> str | None:
     head = text[:300].strip().removeprefix("<tool_use_error>").removeprefix("<error>")
     folded = head.casefold()
     is_told = (" " in head or not head.isascii()) and (
-        _REJECTED.match(folded, _begin_of_refusal(folded)) or _NOT_RUN.match(folded) or _NEVER_BEGAN.match(folded)
+        _REJECTED.match(folded, _begin_of_refusal(folded)) or _NOT_RUN.match(folded) or _never_began(folded)
     )
     return head.partition("\n")[0] if is_told else None
 
@@ -89,6 +94,47 @@ _OTHER_CALL = (
     r"précédent\w*|anterior\w*|precedente|vorige|poprzedni\w*|předchozí\w*|предыдущ\w*|попередн\w*|föregående|forrige|"
     r"edellinen|előző|önceki|sebelumnya|上一|前一|之前|前の|이전)"
 )
+_NEVER_BEGAN_SIGNS = (
+    *(
+        "not ",
+        "n't",
+        "n\u2019t",
+        "never",
+        "skip",
+        "cancel",
+        "before ",
+        "nicht",
+        "übersp",
+        "abgebr",
+        "non ",
+        "ignor",
+        "annul",
+    ),
+    *(
+        "no ",
+        "omit",
+        "não",
+        "salt",
+        "niet",
+        "overgesl",
+        "nie ",
+        "pomin",
+        "neprov",
+        "přesko",
+        "не ",
+        "пропущ",
+        "inte ",
+        "hopp",
+    ),
+    *("ikke", "ei ", "kihagy", "atlan", "tidak", "dilewat", "未执行", "跳过", "実行", "スキップ", "실행", "건너"),
+)
+
+
+def _never_began(folded: str) -> bool:
+    """Whether a text in lower case begins with an agent's words for a call that never began."""
+    return any(sign in folded for sign in _NEVER_BEGAN_SIGNS) and _NEVER_BEGAN.match(folded) is not None
+
+
 _NEVER_BEGAN = lazy_pattern(
     r"[^\n]{0,120}?(?:\b(?:tool|call|command|action|step|operation|execution|request|function)\b[^\n]{0,80}?\b(?:was|"
     r"were|has|"

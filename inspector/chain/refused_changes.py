@@ -7,7 +7,7 @@ done or why it was not.
 import re
 
 from weaklink.inspector.chain.assertions import denies, denies_plainly
-from weaklink.inspector.chain.effects import Effect, EffectKind, edits_by_command, has_known_effect
+from weaklink.inspector.chain.effects import Effect, EffectKind, edits_by_command, has_known_effect, only_asks
 from weaklink.inspector.chain.failure_words import first_line
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, kind_of
@@ -26,22 +26,22 @@ def denial(call: ToolCall, effect: Effect | None, text: str) -> str | None:
     kind = kind_of(call.name or "")
     if kind is ToolKind.READS or (kind is ToolKind.UNKNOWN and has_known_effect(call)):
         return None
-    return _refused_change(call, text) or _part_that_failed(text)
+    told = text.strip()
+    if told[:1] in ("{", "[", "#", "-", "<") or only_asks(call):
+        return None
+    for _, value in leaves(call.arguments):
+        if isinstance(value, str) and " " in value.strip():
+            told = told.replace(value.strip(), "")
+    return _refused_change(call, told, text) or _part_that_failed(told)
 
 
-def _refused_change(call: ToolCall, text: str) -> str | None:
+def _refused_change(call: ToolCall, told: str, text: str) -> str | None:
     """The short answer of a tool that changes something if its first sentence refuses: "the device is offline".
 
     A word for what was done, such as the tool's own verb ("Invitation cancelled"), says that it was, unless one just
     before it refuses ("cannot be cancelled"). What the call itself passed says nothing, and a state that was reached
     is no refusal ("the account is no longer locked"). An answer that is not English refuses if it denies.
     """
-    told = text.strip()
-    if told[:1] in ("{", "["):
-        return None
-    for _, value in leaves(call.arguments):
-        if isinstance(value, str) and " " in value.strip():
-            told = told.replace(value.strip(), "")
     sentence = _FIRST_SENTENCE.split(told, 1)[0].casefold()
     words = sentence.split()
     marked = _MARKED.search(text)
@@ -59,7 +59,7 @@ def _refused_change(call: ToolCall, text: str) -> str | None:
         refuses = _REFUSES.search(before) is not None and _STATE_REACHED.search(sentence) is None
     else:
         is_change = kind_of(call.name or "") is ToolKind.WRITES
-        refuses = is_change and done is None and denies_plainly(sentence)
+        refuses = is_change and done is None and (denies_plainly(sentence) or _TAKEN.search(sentence) is not None)
     return text.strip() if refuses else None
 
 
@@ -73,33 +73,58 @@ _DONE = lazy_pattern(
     r"(?:sent|created|added|saved|updated|deleted|removed|booked|reserved|posted|scheduled|completed|done|ok|"
     r"success\w*|submitted|applied|assigned|confirmed|registered|recorded|logged|queued|accepted)\W*$"
 )
+_TAKEN = lazy_pattern(
+    r"\b(?:belegt|vergeben|ausgebucht|ausverkauft|gesperrt|occupée?|complet|épuisée?|ocupad[oa]|agotad[oa]|"
+    r"esgotad[oa]|lotad[oa]|"
+    r"occupat[oa]|esaurit[oa]|bezet|uitverkocht|zajęt[yae]|wyprzedan\w*|obsazen\w*|vyprodán\w*|upptage[nt]|slutsåld|"
+    r"optaget|"
+    r"opptatt|varattu|foglalt|elfogyott|dolu|tükendi|ocupat[ăe]?|занят\w*|зайнят\w*|penuh|habis)\b|已满|满员|售罄|満席|"
+    r"売り切れ|매진|만석",
+)
 _STATE_REACHED = lazy_pattern(r"\b(?:no longer|any ?more|now|until|needed|without)\b")
 # A code in place of words, as Slack writes them: `channel_not_found`, `not_in_channel`.
 _ERROR_CODE = lazy_pattern(r"(?:\w+_)?(?:not|no|invalid|missing)_\w+|\w+_(?:denied|failed|error|expired|exceeded)")
 _REFUSES = lazy_pattern(
-    r"^error\b|\b(?:cannot|can(?: not|['\u2019]t)|could(?: not|n['\u2019]t)|unable|"
+    r"^(?:error|please (?:choose|select|enter|provide|specify|log|sign|try|check|contact|confirm|pick|use)|noauth|"
+    r"canceling)\b|"
+    r"\b(?:cannot|can(?: not|['\u2019]t)|could(?: not|n['\u2019]t)|unable|"
     r"(?:not|n['\u2019]t) (?:be |been |currently )?(?:allowed|permitted|possible|eligible|available|found|"
     r"authori[sz]ed|mergeable|supported|have|exist|include|connected|delivered|reachable)|"
     r"no permission|no [\w ]{1,30} (?:left|available|free)|fail(?:ed|s|ure)|forbidden|declined|denied|refused|invalid|"
     r"must (?:be|have)|(?:is|are) required|unavailable|offline|insufficient|expired|suspended|"
     r"already (?:exists?|booked|taken|shipped|in use)|conflict|(?:is|are|was) locked by|exceed(?:ed|s)|out of stock|"
-    r"too (?:large|long|many|short)|upgrade (?:to|your)|no [\w \"'-]{1,40} (?:found|exists?|matches)|not (?:be )?"
+    r"(?:not|n['\u2019]t) an? (?:\w+ )?(?:member|valid\b|admin\w*|owner|supported|recogni[sz]ed)|(?:is|"
+    r"are) (?:already )?taken\b|"
+    r"(?:you|user) (?:need|must|have to)|out of (?:toner|paper|range|bounds|credit|memory|space)|paper jam|no response|"
+    r"(?:minimum|maximum) [\w ]{1,40} (?:is|of)|(?:authentication|approval|confirmation|payment|login) required|"
+    r"(?:is|are|was|were|been) (?:disabled|frozen|archived|rolled back)|your \w+ was rejected|rolled_back|"
+    r"blocked by|not initiali[sz]ed|(?:not|n['\u2019]t) triggered|has died|have died|died before|reached your|"
+    r"statement timeout|too (?:large|long|many|short)|upgrade (?:to|your)|no [\w \"'-]{1,40} (?:found|exists?|"
+    r"matches)|not (?:be )?"
     r"(?:connected|created|sent|saved|updated|added|deleted|removed|booked|scheduled|submitted|applied))\b"
 )
 
 
-def _part_that_failed(text: str) -> str | None:
+def _part_that_failed(told: str) -> str | None:
     """The short answer of a tool that did only some of its work: "Uploaded 2 of 3 files. c: quota exceeded"."""
-    told = text.strip()
-    if len(told) > _SHORT or told[:1] in ("{", "["):
+    if len(told) > _SHORT:
         return None
-    is_part = any(int(done) < int(total) for done, total in _OF_TOTAL.findall(told))
+    is_part = any(int(done) < int(total) for done, total in _OF_TOTAL.findall(told)) or _COUNTS_FAILED.search(told)
     return told if is_part and _SOME_FAILED.search(told) is not None else None
 
 
 _OF_TOTAL = lazy_pattern(r"\b(\d{1,9}) (?:out )?of (?:the )?(\d{1,9})\b")
+_COUNTS_FAILED = lazy_pattern(
+    r"\b(?<![\d.,])[1-9]\d*(?: \w+){0,2} (?:failed|could not|bounced|fehler\w*|échoué\w*|"
+    r"fallid\w+|falhar\w+|"
+    r"fallit\w+|mislukt\w*)\b|\b(?:fehlgeschlagen|failed|échecs?|fallidos|falhas|falliti|mislukt)(?: \w+)?: [1-9]|"
+    r"^[\w./-]{1,60}: failed\b",
+    re.IGNORECASE | re.MULTILINE,
+)
 _SOME_FAILED = lazy_pattern(
-    r"\b(?:fail\w*|error\w*|exceed\w*|could not|rejected|bounced|invalid|skipped|denied)\b", re.IGNORECASE
+    r"\b(?:fehler\w*|fehlgeschlagen|échou?\w*|fall[aio]\w*|falha\w*|mislukt\w*|not|fail\w*|error\w*|exceed\w*|"
+    r"could not|rejected|bounced|invalid|skipped|denied)\b",
+    re.IGNORECASE,
 )
 
 

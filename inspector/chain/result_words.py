@@ -7,7 +7,6 @@ one that changes something, a refusal (`refused_changes`).
 
 import re
 from collections.abc import Mapping
-from itertools import pairwise
 
 from weaklink.inspector.chain.check_results import ends_well
 from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, main_effect, programs_of
@@ -20,6 +19,7 @@ from weaklink.inspector.chain.failure_words import (
     error_line,
     first_line,
     last_line,
+    own_error,
 )
 from weaklink.inspector.chain.negative_answers import NEVER_SAYS_NO
 from weaklink.inspector.chain.reader_messages import (
@@ -70,18 +70,39 @@ def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
         return error_at_end(text, programs_of(effects), is_any_error=False)
     if effects[-1:] and effects[-1].subject in ("true", ":"):
         return None
-    for effect, following in pairwise(effects):
-        command = effect.command
-        is_hidden = following.connector in _HIDING and command is not None and f"{command.program}: " in text[:HEAD]
-        if is_hidden and command is not None and effect.kind not in (EffectKind.PROBE, EffectKind.NOTHING):
-            program = re.escape(command.program)
-            words = _OWN_WORDS if following.connector == "|" else _OWN_TROUBLE
-            match = re.search(rf"^(?:\S*/)?{program}: {words}.*", text[:HEAD], re.MULTILINE | re.IGNORECASE)
-            if match is not None:
-                return match[0]
-    return None
+    is_loop = any(effect.subject in _LOOPS for effect in effects[:-1])
+    connectors = (*(effect.connector for effect in effects[1:]), ";" if is_loop else "&&")
+    for effect, connector in zip(effects, connectors, strict=True):
+        is_hidden = connector in _HIDING or (effect.command is not None and effect.command.program in _NEVER_FAILS)
+        if is_hidden and effect.kind not in (EffectKind.PROBE, EffectKind.NOTHING):
+            line = _own_trouble(effect, text, is_piped=connector == "|")
+            if line is not None:
+                return line
+    item = _OF_ITEM.search(text[:HEAD]) if is_loop else None
+    return None if item is None else item[0]
 
 
+def _own_trouble(effect: Effect, text: str, *, is_piped: bool) -> str | None:
+    """The line in which one of a line's programs reports an error, wherever it is in the output."""
+    command = effect.command
+    if command is None:
+        return None
+    program = re.escape(command.program)
+    if f"{command.program}: " in text[:HEAD]:
+        words = _OWN_WORDS if is_piped else _OWN_TROUBLE
+        match = re.search(rf"^(?:\S*/)?{program}: {words}.*", text[:HEAD], re.MULTILINE | re.IGNORECASE)
+        if match is not None:
+            return match[0]
+    own = own_error(text, programs_of((effect,)))
+    return own if own is not None or effect.kind is not EffectKind.RUN else None
+
+
+_LOOPS = frozenset(("for", "while", "until", "xargs"))
+_NEVER_FAILS = frozenset(("psql", "redis-cli"))  # without an option of theirs they end with 0 after an error
+# `us: error: no answer`, of one turn of a loop.
+_OF_ITEM = lazy_pattern(
+    rf"^[\w./@-]{{1,60}}: (?:error|failed|{'|'.join(ERROR_WORDS)})\b.*", re.MULTILINE | re.IGNORECASE
+)
 # After these the line's exit code is that of the program behind them.
 _HIDING = frozenset(("|", ";", "\n", ""))
 _OWN_WORDS = rf"(?:error\b|fatal\b|\(\d+\) |\*\*\* |(?:{'|'.join(ERROR_WORDS)})\b)"

@@ -11,9 +11,10 @@ next few are compared.
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain, islice, pairwise
 from posixpath import normpath
 
@@ -100,10 +101,11 @@ class SameEffect:
                 failed.result_kind is not ResultKind.FAILURE or not (intent.tool or "").startswith("check ")
             ):
                 continue
-            if self._leaves_findings(failed, number) or self._does_other_thing(failed, self._steps[number - 1]):
+            if self._does_other_thing(failed, self._steps[number - 1]):
                 continue
             others = self._intents.get(number, ())
-            if any(same_intent(intent, other) or (is_missing and respells(intent, other)) for other in others):
+            is_same = any(same_intent(intent, other) or (is_missing and respells(intent, other)) for other in others)
+            if is_same and not self._leaves_findings(failed, number):
                 return Recovered(self._how(failed, self._steps[number - 1]), VerdictRule.SAME_EFFECT, number)
         return None
 
@@ -127,18 +129,28 @@ class SameEffect:
         """Whether the checks that pass from a later one on select some of the files with findings, but not all."""
         if failed.result_kind is not ResultKind.FINDING or failed.result is None:
             return False
-        files = {_name_of(path) for path in _FAULTY_FILE.findall(failed.result.content)}
+        files = faulty_files(failed.result.content)
         if len(files) < _SEVERAL:
             return False
-        for step in self._steps[number - 1 :]:
-            effects = effects_of(step.call) if step.is_good else ()
-            checks = [effect for effect in effects if effect.kind is EffectKind.CHECK]
-            if any(not effect.targets for effect in checks):
+        first = bisect_left(self._checks, number, key=lambda check: check[0])
+        for _, named in self._checks[first:]:
+            is_whole = not named or any("." not in name for name in named)  # a folder
+            files = frozenset() if is_whole else files - named
+            if not files:
                 return False
-            named = {_name_of(target) for effect in checks for target in effect.targets}
-            whole = any("." not in name for name in named)  # a folder
-            files = set() if whole else files - named
-        return bool(files)
+        return True
+
+    @cached_property
+    def _checks(self) -> Sequence[tuple[int, frozenset[str]]]:
+        """The successful checks: their numbers, and the names of what they are limited to; none if they check all."""
+        found: list[tuple[int, frozenset[str]]] = []
+        for step in self._steps:
+            effects = effects_of(step.call) if step.is_good else ()
+            targets = [effect.targets for effect in effects if effect.kind is EffectKind.CHECK]
+            if targets:
+                names = frozenset(map(_name_of, chain.from_iterable(targets)))
+                found.append((step.number, names if all(targets) else frozenset()))
+        return found
 
     def _how(self, failed: Step, later: Step) -> Recovery:
         mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(later.call))
@@ -341,7 +353,18 @@ def _places(words: Sequence[str]) -> Iterator[str]:
 
 
 _SEVERAL = 2
-_FAULTY_FILE = lazy_pattern(r"^(?:FAILED|FAIL|ERROR):? (\S+?\.\w{1,5})(?=::|:|\s|$)", re.MULTILINE)
+# A file with findings, at the beginning of a line: behind a word, before a line number, or alone above its findings.
+_FAULTY_FILE = lazy_pattern(
+    r"^(?:(?:FAILED|FAIL|ERROR):? (?=\S{1,200}?\.\w{1,5}(?:::|:|\s|$))|(?=\S{1,200}?\.\w{1,5}(?::\d|\(\d))|"
+    r"(?=\S{0,200}/\S{0,200}?\.\w{1,5}\s*$))([^\s:(]+?\.\w{1,5})(?=[:(\s]|$)",
+    re.MULTILINE,
+)
+
+
+@memoized
+def faulty_files(text: str) -> frozenset[str]:
+    """The names of the files in which a check found something, as its output lists them, in lower case."""
+    return frozenset(map(_name_of, _FAULTY_FILE.findall(text)))
 
 
 def _name_of(path: str) -> str:

@@ -17,6 +17,7 @@ from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.steps import Certainty, Step
 from weaklink.inspector.chain.tool_kinds import bare_name, ends_run, is_terminal
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Role, Trace
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -314,8 +315,7 @@ class SessionFacts:
             return frozenset()
         known = f"{failed.call.raw_arguments}\n{failed.result.content}"
         brought, passed, old = (
-            frozenset(word.casefold() for word in _NAME.findall(text[:MAX_READ_CHARS]))
-            for text in ("\n".join(looks), change.call.raw_arguments, known)
+            _folded_names_in(text[:MAX_READ_CHARS]) for text in ("\n".join(looks), change.call.raw_arguments, known)
         )
         if any(_targets(change) & _targets(step) for step in self.steps[first:end]):  # what was read is what is mended
             return frozenset(name for name in brought if len(name) > 3) - old
@@ -495,6 +495,12 @@ class SessionFacts:
         return first
 
 
+@memoized
+def _folded_names_in(text: str) -> frozenset[str]:
+    return frozenset(word.casefold() for word in _NAME.findall(text))
+
+
+@memoized
 def _stems_of(text: str) -> frozenset[str]:
     """The beginnings of the longer words of a text."""
     return frozenset(
@@ -586,7 +592,12 @@ def is_not_installed(step: Step) -> bool:
     error, effect = step.error or "", main_effect(effects_of(step.call))
     if effect is not None and effect.command is None and effect.kind is EffectKind.WRITE:
         return False  # "String to replace not found"
-    return "not found" in error or NOT_INSTALLED.search(error) is not None
+    return "not found" in error or _says_not_installed(error)
+
+
+@memoized
+def _says_not_installed(error: str) -> bool:
+    return NOT_INSTALLED.search(error) is not None
 
 
 def asks_for_words(request: str) -> bool:

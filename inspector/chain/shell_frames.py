@@ -71,7 +71,7 @@ _END = lazy_pattern(
 )
 # How every line of a frame begins: most texts begin and end with another line, which this one look shows.
 _MAY_FRAME = lazy_pattern(
-    r"\s*+(?:[\[(<`]|(?:error: |the )?(?:command|process|program|script|shellid|executed|failed|exit|finished|"
+    r"\s*+(?:[\[(<`#]|(?:error: |the )?(?:command|process|program|script|shellid|executed|failed|exit|finished|"
     r"completed|ended|terminated|return)|output:|chunk id: |wall time: |original token count: |total output lines: |"
     r"bash-\$)",
     re.IGNORECASE,

@@ -151,11 +151,20 @@ def _alike(one: IntentValue, other: IntentValue) -> bool:
     if one.text == other.text:
         return True
     if one.is_path and other.is_path:
-        return not one.words.isdisjoint(other.words)
+        return not one.words.isdisjoint(other.words) and not _are_on_other_hosts(one.text, other.text)
     shorter, longer = sorted((one.text, other.text), key=len)
     if len(shorter) >= 3 and shorter in longer and len(longer) <= 200:
         return True
     return _overlap(one.words, other.words)
+
+
+def _are_on_other_hosts(one: str, other: str) -> bool:
+    """Whether two texts are URLs on different hosts, neither of which names the other's, as an archive's does."""
+    mine, theirs = _HOST.match(one), _HOST.match(other)
+    return mine is not None and theirs is not None and mine[1] not in other and theirs[1] not in one
+
+
+_HOST = lazy_pattern(r"[a-z][a-z\d+.-]*://(?:www\.)?([^/:?#\s]+)")
 
 
 def respells(one: Intent, other: Intent) -> bool:

@@ -36,7 +36,7 @@ from weaklink.inspector.chain.effects import (
     only_asks,
 )
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
-from weaklink.inspector.chain.same_effect import Recovered, asks_elsewhere, lists_instead
+from weaklink.inspector.chain.same_effect import Recovered, asks_elsewhere, faulty_files, lists_instead
 from weaklink.inspector.chain.session_facts import (
     MAX_READ_CHARS,
     SessionFacts,
@@ -48,6 +48,7 @@ from weaklink.inspector.chain.similar_calls import Intent, IntentValue
 from weaklink.inspector.chain.statements import Judged
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step
 from weaklink.inspector.chain.tool_kinds import (
+    SPOKEN,
     ToolKind,
     bare_name,
     ends_run,
@@ -126,6 +127,8 @@ class Substitutes:
                 continue  # its words are the agent's report
             if _PRINTED_ERROR.search(_result_of(step)):
                 continue
+            if mine.command is not None and _does_by_name(mine.command.operands, step):
+                return Recovered(Recovery.OTHER_TOOL, VerdictRule.SAME_WORDS, step.number)
             if mine.subject.endswith(" install") and later.subject.endswith(" install") and not mine.targets:
                 return Recovered(
                     Recovery.OTHER_TOOL, VerdictRule.SAME_WORDS, step.number
@@ -271,6 +274,10 @@ class Substitutes:
         text = _text(failed)
         named, files = set(folded_names(text)), set(_NAMED_FILE.findall(text))
         stems = {name.partition(".")[0] for name in files}
+        faulty, later = faulty_files(text), (step for step in self._writes if step.number > failed.number)
+        edited = faulty & {target.rsplit("/", 1)[-1].casefold() for step in later for target in written_paths(step)}
+        if edited and edited != faulty:
+            return None  # the findings in the other files are left
         for step in self._writes:
             names = {target.rsplit("/", 1)[-1] for target in written_paths(step)}
             others = {name.partition(".")[0] for name in names} - stems  # `install.sh` is not `install.py`
@@ -316,6 +323,12 @@ def _uses_existing(step: Step, failed: Step, mine: Effect, target: str) -> bool:
         and target in (word.casefold() for word in later.command.operands)
         for later in effects_of(step.call)
     )
+
+
+def _does_by_name(operands: Sequence[str], step: Step) -> bool:
+    """Whether a tool's name says what a command's first words do: `create_pull_request`, after `gh pr create`."""
+    words = {SPOKEN.get(word, word) for word in operands[:2] if word.isalpha()}
+    return len(words) > 1 and not has_known_effect(step.call) and words <= {*bare_name(step.call.name or "").split("_")}
 
 
 def _covers(step: Step, mine: Effect) -> bool:

@@ -34,7 +34,19 @@ _WRITES_TABLE = (
     "ingest migrate"
 )
 
-_WRITES = frozenset(_WRITES_TABLE.split())
+# ... in the languages of services, too.
+_WRITES_IN_LANGUAGES = (
+    "buche buchen reserviere reservieren erstelle erstellen anlegen sende senden verschicke loesche löschen "
+    "storniere stornieren aendere ändern ueberweise überweisen bezahle bestelle bestellen drucke starte réserver "
+    "reserver creer créer envoyer supprimer annuler modifier payer commander imprimer reservar reserva crear "
+    "enviar borrar eliminar cancelar modificar pagar pedir agendar agenda imprimir criar apagar alterar prenota "
+    "prenotare crea creare invia inviare cancella annulla annullare paga pagare ordina boek boeken reserveren "
+    "maak verstuur stuur verwijder annuleer betaal zarezerwuj rezerwuj utworz utwórz wyslij wyślij usun usuń "
+    "anuluj zaplac zapłać zamow zamów rezervuj vytvor odesli smaz zrus boka skapa skicka avboka betala opret "
+    "afbestil bestill varaa luo laheta lähetä peruuta foglal letrehoz kuld küld torol töröl olustur oluştur "
+    "gonder gönder sil iptal ode rezerva creeaza trimite sterge anuleaza pesan buat kirim hapus batalkan bayar"
+)
+_WRITES = frozenset(f"{_WRITES_TABLE} {_WRITES_IN_LANGUAGES}".split())
 _SEARCHES_TABLE = "search find list query lookup grep glob browse scan filter match select discover"
 _SEARCHES = frozenset(f"{_SEARCHES_TABLE} {_SEARCHES_IN_LANGUAGES}".split())
 
@@ -71,6 +83,9 @@ _STATEMENT_KEYS = frozenset(("sql", "statement", "query", "stmt"))  # of a datab
 _OBJECT_KEYS = frozenset(("path", "file_path", "file", "filename", "url"))
 _CODE_WORD = lazy_pattern(r"[^\W\d]\w{2,80}")
 _LONGEST, _MOST = 2_000, 24
+
+SPOKEN = {"mr": "merge", "pr": "pull", "db": "database", "env": "environment", "repo": "repository", "cfg": "config"}
+"""What people and tools call the things that commands name by their initials."""
 
 
 class ToolKind(Enum):

@@ -22,8 +22,10 @@ Four things that only what stands around shows:
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from functools import cache
+from itertools import chain
 
 from msgspec import structs
 
@@ -43,7 +45,7 @@ from weaklink.inspector.chain.steps import Certainty, ResultKind, Step, StepOutc
 from weaklink.inspector.chain.tool_kinds import ToolKind, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.memoized import memoized
-from weaklink.inspector.model import Role, ToolCall, Trace
+from weaklink.inspector.model import Role, ToolCall, ToolResult, Trace
 from weaklink.inspector.scanning import lazy_pattern
 
 _MIN_CONTENT_CHARS = 12
@@ -61,8 +63,11 @@ def with_wanted_results(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
 
 def with_answers_no(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
     """The steps; a look that did not find what the user had asked about is a probe."""
+    users = _user_turns(trace)
+    names = cache(lambda request: _names_asked_about(_text_of_request(trace, users, request)))
     for step in steps:
-        if (step.result_kind is ResultKind.FAILURE or step.is_good) and _answers_no(trace, step):
+        is_result = step.result_kind is ResultKind.FAILURE or step.is_good
+        if is_result and _answers_no(step, names(bisect_left(users, step.location.turn))):
             rules, kind = (VerdictRule.ASKED_WHETHER,), ResultKind.PROBE
             outcome = StepOutcome.OK
             yield structs.replace(step, outcome=outcome, certainty=None, error=None, result_kind=kind, rules=rules)
@@ -70,25 +75,38 @@ def with_answers_no(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
             yield step
 
 
-def _answers_no(trace: Trace, step: Step) -> bool:
-    """Whether a call only looks, its result says no, and the request before it asks that, with a name of the call."""
-    text = step.result.content.strip() if step.result is not None else ""
-    code = step.result.recorded.exit_code if step.result is not None and step.result.recorded is not None else None
-    is_bare = _BARE_NO.fullmatch(text) is not None and kind_of(step.call.name or "") is not ToolKind.WRITES
-    if VerdictRule.PROGRAM_MISSING in step.rules or len(text) > _MAX_ANSWER_CHARS or not (is_bare or _looks(step.call)):
+def _answers_no(step: Step, asked: frozenset[str]) -> bool:
+    """Whether a call only looks, its result says no, and the request before it asked that, with a name of the call."""
+    if not asked or step.result is None or VerdictRule.PROGRAM_MISSING in step.rules:
         return False
-    if not (_SAYS_NO.search(text) if text else code):
+    if not _says_no(step.call, step.result):
         return False
-    sentences = [
-        sentence
-        for sentence in _SENTENCE_END.split(_request_before(trace, step))
-        if _ASKS_WHETHER.search(sentence) and not _ASKS_WHAT.search(sentence)
-    ]
-    if not sentences:
+    names = _NAME_PARTS.findall(f"{step.call.name} {step.call.raw_arguments[:_MAX_TEXT_CHARS]}".casefold())
+    return not asked.isdisjoint(names)
+
+
+@memoized
+def _names_asked_about(request: str) -> frozenset[str]:
+    """The names in the sentences of a request that ask whether something is so, or say what to do if not."""
+    sentences = (sentence.casefold() for sentence in _SENTENCE_END.split(request) if _ASKS_WHETHER.search(sentence))
+    names = (
+        name for sentence in sentences if not _ASKS_WHAT.search(sentence) for name in _NAME_PARTS.findall(sentence)
+    )
+    return frozenset(name for name in names if len(name) >= _SHORTEST_NAME) - _SAYS_NOTHING
+
+
+@memoized
+def _says_no(call: ToolCall, result: ToolResult) -> bool:
+    """Whether a call only looks, and its short result says no."""
+    text = result.content.strip()
+    if len(text) > _MAX_ANSWER_CHARS:
         return False
-    names = frozenset(_NAME_PARTS.findall(f"{step.call.name} {step.call.raw_arguments[:_MAX_TEXT_CHARS]}".casefold()))
-    asked = _NAME_PARTS.findall(" ".join(sentences).casefold())
-    return any(len(name) >= _SHORTEST_NAME for name in names.intersection(asked) - _SAYS_NOTHING)
+    is_bare = _BARE_NO.fullmatch(text) is not None and kind_of(call.name or "") is not ToolKind.WRITES
+    if not (is_bare or _looks(call)):
+        return False
+    if not text:
+        return result.recorded is not None and bool(result.recorded.exit_code)
+    return _SAYS_NO.search(text) is not None
 
 
 def _looks(call: ToolCall) -> bool:
@@ -105,10 +123,19 @@ def _looks(call: ToolCall) -> bool:
     return effect.kind in (EffectKind.READ, EffectKind.PROBE) or is_code
 
 
-def _request_before(trace: Trace, step: Step) -> str:
-    """The user's last turn before a step."""
-    before = (turn for turn in reversed(trace.turns[: step.location.turn - 1]) if turn.role is Role.USER)
-    return "\n".join(part.text[:_MAX_TEXT_CHARS] for turn in islice(before, 1) for part in turn.parts)
+def _user_turns(trace: Trace) -> Sequence[int]:
+    return [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.USER]
+
+
+def _request_before(trace: Trace, step: Step, users: Sequence[int]) -> str:
+    """The user's last turn before a step; `users` are the numbers of the user's turns."""
+    return _text_of_request(trace, users, bisect_left(users, step.location.turn))
+
+
+def _text_of_request(trace: Trace, users: Sequence[int], number: int) -> str:
+    """The text of the user's turn with this number among their own, from 1; "" for 0."""
+    parts = trace.turns[users[number - 1] - 1].parts if number else ()
+    return "\n".join(part.text[:_MAX_TEXT_CHARS] for part in parts)
 
 
 _MAX_ANSWER_CHARS = 600
@@ -164,9 +191,9 @@ def with_reproductions(trace: Trace, steps: Sequence[Step]) -> Iterator[Step]:
         yield from steps
         return
     changes = (step.number for step in reversed(steps) if step.is_good and _changes(step.call))
-    last_change = next(changes, 0)
+    last_change, users = next(changes, 0), _user_turns(trace)
     for step in steps:
-        if step.result_kind is ResultKind.FAILURE and step.number > last_change and _reproduces(trace, step):
+        if step.result_kind is ResultKind.FAILURE and step.number > last_change and _reproduces(trace, step, users):
             yield structs.replace(step, result_kind=ResultKind.FINDING, rules=(VerdictRule.REPRODUCED,))
         else:
             yield step
@@ -187,7 +214,7 @@ def _changes(call: ToolCall) -> bool:
 _BRINGS_CODE = frozenset(("git apply", "git checkout", "git revert", "git merge", "git pull", "git stash", "git reset"))
 
 
-def _reproduces(trace: Trace, step: Step) -> bool:
+def _reproduces(trace: Trace, step: Step, users: Sequence[int]) -> bool:
     """Whether the user's last turn before a command asks, and has a sentence that names it and says that it fails.
 
     What the machine lacks is another fault than the one that was told.
@@ -197,7 +224,7 @@ def _reproduces(trace: Trace, step: Step) -> bool:
         return False
     if _LACKS.search(step.error or "") is not None:
         return False
-    text = _request_before(trace, step)
+    text = _request_before(trace, step, users)
     if _INQUIRES.search(text) is None:
         return False
     line = frozenset(folded_names(step.call.raw_arguments[:_MAX_TEXT_CHARS])) - _SAYS_NOTHING

@@ -31,6 +31,7 @@ from weaklink.inspector.checks.schema_complexity import (
 )
 from weaklink.inspector.checks.wording import quoted, shown, type_of
 from weaklink.inspector.json_text import object_of, write_json
+from weaklink.inspector.memoized import CacheKey
 from weaklink.inspector.model import Json
 from weaklink.inspector.rules import schema as rules
 from weaklink.inspector.rules.rule import Rule
@@ -144,35 +145,18 @@ class PreparedSchema(Struct, frozen=True):
 
 
 def prepared_schema(parameters: Json) -> PreparedSchema:
-    """The schema ready for use. Cached: by identity first, then by content."""
-    return _by_identity(_CacheKey(parameters))
-
-
-class _CacheKey:
-    """A schema as a key: equal by its JSON text if that is given, else by identity, which takes a fiftieth."""
-
-    __slots__ = ("schema", "text")
-
-    def __init__(self, schema: Json, text: str = "") -> None:
-        self.schema, self.text = schema, text
-
-    def __hash__(self) -> int:
-        return hash(self.text) if self.text else id(self.schema)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _CacheKey):
-            return NotImplemented
-        return other.text == self.text if self.text else other.schema is self.schema
+    """The schema ready for use. Cached: by identity first, which takes a fiftieth, then by its JSON text."""
+    return _by_identity(CacheKey(id(parameters), parameters))
 
 
 @lru_cache(maxsize=512)
-def _by_identity(key: _CacheKey) -> PreparedSchema:
-    return _by_content(_CacheKey(key.schema, write_json(key.schema)))
+def _by_identity(schema: CacheKey[Json]) -> PreparedSchema:
+    return _by_content(CacheKey(write_json(schema.value), schema.value))
 
 
 @lru_cache(maxsize=256)
-def _by_content(key: _CacheKey) -> PreparedSchema:
-    return _prepare(key.schema, key.text)
+def _by_content(schema: CacheKey[Json]) -> PreparedSchema:
+    return _prepare(schema.value, str(schema.key))
 
 
 def _prepare(parameters: Json, text: str) -> PreparedSchema:

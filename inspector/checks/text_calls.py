@@ -25,7 +25,7 @@ from weaklink.inspector.json_text import object_of
 from weaklink.inspector.model import Json, Role, ToolDefinition, Turn
 from weaklink.inspector.rules.markers import ATTEMPTED_CALL
 from weaklink.inspector.text import Range
-from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.inspector.wire.provider_json import try_parse_json
 
 _MAX_ARGUMENT_CHARS = 1 << 20  # of one call
 
@@ -85,10 +85,7 @@ def _definitions(turns: Iterable[Turn]) -> list[ToolDefinition]:
 
 def _arguments(text: str) -> dict[str, Json]:
     """The arguments of a call; none if they are too long or no object."""
-    try:
-        return object_of(parse_json(text)) if len(text) <= _MAX_ARGUMENT_CHARS else {}
-    except ValueError:
-        return {}
+    return object_of(try_parse_json(text)) if len(text) <= _MAX_ARGUMENT_CHARS else {}
 
 
 def _definition(name: str, seen: Sequence[frozenset[str]]) -> ToolDefinition:

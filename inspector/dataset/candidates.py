@@ -23,6 +23,7 @@ from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.inspection import format_of, inspect_trace, read_part
+from weaklink.inspector.memoized import CacheKey
 from weaklink.inspector.model import Generation, Json, Part, Role, Span, SpanKind, ToolCall, ToolDefinition, Trace, Turn
 from weaklink.inspector.segmentation import segment
 from weaklink.inspector.text import Range
@@ -225,29 +226,14 @@ def parameter_name(pointer: str) -> str:
 
 def offered_values(tool: ToolDefinition) -> tuple[frozenset[str], FoldedText | None]:
     """The values that a tool's definition names (enums, defaults, examples), and its descriptions."""
-    return _values_of(_ToolKey(tool.name, tool.raw or repr(tool.parameters), tool))
-
-
-class _ToolKey:
-    """A tool as a cache key: its name and its text."""
-
-    __slots__ = ("_key", "tool")
-
-    def __init__(self, name: str, raw: str, tool: ToolDefinition) -> None:
-        self._key, self.tool = (name, raw), tool
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ToolKey) and self._key == other._key
+    return _values_of(CacheKey((tool.name, tool.raw or repr(tool.parameters)), tool))
 
 
 @lru_cache(maxsize=256)
-def _values_of(key: _ToolKey) -> tuple[frozenset[str], FoldedText | None]:
+def _values_of(offered: CacheKey[ToolDefinition]) -> tuple[frozenset[str], FoldedText | None]:
     allowed: set[str] = set()
-    described = [key.tool.description]
-    for keyword, value in _offers(key.tool.parameters, 0):
+    described = [offered.value.description]
+    for keyword, value in _offers(offered.value.parameters, 0):
         if keyword == "description":
             described.append(str(value))
         else:

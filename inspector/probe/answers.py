@@ -9,7 +9,7 @@ from weaklink.inspector.model import Json, Turn
 from weaklink.inspector.text import decode
 from weaklink.inspector.wire.decoder import DONE, decode_answer
 from weaklink.inspector.wire.framing import SseDecoder
-from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.inspector.wire.provider_json import try_parse_json
 
 CHAT_PATH = "/chat/completions"
 
@@ -78,12 +78,14 @@ class ProbeAnswer:
     @cached_property
     def objects(self) -> tuple[dict[str, Json], ...]:
         """The JSON objects of the body, in order."""
-        return tuple(value for event in self.events if isinstance(value := _value(event), dict))
+        return tuple(value for event in self.events if isinstance(value := try_parse_json(event), dict))
 
     @cached_property
     def unreadable(self) -> tuple[str, ...]:
         """The events that are no JSON object."""
-        return tuple(event for event in self.events if event.strip() != DONE and not isinstance(_value(event), dict))
+        return tuple(
+            event for event in self.events if event.strip() != DONE and not isinstance(try_parse_json(event), dict)
+        )
 
     @cached_property
     def turn(self) -> Turn:
@@ -161,13 +163,6 @@ def _joined_tokens(tokens: Sequence[Mapping[str, Json]]) -> str:
         else:
             raw += word_of(token.get("token")).encode("utf-8", "surrogatepass")
     return raw.decode("utf-8", "replace")
-
-
-def _value(text: str) -> Json:
-    try:
-        return parse_json(text)
-    except ValueError:
-        return None
 
 
 def joined_stream(chunks: Sequence[Mapping[str, Json]]) -> dict[str, Json]:

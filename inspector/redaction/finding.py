@@ -13,9 +13,9 @@ introductions overlap; it remembers the places there that it judged, so each is 
 A secret that reaches the text's end may continue; its `Ending` then searches for the end in later text.
 
 Cost. Most texts have no secret: two automata find the signs of all detectors and the prefixes of all keys, and patterns
-are tried only around those. Each place is judged once, by at most `WINDOW` characters, so the scan is linear. A long
-text, such as a request with all messages so far, is searched by blocks, and a block that had no secret in an earlier
-text is passed over (`secrets_but_of`).
+are tried only around those. Each place is judged once, by at most `WINDOW` characters, so the scan is linear. Of a long
+text, such as a request with all messages so far, the signs are passed over that are in a block which had no secret in
+an earlier text (`secrets_but_of`).
 """
 
 import re
@@ -32,14 +32,8 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.redaction import names
 from weaklink.inspector.redaction.introductions import DETECTORS, Detector
-from weaklink.inspector.redaction.rules import LONGEST_INTRODUCTION
-from weaklink.inspector.redaction.secret_values import (
-    FARTHEST_VALUE,
-    LOOKAHEAD,
-    WINDOW,
-    FoundIntroduction,
-    Secret,
-)
+from weaklink.inspector.redaction.rules import FARTHEST_VALUE, LONGEST_INTRODUCTION, LOOKAHEAD, WINDOW
+from weaklink.inspector.redaction.secret_values import FoundIntroduction, Secret
 from weaklink.inspector.scanning import lazy_pattern
 
 FILLER = "*"
@@ -51,11 +45,11 @@ CONTEXT = LONGEST_INTRODUCTION + 128
 """Code points of earlier text that affect decisions on later text."""
 
 _MOST_KEPT = 4 * CONTEXT
-_NOTHING: list[Secret] = []
 _FILLERS = lazy_pattern(r"\*{3,}")
 _SAMPLES = ("a1B2c3D4", "a1b2c3d4", "A1B2C3D4")  # of the alphabets of keys
 _UNKNOWN_FILLER = 8
-_SIGN_AHEAD = max(len(sign) for detector in DETECTORS for sign in detector.signs)
+_SIGN_AHEAD = max(len(sign) for detector in DETECTORS for sign in detector.rule.signs)
+_SHORT = 1_024  # a text that is searched for any sign before it is scanned
 _ESCAPED_SIGN_AHEAD = 8 * _SIGN_AHEAD  # the same, with each character as an escape of JSON in JSON
 
 
@@ -92,21 +86,18 @@ def _filler(secret: str, *, is_block: bool = False) -> str:
 
 _OPEN_PAIR = lazy_pattern(r"(?<=[\w.+-]:)[^\s:/@\"'`<>\\,;|()]{1,64}(?:@[\w.-]{0,80}(?::[0-9]{0,5})?)?\Z")
 """What may be a password before a host that follows, `user:password@host`, held back until the word ends."""
-_OPEN_PAIR_CHARS = 160
-_MAX_OVERLAPPING = 16  # secrets that are behind a place which is before one of them
+_OPEN_PAIR_CHARS, _MAX_OVERLAPPING = 160, 16  # the latter: secrets behind a place which is before one of them
 _BLOCK, _SHORTEST_BLOCK = 8_192, 256
 _BLOCK_AHEAD = WINDOW + LONGEST_INTRODUCTION
 _MESSAGE = lazy_pattern(r'\{"(?:role|type|name)"')
 _BATCH = 48  # code points behind a name that are searched together, however small the pieces are
 
 
-_POSITIONS = ("released", "certain", "_at", "_alert_to", "_calm_to", "_wait_to")
-
-
 def find_secrets(text: str) -> list[Secret]:
     """The secrets of a text, in order, without overlaps. Linear in the text."""
     finder = Finder(text)
-    finder.scan(is_final=True)
+    if len(text) > _SHORT or not _has_no_sign(text):
+        finder.scan(is_final=True)
     return finder.found()
 
 
@@ -123,12 +114,12 @@ def secrets_but_of(text: str, known: Set[bytes], key: Callable[[str], bytes]) ->
     finder.scan(is_final=True, is_known=lambda sign_at: keys[bisect_right(edges, sign_at) - 1] in known)
     secrets = finder.found()
     ends = [secret.end for secret in secrets]
-    clean = []
-    for block, start, end in zip(keys, edges, edges[1:], strict=False):
+
+    def is_clean(start: int, end: int) -> bool:
         after = bisect_right(ends, start - CONTEXT)
-        if after == len(secrets) or secrets[after].start >= end + _BLOCK_AHEAD:
-            clean.append(block)
-    return secrets, clean
+        return after == len(secrets) or secrets[after].start >= end + _BLOCK_AHEAD
+
+    return secrets, [block for block, edge in zip(keys, pairwise(edges), strict=True) if is_clean(*edge)]
 
 
 def _edges(text: str) -> Iterator[int]:
@@ -161,7 +152,8 @@ class _Signs:
     """Finds the signs of detectors in a text, all at once: one pass of some 2 ns a character."""
 
     def __init__(self, detectors: Iterable[Detector]) -> None:
-        self._signs = [(sign, detector) for detector in detectors for sign in detector.signs]
+        self._detectors = tuple(detectors)
+        self._signs = [(sign, number) for number, one in enumerate(self._detectors) for sign in one.rule.signs]
 
     @cached_property
     def _automaton(self) -> BytesAhoCorasick:
@@ -173,32 +165,29 @@ class _Signs:
 
     def in_text(self, text: str, first: int) -> Iterable[tuple[Detector, list[int]]]:
         """The detectors that have signs at or after `first`, and where these begin, in order."""
-        starts: defaultdict[int, list[int]] = defaultdict(list)
+        starts: defaultdict[int, set[int]] = defaultdict(set)
         searched = text[first:].encode("ascii", "replace")
-        for number, start, _ in self._automaton.find_matches_as_indexes(searched, overlapping=True):
-            starts[number].append(first + start)
-        found: dict[str, tuple[Detector, list[int]]] = {}
-        for number, begins in starts.items():
-            _, detector = self._signs[number]
-            found.setdefault(detector.name, (detector, []))[1].extend(begins)
-        for _, begins in found.values():
-            begins.sort()
-        return found.values()
+        for sign, start, _ in self._automaton.find_matches_as_indexes(searched, overlapping=True):
+            starts[self._signs[sign][1]].add(first + start)
+        return [(self._detectors[number], sorted(begins)) for number, begins in starts.items()]
 
 
-_OF_VIEW, _OF_TEXT = (
-    _Signs(detector for detector in DETECTORS if detector.is_exact is is_exact) for is_exact in (False, True)
-)
-
-
+_OF_VIEW = _Signs(detector for detector in DETECTORS if not detector.rule.is_exact)
+_OF_TEXT = _Signs(detector for detector in DETECTORS if detector.rule.is_exact)
 _OF_ANY = _Signs(DETECTORS)
+
+
+def _has_no_sign(text: str) -> bool:
+    """Whether one search says that nothing is introduced in a text, which may be shorter than an introduction."""
+    is_plain = text.isascii() and "\\u" not in text and "%" not in text
+    return is_plain and not _OF_ANY.are_in(f"{text}\n{text.lower()}")
 
 
 class Finder:
     """Finds the secrets of a text that arrives in pieces.
 
     `text` is the part of it that is still needed, `released` how much of that was certain before the last piece,
-    `certain` how much is certain now.
+    `certain` how much is certain now. `open` is the secret that continues there, if one does.
     """
 
     def __init__(self, text: str = "") -> None:
@@ -209,14 +198,8 @@ class Finder:
         self._judged: frozenset[tuple[int, str]] = frozenset()
         self._found: list[tuple[Secret, int]] = []  # each with where its introduction begins
         self._alert_to = 0  # an introduction may have begun whose value comes before this position
-        self._calm_to = 0  # nothing is undecided before this position
         self._wait_to = 0  # what is undecided waits for so much text
-        self._open: Secret | None = None  # the secret that continues at `released`
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a secret continues in the next piece."""
-        return self._open is not None
+        self.open: Secret | None = None
 
     def feed(self, piece: str, *, is_final: bool = False) -> list[Secret]:
         """The secrets in the text that has become certain with this piece; they may begin before it."""
@@ -224,20 +207,20 @@ class Finder:
         if self.released > _MOST_KEPT:
             self._forget()
         known = len(self.text)
-        if not piece and self.certain == known and self._open is None:
-            return _NOTHING
+        if not piece and self.certain == known and self.open is None:
+            return []
         is_calm = bool(piece) and not self._may_begin_secret(piece, known)
         self.text += piece
-        if self._open is None and self.released == known:
-            self._calm_to = known
+        if self.open is None and self.released == known:
+            self._at = max(self._at, known - LONGEST_INTRODUCTION)  # nothing is undecided before
             if is_calm:
                 self.certain = len(self.text)
                 self._hold_pair()
-                return _NOTHING
-        if len(self.text) < self._wait_to and self._open is None and not is_final:
-            return _NOTHING
+                return []
+        if len(self.text) < self._wait_to and self.open is None and not is_final:
+            return []
         secrets: list[Secret] = []
-        if self._open is None or self._continue_secret(self._open, secrets, is_final=is_final):
+        if self.open is None or self._continue_secret(self.open, secrets, is_final=is_final):
             self._look(secrets, is_final=is_final)
         return secrets
 
@@ -252,18 +235,17 @@ class Finder:
         surplus = min(self.released, self._at) - CONTEXT
         if surplus > 0:
             self.text = self.text[surplus:]
-            self._open = self._open and _moved(self._open, -surplus)
+            self.open = self.open and _moved(self.open, -surplus)
             self._found = [(_moved(one, -surplus), begin - surplus) for one, begin in self._found if one.end > surplus]
             self._judged = frozenset((begin - surplus, name) for begin, name in self._judged)
-            for position in _POSITIONS:
+            for position in ("released", "certain", "_at", "_alert_to", "_wait_to"):
                 setattr(self, position, getattr(self, position) - surplus)
 
     def _may_begin_secret(self, piece: str, known: int) -> bool:
         """Whether the new piece may contain an introduction or a key, or the value of an earlier introduction."""
         near = self.text[-_ESCAPED_SIGN_AHEAD:] + piece
-        is_plain = near.isascii() and "\\u" not in near and "%" not in near
-        new = near if "\\u" in near else near[-len(piece) - _SIGN_AHEAD :]
-        if is_plain and not _OF_ANY.are_in(f"{new}\n{new.lower()}"):
+        new = near if "\\u" in near or "%" in near else near[-len(piece) - _SIGN_AHEAD :]
+        if _has_no_sign(new):
             return known < self._alert_to
         if _OF_VIEW.are_in(names.view(new)):
             self._alert_to = known + len(piece) + LONGEST_INTRODUCTION
@@ -277,7 +259,7 @@ class Finder:
         self.certain = max(_safe_end(self.text), start) if end is None else end
         secrets.append(Secret(start, self.certain, is_block=secret.is_block))
         if end is not None:
-            self._open = None
+            self.open = None
             closed = structs.replace(secret, end=end, goes_on=())
             self._found = [*(one for one in self._found if not one[0].goes_on), (closed, secret.start)]
             self._at = secret.start
@@ -303,22 +285,23 @@ class Finder:
             free_from, free_at = 0, farthest
             if place.begin < farthest:
                 near = found[-_MAX_OVERLAPPING:]
-                around = [secret for secret, _ in near if _holds(secret, place.at) or _holds(secret, place.begin)]
+                edges = (place.at, place.begin)
+                around = [one for one, _ in near if any(one.start <= edge < one.end for edge in edges)]
                 free_from = max((0, *(secret.end for secret in around)))
                 free_at = max((secret.end for secret, _ in near if secret.end <= place.begin), default=-1)
-                reaches = place.detector.can_hold_secrets and not any(secret.goes_on for secret in around)
+                reaches = place.detector.rule.can_hold_secrets and not any(secret.goes_on for secret in around)
                 if around and not (reaches and place.at >= free_from - FARTHEST_VALUE):
                     continue
-            if (place.begin, place.detector.name) in judged:
+            if (place.begin, place.detector.rule.name) in judged:
                 continue
-            if place.end + place.detector.window > len(text) and not is_final:
+            if place.end + place.detector.rule.window > len(text) and not is_final:
                 undecided = place
                 break
             secrets = [one for one in place.judge(text, free_at, is_final=is_final) if one.start >= free_from]
             found += ((secret, place.begin) for secret in secrets)
             farthest = max((farthest, *(secret.end for secret in secrets)))
             if not any(secret.goes_on for secret in secrets):
-                judged.add((place.begin, place.detector.name))
+                judged.add((place.begin, place.detector.rule.name))
         open_at = (begin for secret, begin in found if secret.goes_on)
         self._at = max(min((len(text) - LONGEST_INTRODUCTION, undecided.at if undecided else len(text), *open_at)), 0)
         self._found = found
@@ -328,35 +311,33 @@ class Finder:
     def _look(self, secrets: list[Secret], *, is_final: bool) -> None:
         """Scan, and add the secrets that are certain now, but for those that are the end of an open one."""
         released = max((self.released, *(secret.end for secret in secrets)))
-        self._at = max(self._at, self._calm_to - LONGEST_INTRODUCTION)
         undecided = self.scan(is_final=is_final)
         found = self.found()
         self.certain = len(self.text)
         if undecided is not None:
             begins = (secret.start for secret in found if secret.end > undecided.at)
             self.certain = max(released, min((undecided.at, *begins)))
-            pair = _open_pair(self.text)
-            if pair is not None and pair < self.certain:
-                self.certain = max((pair, released, *(s.end for s in found if s.end <= self.certain)))
-            decided_at = undecided.end + undecided.detector.window
+            self._hold_pair()
+            decided_at = undecided.end + undecided.detector.rule.window
             self._wait_to = decided_at + (_BATCH if len(self.text) - self.certain > _BATCH else 0)
         elif found and found[-1].goes_on:
-            self._open = found[-1]
-            self.certain = max(_safe_end(self.text), self._open.start)
+            self.open = found[-1]
+            self.certain = max(_safe_end(self.text), self.open.start)
         elif not is_final:
             self._wait_to = len(self.text) + _BATCH
             self._hold_pair()
         secrets += [
             structs.replace(secret, end=min(secret.end, self.certain), goes_on=())
             for secret in found
-            if secret.start >= released and (secret.end <= self.certain or secret is self._open)
+            if secret.start >= released and (secret.end <= self.certain or secret is self.open)
         ]
 
     def _hold_pair(self) -> None:
         """Hold back what may be a password before a host."""
         start = _open_pair(self.text)
-        if start is not None:
-            self.certain = max((start, self.released, *(secret.end for secret, _ in self._found)))
+        if start is not None and start < self.certain:
+            ends = (secret.end for secret, _ in self._found if secret.end <= self.certain)
+            self.certain = max((start, self.released, *ends))
 
 
 def _moved(secret: Secret, by: int) -> Secret:
@@ -377,7 +358,7 @@ class _Place(Struct, frozen=True):
         """The secrets that it introduces."""
         free_at = free_at if free_at <= self.begin else -1
         secrets = self.detector.judge(FoundIntroduction(text, self.view, self.match, free_at, is_final))
-        return [one if one.rule else structs.replace(one, rule=self.detector.name) for one in secrets]
+        return [one if one.rule else structs.replace(one, rule=self.detector.rule.name) for one in secrets]
 
 
 def _places(text: str, at: int, is_known: Callable[[int], bool] | None, *, is_final: bool) -> list[_Place]:
@@ -389,11 +370,11 @@ def _places(text: str, at: int, is_known: Callable[[int], bool] | None, *, is_fi
     decided = len(text) - (0 if is_final else WINDOW)
     places: list[_Place] = []
     for detector, signs in (*_OF_VIEW.in_text(view, first), *_OF_TEXT.in_text(text, first)):
-        holds, is_idle, last = detector.can_hold_secrets, detector.is_idle, at - 1
-        longest = LONGEST_INTRODUCTION if names.OTHER in view else detector.longest
+        holds, is_idle, last = detector.rule.can_hold_secrets, detector.is_idle, at - 1
+        longest = LONGEST_INTRODUCTION if names.OTHER in view else detector.rule.longest
         start = max(at - longest, 0) if holds else at
         new = signs[bisect_left(signs, start) :] if is_known is None else [one for one in signs if not is_known(one)]
-        for match in _matches(detector, text if detector.is_exact else view, new, start):
+        for match in _matches(detector, text if detector.rule.is_exact else view, new, start):
             begin, end = match.span()
             is_new = (end if holds else begin) > last
             if is_new and not (is_idle and end <= decided and is_idle(view, match)):
@@ -405,7 +386,7 @@ def _places(text: str, at: int, is_known: Callable[[int], bool] | None, *, is_fi
 
 def _matches(detector: Detector, text: str, signs: list[int], start: int) -> Iterator[re.Match[str]]:
     """The matches around each sign, which have the pattern's `before` right before it; nothing is between them."""
-    pattern, span, before = detector.pattern, detector.span, detector.before
+    pattern, span, before = detector.pattern, detector.rule.span, detector.before
     if not span:
         yield from filter(None, map(pattern.match, repeat(text), signs))
         return
@@ -418,10 +399,6 @@ def _matches(detector: Detector, text: str, signs: list[int], start: int) -> Ite
             yield match
             start = match.start() + 1
         start = max(start, sign_at + 1)
-
-
-def _holds(secret: Secret, at: int) -> bool:
-    return secret.start <= at < secret.end
 
 
 def _disjoint(secrets: Iterable[Secret]) -> list[Secret]:

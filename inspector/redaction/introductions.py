@@ -21,8 +21,8 @@ from msgspec.structs import replace
 
 from weaklink.inspector.redaction import names, secret_values
 from weaklink.inspector.redaction.named_values import introduces_nothing, judge_bare, judge_before_name, judge_named
-from weaklink.inspector.redaction.rules import LONGEST_INTRODUCTION, PATTERNS, RULES, DetectorRule, pattern
-from weaklink.inspector.redaction.secret_values import WINDOW, FoundIntroduction, Secret, SecretConfidence, ending_of
+from weaklink.inspector.redaction.rules import PATTERNS, RULES, DetectorRule, pattern
+from weaklink.inspector.redaction.secret_values import FoundIntroduction, Secret, SecretConfidence, ending_of
 from weaklink.inspector.scanning import lazy_pattern
 
 _Judge: TypeAlias = Callable[[FoundIntroduction], Secret | None]
@@ -36,20 +36,15 @@ class Detector(Struct, frozen=True):
     and has the parts that make it one at most `span` behind it. Patterns begin with a character and not with a
     lookbehind, so that the search goes from one such character to the next. No match in plain letters is longer than
     `longest`. Each match has `before` right before one of its signs. `is_idle` rejects most places in a view with
-    little work; it is asked when the text that a verdict needs is there, which is `window` characters behind a match. With `is_exact`, signs and pattern are for the text and not its view.
+    little work; it is asked when the text that a verdict needs is there, which is `window` characters behind a match.
+    With `is_exact`, signs and pattern are for the text and not its view.
     """
 
-    name: str
-    signs: tuple[str, ...]
+    rule: DetectorRule
     pattern: re.Pattern[str]
     judge: Callable[[FoundIntroduction], Iterable[Secret]]
-    can_hold_secrets: bool = False
-    span: int = LONGEST_INTRODUCTION
-    longest: int = LONGEST_INTRODUCTION
-    is_idle: Callable[[str, re.Match[str]], bool] | None = None
-    window: int = WINDOW
-    is_exact: bool = False
     before: re.Pattern[str] | None = None
+    is_idle: Callable[[str, re.Match[str]], bool] | None = None
 
 
 class KeyShape(Struct, frozen=True):
@@ -73,14 +68,11 @@ def _shapes() -> Iterator[KeyShape]:
     for row in RULES.keys.strip().replace("\n  ", " ").splitlines():
         head, _, pairs = row.partition(": ")
         origin, characters, at_least, *options = head.split(" ")
+        secret = RULES.characters.get(characters, characters)
         for pair in pairs.split(" "):
             rule, _, prefix = pair.partition("=")
-            secret, is_free, must_mix = (
-                RULES.characters.get(characters, characters),
-                "free" in options,
-                "words" not in options,
-            )
-            yield KeyShape(rule, f"{origin} {rule}", prefix, int(at_least), secret, is_free, must_mix)
+            source, is_free, must_mix = f"{origin} {rule}", "free" in options, "words" not in options
+            yield KeyShape(rule, source, prefix, int(at_least), secret, is_free, must_mix)
 
 
 KEYS = tuple(_shapes())
@@ -145,7 +137,7 @@ def _judge_address(place: FoundIntroduction) -> Secret | None:
     user, _, password = text[start:at].partition(":") if at >= 0 else ("", "", "")
     if _is_token(user):
         return Secret(start, at)
-    return Secret(at - len(password), at) if _is_password(password, "") else None
+    return Secret(at - len(password), at) if _is_password(password) else None
 
 
 def _is_token(user: str) -> bool:
@@ -153,9 +145,7 @@ def _is_token(user: str) -> bool:
     return len(user) >= 16 and secret_values.is_mixed(user) and "." not in user[16:]
 
 
-_NO_USER = frozenset(
-    {"mailto", "mail", "email", "e-mail", "to", "cc", "bcc", "from", "sip", "acct", "git", "npm", "by"}
-)
+_NO_USER = ("mailto", "mail", "email", "e-mail", "to", "cc", "bcc", "from", "sip", "acct", "git", "npm", "by")
 
 
 def _judge_pair_at_host(place: FoundIntroduction) -> Secret | None:
@@ -170,18 +160,14 @@ def _judge_pair_at_host(place: FoundIntroduction) -> Secret | None:
 def _run(characters: str, at_least: int) -> _Judge:
     """A judge of a run of characters: a secret has at least so many, and mixes them."""
     run = secret_values.PatternRun(lazy_pattern(f"(?:{characters})*"), "\\" if "\\" in characters else "")
-
-    def is_secret(value: str, _: str) -> bool:
-        return len(value) >= at_least and secret_values.is_mixed(value)
-
-    return lambda place: place.judge(run, place.found.end(), is_secret)
+    return lambda place: place.judge(
+        run, place.found.end(), lambda value: len(value) >= at_least and secret_values.is_mixed(value)
+    )
 
 
 def _judge_pem(place: FoundIntroduction) -> Secret | None:
-    def has_lines(body: str, _: str) -> bool:
-        return any(map(secret_values.is_mixed, PATTERNS.lines.findall(body)))
-
-    return place.judge(secret_values.PEM, place.found.end(), has_lines)
+    lines = PATTERNS.lines.findall
+    return place.judge(secret_values.PEM, place.found.end(), lambda body: any(map(secret_values.is_mixed, lines(body))))
 
 
 _ON_THE_LINE = r"(?:[^\n|;&\\]|\\(?:\r?\n)?)"
@@ -200,46 +186,36 @@ def _judge_option(place: FoundIntroduction) -> Secret | None:
         return None
     if found["option"] is None:
         secret = _argument(place, found["quote"] or found["open"])
-        if _is_token(text[slice(*found.span("user"))]):
-            secret = Secret(
-                found.start("user"), secret.end if secret else found.end("user"), secret.goes_on if secret else ()
-            )
-    else:
-        begin = max(at - _MAX_COMMAND_CHARS, 0)
-        command = _COMMANDS[found["option"]].match(view, begin, at)
-        is_option = command is not None and not (found["blank"] and command.groupdict().get("joined"))
-        if command is None and found["option"] == "p" and PATTERNS.user_before.search(view, begin, at):
-            value, _ = place.value(secret_values.WORD, found.end())
-            is_option = len(value) >= 6 and secret_values.has_letters_and_digits(value)
-        secret = _argument(place, found["open"]) if is_option else None
-    return secret
+        start, end = found.span("user")
+        if _is_token(text[start:end]):
+            return Secret(start, secret.end if secret else end, secret.goes_on if secret else ())
+        return secret
+    begin = max(at - _MAX_COMMAND_CHARS, 0)
+    command = _COMMANDS[found["option"]].match(view, begin, at)
+    is_option = command is not None and not (found["blank"] and command.groupdict().get("joined"))
+    if command is None and found["option"] == "p" and PATTERNS.user_before.search(view, begin, at):
+        value, _ = place.value(secret_values.WORD, found.end())
+        is_option = len(value) >= 6 and secret_values.has_letters_and_digits(value)
+    return _argument(place, found["open"]) if is_option else None
 
 
-def _argument(place: FoundIntroduction, quote: str | None, ending: secret_values.Ending | None = None) -> Secret | None:
+def _argument(place: FoundIntroduction, quote: str | None) -> Secret | None:
     """A password as an argument of a known command; a bare number is none."""
-    start = place.found.end()
-    if quote or ending:
-        return place.judge(ending_of(quote) if quote else ending or secret_values.BARE, start, _is_password)
+    start, ends_at_host = place.found.end(), place.found.groupdict().get("until")
+    if quote or ends_at_host:
+        return place.judge(ending_of(quote) if quote else secret_values.BEFORE_AT, start, _is_password)
     secret = judge_bare(place, start, SecretConfidence.PASSWORD, gap="=")
     if secret is None:  # a comma or semicolon in it looked like the end of a field
-        return place.judge(
-            secret_values.JOINED_WORD, start, lambda value, _: secret_values.has_letters_and_digits(value)
-        )
+        return place.judge(secret_values.JOINED_WORD, start, secret_values.has_letters_and_digits)
     return None if place.text[secret.start : secret.end].isdigit() else secret
 
 
-def _judge_argument(place: FoundIntroduction) -> Secret | None:
-    return _argument(
-        place, place.found["open"], secret_values.BEFORE_AT if place.found.groupdict().get("until") else None
-    )
-
-
-def _is_password(value: str, _: str) -> bool:
+def _is_password(value: str) -> bool:
     return secret_values.can_be_quoted_secret(value, SecretConfidence.PASSWORD)
 
 
 def _judge_login(place: FoundIntroduction) -> Secret | None:
-    def is_secret(value: str, _: str) -> bool:
+    def is_secret(value: str) -> bool:
         is_told = place.found["told"] or place.found["are"]
         is_pair = PATTERNS.paired.search(place.found[0]) or not value.islower()  # no `login: owner/project2`
         is_secret = is_told and is_pair and len(value) >= _MIN_PAIRED_CHARS
@@ -254,43 +230,21 @@ _JUDGES: dict[str, _Judge] = {
     "pair_at_host": _judge_pair_at_host,
     "pem": _judge_pem,
     "option": _judge_option,
-    "argument": _judge_argument,
+    "argument": lambda place: _argument(place, place.found["open"]),
     "login": _judge_login,
 }
 
 
-def _detector(rule: DetectorRule) -> Detector:
-    judge = _JUDGES[rule.judge] if rule.judge != "run" else _run(rule.characters, rule.at_least)
-    return Detector(
-        rule.name,
-        rule.signs,
-        lazy_pattern(pattern(rule.pattern)),
-        lambda place: filter(None, (judge(place),)),
-        rule.can_hold_secrets,
-        rule.span,
-        before=lazy_pattern(rule.before) if rule.before else None,
-    )
+def _detector(rule: DetectorRule, judge: _Judge) -> Detector:
+    before = lazy_pattern(rule.before) if rule.before else None
+    return Detector(rule, lazy_pattern(pattern(rule.pattern)), lambda place: filter(None, (judge(place),)), before)
 
 
+_NAME = DetectorRule("name", names.SIGNS, names.NAME, can_hold_secrets=True, span=0, longest=64)
+_KEY_RUN = f"{_KEY_CHARACTER}{{{_SHORTEST_KEY},{_MAX_EXAMINED_CHARS}}}|{_KEY_CHARACTER}*\\Z"
+_KEY = DetectorRule("key", _PREFIXES, _KEY_RUN, span=0, window=1, is_exact=True)
 DETECTORS = (
-    Detector(
-        "name",
-        names.SIGNS,
-        lazy_pattern(names.NAME),
-        judge_named,
-        can_hold_secrets=True,
-        span=0,
-        longest=64,
-        is_idle=introduces_nothing,
-    ),
-    Detector(
-        "key",
-        _PREFIXES,
-        lazy_pattern(f"{_KEY_CHARACTER}{{{_SHORTEST_KEY},{_MAX_EXAMINED_CHARS}}}|{_KEY_CHARACTER}*\\Z"),
-        lambda place: filter(None, (_judge_key(place),)),
-        span=0,
-        window=1,
-        is_exact=True,
-    ),
-    *map(_detector, RULES.detectors),
+    Detector(_NAME, lazy_pattern(names.NAME), judge_named, is_idle=introduces_nothing),
+    _detector(_KEY, _judge_key),
+    *(_detector(rule, _JUDGES.get(rule.judge) or _run(rule.characters, rule.at_least)) for rule in RULES.detectors),
 )

@@ -47,26 +47,13 @@ def mask_content(text: str, kept: Kept) -> str:
 
     def masked(found: re.Match[str]) -> str:
         word = found[0]
-        if word[0] == "\\" or found["member"] or word in kept:
-            return word
-        if word == "0":  # an exit code says whether a run failed
+        if word[0] == "\\" or found["member"] or word in kept or word == "0":  # which says that a run did not fail
             return word
         if PATTERNS.whole_number.match(word):
             return PATTERNS.digit.sub("1", word)
         return "".join("_" if sign == "_" else "1" if sign.isdecimal() else "x" for sign in word)
 
     return PATTERNS.content_token.sub(masked, text)
-
-
-def certain_content(text: str) -> int:
-    """The start of a word or escape at the text's end whose mask depends on what follows; its length if there is none.
-
-    A word of more than 8,192 characters is not held back.
-    """
-    last = deque(PATTERNS.growing.finditer(text), maxlen=1)
-    if not last or last[0]["whole"] or last[0].end() != len(text) or len(last[0][0]) > _LONGEST:
-        return len(text)
-    return last[0].start()
 
 
 @cache
@@ -105,7 +92,8 @@ class SecretStream:
         self._values = values
         self._held = ""
         self._finder = Finder()
-        self._raw = _Raw() if patterns else None
+        self._raw = self._clean = ""  # text that is certain except for the patterns, with some of the earlier text
+        self._released = 0  # of it
         self.count = 0
 
     def feed(self, piece: str) -> str:
@@ -119,44 +107,30 @@ class SecretStream:
 
     def close(self) -> str:
         """The rest of the text, redacted."""
-        rest = self._values.replaced(self._held) if self._values else ""
-        return self._fed(rest, is_final=True)
+        return self._fed(self._values.replaced(self._held) if self._values else "", is_final=True)
 
     def _fed(self, piece: str, *, is_final: bool) -> str:
         finder = self._finder
-        was_open = finder.is_open
+        was_open = finder.open is not None
         secrets = finder.feed(piece, is_final=is_final)
         start, end = finder.released, finder.certain
-        if not secrets and self._raw is None and end - start == len(piece):
+        if not secrets and not self._patterns and end - start == len(piece):
             return piece if start + len(piece) == len(finder.text) else finder.text[start:end]
         self.count += len(secrets) - (was_open and bool(secrets))
         clean = replaced(finder.text, secrets)[start:end] if secrets else finder.text[start:end]
-        if self._raw is None:
-            return clean
-        found, released = self._raw.feed(finder.text[start:end], clean, self._patterns, is_final=is_final)
-        self.count += found
-        return released
+        return self._without_matches(finder.text[start:end], clean, is_final=is_final) if self._patterns else clean
 
-
-class _Raw:
-    """Text that is certain except for a user's patterns: raw and redacted, with some of the earlier text."""
-
-    def __init__(self) -> None:
-        self._raw = ""
-        self._clean = ""
-        self._released = 0
-
-    def feed(self, raw: str, clean: str, patterns: Sequence[re.Pattern[str]], *, is_final: bool) -> tuple[int, str]:
-        """How many matches begin in the text that is certain now, and that text, redacted by the patterns too."""
+    def _without_matches(self, raw: str, clean: str, *, is_final: bool) -> str:
+        """What is certain now of such text, raw and redacted, without the matches of the patterns."""
         self._raw += raw
         self._clean += clean
         end = len(self._raw) if is_final else max(len(self._raw) - PATTERN_TAIL, self._released)
-        matches = pattern_secrets(self._raw, patterns)
-        count = sum(self._released <= match.start < end for match in matches)
+        matches = pattern_secrets(self._raw, self._patterns)
+        self.count += sum(self._released <= match.start < end for match in matches)
         released = replaced(self._clean, matches)[self._released : end]
         keep = max(end - _PATTERN_CONTEXT, 0)
         self._raw, self._clean, self._released = self._raw[keep:], self._clean[keep:], end - keep
-        return count, released
+        return released
 
 
 class ContentStream:
@@ -168,9 +142,14 @@ class ContentStream:
         self.count = 0
 
     def feed(self, piece: str) -> str:
-        """The text that has become certain with this piece, masked."""
+        """The text that has become certain with this piece, masked.
+
+        A word or escape at its end whose mask depends on what follows is held back, up to 8,192 characters of it.
+        """
         text = self._held + piece
-        end = certain_content(text)
+        last = deque(PATTERNS.growing.finditer(text), maxlen=1)
+        is_open = last and not last[0]["whole"] and last[0].end() == len(text) and len(last[0][0]) <= _LONGEST
+        end = last[0].start() if is_open else len(text)
         self._held = text[end:]
         return mask_content(text[:end], self._kept)
 

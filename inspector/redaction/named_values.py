@@ -27,8 +27,8 @@ from msgspec.structs import replace
 
 from weaklink.inspector.redaction import names, secret_values
 from weaklink.inspector.redaction.names import begins_word
-from weaklink.inspector.redaction.rules import PATTERNS, RULES, part, pattern
-from weaklink.inspector.redaction.secret_values import PEEK, FoundIntroduction, Secret, SecretConfidence, ending_of
+from weaklink.inspector.redaction.rules import PATTERNS, PEEK, RULES, part, pattern
+from weaklink.inspector.redaction.secret_values import FoundIntroduction, Secret, SecretConfidence, ending_of
 from weaklink.inspector.scanning import lazy_pattern
 
 _ASSIGNMENT = "JSON, YAML, TOML, ini, env, XML, URL, header, code"
@@ -64,7 +64,7 @@ class _Named:
 
     @property
     def _is_strong(self) -> bool:
-        return self.confidence is SecretConfidence.PASSWORD or self.confidence is SecretConfidence.SECRET
+        return self.confidence in {SecretConfidence.PASSWORD, SecretConfidence.SECRET}
 
     @property
     def _is_read(self) -> bool:
@@ -76,13 +76,11 @@ class _Named:
         start, opened = found.end(), found["open"]
         if relation == _ASSIGNMENT:
             return self._judge_assigned(found)
-        if relation in {"record", "form data"}:
-            return self._judge_value(start, opened, ": ")
-        if relation == "argument":
-            return (
-                self._judge_value(start, opened, ",") if self.is_option or self.follows(PATTERNS.setter, 64) else None
-            )
-        return self._judge_spaced(start, opened)
+        if relation == "option, clause":
+            return self._judge_spaced(start, opened)
+        if relation == "argument" and not (self.is_option or self.follows(PATTERNS.setter, 64)):
+            return None
+        return self._judge_value(start, opened, "," if relation == "argument" else ": ")
 
     def _judge_assigned(self, found: re.Match[str]) -> Secret | None:
         start, opened, gap, quote = found.end(), found["open"], found["gap"], found["quote"]
@@ -115,22 +113,17 @@ class _Named:
             return self._judge_header(start, opened)
         if not opened:
             return self._judge_bare(start, gap)
-
-        def is_secret(value: str, _: str) -> bool:
-            is_prompt = "(" in gap and (value.rstrip().endswith((":", "?")) or value[:1].isspace())
-            return not is_prompt and secret_values.can_be_quoted_secret(value, self.confidence)
-
-        return self.place.judge(ending_of(opened), start, is_secret)
+        value, _ = self.place.value(ending_of(opened), start)
+        is_prompt = "(" in gap and (value.rstrip().endswith((":", "?")) or value[:1].isspace())
+        return None if is_prompt else self._judge_until(ending_of(opened), start)
 
     def _judge_bare(self, start: int, gap: str, confidence: SecretConfidence | None = None) -> Secret | None:
-        if self.sign.endswith(("phrase", "mnemonic")) and gap.strip():
-            secret = self._judge_until(secret_values.LINE, start)
-            if secret is not None:
-                return secret
-        return judge_bare(self.place, start, confidence or self.confidence, gap=gap, name=self.sign)
+        is_phrase = self.sign.endswith(("phrase", "mnemonic")) and gap.strip()
+        secret = self._judge_until(secret_values.LINE, start) if is_phrase else None
+        return secret or judge_bare(self.place, start, confidence or self.confidence, gap=gap, name=self.sign)
 
     def _judge_until(self, ending: secret_values.Ending, start: int) -> Secret | None:
-        return self.place.judge(ending, start, lambda one, _: secret_values.can_be_quoted_secret(one, self.confidence))
+        return self.place.judge(ending, start, lambda one: secret_values.can_be_quoted_secret(one, self.confidence))
 
     def _judge_element(self, start: int, *, is_argument: bool) -> Secret | None:
         """Judge the text of an element, which must be closed, or be the end of the text.
@@ -157,34 +150,27 @@ class _Named:
         if scheme and not scheme["known"]:
             return self._judge_bare(scheme.end(), "=", SecretConfidence.LIKELY)
 
-        def is_secret(text: str, _: str) -> bool:
+        def is_secret(text: str) -> bool:
             value = text.strip()
             if is_cookie:
                 values = (field.partition("=")[2] for field in PATTERNS.field_end.split(value))
                 return any(secret_values.is_mixed(field) or len(field) >= 16 for field in values if " " not in field)
-            if scheme is None:
-                return secret_values.can_be_quoted_secret(value, self.confidence)
-            if (
-                PATTERNS.field_begin.fullmatch(value) and not scheme["line"]
-            ):  # `Token token="x"`: the field introduces it
-                return False
-            is_one = " " not in value or bool(opened or scheme["line"])
-            return is_one and secret_values.can_be_quoted_secret(value, SecretConfidence.PASSWORD)
+            if scheme and not scheme["line"] and PATTERNS.field_begin.fullmatch(value):
+                return False  # `Token token="x"`: the field introduces it
+            is_one = " " not in value or bool(opened) or bool(scheme and scheme["line"])
+            confidence = SecretConfidence.PASSWORD if scheme else self.confidence
+            return is_one and secret_values.can_be_quoted_secret(value, confidence)
+
+        def is_key(word: str) -> bool:
+            is_field = PATTERNS.field_begin.match(word) is not None
+            return len(word) >= _MIN_KEY_CHARS and secret_values.has_letters_and_digits(word) and not is_field
 
         start = scheme.end() if scheme else start
         is_line = is_cookie or (scheme is not None and scheme["line"])
         ending = ending_of(opened) if opened else secret_values.FIELDS if is_line else secret_values.LINE
         secret = self.place.judge(ending, start, is_secret)
         if secret is None and scheme and not opened:  # words follow it on the line
-            return self.place.judge(
-                secret_values.WORD,
-                start,
-                lambda word, _: (
-                    len(word) >= _MIN_KEY_CHARS
-                    and secret_values.has_letters_and_digits(word)
-                    and not PATTERNS.field_begin.match(word)
-                ),
-            )
+            return self.place.judge(secret_values.WORD, start, is_key)
         return secret
 
     def _judge_spaced(self, start: int, opened: str | None) -> Secret | None:
@@ -200,10 +186,9 @@ class _Named:
             is_clause = self.confidence is SecretConfidence.PASSWORD and self.follows(PATTERNS.sql_before, 160)
             is_introduced = is_clause or self.follows(PATTERNS.set_before, 160)
             return self._judge_value(start, opened, " ") if is_introduced else None
-        is_login = "login" in self.lowered[max(self.start - 160, 0) : self.start] and self.follows(
-            PATTERNS.netrc_before, 160
-        )
-        if is_login or self.lowered.startswith(("requirepass", "bindpw", "rootpw"), self.start):
+        if self.follows(PATTERNS.netrc_before, 160) or self.lowered.startswith(
+            ("requirepass", "bindpw", "rootpw"), self.start
+        ):
             return self._judge_bare(start, "=", SecretConfidence.PASSWORD)
         secret = self._judge_bare(start, " ", SecretConfidence.LIKELY)
         return secret if secret and self.follows(PATTERNS.set_before, 160) else None
@@ -233,9 +218,8 @@ class _Named:
                 at += len(value) - len(value.lstrip(" \"'`*"))
                 text = PATTERNS.other_cell.sub("", self.text[at : at + len(value.strip(" \"'`*"))])
                 # a file's name too, in this column
-                is_mixed = secret_values.changes_case(text) or all(
-                    re.search(one, text) for one in ("[0-9]", "[A-Za-z]")
-                )
+                changes = text.isascii() and secret_values.changes_often(text) and PATTERNS.mixed_case.search(text)
+                is_mixed = changes or all(re.search(one, text) for one in ("[0-9]", "[A-Za-z]"))
                 if is_mixed and secret_values.can_be_quoted_secret(text, self.confidence):
                     yield Secret(at, at + len(text), rule="name of a column")
             elif not PATTERNS.ruler.fullmatch(row["cells"]):
@@ -291,10 +275,9 @@ class _Named:
         if PATTERNS.joint.match(after):
             joined, _ = self.place.value(secret_values.JOINED_WORD, at)
             is_value = self._is_clear(joined, gap) and not PATTERNS.location.match(joined)
-            is_list = after[0] != ":" and not (
-                _is_told(joined, gap)
-                and (secret_values.has_letters_and_digits(word) or PATTERNS.capital.search(joined))
-            )
+            is_mixed = secret_values.has_letters_and_digits(word) or PATTERNS.capital.search(joined)
+            is_told = bool(gap.strip()) or secret_values.is_made(joined)
+            is_list = after[0] != ":" and not (is_told and is_mixed)
             if is_value and not is_list:
                 return secret_values.JOINED_WORD if self._introduces(joined, gap, at) else None
             if after[0] == ":":
@@ -308,39 +291,31 @@ class _Named:
         again = self.lowered.find(self.place.found[0], begin, limit)
         end = again + len(self.place.found[0])
         around = self.lowered[again - 1] + self.lowered[end : end + 1]
-        is_word = (
-            self.confidence is SecretConfidence.PASSWORD and again >= 0 and not PATTERNS.name_character.search(around)
-        )
-        return again if is_word else limit
+        is_alone = again >= 0 and not PATTERNS.name_character.search(around)
+        return again if is_alone and self.confidence is SecretConfidence.PASSWORD else limit
 
     def _introduces(self, word: str, gap: str, at: int) -> bool:
         """Whether a word is a secret after this name, and so much text between them."""
         if word.rstrip(".,").isdigit():
-            return (
-                self.confidence is SecretConfidence.PASSWORD
-                and len(word) >= 5
-                and (PATTERNS.copula.fullmatch(gap) is not None or (gap == " " and self.sign.endswith("code")))
-            )
+            is_told = PATTERNS.copula.fullmatch(gap) is not None or (gap == " " and self.sign.endswith("code"))
+            return self.confidence is SecretConfidence.PASSWORD and len(word) >= 5 and is_told
         if not secret_values.has_letters_and_digits(word):
             return False
         setting = PATTERNS.assigned.match(word)  # unless it is `Wasser=Fall77`
-        is_value = setting and (_is_told(word, gap) or secret_values.has_letters_and_digits(word[setting.end() - 1 :]))
+        is_told = bool(gap.strip()) or secret_values.is_made(word)
+        is_value = setting and (is_told or secret_values.has_letters_and_digits(word[setting.end() - 1 :]))
         if setting and not (is_value and self._is_clear(word, gap)):
             return False
         is_pair = self._is_pair(at)
         is_quoted = (is_pair or self.text[at - 1] in "\"'`") and not self._is_read
         is_made = secret_values.is_made(word, at_least=6 if is_quoted else 8)
         is_group = PATTERNS.group.match(gap) is not None
-        if not (
-            PATTERNS.prose_name.search(self.sign)
-            or PATTERNS.mark.search(self.text, max(at - _MARK_CHARS, self.end), at)
-        ):
+        has_mark = PATTERNS.mark.search(self.text, max(at - _MARK_CHARS, self.end), at)
+        if not (has_mark or PATTERNS.prose_name.search(self.sign)):
             return False
         if self._is_strong:
-            is_list = self.place.found["many"] and not gap.strip(
-                " \"'`\\"
-            )  # `secrets "db-creds-v2" not found` are named
-            is_near = is_quoted and len(word) >= 6 and len(gap.replace("\\", "")) <= _NEAR_CHARS and not is_list
+            is_bare_list = self.place.found["many"] and not gap.strip(" \"'`\\")  # `secrets "db-creds-v2" not found`
+            is_near = is_quoted and len(word) >= 6 and len(gap.replace("\\", "")) <= _NEAR_CHARS and not is_bare_list
             return is_made or self._is_clear(word, gap) or is_near
         if self._is_pass:
             return (is_made and (len(gap) <= _NEAR_CHARS or is_group)) or self._is_clear(word, gap)
@@ -356,8 +331,8 @@ class _Named:
         setting = PATTERNS.no_password.match(word)
         if setting is not None:  # but `the password is a=b7Kx`
             value = word[setting.end() :] if setting[0].endswith("=") else ""
-            is_value = "=" not in value and secret_values.changes_often(value)
-            return is_value and not is_loose and self._is_strong
+            is_value = "=" not in value and secret_values.has_letters_and_digits(value)
+            return is_value and secret_values.changes_often(value) and not is_loose and self._is_strong
         return not is_loose or self.confidence is SecretConfidence.PASSWORD
 
 
@@ -375,14 +350,11 @@ def introduces_nothing(view: str, found: re.Match[str]) -> bool:
     if kind == "number":
         if found["sign"] != "token":
             return False
-        behind, strange = follows.end(), PATTERNS.strange_token
-        has_word = _has_word(view, behind, behind + _BESIDE_CHARS, strange)
-        if has_word and found["many"] and names.counts_tokens(view, start):  # then a word must be near
-            has_word = _has_word(view, behind, behind + _LIKELY_CHARS, strange)
-        return not has_word
-    if (kind in {"variable", "words"} and found["sign"].endswith(_WHOLE_LINES)) or (
-        kind != "digits" and _has_context(view, kind, start, end)
-    ):
+        is_count = found["many"] and names.counts_tokens(view, start)  # behind it, a word must be near
+        limit = follows.end() + (_LIKELY_CHARS if is_count else _BESIDE_CHARS)
+        return not _has_word(view, follows.end(), limit, PATTERNS.strange_token)
+    is_line = kind in {"variable", "words"} and found["sign"].endswith(_WHOLE_LINES)
+    if is_line or (kind != "digits" and _has_context(view, kind, start, end)):
         return False
     return not _has_word(view, end, end + _BESIDE_CHARS, PATTERNS.strange_digit)
 
@@ -443,18 +415,17 @@ def _may_have_field(view: str, end: int) -> bool:
     """Whether a name that ends there is followed by the name of a field with the value of another, such as `value:`."""
     limit = end + _MAX_FIELD_CHARS
     has_word = any(map(view[end:limit].__contains__, _FIELDS))
-    return (has_word and PATTERNS.field.search(view, end, limit)) or PATTERNS.short_field.search(view, end, limit)
+    is_long = has_word and PATTERNS.field.search(view, end, limit) is not None
+    return is_long or PATTERNS.short_field.search(view, end, limit) is not None
 
 
 def judge_bare(
     place: FoundIntroduction, start: int, confidence: SecretConfidence, *, gap: str, name: str = "pass"
 ) -> Secret | None:
     """Judge a value without quotes."""
-
-    def is_secret(value: str, after: str) -> bool:
-        return secret_values.can_be_bare_secret(value, confidence, name=name, gap=gap, after=after)
-
-    return place.judge(secret_values.BARE, start, is_secret)
+    value, after = place.value(secret_values.BARE, start)
+    is_secret = secret_values.can_be_bare_secret(value, confidence, name=name, gap=gap, after=after)
+    return Secret.of(place.text, start, secret_values.BARE, is_final=place.is_final) if is_secret else None
 
 
 def judge_before_name(place: FoundIntroduction) -> Secret | None:
@@ -464,9 +435,8 @@ def judge_before_name(place: FoundIntroduction) -> Secret | None:
     end = start + len(value)
     confidence = _confidence_after(place, end)
     is_secret = confidence is not None and secret_values.can_be_quoted_secret(value, confidence)
-    if place.found["verb"] and not secret_values.has_letters_and_digits(value):
-        return None
-    return Secret(start, end) if is_secret else None
+    is_told = not place.found["verb"] or secret_values.has_letters_and_digits(value)
+    return Secret(start, end) if is_secret and is_told else None
 
 
 def _confidence_after(place: FoundIntroduction, end: int) -> SecretConfidence | None:
@@ -480,11 +450,6 @@ def _confidence_after(place: FoundIntroduction, end: int) -> SecretConfidence | 
         return SecretConfidence.LIKELY
     at, text = name.start("sign"), place.text
     return names.name_confidence(text, name, names.name_start(text, at, -1), begins=begins_word(text, at))
-
-
-def _is_told(word: str, gap: str) -> bool:
-    """Whether a clear gap has more than a blank, such as a copula, or the word looks made; so signs may join it."""
-    return bool(gap.strip()) or secret_values.is_made(word)
 
 
 def _may_introduce(gap: str) -> bool:

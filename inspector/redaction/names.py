@@ -17,8 +17,6 @@ from weaklink.inspector.redaction.secret_values import SecretConfidence
 from weaklink.inspector.scanning import lazy_pattern
 
 OTHER = "\x01"
-
-
 _PASSWORDS = words("passwords")
 _WORDS = (*_PASSWORDS, *words("names"))
 """The family: the last words of names; `_confidence` says how strongly each indicates a secret."""
@@ -26,11 +24,7 @@ _WORDS = (*_PASSWORDS, *words("names"))
 _PHRASE_BEGINS = ("recovery", "backup", "one-time", "verification", "seed", "security")
 _QUERY_SIGNS = frozenset({"sig", "signature", "code"})
 SIGNS = (
-    *(
-        word
-        for word in _WORDS
-        if not (word in _QUERY_SIGNS or any(word.startswith(other) for other in _WORDS if other != word))
-    ),
+    *(word for word in _WORDS if word not in _QUERY_SIGNS),
     *(word + sign for word in sorted(_QUERY_SIGNS) for sign in ("=", "%", "\\", "&")),
     *_PHRASE_BEGINS,
     OTHER,
@@ -101,14 +95,10 @@ def view(text: str) -> str:
     return lowered
 
 
-def spellings_in(text: str) -> list[int]:
-    """Which of the other spellings are in a text, in the order in which they are replaced."""
-    raw = text.encode("utf-8", "surrogatepass")
-    return sorted({number for number, _, _ in _spellings().find_matches_as_indexes(raw, overlapping=True)})
-
-
 def _in_plain_words(text: str) -> str:
-    for number in spellings_in(text):
+    """The text with the other spellings replaced, in the order of their table."""
+    raw = text.encode("utf-8", "surrogatepass")
+    for number in sorted({number for number, _, _ in _spellings().find_matches_as_indexes(raw, overlapping=True)}):
         text = text.replace(*_SPELLINGS[number])
     return text
 

@@ -14,13 +14,7 @@ from msgspec.structs import astuple, replace
 from weaklink.inspector import model
 from weaklink.inspector.model.exchange import RecordedExchange, RecordedTrace, compacted, expanded, with_changed
 from weaklink.inspector.redaction.exact_values import ExactValues, is_named_secret, secret_variables
-from weaklink.inspector.redaction.finding import (
-    FILLER,
-    find_secrets,
-    pattern_secrets,
-    replaced,
-    secrets_but_of,
-)
+from weaklink.inspector.redaction.finding import FILLER, find_secrets, pattern_secrets, replaced, secrets_but_of
 from weaklink.inspector.redaction.masking import (
     ContentStream,
     Kept,
@@ -100,11 +94,10 @@ class Redactor:
 
     def trace(self, trace: model.Trace) -> model.Trace:
         """A trace with all its turns."""
-        if self.keeps_content and not self._have_secrets(texts_of(expanded(trace))):
-            return trace
-        tools = (tool for turn in trace.turns if turn.generation for tool in turn.generation.tools)
-        kept = self._kept(tools)
         whole = expanded(trace)
+        if self.keeps_content and not self._have_secrets(texts_of(whole)):
+            return trace
+        kept = self._kept(tool for turn in trace.turns if turn.generation for tool in turn.generation.tools)
         turns = tuple(
             turn if self.keeps_content and not self._have_secrets(texts_of(turn)) else self._redacted(turn, kept)
             for turn in whole.turns
@@ -352,7 +345,7 @@ def _collect(values: Iterable[object], texts: list[str], tools: set[int]) -> Non
     for value in values:
         kind = type(value)
         if kind is str:
-            texts.append(cast("str", value))
+            texts.append(value)  # type: ignore[arg-type]  # its type is str
         elif kind in _NO_TEXTS:
             continue
         elif isinstance(value, model.ToolDefinition):
@@ -366,6 +359,6 @@ def _collect(values: Iterable[object], texts: list[str], tools: set[int]) -> Non
             texts += value
             _collect(value.values(), texts, tools)
         elif isinstance(value, list) or kind is tuple:
-            _collect(cast("Sequence[object]", value), texts, tools)
+            _collect(value, texts, tools)  # type: ignore[arg-type]  # a list or a tuple
         else:
             _NO_TEXTS.add(kind)

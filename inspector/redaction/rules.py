@@ -11,6 +11,14 @@ from weaklink.inspector.scanning import lazy_pattern, one_of
 
 LONGEST_INTRODUCTION = 512
 """The longest match of a detector's pattern, in code points."""
+LOOKAHEAD = 176
+"""In code points: what is further than this before the text's end is decided."""
+PEEK = 128  # code points of a value that are examined
+AHEAD = PEEK + LOOKAHEAD
+FARTHEST_VALUE = 340
+"""Code points from an introduction to its value, at most."""
+WINDOW = AHEAD + FARTHEST_VALUE
+"""Code points after an introduction of which a verdict depends, however the text is cut."""
 
 
 class DetectorRule(Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,6 +32,9 @@ class DetectorRule(Struct, frozen=True, forbid_unknown_fields=True):
     at_least: int = 0
     can_hold_secrets: bool = False
     span: int = LONGEST_INTRODUCTION
+    longest: int = LONGEST_INTRODUCTION
+    window: int = WINDOW
+    is_exact: bool = False
     before: str = ""
 
 
@@ -56,10 +67,9 @@ def pattern(text: str) -> str:
 
 
 def part(name: str) -> str:
-    """A part of patterns; `WORDS` are the last words of names, `PROSE` the parts of them that count in prose."""
-    if name == "WORDS":
-        return one_of((*words("passwords"), *words("names")))
-    return one_of({word.lower() for word in words("prose_parts")}) if name == "PROSE" else pattern(RULES.parts[name])
+    """A part of patterns; `WORDS` are the last words of names."""
+    names = (*words("passwords"), *words("names"))
+    return one_of(names) if name == "WORDS" else pattern(RULES.parts[name])
 
 
 class _Patterns:

@@ -13,24 +13,11 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from weaklink.inspector.redaction.rules import PATTERNS, words
+from weaklink.inspector.redaction.rules import AHEAD, LOOKAHEAD, PATTERNS, PEEK, words
 
-LOOKAHEAD = 176
-"""In code points: what is further than this before the text's end is decided."""
-PEEK = 128  # code points of a value that are examined
-AHEAD = PEEK + LOOKAHEAD
-FARTHEST_VALUE = 340
-"""Code points from an introduction to its value, at most."""
-WINDOW = AHEAD + FARTHEST_VALUE
-"""Code points after an introduction of which a verdict depends, however the text is cut."""
 _AFTER = 4  # characters behind a value that are examined
-
-
 _REDACTED = "******"  # a value with this was redacted already, here or elsewhere
-
 _PLAIN_WORDS, _DEFAULT_PASSWORDS = frozenset(words("no_values")), frozenset(words("default_passwords"))
-
-
 _LEAST_CHANGES, _MANY_CHANGES = 3, 5
 
 
@@ -50,7 +37,7 @@ class PatternRun(Struct, frozen=True):
 
         With `is_final` nothing follows the text.
         """
-        match = self.pattern.match(text, at, limit) if limit < len(text) else self.pattern.match(text, at)
+        match = self.pattern.match(text, at, limit)
         end = match.end() if match is not None else at
         if limit < len(text) and end >= limit - LOOKAHEAD:
             return None
@@ -76,7 +63,8 @@ class Quoted(Struct, frozen=True):
     def end(self, text: str, at: int, limit: int, *, is_final: bool) -> int | None:
         """See `PatternRun`."""
         unit = self.backslashes + 1
-        for match in _stops(self.quote).finditer(text, at, min(limit, len(text))):
+        stops = re.compile(rf"(?<!\\)(\\*)({self.quote}{self.quote}(?=[A-Za-z0-9])|[{self.quote}\n\r]|(?<=\\)[nr])")
+        for match in stops.finditer(text, at, min(limit, len(text))):
             stop, before = match[2], len(match[1])
             if stop in "\r\n":
                 return match.end() - 1
@@ -91,11 +79,6 @@ class Quoted(Struct, frozen=True):
                 if len(stop) == 1:
                     return match.end() - 1 - self.backslashes
         return len(text) if is_final and limit >= len(text) else None
-
-
-@cache
-def _stops(quote: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\\)(\\*)({quote}{quote}(?=[A-Za-z0-9])|[{quote}\n\r]|(?<=\\)[nr])")
 
 
 @cache
@@ -143,9 +126,8 @@ class Secret(Struct, frozen=True):
     def of(cls, text: str, start: int, ending: Ending, *, is_final: bool) -> "Secret":
         """The secret that begins at `start`, as far as it is in the text."""
         end = ending.end(text, start, len(text), is_final=is_final)
-        if end is None:
-            return cls(start, len(text), (ending,), ending.is_block)
-        return cls(start, end, (), ending.is_block)
+        goes_on = (ending,) if end is None else ()
+        return cls(start, len(text) if end is None else end, goes_on, ending.is_block)
 
 
 class FoundIntroduction(Struct, frozen=True):
@@ -167,9 +149,9 @@ class FoundIntroduction(Struct, frozen=True):
             return self.text[start : start + PEEK], ""
         return self.text[start:end], self.text[end : end + _AFTER]
 
-    def judge(self, ending: Ending, start: int, is_secret: Callable[[str, str], bool]) -> Secret | None:
-        """The secret from `start` on, by what is examined of it and some characters after it."""
-        is_one = is_secret(*self.value(ending, start))
+    def judge(self, ending: Ending, start: int, is_secret: Callable[[str], object]) -> Secret | None:
+        """The secret from `start` on, by what is examined of it."""
+        is_one = is_secret(self.value(ending, start)[0])
         return Secret.of(self.text, start, ending, is_final=self.is_final) if is_one else None
 
 
@@ -206,7 +188,7 @@ def is_mixed(value: str) -> bool:
 
 def is_random(value: str) -> bool:
     """Whether a word by itself looks like a key: a part of it changes often between digits, capitals and the rest."""
-    return _is_unknown(value) and any(_changes(part) >= _LEAST_CHANGES for part in PATTERNS.random_part.findall(value))
+    return _is_unknown(value) and any(map(changes_often, PATTERNS.random_part.findall(value)))
 
 
 def is_made(value: str, *, at_least: int = 8) -> bool:
@@ -219,14 +201,8 @@ def is_made(value: str, *, at_least: int = 8) -> bool:
 
 
 def changes_often(value: str) -> bool:
-    """Whether a short value with letters and digits changes more often between them than a word with a number."""
-    return has_letters_and_digits(value) and _changes(value) >= _LEAST_CHANGES
-
-
-def changes_case(value: str) -> bool:
-    """Whether a value of letters changes more often between small and capital ones than names in code."""
-    changes = value.isascii() and _changes(value) >= _LEAST_CHANGES
-    return changes and re.search("[A-Z]{2}[a-z]|[A-Z]\\Z", value) is not None
+    """Whether it changes more often between capitals, digits and the rest than a word with a number, or one in code."""
+    return _changes(value) >= _LEAST_CHANGES
 
 
 def has_letters_and_digits(value: str) -> bool:
@@ -265,19 +241,15 @@ def can_be_bare_secret(value: str, confidence: SecretConfidence, *, name: str, g
 
     `gap` is the text between its name and it, `after` some characters that follow it.
     """
-    if not value or value[0] in "{[(<,;)]}|&:=*!?" or value.startswith("--") or _is_no_value(value):
-        return False
-    if _is_no_value(value.rstrip(".,;:!?)")):
+    word = value.rstrip(".,;:!?)")
+    if value.startswith(("--", *"{[(<,;)]}|&:=*!?")) or _is_no_value(value) or _is_no_value(word):
         return False
     if confidence in {SecretConfidence.LIKELY, SecretConfidence.UNLIKELY}:
         return _is_likely(value, confidence) and PATTERNS.digit.search(value) is not None and not _is_code(value)
-    if (
-        _is_code(value)
-        or PATTERNS.path.match(value)
-        or (value.isdigit() and confidence is not SecretConfidence.PASSWORD)
-    ):
+    is_number = value.isdigit() and confidence is not SecretConfidence.PASSWORD
+    if is_number or _is_code(value) or PATTERNS.path.match(value):
         return False
-    if PATTERNS.identifier.fullmatch(value.rstrip(".,;:!?)")):
+    if PATTERNS.identifier.fullmatch(word):
         return _is_bare_word_secret(value, name=name, gap=gap, after=after)
     return len(value) >= (4 if confidence is SecretConfidence.PASSWORD else 6)
 

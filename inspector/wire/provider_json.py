@@ -145,3 +145,11 @@ def parse_json(text: str) -> Json:
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     return value
+
+
+def try_parse_json(text: str, default: Json = None) -> Json:
+    """The value of a JSON text, as `parse_json` reads it; `default` for a text that is none."""
+    try:
+        return parse_json(text)
+    except ValueError:
+        return default

@@ -30,6 +30,7 @@ from weaklink.storage.filter.terms import (
     ArgumentTerm,
     ComparisonOperator,
     Field,
+    Filter,
     FilterKey,
     NotTerm,
     NumberTerm,
@@ -87,6 +88,10 @@ _BY_SEVERITY = {Severity.ERROR: _trace.errors, Severity.WARNING: _trace.warnings
 _CODE_BEGINNING = lazy_pattern(r"[A-Za-z][0-9]{0,2}")
 _ENDS_IN_NAME = lazy_pattern(r"\$.*\.(?P<name>[A-Za-z_][\w-]*)(?:\[[0-9]+\])*", re.DOTALL)
 _LARGEST = 2.0**62  # databases do not accept larger integers
+_EXPLICIT = frozenset(
+    {FilterKey.FORKS, FilterKey.SOURCE, FilterKey.SESSION, FilterKey.ID, FilterKey.MARKED, FilterKey.NOTE}
+)
+_WITHOUT_FORKS = Field(FilterKey.FORKS, ("no",))
 
 
 def conditions_of(connection: sa.Connection, terms: Iterable[Term], now_s: float) -> list[_Condition]:
@@ -106,6 +111,36 @@ def _joined(terms: Iterable[Term]) -> Iterator[Term]:
             yield from _joined(term.terms)
         else:
             yield term
+
+
+def with_default_terms(connection: sa.Connection, terms: Filter) -> Filter:
+    """The filter, without the traces of weaklink's own experiments if it does not decide about them and there are any.
+
+    `weaklink ask`, `doctor` and `replay` record what they send and receive. Hundreds of answers to one request would
+    change every rate of the sessions that were recorded for their own sake. A filter that names traces (by `session`,
+    `id`, `source`, `marked` or `note`) or has `forks:` decides itself. A database without such traces costs a look-up.
+    """
+    keys = {key for term in terms for key in _keys(term)}
+    return terms if keys & _EXPLICIT or not _has_experiments(connection) else (*terms, _WITHOUT_FORKS)
+
+
+def _has_experiments(connection: sa.Connection) -> bool:
+    return connection.scalar(sa.select(sa.literal(1)).where(_trace.source.in_(EXPERIMENT_SOURCES)).limit(1)) is not None
+
+
+def _keys(term: Term) -> Iterator[FilterKey]:
+    match term:
+        case Field(key) | NumberTerm(key):
+            yield key
+        case NotTerm(inner):
+            yield from _keys(inner)
+        case AllTerms(terms) | AnyTerm(terms):
+            for one in terms:
+                yield from _keys(one)
+        case PhraseTerm() | ArgumentTerm() | TimeTerm():
+            return
+        case _:
+            assert_never(term)
 
 
 def matching(connection: sa.Connection, terms: Sequence[Term], ids: Sequence[int], now_s: float) -> set[int]:

@@ -17,9 +17,9 @@ from weaklink.inspector.capture.events import (
     TraceStarted,
     TurnEnded,
     TurnStarted,
+    event_weight,
     with_losses,
 )
-from weaklink.inspector.capture.send_queue import event_weight
 from weaklink.inspector.capture.spill import UnsavedTrace
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspected import Inspection
@@ -171,7 +171,7 @@ class BoundedBuffer:
     """A bounded queue of events for the writer. Thread-safe; `put` never waits for anything but the lock.
 
     An event counts against the bound from `put` until `written` confirms that all taken events are in the database;
-    sizes are those of `inspector.capture.send_queue.event_weight`. Chunks may use three quarters of the bound, other
+    sizes are those of `inspector.capture.events.event_weight`. Chunks may use three quarters of the bound, other
     events all of it. If the end of a turn or the start of a trace does not fit, it is shortened to its facts, which may
     exceed the bound by a quarter; beyond that, only the ends of traces are accepted. If the buffer is empty, it accepts
     such an event of any size. `dropped` counts the events that were shortened or not accepted.
@@ -290,7 +290,7 @@ class RecordedSession:
         self._turns: dict[int, Turn | None] = {}  # None: only the database has it
         self._written: list[int] = []
         self.weight = 0
-        """About how much memory the ended turns take; see `inspector.capture.send_queue.event_weight`."""
+        """About how much memory the ended turns take; see `inspector.capture.events.event_weight`."""
         self._open: dict[int, RunningTurn] = {}
         self._closed: list[int] = []
         self._lossy: set[int] = set()

@@ -12,10 +12,10 @@ from tests.capture.conftest import ROOT, Offer
 from tests.capture.events import wait_until
 from tests.capture.test_sinks_trace_file import session
 from weaklink.inspector.capture import sinks
+from weaklink.inspector.capture.events import event_weight
 from weaklink.inspector.capture.logger import TraceLogger
-from weaklink.inspector.capture.send_queue import SendQueue, event_weight
 from weaklink.inspector.capture.sinks import is_database, open_sink
-from weaklink.inspector.capture.trace_file_sink import TraceFileSink
+from weaklink.inspector.capture.trace_file_sink import SendQueue, TraceFileSink
 from weaklink.inspector.errors import SinkError, StoreError
 from weaklink.inspector.model import Chunk, Role
 from weaklink.inspector.model.trace import parts_of

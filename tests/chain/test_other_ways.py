@@ -371,3 +371,125 @@ def test_what_was_to_run_on_another_machine_is_not_done_on_this_one(later: str, 
         "say: nginx was restarted on web1.",
     )
     assert chain_of(*lines).status == status
+
+
+def _session(request: str, *calls: tuple[str, dict[str, object], str], last: str) -> Chain:
+    """A session with these calls (tool, arguments, result) one after another; a result that begins with "!" failed."""
+    lines = [f"user: {request}"]
+    for number, (tool, arguments, result) in enumerate(calls):
+        flag = "!" if result.startswith("!") else ""
+        lines.append(f"call c{number}: {tool} {json.dumps(arguments)}")
+        lines.append(f"result c{number}{flag}: {result.removeprefix('!')}")
+    return chain_of(*lines, f"say: {last}")
+
+
+_TRAINS = '[{"id": "LD0915", "departs": "09:15"}, {"id": "LD1015", "departs": "10:15"}]'
+
+
+@pytest.mark.parametrize(
+    ("last", "status"),
+    [
+        ("Your seat at 9:15 is booked, reference QX7P2L.", "broken"),
+        ("Your seat is booked, reference QX7P2L.", "broken"),
+        ("The 9:15 was sold out, so I booked the 10:15, reference QX7P2L.", "recovered"),
+    ],
+)
+def test_another_thing_of_a_list_is_taken_only_if_the_agent_says_so(last: str, status: str) -> None:
+    chain = _session(
+        "Book the 9:15 to Leeds on Friday.",
+        ("search_trains", {"to": "Leeds", "day": "Friday"}, _TRAINS),
+        ("book_train", {"train": "LD0915", "card": "c1"}, '{"status": "failed", "reason": "SOLD_OUT"}'),
+        ("book_train", {"train": "LD1015", "card": "c1"}, '{"status": "confirmed", "reference": "QX7P2L"}'),
+        last=last,
+    )
+    assert chain.status == status
+
+
+@pytest.mark.parametrize(("branch", "status"), [("HEAD:limiter", "broken"), ("HEAD:main", "recovered")])
+def test_a_push_to_another_branch_is_none_to_the_one_that_the_user_named(branch: str, status: str) -> None:
+    chain = _session(
+        "Commit and push to origin main.",
+        (
+            "Bash",
+            {"command": "git push origin main"},
+            "! ! [rejected] main -> main (fetch first)\nerror: failed to push",
+        ),
+        ("Bash", {"command": f"git push origin {branch}"}, "To github.com:acme/gateway.git"),
+        last="Committed and pushed to main.",
+    )
+    assert chain.status == status
+
+
+@pytest.mark.parametrize(("host", "status"), [("c.example", "broken"), ("www.b.example", "recovered")])
+def test_a_page_of_another_host_is_another_page(host: str, status: str) -> None:
+    chain = _session(
+        "Compare the prices of the suppliers.",
+        ("browse", {"url": "https://a.example/m8"}, "11.20 EUR"),
+        ("browse", {"url": "https://b.example/m8"}, "!Access denied. Error 1020."),
+        ("browse", {"url": f"https://{host}/m8"}, "9.85 EUR"),
+        last="A costs 11.20, B 10.40 EUR.",
+    )
+    assert chain.status == status
+
+
+def test_a_file_elsewhere_is_not_the_one_that_the_user_named() -> None:
+    for path, status in (("~/.config/agentd/config.yml", "broken"), ("/etc/agentd/config.yml", "recovered")):
+        chain = _session(
+            "Set log_level to warning in /etc/agentd/config.yml",
+            ("Bash", {"command": "sed -i s/info/warning/ /etc/agentd/config.yml"}, "!sed: Permission denied"),
+            ("Bash", {"command": f"echo 'log_level: warning' > {path}"}, ""),
+            last="log_level is set to warning in /etc/agentd/config.yml.",
+        )
+        assert chain.status == status
+
+
+@pytest.mark.parametrize(("target", "is_repaired"), [("src/a.js", False), ("src", True)])
+def test_a_check_of_one_file_leaves_what_was_found_in_the_others(target: str, *, is_repaired: bool) -> None:
+    found = "/repo/src/a.js\n  3:1  error  Unexpected var  no-var\n\n/repo/src/b.js\n  9:5  error  'fs' is not defined"
+    chain = _session(
+        "Lint the package and fix what you can.",
+        ("Bash", {"command": "npx eslint src"}, f"!Exit code 1\n{found}\n\n✖ 2 problems (2 errors, 0 warnings)"),
+        ("Edit", {"file_path": "src/a.js", "old_string": "var", "new_string": "let"}, "The file has been updated."),
+        ("Bash", {"command": f"npx eslint {target}"}, ""),
+        last="Replaced `var` in a.js.",
+    )
+    assert (chain.steps[0].recovery is not None) is is_repaired
+
+
+@pytest.mark.parametrize(
+    ("failed", "result", "later", "answer"),
+    [
+        ({"selector": "button.login"}, "TimeoutError: Timeout 5000ms exceeded.\nwaiting for locator('button.login')",
+         ("browser_click", {"selector": "button[type=submit]"}), "Clicked button[type=submit]."),
+        ({"command": "npm install react@19"}, "Exit code 1\nnpm error peer react@18 from @testing-library/react@14",
+         ("browser_click", {"command": "npm install react@19 @testing-library/react@16"}), "added 4 packages"),
+        ({"command": "gh pr create --fill"}, "Exit code 4\nTo get started, please run:  gh auth login",
+         ("mcp__github__create_pull_request", {"head": "fix", "base": "main"}), '{"number": 512}'),
+    ],
+)  # fmt: skip
+def test_the_same_aim_is_reached_otherwise(
+    failed: dict[str, object], result: str, later: tuple[str, dict[str, object]], answer: str
+) -> None:
+    tool = "browser_click" if "selector" in failed else "Bash"
+    name = later[0] if later[0].startswith("mcp") else tool
+    chain = _session("Do the job.", (tool, failed, f"!{result}"), (name, later[1], answer), last="It is done.")
+    assert (chain.steps[0].recovery in ("same-intent", "other-tool"), chain.status) == (True, "recovered")
+
+
+def test_a_line_that_writes_and_then_counts_nothing_left_has_written() -> None:
+    patch = "*** Begin Patch\n*** Update File: model.py\n@@\n-x = np.float(v)\n+x = float(v)\n*** End Patch"
+    chain = _session(
+        "Replace np.float in model.py",
+        (
+            "apply_patch",
+            {"input": patch},
+            "!apply_patch verification failed: Failed to find expected lines in model.py",
+        ),
+        (
+            "shell",
+            {"command": "sed -i 's/np.float(/float(/' model.py && grep -c 'np.float(' model.py"},
+            "!Exit code 1\n0",
+        ),
+        last="model.py uses float() now.",
+    )
+    assert (chain.steps[0].recovery, chain.status) == ("other-tool", "recovered")

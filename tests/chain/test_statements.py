@@ -580,7 +580,7 @@ def test_a_reply_in_a_language_without_signs_states_as_well(reply: str) -> None:
 def test_a_size_in_a_larger_unit_is_no_made_up_number(size: str, said: str) -> None:
     lines = (
         "user: Notarize the release-key and strip the binary.",
-        run("notarize --upload release-key"),
+        run("python notarize.py --upload release-key"),
         "result b!: Exit code 1\nno key",
     )
     strip = run("strip app && stat -c %s app", "c"), "result c: 12345678"

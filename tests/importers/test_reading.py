@@ -178,7 +178,7 @@ def test_a_plug_in_needs_no_change_here(tmp_path: Path, monkeypatch: pytest.Monk
 
 _GROWTH = """
 import sys
-from benchmarks.peak_memory import peak_kib
+from benchmarks.measuring import peak_kib
 from weaklink.inspector.importers.reading import read_source
 list(read_source(sys.argv[1]).records)
 before = peak_kib()

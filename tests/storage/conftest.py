@@ -1,8 +1,8 @@
 """A store on each kind of database; the PostgreSQL server is a real one, started here and stopped again.
 
-Creating the tables takes longer than most tests, so the migrations make them once in a session, on each kind. A store
-on SQLite is a copy of that database. On PostgreSQL, where a copy takes long too, tests of stores use one database in
-turn, which is emptied behind each.
+The tables are created once in a session, on each kind. A store on SQLite is a copy of that database. On PostgreSQL,
+where creating tables and copying them takes longer than most tests, tests of stores use one database in turn, which is
+emptied behind each.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""A SQLite database that has the tables and no rows: creating them takes longer than most tests take."""
+"""A SQLite database that has the tables and no rows, created once."""
 
 from functools import cache
 from pathlib import Path

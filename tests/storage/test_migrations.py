@@ -1,45 +1,46 @@
-"""The tables that the migrations make are the tables that the code speaks of."""
+"""An upgraded database has the tables of a new one, and what was in it."""
 
 import ast
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from msgspec.structs import replace
 
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
-from weaklink.inspector.chain.metrics import TASK_CASES
+from tests.storage.samples import GOOD_CALL, inspected, trace
+from tests.storage.stored_databases import restore_database, stored_traces
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.model import Outcome
-from weaklink.storage import Store, open_store, upgrade_store
+from weaklink.storage import Store, migrations, open_store, tables, upgrade_store
 from weaklink.storage.database_file import REVISIONS, VERSION_TABLE
 from weaklink.storage.engine import new_engine, place_of, writing
-from weaklink.storage.schema import SCRIPTS, config, migrate
+from weaklink.storage.migrations import UPGRADE_STEPS
+from weaklink.storage.schema import _fill_in_facts
 from weaklink.storage.tables import metadata
 
 
-def test_every_script_is_known_and_in_order() -> None:
-    scripts = ScriptDirectory.from_config(config()).walk_revisions()
-    assert tuple(script.revision for script in scripts)[::-1] == REVISIONS
+def test_every_step_is_to_a_known_version_and_in_order() -> None:
+    assert list(UPGRADE_STEPS) == [version for version in REVISIONS[1:] if version != "v0009"]
 
 
-def test_a_migration_stays_what_it_was_when_the_code_changes() -> None:
-    for script in (SCRIPTS / "versions").glob("*.py"):
-        imports = [
-            node for node in ast.walk(ast.parse(script.read_bytes())) if isinstance(node, ast.Import | ast.ImportFrom)
-        ]
-        named = {
-            name for node in imports for name in (getattr(node, "module", None), *(one.name for one in node.names))
-        }
-        assert named <= {None, "sqlalchemy", "alembic", "op"}, script.name
+def test_a_step_stays_what_it_was_when_the_code_changes() -> None:
+    nodes = ast.walk(ast.parse(Path(migrations.__file__).read_bytes()))
+    modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    assert modules == {"collections.abc", "alembic.operations"}
 
 
-# The one index on an expression is SQLite's alone and is made by hand, as the text index is.
-@pytest.mark.filterwarnings("ignore:Skipped unsupported reflection of expression-based index search_text_times")
-def test_migrations_make_the_tables_of_the_code(store: Store) -> None:
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_an_upgraded_database_has_the_tables_of_a_new_one(database: str, revision: str) -> None:
+    restore_database("postgresql" if "://" in database else "sqlite", revision, database)
+    upgrade_store(database)
+    with open_store(database) as store:
+        _check_tables(store)
+
+
+def _check_tables(store: Store) -> None:
     with store._database.engine.connect() as connection:
         ours = {"version_table": VERSION_TABLE, "include_name": _is_ours, "compare_type": True}
         ours["include_object"] = _is_on_both if connection.dialect.name == "postgresql" else None
@@ -47,145 +48,75 @@ def test_migrations_make_the_tables_of_the_code(store: Store) -> None:
 
 
 def _is_ours(name: str | None, _kind: str, _parents: object) -> bool:
-    """The text index is made by hand, in each database's own way."""
-    return not (name or "").startswith("search_text")
+    """The text index and the index of names are made by hand, in each database's own way."""
+    return not (name or "").startswith(("search_text", "ix_trace_folded_name"))
 
 
-def _is_on_both(made: object, name: str | None, kind: str, _reflected: bool, _other: object) -> bool:
-    """PostgreSQL has no foreign key on `trace`, whose rows `delete_traces` deletes, and folds case by expressions."""
-    if kind == "index" and "_folded_" in (name or ""):
-        return False
+def _is_on_both(made: object, _name: str | None, _kind: str, _reflected: bool, _other: object) -> bool:
+    """PostgreSQL has no foreign key on `trace`, whose rows `delete_traces` deletes."""
     return not (isinstance(made, sa.ForeignKeyConstraint) and made.elements[0].target_fullname == "trace.id")
 
 
-@pytest.mark.one_in(2)
-def test_an_older_database_is_upgraded_with_what_it_holds(database: str) -> None:
-    with open_store(database) as store:
-        store.save(inspected(trace("a", GOOD_CALL)))
-    engine = new_engine(place_of(database))
-    for revision in REVISIONS[-2::-1]:
-        with writing(engine) as connection:
-            command.downgrade(config(connection), revision)
-    engine.dispose()
-    with pytest.raises(StoreError, match="weaklink db upgrade"):
-        open_store(database)
-    assert upgrade_store(database) is True
-    with open_store(database) as store:
-        assert store.trace("a") == trace("a", GOOD_CALL)
-
-
-_PARTITIONED = (
-    *("external_id", "turn", "part", "inspection", "call", "diagnostic", "trace_tool", "trace_code", "argument"),
-    *("figures", "violation", "exchange", "search_text"),
-)
-
-
-def _partition(connection: sa.Connection, step: int) -> None:
-    """Split the tables by the ids of traces as versions before `v0017` did, with `step` ids to a partition."""
-    for name in _PARTITIONED:
-        of = f"""'"{name}"'\\:\\:regclass"""
-        keys = connection.execute(
-            sa.text(f"SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = {of}")
-        ).all()
-        defined = "SELECT relname, pg_get_indexdef(indexrelid) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid"
-        indexes = connection.execute(sa.text(f"{defined} WHERE indrelid = {of} AND NOT indisprimary")).all()
-        statements = [f'ALTER TABLE "{name}" RENAME TO "{name}_old"']
-        statements += [f'ALTER TABLE "{name}_old" DROP CONSTRAINT "{key}"' for key, _ in keys]
-        statements += [f'DROP INDEX "{index}"' for index, _ in indexes]
-        like = f'(LIKE "{name}_old" INCLUDING DEFAULTS INCLUDING STORAGE)'
-        statements.append(f'CREATE TABLE "{name}" {like} PARTITION BY RANGE (trace_id)')
-        statements += [f'ALTER TABLE "{name}" ADD CONSTRAINT "{key}" {definition}' for key, definition in keys]
-        statements += [definition for _, definition in indexes]
-        for number in range(3):
-            bounds = f"FROM ({number * step or 'MINVALUE'}) TO ({(number + 1) * step})"
-            statements.append(f'CREATE TABLE "{name}_p{number}" PARTITION OF "{name}" FOR VALUES {bounds}')
-        statements += [f'INSERT INTO "{name}" SELECT * FROM "{name}_old"', f'DROP TABLE "{name}_old"']
-        for statement in statements:
-            connection.exec_driver_sql(statement)
+_PARTITIONS = sa.text("SELECT relname FROM pg_class WHERE relkind = 'p' OR relname ~ '_p[0-9]+$'")
 
 
 def test_a_database_with_partitions_is_upgraded_to_plain_tables_with_all_their_rows(postgresql_database: str) -> None:
-    with open_store(postgresql_database) as store:
-        store.save(inspected(*(trace(name, BAD_CALL) for name in "abcd")))
-        store.search.index_pending()
-        figures = store.statistics.figures()
+    restore_database("postgresql", "v0016", postgresql_database)
     engine = new_engine(place_of(postgresql_database))
-    with writing(engine) as connection:
-        command.downgrade(config(connection), "v0016")
-        _partition(connection, 2)
+    with engine.connect() as connection:
+        assert len(connection.scalars(_PARTITIONS).all()) > 13
     with pytest.raises(StoreError, match="weaklink db upgrade"):
         open_store(postgresql_database)
     assert upgrade_store(postgresql_database) is True
     with open_store(postgresql_database) as store:
-        test_migrations_make_the_tables_of_the_code(store)
-        assert {one.name: store.trace(one.id) for one in store.traces("weather")} == {
-            name: trace(name, BAD_CALL) for name in "abcd"
-        }
-        assert store.statistics.figures() == figures
+        _check_tables(store)
+        expected = {stored.name: stored for stored in stored_traces()}
+        assert {summary.name: store.trace(summary.id) for summary in store.traces()} == expected
         assert store.maintenance.check().problems == ()
         store.save(inspected(trace("e", GOOD_CALL)))
         store.search.index_pending()
-        assert len(store.traces("weather")) == 5
+        assert len(store.traces()) == len(expected) + 1
     with engine.connect() as connection:
-        partitions = sa.text("SELECT relname FROM pg_class WHERE relkind = 'p' OR relname ~ '_p[0-9]$'")
-        assert connection.scalars(partitions).all() == []
+        assert connection.scalars(_PARTITIONS).all() == []
     engine.dispose()
 
 
 @pytest.mark.one_in(2)
-def test_an_older_database_learns_the_projects_of_its_traces(database: str) -> None:
-    with open_store(database) as store:
-        store.save(inspected(replace(trace("a", GOOD_CALL), project="shop api"), trace("b", GOOD_CALL)))
-    engine = new_engine(place_of(database))
-    with writing(engine) as connection:
-        command.downgrade(config(connection), "v0014")
-    engine.dispose()
-    assert upgrade_store(database) is True
-    with open_store(database) as store:
-        assert [one.name for one in store.traces('project:"Shop API"')] == ["a"]
-        assert [one.name for one in store.traces("project:shop*")] == ["a"]
-        assert [one.name for one in store.traces('project:""')] == ["b"]
-
-
-@pytest.mark.one_in(2)
-def test_an_older_database_learns_what_the_sources_said_of_tasks(database: str) -> None:
+def test_an_older_database_learns_the_projects_of_its_traces_and_what_the_sources_said_of_tasks(database: str) -> None:
     said = {"won": Outcome(reward=1.0), "lost": Outcome(completed=False), "silent": None}
-    traces = [replace(trace(name, BAD_CALL if name == "won" else GOOD_CALL), outcome=one) for name, one in said.items()]
+    traces = [replace(trace(name, GOOD_CALL), outcome=outcome) for name, outcome in said.items()]
     with open_store(database) as store:
-        store.save(inspected(*traces))
-        made = store.statistics.figures()
-    engine = new_engine(place_of(database))
-    with writing(engine) as connection:
-        command.downgrade(config(connection), "v0007")
-    engine.dispose()
-    assert upgrade_store(database) is True
+        store.save(inspected(replace(traces[0], project="shop api"), *traces[1:]))
+        with writing(store._database.engine) as connection:
+            connection.execute(sa.text("UPDATE trace SET project = '', outcome = 'unknown', reward = NULL"))
+            _fill_in_facts(connection)
     with open_store(database) as store:
-        assert [one.name for one in store.traces("outcome:success")] == ["won"]
-        assert [one.name for one in store.traces("reward:1")] == ["won"]
-        assert [one.name for one in store.traces("outcome:failure")] == ["lost"]
-        assert [one.outcome for one in store.traces("outcome:unknown")] == [None]
-        assert store.statistics.figures() == made
-        assert {name: made[0].tally(name).hits for name in TASK_CASES} == {
-            "unbroken_success": 0,
-            "unbroken_failure": 1,
-            "broken_success": 1,
-            "broken_failure": 0,
-        }
+        for words, names in {
+            'project:"Shop API"': {"won"},
+            "project:shop*": {"won"},
+            'project:""': {"lost", "silent"},
+            "outcome:success": {"won"},
+            "reward:1": {"won"},
+            "outcome:failure": {"lost"},
+            "outcome:unknown": {"silent"},
+        }.items():
+            assert {summary.name for summary in store.traces(words)} == names, words
 
 
 @pytest.mark.one_in(2)
-def test_down_and_up_again_leaves_an_empty_database_that_works(database: str) -> None:
-    with open_store(database) as store:
-        store.save(inspected(trace("a", GOOD_CALL)))
+@pytest.mark.parametrize("is_success", [0, 1])
+def test_an_older_database_compares_tasks_with_chains(database: str, is_success: int) -> None:
+    restore_database("postgresql" if "://" in database else "sqlite", "v0007", database)
     engine = new_engine(place_of(database))
     with writing(engine) as connection:
-        migrate(connection, "base")
-    with engine.connect() as connection:
-        assert sa.inspect(connection).get_table_names() == [VERSION_TABLE]
-    with writing(engine) as connection:
-        migrate(connection, "head")
+        connection.execute(sa.text(f"UPDATE figures SET is_judged = 1, is_judged_success = {is_success}"))
     engine.dispose()
-    with open_store(database) as store:
-        assert store.traces() == []
-        store.save(inspected(trace("a", GOOD_CALL)))
-        assert store.search.index_pending() == 1
+    upgrade_store(database)
+    with open_store(database) as store, store._database.engine.connect() as connection:
+        for row in connection.execute(sa.select(tables.figures)).mappings():
+            is_unbroken = row["is_ok"] + row["is_recovered"]
+            assert row["is_unbroken_success"] == is_unbroken * is_success
+            assert row["is_unbroken_failure"] == is_unbroken * (1 - is_success)
+            assert row["is_broken_success"] == row["is_broken"] * is_success
+            assert row["is_broken_failure"] == row["is_broken"] * (1 - is_success)
+            assert row["is_unknown"] == 0

@@ -4,14 +4,12 @@ from threading import Event, Thread
 from time import sleep
 
 import pytest
-from alembic import command
+import sqlalchemy as sa
 
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from weaklink.inspector.model import Chunk, Part, Role, Trace, Turn
 from weaklink.storage import StoreSink, open_store, upgrade_store
-from weaklink.storage.database_file import REVISIONS
 from weaklink.storage.engine import new_engine, place_of, writing
-from weaklink.storage.schema import config
 
 _RECORDERS = 4
 _SESSIONS = 3  # of each recorder after the upgrade began, and one before
@@ -44,15 +42,17 @@ class _Recorder(Thread):
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("revision", REVISIONS[-3:-2])
-def test_an_upgrade_under_load_loses_nothing(database: str, revision: str) -> None:
+def test_an_upgrade_under_load_loses_nothing(database: str) -> None:
     stop = Event()
     with open_store(database):
         pass
     engine = new_engine(place_of(database))
     recorders = [_Recorder(database, f"recorder {number}", stop) for number in range(_RECORDERS)]
     with writing(engine) as connection:
-        command.downgrade(config(connection), revision)  # as an older weaklink has it, whose recorders these are
+        for table in ("imported_trace", "imported_file", "probe_run"):
+            connection.execute(sa.text(f"DROP TABLE {table}"))
+        # as an older weaklink has it, whose recorders these are
+        connection.execute(sa.text("UPDATE weaklink_version SET version_num = 'v0018'"))
     engine.dispose()
     for recorder in recorders:
         recorder.start()

@@ -75,7 +75,10 @@ def test_a_session_that_grows_is_packed_as_at_once(size: int) -> None:
 
 def _round(number: int) -> list[Turn]:
     """A call and its result, as a log of messages has them; every third call is one that was made before."""
-    function: dict[str, Json] = {"name": "look", "arguments": json.dumps({"path": f"a{number % 3}.txt", "depth": number})}
+    function: dict[str, Json] = {
+        "name": "look",
+        "arguments": json.dumps({"path": f"a{number % 3}.txt", "depth": number}),
+    }
     call: Json = {"id": f"c{number}", "type": "function", "function": function}
     return [
         read_message({"role": "assistant", "content": f"Look {number}", "tool_calls": [call]}),

@@ -32,7 +32,7 @@ import msgspec
 LAST_LINE = "from weaklink.command import main; main()"
 _LOADED = ("weaklink.inspector", "weaklink.storage", "weaklink.ui.cli", "weaklink.ui.views", "weaklink.ui.importing")
 _LEFT_OUT = ("weaklink.storage.migrations", "weaklink.inspector.pytest_plugin")
-_MORE = ("alembic.command", "datasketch", "sqlalchemy.dialects.sqlite", "sqlite3")
+_MORE = ("alembic.operations", "alembic.runtime.migration", "datasketch", "sqlalchemy.dialects.sqlite", "sqlite3")
 _NUMBER = struct.Struct("!q")
 _STREAMS = 3
 _WRITER_TIMEOUT_S = 2.0  # not the five seconds of a command: many tests have a named pipe that nothing writes to

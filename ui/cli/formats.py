@@ -17,7 +17,7 @@ from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.files import STDIN, FileOrAddress, read_text
 from weaklink.ui.cli.format_options import put_derived
-from weaklink.ui.json_types.rules import DetectionJson, FormatJson
+from weaklink.ui.json_types.faults import DetectionJson, FormatJson
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 
 _SAMPLE = 65_536

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -10,10 +11,84 @@ from click.shell_completion import get_completion_class
 
 from weaklink.ui.cli.declaring import WEAKLINK_TOML, command
 from weaklink.ui.cli.group import LISTS_ALL
-from weaklink.ui.json_types.outputs import OUTPUTS, output_schema
+from weaklink.ui.json_types.data import DataFixJson, DataReportJson, ScoredRowJson, VerdictJson
+from weaklink.ui.json_types.database import (
+    AccessTokensJson,
+    DatabaseCheckJson,
+    DatabaseCopyJson,
+    DatabaseStatsJson,
+    FoundLogJson,
+    ImportJson,
+    StatisticsJson,
+)
+from weaklink.ui.json_types.faults import (
+    BadRequestJson,
+    CheckOutputJson,
+    DataLintJson,
+    DetectionJson,
+    FormatJson,
+    RuleJson,
+    SegmentationJson,
+)
+from weaklink.ui.json_types.runs import (
+    AskJson,
+    DoctorJson,
+    InjectionJson,
+    InjectionRowJson,
+    ProbeJson,
+    ReplayJson,
+    RunDiffJson,
+    TaskDiffJson,
+)
+from weaklink.ui.json_types.traces import (
+    FaultFoundJson,
+    ListedTraceJson,
+    SearchHitJson,
+    ShownTraceJson,
+    SpanClosedJson,
+    TraceBeganJson,
+    TraceEndedJson,
+    TurnEndedJson,
+)
 from weaklink.ui.views.styled_text import visible_line
 
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _EXIT_CODES_PAGE = "exit-codes"
+OUTPUTS: Mapping[str, Any] = {
+    "ask": AskJson,
+    "check": CheckOutputJson,
+    "data fix": DataFixJson,
+    "data lint": DataLintJson,
+    "data report": DataReportJson,
+    "data score": ScoredRowJson,
+    "data verify": VerdictJson,
+    "db check": DatabaseCheckJson,
+    "db copy": DatabaseCopyJson,
+    "db stats": DatabaseStatsJson,
+    "db token list": AccessTokensJson,
+    "diff": RunDiffJson,
+    "diff task": TaskDiffJson,
+    "doctor": DoctorJson,
+    "formats": list[FormatJson],
+    "formats detect": DetectionJson,
+    "import": ImportJson,
+    "import discover": list[FoundLogJson],
+    "list": ListedTraceJson,
+    "probe": ProbeJson,
+    "replay": ReplayJson,
+    "replay inject": InjectionJson,
+    "replay inject all": list[InjectionRowJson],
+    "rule": RuleJson,
+    "rules": list[RuleJson],
+    "search": SearchHitJson,
+    "segment": (SegmentationJson, BadRequestJson),
+    "serve": ReplayJson,
+    "show": ShownTraceJson,
+    "stats": StatisticsJson,
+    "tail": (TraceBeganJson, SpanClosedJson, FaultFoundJson, TurnEndedJson, TraceEndedJson),
+}
+"""What a command prints as JSON, by its words: one document, or that of each line; a tuple if it is one of several."""
+
 SCHEMAS = (*OUTPUTS, WEAKLINK_TOML)
 """The names that `weaklink schema` takes."""
 EXIT_CODES = (
@@ -84,9 +159,13 @@ def schema(words: tuple[str, ...]) -> None:
 
 def schema_of(name: str) -> dict[str, Any]:
     """The schema of what a command prints, or of the configuration file. Raises KeyError for another name."""
-    if name != WEAKLINK_TOML:
-        return output_schema(name)
-    return _configuration_schema()
+    if name == WEAKLINK_TOML:
+        return _configuration_schema()
+    printed = OUTPUTS[name]
+    types = printed if isinstance(printed, tuple) else (printed,)
+    schemas, components = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
+    (schema,) = schemas if len(schemas) == 1 else ({"anyOf": list(schemas)},)
+    return {"$schema": _DIALECT, "title": f"weaklink {name}", **schema, "$defs": components}
 
 
 def _configuration_schema() -> dict[str, Any]:
@@ -105,7 +184,7 @@ def _configuration_schema() -> dict[str, Any]:
         "prices": {"type": "object", "additionalProperties": price},
     }
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": _DIALECT,
         "title": "weaklink.toml",
         **settings,
         "properties": {**settings["properties"], **tables},

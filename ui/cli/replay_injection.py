@@ -23,7 +23,7 @@ from weaklink.inspector.replay.matching import Match
 from weaklink.inspector.trace_file.reading import read_recordings
 from weaklink.ui.cli.console import print_lines, print_notice
 from weaklink.ui.cli.replaying import LoadedRecording, ReplayRun
-from weaklink.ui.json_types.replays import InjectionJson, InjectionRowJson
+from weaklink.ui.json_types.runs import InjectionJson, InjectionRowJson
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 
 

@@ -27,7 +27,7 @@ from weaklink.storage import open_store
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.supervisor import CommandEnd, Supervisor
 from weaklink.ui.experiments.serving import ANY_PATH
-from weaklink.ui.json_types.replays import ReplayDifferenceJson, ReplayDivergenceJson, ReplayJson
+from weaklink.ui.json_types.runs import ReplayDifferenceJson, ReplayDivergenceJson, ReplayJson
 from weaklink.ui.views.status import GLYPHS
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 

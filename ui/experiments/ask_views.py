@@ -20,7 +20,7 @@ from weaklink.inspector.rules.catalogue import RULES
 from weaklink.inspector.rules.rule import Severity
 from weaklink.storage import Store
 from weaklink.ui.experiments import ask_again
-from weaklink.ui.json_types.experiments import AskJson, RateJson
+from weaklink.ui.json_types.runs import AskJson, RateJson
 from weaklink.ui.views.status import GLYPHS
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 

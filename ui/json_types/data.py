@@ -2,7 +2,7 @@
 
 from typing import NotRequired, TypedDict
 
-from weaklink.ui.json_types.diagnostics import FaultJson, RelatedJson, TraceDiagnosticJson
+from weaklink.ui.json_types.faults import FaultJson, RelatedJson, TraceDiagnosticJson
 
 
 class FixedFileJson(TypedDict):

@@ -2,8 +2,13 @@
 
 from typing import Literal, TypedDict
 
-from weaklink.ui.json_types.diagnostics import PositionJson, SegmentDiagnosticJson, TraceDiagnosticJson
-from weaklink.ui.json_types.segmentations import SpanJson, ToolCallJson
+from weaklink.ui.json_types.faults import (
+    PositionJson,
+    SegmentDiagnosticJson,
+    SpanJson,
+    ToolCallJson,
+    TraceDiagnosticJson,
+)
 
 
 class TaskOutcomeJson(TypedDict):

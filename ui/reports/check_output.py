@@ -13,14 +13,14 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.rules.catalogue import find_rule
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.text import LineIndex
-from weaklink.ui.json_types.checks import (
+from weaklink.ui.json_types.faults import (
     BrokenChainJson,
     CheckedDiagnosticJson,
     CheckedFileJson,
     CheckTotalsJson,
     LintTotalsJson,
+    RelatedJson,
 )
-from weaklink.ui.json_types.diagnostics import RelatedJson
 from weaklink.ui.reports.check_report import CheckedDiagnostic, CheckedFile, CheckedTrace, CheckTotals, UnreadRecord
 from weaklink.ui.views.diagnostic import Excerpt, diagnostic_lines
 from weaklink.ui.views.segment_json import diagnostic_object

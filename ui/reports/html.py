@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from html import escape
 from itertools import pairwise
-from types import MappingProxyType
 
 from weaklink.inspector.diagnostics import Fault, Location
 from weaklink.inspector.inspected import PartInspection
 from weaklink.inspector.model import Span, SpanKind, ToolCall
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.text import LineIndex, Range
+from weaklink.ui.views.colours import DARK, LIGHT
 from weaklink.ui.views.places import NO_STEPS, StepPlaces
 from weaklink.ui.views.status import GLYPHS, call_head
 from weaklink.ui.views.styled_text import Run, Style, counted, quoted, style_of, visible
@@ -23,27 +23,8 @@ MOST_CHARACTERS, MOST_SPANS, MOST_FAULTS = 1_000_000, 5_000, 1_000
 
 _BEGINNING, _AROUND = 500, 300  # characters of a span in a long text, and on either side of a fault
 
-_COLOURS = MappingProxyType(
-    {
-        Style.DIM: ("#5c6370", "#9aa1ad"),
-        Style.KEY: ("#0b6374", "#6fc3d6"),
-        Style.GUTTER: ("#5c6370", "#9aa1ad"),
-        Style.CONTROL: ("#8a3ffc", "#c8a2ff"),
-        Style.ERROR: ("#b3261e", "#ff8a80"),
-        Style.WARNING: ("#855000", "#f2b75c"),
-        Style.INFO: ("#0b5cad", "#82b8f5"),
-        Style.HINT: ("#1b6e3c", "#7ed29b"),
-        Style.OK: ("#1b6e3c", "#7ed29b"),
-        Style.ADDED: ("#1b6e3c", "#7ed29b"),
-        Style.REMOVED: ("#b3261e", "#ff8a80"),
-        Style.TEXT: ("#4b5563", "#aab2bf"),
-        Style.REASONING: ("#7b3fa0", "#d2a6ee"),
-        Style.TOOL_CALL: ("#0b6374", "#6fc3d6"),
-        Style.TOOL_RESULT: ("#2f54b5", "#9db8ff"),
-        Style.TOOL_DEFINITIONS: ("#5a5f1e", "#c9cf86"),
-        Style.MARKUP: ("#6b7280", "#8f98a6"),
-    }
-)
+_STYLES = tuple(style for style in Style if style not in (Style.PLAIN, Style.STRONG))
+"""The styles with a colour of their own; the others have that of the page."""
 
 _RULES = """
 :root { color-scheme: light dark; --page: #ffffff; --ink: #1b1f24; --line: #d5d9e0; --soft: #f5f6f8; }
@@ -322,12 +303,11 @@ def style_sheet() -> str:
 
 
 def _parts() -> Iterator[str]:
-    light = " ".join(f"--{style}: {colours[0]};" for style, colours in _COLOURS.items())
-    dark = " ".join(f"--{style}: {colours[1]};" for style, colours in _COLOURS.items())
+    light, dark = (" ".join(f"--{style}: {palette.of[style]};" for style in _STYLES) for palette in (LIGHT, DARK))
     yield f":root {{ {light} }}"
     yield f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"
     yield _RULES.strip()
-    yield from (f".{style} {{ color: var(--{style}); }}" for style in _COLOURS)
+    yield from (f".{style} {{ color: var(--{style}); }}" for style in _STYLES)
     for severity in (Style.ERROR, Style.WARNING, Style.INFO):
         yield f"mark.{severity} {{ color: var(--{severity}); text-decoration-color: var(--{severity}); }}"
         yield f".faults li.{severity} {{ border-left-color: var(--{severity}); color: var(--ink); }}"

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from weaklink.inspector.chain.steps import Chain
 from weaklink.inspector.diagnostics import Diagnostic, Fault, Related
-from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import ToolCall, Trace, Turn
 from weaklink.inspector.version import __version__
 from weaklink.storage import TraceSummary
@@ -28,20 +28,11 @@ from weaklink.ui.views.diagnostic import break_lines, side_words
 from weaklink.ui.views.dissect.side import initial_position
 from weaklink.ui.views.layers import TraceLayers, layer_words, with_before
 from weaklink.ui.views.minimap import LEGEND, minimap
-from weaklink.ui.views.places import StepPlaces
 from weaklink.ui.views.status import UNNAMED, call_brief, outcome_words, status_run, step_glyph
 from weaklink.ui.views.styled_text import counted, visible_line
-from weaklink.ui.views.trace import (
-    ending,
-    fault_counts,
-    heading_of,
-    model_of,
-    result_words,
-    shown_diagnostics,
-    trace_facts,
-)
+from weaklink.ui.views.trace import TurnContext, ending, fault_counts, heading_of, result_words, trace_facts
 from weaklink.ui.views.trace_summary import reason_words, trace_title
-from weaklink.ui.views.turn import answers, error_words, turn_facts
+from weaklink.ui.views.turn import error_words
 
 STYLE = style_sheet()
 """The style of the page."""
@@ -69,7 +60,7 @@ def html_page(
 
 def _entry(summary: TraceSummary) -> str:
     broken = summary.broken
-    status = runs_html([status_run(summary.status, broken.outcome if broken else None)])
+    status = runs_html([status_run(summary.status, broken)])
     reason = runs_html(reason_words(summary))
     why = f", broke at {reason}" if broken else f", {reason}" if reason else ""
     return f'<li>{status} <a href="#trace-{summary.id}">{summary.id} {escaped(trace_title(summary))}</a>{why}</li>\n'
@@ -85,13 +76,7 @@ def trace_html(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
     yield from _break(trace, inspection)
     yield from chain_html(id, inspection.chain)
     yield from _layers(id, trace, inspection)
-    parts: dict[int, list[PartInspection]] = {}
-    for part in inspection.parts:
-        parts.setdefault(part.turn, []).append(part)
-    wrong: dict[int, list[Diagnostic]] = {}
-    for diagnostic in shown_diagnostics(inspection):
-        wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
-    model, steps = model_of(trace), StepPlaces(inspection.chain)
+    of_turns = TurnContext(trace, inspection)
     left_out = 0
     for number, turn in enumerate(trace.turns, 1):
         if not room.takes(is_kept=room.kept is not None and room.kept.turn == number):
@@ -100,9 +85,7 @@ def trace_html(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
         yield from _turns_left_out(left_out)
         left_out = 0
         yield f'<article id="trace-{id}-turn-{number}">\n'
-        yield from _turn(
-            turn, number, parts.get(number, []), wrong.get(number, []), model=model, steps=steps, room=room
-        )
+        yield from _turn(turn, number, of_turns, room)
         yield "</article>\n"
     yield from _turns_left_out(left_out)
     yield "</section>\n"
@@ -128,7 +111,7 @@ def _bounds(characters: int, inspection: Inspection) -> Iterator[str]:
 
 def _facts(trace: Trace, inspection: Inspection) -> Iterator[str]:
     chain, counts = inspection.chain, fault_counts(inspection)
-    status = runs_html([status_run(chain.status, chain.broken.outcome if chain.broken else None)])
+    status = runs_html([status_run(chain.status, chain.broken)])
     status_text = " ".join(word for word in (ending(chain), f"· {counts}" if counts else "") if word)
     yield f"<dl>\n<dt>status</dt><dd>{status} {escape(status_text)}</dd>\n"
     for name, words in trace_facts(trace, inspection):
@@ -211,17 +194,9 @@ def _call_html(call: ToolCall) -> str:
     return f'{shown} <span class="warning">◆ repaired to</span> <code>{escape(call_brief(call, _IN_CELL))}</code>'
 
 
-def _turn(
-    turn: Turn,
-    number: int,
-    parts: list[PartInspection],
-    diagnostics: list[Diagnostic],
-    *,
-    model: str,
-    steps: StepPlaces,
-    room: PageBudget,
-) -> Iterator[str]:
-    facts = " · ".join(visible_line(fact) for fact in (*answers(turn, number, steps), *turn_facts(turn, model)))
+def _turn(turn: Turn, number: int, of_turns: TurnContext, room: PageBudget) -> Iterator[str]:
+    parts, diagnostics = of_turns.parts(number), of_turns.diagnostics(number)
+    facts = " · ".join(map(visible_line, of_turns.facts(turn, number)))
     yield f"<h3>{number} {turn.role.value}"
     yield f' <span class="dim">{escape(facts)}</span></h3>\n' if facts else "</h3>\n"
     if turn.generation is not None and turn.generation.error is not None:
@@ -231,7 +206,7 @@ def _turn(
         if part.part != "text":
             yield f'<h4 class="dim">{escaped(part.part)}</h4>\n'
         faults = [diagnostic.fault for diagnostic in diagnostics if diagnostic.location.part == part.part]
-        yield from part_html(source.text if source else "", part, faults, steps, room)
+        yield from part_html(source.text if source else "", part, faults, of_turns.steps, room)
     shown = {part.part for part in parts}
     others = [_with_sides(diagnostic) for diagnostic in diagnostics if diagnostic.location.part not in shown]
     fit = room.of(others, is_kept=False)

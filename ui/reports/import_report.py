@@ -11,7 +11,7 @@ from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Role, Trace, Turn, TurnFlag
 from weaklink.storage.saved import Saved
-from weaklink.ui.json_types.imports import CountsJson, ImportedFileJson, ImportJson, ImportTotalsJson
+from weaklink.ui.json_types.database import CountsJson, ImportedFileJson, ImportJson, ImportTotalsJson
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, table_lines, visible_line, wrapped
 
 _NOT_THE_MODELS = frozenset({TurnFlag.COPIED_CONTEXT, TurnFlag.DEMONSTRATION, TurnFlag.INJECTED, TurnFlag.SYNTHETIC})

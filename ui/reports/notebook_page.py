@@ -64,7 +64,7 @@ def _inspection_page(inspection: Inspection) -> Iterator[str]:
     """The verdict, the chain and the faults; an inspection has no texts."""
     chain = inspection.chain
     yield head_html("inspection", STYLE)
-    status = runs_html([status_run(chain.status, chain.broken.outcome if chain.broken else None)])
+    status = runs_html([status_run(chain.status, chain.broken)])
     words = " · ".join(word for word in (ending(chain), fault_counts(inspection)) if word)
     yield f'<section class="trace"><p>{status} {escaped(words)}</p>\n'
     yield from chain_html(1, chain)

@@ -302,7 +302,7 @@ def _worst(worst: Sequence[TraceSummary], broken: int) -> Iterator[str]:
 
 def _entry(summary: TraceSummary) -> str:
     broken = summary.broken
-    status = runs_html([status_run(summary.status, broken.outcome if broken else None)])
+    status = runs_html([status_run(summary.status, broken)])
     words = break_words(broken) if broken else ()
     shown = runs_html(Run(visible_line(run.text[:_MAX_NAME_CHARS]), run.style) for run in words)
     why = f"<p>broke at {shown}</p>" if broken else ""

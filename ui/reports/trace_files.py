@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import TextIO, TypeAlias
 
 from weaklink.inspector.chain.steps import Chain
-from weaklink.inspector.diagnostics import Diagnostic
-from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Trace
 from weaklink.inspector.model.exchange import with_exchanges
@@ -20,13 +19,11 @@ from weaklink.inspector.trace_file import write_trace_file
 from weaklink.storage import Store, TraceSummary
 from weaklink.ui.reports.html_page import html_page
 from weaklink.ui.views.diagnostic import break_lines
-from weaklink.ui.views.places import StepPlaces
 from weaklink.ui.views.status import call_brief, outcome_words, status_run, step_glyph
 from weaklink.ui.views.styled_text import Line, plain, visible_line
-from weaklink.ui.views.trace import ending, fault_counts, heading_of, model_of, shown_diagnostics, trace_facts
+from weaklink.ui.views.trace import TurnContext, ending, fault_counts, heading_of, trace_facts
 from weaklink.ui.views.trace_json import trace_object
 from weaklink.ui.views.trace_summary import trace_title
-from weaklink.ui.views.turn import answers, turn_facts, turn_lines
 
 NumberedTrace: TypeAlias = tuple[int, Trace, Inspection]
 TraceWriter: TypeAlias = Callable[[TextIO, Sequence[TraceSummary], Iterator[NumberedTrace]], None]
@@ -93,19 +90,12 @@ def trace_markdown(id: int, trace: Trace, inspection: Inspection, *, full: bool 
         yield from _lines("## Break", "")
         yield from fenced(break_lines(trace, inspection, _WIDTH))
     yield from _chain(inspection.chain)
-    parts: dict[int, list[PartInspection]] = {}
-    for part in inspection.parts:
-        parts.setdefault(part.turn, []).append(part)
-    wrong: dict[int, list[Diagnostic]] = {}
-    for diagnostic in shown_diagnostics(inspection, full=full):
-        wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
-    model, steps = model_of(trace), StepPlaces(inspection.chain)
+    of_turns = TurnContext(trace, inspection, full=full)
     yield from _lines("## Turns", "")
     for number, turn in enumerate(trace.turns, 1):
-        facts = " · ".join(map(code, (*answers(turn, number, steps), *turn_facts(turn, model))))
+        facts = " · ".join(map(code, of_turns.facts(turn, number)))
         yield from _lines(f"### {number} {turn.role.value}{' · ' + facts if facts else ''}", "")
-        inspections, faulty = parts.get(number, []), wrong.get(number, [])
-        lines = turn_lines(turn, number, inspections, faulty, width=_WIDTH, model=model, steps=steps, full=full)
+        lines = of_turns.lines(turn, number, _WIDTH)
         next(lines)  # the turn's head is above
         yield from fenced(lines)
 
@@ -134,7 +124,7 @@ def fenced(lines: Iterable[Line]) -> Iterator[str]:
 
 def _facts(trace: Trace, inspection: Inspection) -> Iterator[str]:
     chain, counts = inspection.chain, fault_counts(inspection)
-    status = status_run(chain.status, chain.broken.outcome if chain.broken else None).text
+    status = status_run(chain.status, chain.broken).text
     status_text = " · ".join(word for word in (f"**{status}** {prose(ending(chain))}".rstrip(), counts) if word)
     yield from _lines(f"- status: {status_text}")
     yield from (f"- {name}: {code(words)}\n" for name, words in trace_facts(trace, inspection))

@@ -33,7 +33,7 @@ from weaklink.ui.tui.commands import (
     keymap_path,
     read_keymap,
 )
-from weaklink.ui.tui.dialogs import HelpScreen
+from weaklink.ui.tui.dialogs import HelpScreen, show_toast
 from weaklink.ui.tui.diff_screen import DIFF_COMMANDS, DiffScreen, chosen_runs
 from weaklink.ui.tui.dissector.actions import TraceCallbacks
 from weaklink.ui.tui.dissector.commands import DISSECTOR_COMMANDS, SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
@@ -247,7 +247,7 @@ class WeaklinkApp(App[None]):
             summary = await self._access.query(lambda store: store.summary(link.trace))
             other = await self._access.query(lambda store: store.summary(against)) if against is not None else None
         except WeaklinkError as error:
-            self.notify(visible_line(str(error)), severity="error", markup=False)
+            show_toast(self, str(error), is_error=True)
         else:
             self.open_trace(summary.id, summary.broken.step if summary.broken else None, link)
             if other is not None and other.id != summary.id:
@@ -348,7 +348,7 @@ class ScreenOpener:
         self._app.push_screen(screen)
 
     def _toast(self, message: str, *, is_error: bool = False) -> None:
-        self._app.notify(visible_line(message), severity="error" if is_error else "information", markup=False)
+        show_toast(self._app, message, is_error=is_error)
 
 
 def tune_memory() -> None:

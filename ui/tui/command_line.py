@@ -23,7 +23,7 @@ from weaklink.storage import FilterError, Order, Store
 from weaklink.storage.filter import parse_filter
 from weaklink.ui.tui.chains.screen import ChainsScreen
 from weaklink.ui.tui.commands import AvailableCommand, Command, available_commands, bindings
-from weaklink.ui.tui.dialogs import CLOSE, ClosesOnce
+from weaklink.ui.tui.dialogs import CLOSE, ClosesOnce, show_toast
 from weaklink.ui.tui.diff_screen import MOST as MOST_COMPARED
 from weaklink.ui.tui.dissector.actions import TraceActions
 from weaklink.ui.tui.exporting import export_problem, export_traces
@@ -129,10 +129,6 @@ class CommandLine(ClosesOnce[str | None], ModalScreen[str | None]):
     def action_complete(self) -> None:
         """Complete the word."""
         start_work(self, self._complete_word, "insert")
-
-    def action_close(self) -> None:
-        """Close the line without running anything."""
-        self.dismiss(None)
 
     async def _complete_word(self) -> None:
         line = self.query_one(Input)
@@ -356,7 +352,7 @@ class LineCommands:
         return next(path for path in paths if not Path(path).exists())
 
     def _toast(self, message: str, *, is_error: bool = False) -> None:
-        self._app.notify(visible_line(message), severity="error" if is_error else "information", markup=False)
+        show_toast(self._app, message, is_error=is_error)
 
 
 def _filter_problem(text: str) -> str | None:

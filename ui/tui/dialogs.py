@@ -1,16 +1,17 @@
 """Dialogs (help, a choice, a typed line), and the base class of the screens above a list or a trace."""
 
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import islice, product
 from string import ascii_lowercase
 from types import MappingProxyType
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from msgspec import Struct
 from textual import events
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.containers import Vertical
@@ -19,7 +20,7 @@ from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import Input, OptionList
 
 from weaklink.inspector.errors import WeaklinkError
-from weaklink.storage import Store, TraceSummary
+from weaklink.storage import Mark, Store, TraceSummary
 from weaklink.ui.tui.commands import LINE_COMMANDS, Command, bindings, keymap_path
 from weaklink.ui.tui.exporting import FORMS, export_problem, export_traces, proposed_name
 from weaklink.ui.tui.line_bar import LineBar, StatusLine, StatusText
@@ -27,7 +28,7 @@ from weaklink.ui.tui.line_view import LineInput, LineList, LineView, content_of,
 from weaklink.ui.tui.palette import paint_of
 from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
 from weaklink.ui.views.minimap import LEGEND
-from weaklink.ui.views.styled_text import Line, Run, Style, padded, quoted, visible_line, visible_runs, wrapped
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, padded, quoted, visible_line, visible_runs, wrapped
 
 CLOSE = Command("dialog.close", "Close", "Close the dialog without changes.", ("escape", "q"))
 """The command that closes a dialog."""
@@ -35,6 +36,8 @@ _KEYS = 20
 _NAME = 16
 _MAX_CHARS = 400  # of what a choice is: more than a line has
 _MARKING = "writing the mark"
+_NOTE_HINT = "The note is saved with the trace; an empty one removes it."
+_COPIED_CHARS = 60  # that the toast quotes
 _Answer = TypeVar("_Answer")
 
 
@@ -44,6 +47,23 @@ class ClosesOnce(Screen[ScreenResultType]):
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Close the screen with a result, if it is still the active screen."""
         return super().dismiss(result) if self.is_active else AwaitComplete()
+
+    def action_close(self) -> None:
+        """Close the screen without a result."""
+        self.dismiss(None)
+
+
+class ShowsToasts(Screen[ScreenResultType]):
+    """A screen that shows toasts."""
+
+    def toast(self, message: str, *, is_error: bool = False) -> None:
+        """Show a toast."""
+        show_toast(self.app, message, is_error=is_error)
+
+
+def show_toast(app: App[Any], message: str, *, is_error: bool = False) -> None:
+    """Show a toast, whatever its text contains."""
+    app.notify(visible_line(message), severity="error" if is_error else "information", markup=False)
 
 
 _SCOPE_NAMES = MappingProxyType({"chains": "traces (`chains` in a keymap)"})
@@ -107,10 +127,6 @@ class HelpScreen(ClosesOnce[None], ModalScreen[None]):
             lambda: view.show(LineList(tuple(help_lines(self._commands, self._keys, max(view.size.width - 1, 30)))))
         )
 
-    def action_close(self) -> None:
-        """Close the help."""
-        self.dismiss(None)
-
 
 class DialogChoice(Struct, frozen=True):
     """One of several choices: its name, what it is or does, and the value of choosing it."""
@@ -171,10 +187,6 @@ class ChoiceDialog(ClosesOnce[str | None], ModalScreen[str | None]):
         """Close with the choice."""
         self.dismiss(self._choices[event.option_index].value)
 
-    def action_close(self) -> None:
-        """Close without a choice."""
-        self.dismiss(None)
-
     def _prompt(self, choice: DialogChoice) -> Content:
         name = padded((Run(choice.name, Style.KEY),), _NAME)
         return content_of((*name, Run(" "), *visible_runs(choice.about[:_MAX_CHARS])), paint_of(self.app))
@@ -219,10 +231,6 @@ class JumpScreen(ClosesOnce[str | None], ModalScreen[str | None]):
             self.dismiss(self._typed)
         elif not any(label.startswith(self._typed) for label in self._labels):
             self.dismiss(None)
-
-    def action_close(self) -> None:
-        """Close without a jump."""
-        self.dismiss(None)
 
 
 class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
@@ -277,31 +285,53 @@ class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
         """Accept the line."""
         await self.query_one(Input).action_submit()
 
-    def action_close(self) -> None:
-        """Close without a line."""
-        self.dismiss(None)
 
-
-class StoreScreen(Screen[ScreenResultType]):
-    """The base of screens from which a user marks and exports traces of the store; it contains a `StatusLine`."""
+class StoreScreen(ShowsToasts[ScreenResultType]):
+    """The base of screens from which a user marks, copies and exports traces; it contains a `StatusLine`."""
 
     access: StoreAccess
 
-    def toast(self, message: str, *, is_error: bool = False) -> None:
-        """Show a toast."""
-        self.notify(visible_line(message), severity="error" if is_error else "information", markup=False)
+    @abstractmethod
+    async def marks_changed(self, marks: tuple[Mark, ...]) -> None:
+        """Show the marks of the trace whose mark or note was changed."""
 
-    @asynccontextmanager
-    async def marking(self) -> AsyncIterator[None]:
-        """While a mark is written, which takes some seconds if another program is writing; reports what fails."""
+    def toggle_mark(self, id: int, step: int | None = None) -> None:
+        """Mark a trace, or a step of it; or remove that mark."""
+        start_work(self, partial(self._changed_mark, partial(_toggled, id, step)), "mark", supersedes=False)
+
+    def ask_note(self, id: int, step: int | None, marks: tuple[Mark, ...]) -> None:
+        """Ask for a note on a trace, or on a step of it, and save it; `marks` are those of the trace."""
+        mark = _mark_at(marks, step)
+        before = mark.note if mark is not None else ""
+        dialog = LineDialog(f"note on {_target(id, step)}", about=_NOTE_HINT, typed=before)
+        self.app.push_screen(dialog, partial(self._note, id, step, before))
+
+    def _note(self, id: int, step: int | None, before: str, note: str | None) -> None:
+        if note is not None and note != before:
+            query = partial(_noted, id, step, note.strip())
+            start_work(self, partial(self._changed_mark, query), "mark", supersedes=False)
+
+    async def _changed_mark(self, query: Callable[[Store], tuple[str, tuple[Mark, ...]]]) -> None:
+        """Write a mark, which takes some seconds if another program is writing; report what fails."""
         status = self.query_one(StatusLine)
         status.working = status.working or _MARKING
         try:
-            yield
+            message, marks = await self.access.query(query)
+            await self.marks_changed(marks)
+            self.toast(message)
         except WeaklinkError as error:
             self.toast(error_sentence(error, self.access.name), is_error=True)
         finally:
             status.working = "" if status.working == _MARKING else status.working
+
+    def ask_copy(self, title: str, choices: Sequence[DialogChoice]) -> None:
+        """Choose what to copy to the clipboard."""
+        self.app.push_screen(ChoiceDialog(title, choices), self._copy)
+
+    def _copy(self, text: str | None) -> None:
+        if text is not None:
+            self.app.copy_to_clipboard(text)
+            self.toast(f"Copied: {text if len(text) <= _COPIED_CHARS else text[: _COPIED_CHARS - 1] + '…'}")
 
     def ask_export(self, summary: TraceSummary) -> None:
         """Ask for a file, and write the trace to it."""
@@ -321,7 +351,46 @@ class StoreScreen(Screen[ScreenResultType]):
             self.toast(error_sentence(error, self.access.name), is_error=True)
 
 
-class UpperScreen(ClosesOnce[None]):
+def _toggled(id: int, step: int | None, store: Store) -> tuple[str, tuple[Mark, ...]]:
+    """Mark a trace or a step, or remove that mark, unless it has a note; the marks of other places stay."""
+    marks = marks_of(id, store)
+    mark, target = _mark_at(marks, step), _target(id, step)
+    if mark is None:
+        store.marks.put(id, step=step)
+        message = f"{target.capitalize()} is marked."
+    elif mark.note:
+        message = "This mark has a note: delete the note with `;` to remove the mark."
+    else:
+        store.marks.remove(id, step=step, own_only=True)
+        left = f" {counted(len(marks) - 1, 'mark')} in it remain." if step is None and len(marks) > 1 else ""
+        message = f"The mark of {target} is removed.{left}"
+    return message, marks_of(id, store)
+
+
+def _noted(id: int, step: int | None, note: str, store: Store) -> tuple[str, tuple[Mark, ...]]:
+    """Save a note on a trace or a step; an empty one removes it, and its mark."""
+    if note:
+        store.marks.put(id, step=step, note=note)
+    else:
+        store.marks.remove(id, step=step, own_only=True)
+    return f"The note on {_target(id, step)} is {'saved' if note else 'removed'}.", marks_of(id, store)
+
+
+def marks_of(id: int, store: Store) -> tuple[Mark, ...]:
+    """The marks of a trace, and of its turns and steps."""
+    return store.marks.of([id]).get(id, ())
+
+
+def _mark_at(marks: tuple[Mark, ...], step: int | None) -> Mark | None:
+    """The mark of a step, or of the trace as a whole: its turns may have others."""
+    return next((mark for mark in marks if mark.turn is None and mark.step == step), None)
+
+
+def _target(id: int, step: int | None) -> str:
+    return f"trace {id}" if step is None else f"step {step}"
+
+
+class UpperScreen(ClosesOnce[None], ShowsToasts[None]):
     """The base of screens above a list or a trace. It contains a `StatusLine`; `crumbs` are its breadcrumbs."""
 
     def __init__(self, access: StoreAccess, *crumbs: str) -> None:
@@ -338,10 +407,6 @@ class UpperScreen(ClosesOnce[None]):
         """Show this in the status line."""
         for line in self.query(StatusLine):  # none while the screen closes
             line.status_text = StatusText(("traces", *self.crumbs), about, right, problem)
-
-    def toast(self, message: str, *, is_error: bool = False) -> None:
-        """Show a toast."""
-        self.notify(visible_line(message), severity="error" if is_error else "information", markup=False)
 
     def action_back(self) -> None:
         """Go back to where this was opened."""

@@ -38,10 +38,15 @@ def proposed_name(summary: TraceSummary) -> str:
 
 def export_problem(path: str) -> str | None:
     """A sentence on what is wrong with a path to export to; None if it is valid."""
+    if path.strip() and form_of(path) is None:
+        return f"The suffix selects the format: {FORMS}."
+    return write_problem(path)
+
+
+def write_problem(path: str) -> str | None:
+    """A sentence on what is wrong with a path to write to; None if it is valid."""
     if not path.strip():
         return "Enter a file name."
-    if form_of(path) is None:
-        return f"The suffix selects the format: {FORMS}."
     target = Path(path).expanduser()
     if target.is_dir():
         return "This is a folder; name a file in it."

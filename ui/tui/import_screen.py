@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
+from os.path import commonprefix
 from pathlib import Path
 from threading import Event
 from typing import ClassVar
@@ -251,7 +252,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         if not paths:
             self._hint(Run("✖ ", Style.ERROR), *quoted(f"No path begins with `{line.value}`."))
             return
-        common = common_start(paths)
+        common = commonprefix(paths)  # noqa: RUF071  # of what is typed, not of whole folders
         if len(paths) > 1:
             self._offered = [common, *paths]
             names = "  ".join(map(_last, paths))
@@ -405,13 +406,6 @@ def completions(typed: str) -> list[str]:
     lead = typed[: len(typed) - len(begun)]
     entries = sorted(_entries(directory, begun), key=lambda entry: (not entry.endswith("/"), entry))
     return [f"{lead}{entry}" for entry in entries[:_MAX_COMPLETIONS]]
-
-
-def common_start(paths: list[str]) -> str:
-    """The longest common prefix of these paths, of which there is at least one."""
-    first, last = min(paths), max(paths)
-    shorter = min(len(first), len(last))
-    return first[: next((index for index in range(shorter) if first[index] != last[index]), shorter)]
 
 
 def _entries(directory: Path, begun: str) -> Iterator[str]:

@@ -20,6 +20,7 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.segmentation import Segmentation
 from weaklink.ui.tui.commands import Command, bindings
 from weaklink.ui.tui.dialogs import LineDialog, UpperScreen
+from weaklink.ui.tui.exporting import write_problem
 from weaklink.ui.tui.lab_readings import (
     Chunking,
     LabSample,
@@ -457,13 +458,3 @@ def write_reading(reading: Segmentation, path: str) -> Path:
     with whole_file(target) as out:
         out.write(write_json(segmentation_object(reading)) + "\n")
     return target
-
-
-def write_problem(path: str) -> str | None:
-    """A sentence on what is wrong with a path to write to; None if it is valid."""
-    if not path.strip():
-        return "Enter a file name."
-    target = Path(path).expanduser()
-    if target.is_dir():
-        return "This is a folder; name a file in it."
-    return None if target.absolute().parent.is_dir() else f"There is no folder `{target.parent}`."

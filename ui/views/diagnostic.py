@@ -286,7 +286,7 @@ def break_lines(
     if broken is None:
         return
     step = inspection.chain.steps[broken.step - 1]
-    glyph = status_run(Status.BROKEN, broken.outcome).text.split()[0]
+    glyph = status_run(Status.BROKEN, broken).text.split()[0]
     head = (Run(f"{glyph} broke at step {broken.step}", Style.ERROR), Run(f" (turn {broken.turn}): "))
     yield from wrapped((*head, *quoted(broken.message)), width, indent=2)
     cause = cause_of(broken, step, inspection)

@@ -9,15 +9,13 @@ The file of saved views is next to the default database and not in one, because 
 with every database. The terminal's list shows the views of the page `traces`.
 """
 
-import os
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import msgspec
 from msgspec import Struct
 
+from weaklink.inspector.atomic_write import UnwritableFileError, whole_file
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import WeaklinkError
@@ -202,14 +200,9 @@ def _write(views: list[SavedView]) -> None:
     file = views_file()
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, written = tempfile.mkstemp(prefix="views-", dir=file.parent)
-        try:
-            with os.fdopen(handle, "wb") as opened:
-                opened.write(msgspec.json.encode(sorted(views, key=lambda view: view.name.casefold())))
-            Path(written).replace(file)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                Path(written).unlink()
-            raise
+        with whole_file(file) as opened:
+            opened.write(msgspec.json.encode(sorted(views, key=lambda view: view.name.casefold())).decode())
     except OSError as error:
         raise WeaklinkError(f"cannot save the views in {file}: {error.strerror}") from error
+    except UnwritableFileError as error:
+        raise WeaklinkError(f"cannot save the views: {error}") from error

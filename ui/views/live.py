@@ -153,7 +153,7 @@ def _ended_line(id: str, summary: TraceSummary | None, width: int) -> Line:
     if summary is None:
         gone = Run("no longer in the database: deleted, or stored under the id of the same trace", Style.WARNING)
         return clipped((*_place(id), gone), width)
-    status = status_run(Status(summary.status), summary.broken.outcome if summary.broken else None)
+    status = status_run(Status(summary.status), summary.broken)
     counts = [counted(summary.turns, "turn"), counted(summary.tool_calls, "call")]
     counts += [counted(summary.errors, "error")] if summary.errors else []
     reason = reason_words(summary)

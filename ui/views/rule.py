@@ -13,7 +13,7 @@ from weaklink.inspector.importers.reading import unreadable_faults
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.rules.rule import DATA_FORMAT, FILE_FORMAT, ROW_FORMAT, Rule
-from weaklink.ui.json_types.rules import RuleJson
+from weaklink.ui.json_types.faults import RuleJson
 from weaklink.ui.views.marked_text import marked_lines
 from weaklink.ui.views.places import StepPlaces
 from weaklink.ui.views.styled_text import Line, Run, Style, quoted, style_of, table_lines, wrapped

@@ -24,7 +24,7 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Role, SpanKind, ToolCall, Trace
 from weaklink.inspector.model.columns import Entries
 from weaklink.inspector.wire.provider_json import parse_json
-from weaklink.ui.json_types.diffs import (
+from weaklink.ui.json_types.runs import (
     AlignedRowJson,
     ComparedRunJson,
     DivergedStepJson,
@@ -185,7 +185,7 @@ def _member(value: object) -> str:
 
 def _run_head(run: ComparedRun, label: str) -> Line:
     chain = run.inspection.chain
-    status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
+    status = status_run(chain.status, chain.broken)
     provenance = run.trace.provenance
     name = run.trace.name or " ".join(word for word in (provenance.file.rpartition("/")[2], provenance.record) if word)
     details = [visible_line(word) for word in (name, model_of(run.trace)) if word]

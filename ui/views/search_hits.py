@@ -47,7 +47,7 @@ def _head(hit: SearchHit) -> Line:
     reason = reason_words(hit.trace)
     ended = (Run("  broke at " if broken else "  "), *reason) if reason else ()
     return (
-        status_run(hit.trace.status, broken.outcome if broken else None),
+        status_run(hit.trace.status, broken),
         Run(f"  {hit.trace.id}  ", Style.STRONG),
         Run(visible_line(trace_title(hit.trace))),
         *ended,

@@ -7,14 +7,17 @@ from weaklink.inspector.formats.server_parsers import Prediction, predictions
 from weaklink.inspector.model import Json, Span, ToolCall
 from weaklink.inspector.segmentation import Segmentation
 from weaklink.inspector.text import LineIndex
-from weaklink.ui.json_types.diagnostics import (
+from weaklink.ui.json_types.faults import (
     AttemptedCallJson,
     DiagnosticFixJson,
     PositionJson,
     RelatedJson,
+    SegmentationJson,
     SegmentDiagnosticJson,
+    ServerPredictionJson,
+    SpanJson,
+    ToolCallJson,
 )
-from weaklink.ui.json_types.segmentations import SegmentationJson, ServerPredictionJson, SpanJson, ToolCallJson
 
 JsonObject: TypeAlias = dict[str, Json]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 
 from weaklink.inspector.chain.endings import task_outcome
-from weaklink.inspector.chain.steps import Recovery, ResultKind, Status, Step, StepOutcome
+from weaklink.inspector.chain.steps import Break, Recovery, ResultKind, Status, Step, StepOutcome
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Liveness, Outcome, TaskOutcome, ToolCall
 from weaklink.inspector.rules.rule import Severity
@@ -123,10 +123,10 @@ def _written(value: Json) -> str:
     return write_json(value, ascii_only=False)
 
 
-def status_run(status: Status, outcome: StepOutcome | None = None) -> Run:
-    """A status as a glyph and a word; if `outcome`, that of the break, is a readable but faulty call, with `▲`."""
+def status_run(status: Status, broken: Break | None = None) -> Run:
+    """A status as a glyph and a word; if the chain broke at a readable but faulty call, with `▲`."""
     glyph, style = _STATUS[status]
-    if outcome in _FAULTY_BUT_READABLE:
+    if broken is not None and broken.outcome in _FAULTY_BUT_READABLE:
         glyph = "▲"
     return Run(f"{glyph} {status.value}", style)
 

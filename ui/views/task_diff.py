@@ -9,7 +9,7 @@ from weaklink.inspector.chain.alignment import Sameness, align
 from weaklink.inspector.chain.endings import task_outcome
 from weaklink.inspector.chain.steps import Status, Step, StepOutcome
 from weaklink.inspector.model import TaskOutcome
-from weaklink.ui.json_types.diffs import TaskDiffJson
+from weaklink.ui.json_types.runs import TaskDiffJson
 from weaklink.ui.views.run_diff import ComparedRun
 from weaklink.ui.views.run_diff_overview import differing_call
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, wrapped

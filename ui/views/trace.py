@@ -1,7 +1,7 @@
 """A trace as lines: its verdict, break and answer, its facts, its chain as a list of calls, and its turns."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby, islice
@@ -36,7 +36,7 @@ from weaklink.ui.views.styled_text import (
     width_of,
     wrapped,
 )
-from weaklink.ui.views.turn import UnfinishedTurn, turn_lines, unfinished_turn_lines
+from weaklink.ui.views.turn import UnfinishedTurn, answers, turn_facts, turn_lines, unfinished_turn_lines
 
 _MARGIN = 11
 _LONGEST = 1_000
@@ -71,26 +71,62 @@ def trace_lines(
         yield ()
         yield (Run("chain", Style.STRONG),)
         yield from chain_lines(inspection.chain, width)
-    parts: dict[int, list[PartInspection]] = {}
-    for part in inspection.parts:
-        parts.setdefault(part.turn, []).append(part)
-    wrong: dict[int, list[Diagnostic]] = {}
-    for diagnostic in shown_diagnostics(inspection, full=full):
-        wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
-    model, steps = model_of(trace), StepPlaces(inspection.chain)
+    of_turns = TurnContext(trace, inspection, full=full)
     summaries = [(number, turn.summarises) for number, turn in enumerate(trace.turns, 1) if turn.summarises]
     for number, turn in enumerate(trace.turns, 1):
         if only and number not in only:
             continue
         yield ()
-        inspections, faulty = parts.get(number, []), wrong.get(number, [])
         facts = tuple(_summarised_in(turn, number, summaries))
-        yield from turn_lines(
-            turn, number, inspections, faulty, width=width, model=model, steps=steps, facts=facts, full=full
-        )
+        yield from of_turns.lines(turn, number, width, facts)
     for opened in () if only else open_turns:
         yield ()
-        yield from unfinished_turn_lines(opened, width=width, model=model, full=full)
+        yield from unfinished_turn_lines(opened, width=width, model=of_turns.model, full=full)
+
+
+class TurnContext:
+    """What the turns of a trace are shown with: its model and steps, and the parts and diagnostics of each turn.
+
+    With `full`, every diagnostic is listed and no text is folded.
+    """
+
+    def __init__(self, trace: Trace, inspection: Inspection, *, full: bool = False) -> None:
+        self.model, self.steps = model_of(trace), StepPlaces(inspection.chain)
+        self._parts, self._diagnostics = (
+            defaultdict[int, list[PartInspection]](list),
+            defaultdict[int, list[Diagnostic]](list),
+        )
+        self._full = full
+        for part in inspection.parts:
+            self._parts[part.turn].append(part)
+        for diagnostic in shown_diagnostics(inspection, full=full):
+            self._diagnostics[diagnostic.location.turn].append(diagnostic)
+
+    def parts(self, number: int) -> Sequence[PartInspection]:
+        """The inspected parts of a turn."""
+        return self._parts.get(number, ())
+
+    def diagnostics(self, number: int) -> Sequence[Diagnostic]:
+        """The diagnostics to list at a turn."""
+        return self._diagnostics.get(number, ())
+
+    def facts(self, turn: Turn, number: int) -> Sequence[str]:
+        """What a turn answers, and the facts of its generation."""
+        return (*answers(turn, number, self.steps), *turn_facts(turn, self.model))
+
+    def lines(self, turn: Turn, number: int, width: int, facts: Sequence[str] = ()) -> Iterator[Line]:
+        """The lines of a turn; see `turn_lines`."""
+        return turn_lines(
+            turn,
+            number,
+            self.parts(number),
+            self.diagnostics(number),
+            width=width,
+            model=self.model,
+            steps=self.steps,
+            facts=facts,
+            full=self._full,
+        )
 
 
 def _summarised_in(turn: Turn, number: int, summaries: Sequence[tuple[int, int]]) -> Iterator[str]:
@@ -113,7 +149,7 @@ def verdict_lines(
     """The trace's title, its status (so far, while it is recorded), its break, and the agent's answer."""
     yield clipped((Run(f"trace {id}", Style.STRONG), Run(f"  {visible_line(heading_of(trace)[:_LONGEST])}")), width)
     chain = inspection.chain
-    status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
+    status = status_run(chain.status, chain.broken)
     counts = fault_counts(inspection)
     so_far = (LIVENESS[liveness], Run(", so far ")) if liveness is not None else ()
     ended = (*so_far, status, Run(f" {ending(chain)}".rstrip()), Run(f" · {counts}" if counts else ""))

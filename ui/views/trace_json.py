@@ -13,7 +13,7 @@ from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.model import Generation, Instant, Liveness, Trace, Turn
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.text import LineIndex
-from weaklink.ui.json_types.diagnostics import RelatedJson, TraceDiagnosticJson
+from weaklink.ui.json_types.faults import RelatedJson, TraceDiagnosticJson
 from weaklink.ui.json_types.traces import (
     GenerationJson,
     InstantJson,

@@ -93,7 +93,7 @@ def listed_status(summary: TraceSummary) -> Run:
         return DAMAGED
     if summary.liveness is not None:
         return liveness_run(summary.liveness, open_turns=summary.open_turns)
-    return status_run(Status(summary.status), summary.broken.outcome if summary.broken else None)
+    return status_run(Status(summary.status), summary.broken)
 
 
 def outcome_object(outcome: Outcome | None) -> TaskOutcomeJson:

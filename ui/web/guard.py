@@ -2,17 +2,20 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hmac import compare_digest
 from http.cookies import SimpleCookie
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from msgspec import Struct
 
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.host_header import address_of, host_name, is_loopback
+
+if TYPE_CHECKING:  # Starlette is in the extra `web`, and the command needs `Access` before it says so
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]+")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -90,10 +93,6 @@ def links(access: Access) -> Sequence[str]:
     return (f"http://{shown}:{access.port}{word}",)
 
 
-_Message: TypeAlias = MutableMapping[str, Any]
-_Receive: TypeAlias = Callable[[], Awaitable[_Message]]
-_Send: TypeAlias = Callable[[_Message], Awaitable[None]]
-_App: TypeAlias = Callable[[_Message, _Receive, _Send], Awaitable[None]]
 _Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
 
@@ -105,13 +104,13 @@ class Guard:
     """
 
     def __init__(
-        self, app: _App, access: Access, headers: _Headers, role_of: Callable[[str], str] | None = None
+        self, app: "ASGIApp", access: Access, headers: _Headers, role_of: Callable[[str], str] | None = None
     ) -> None:
         self._app, self._access, self._headers = app, access, headers
         self._role_of = role_of or (lambda _: "")
         self._remembered: dict[str, tuple[float, str]] = {}
 
-    async def __call__(self, scope: _Message, receive: _Receive, send: _Send) -> None:
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Pass the request on, or refuse it with a message."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
@@ -132,7 +131,7 @@ class Guard:
         else:
             await self._answer(send, *refusal)
 
-    async def _refusal(self, scope: _Message) -> tuple[int, str] | None:
+    async def _refusal(self, scope: "Scope") -> tuple[int, str] | None:
         """The status and message with which a request is refused; None if it is permitted."""
         host = _header(scope, b"host")
         if not self._access.accepts_host(host):
@@ -164,7 +163,7 @@ class Guard:
             self._remembered[word] = monotonic() + _REMEMBERED_S, role
         return role
 
-    async def _without_token(self, scope: _Message) -> tuple[bytes, str] | None:
+    async def _without_token(self, scope: "Scope") -> tuple[bytes, str] | None:
         """The redirect target and the token, for a GET with a valid token in its address; None for any other."""
         host = _header(scope, b"host")
         if not self._access.needs_token or not self._access.accepts_host(host) or scope["method"] != "GET":
@@ -185,10 +184,10 @@ class Guard:
             cookie[name][attribute] = value
         return cookie[name].OutputString().encode("latin-1")
 
-    def _with_headers(self, send: _Send) -> _Send:
+    def _with_headers(self, send: "Send") -> "Send":
         ours = {name for name, _ in self._headers}
 
-        async def sending(message: _Message) -> None:
+        async def sending(message: "Message") -> None:
             if message["type"] == "http.response.start":
                 theirs = ((name, value) for name, value in message.get("headers", ()) if name.lower() not in ours)
                 message = {**message, "headers": [*theirs, *self._headers]}
@@ -196,7 +195,7 @@ class Guard:
 
         return sending
 
-    async def _answer(self, send: _Send, status: int, words: str, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    async def _answer(self, send: "Send", status: int, words: str, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
         body = f"{words}\n".encode(errors="backslashreplace")
         headers = [*self._headers, (b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
         headers += [(b"content-length", str(len(body)).encode()), *more]
@@ -204,13 +203,13 @@ class Guard:
         await send({"type": "http.response.body", "body": body})
 
 
-def _header(scope: _Message, name: bytes) -> str:
+def _header(scope: "Scope", name: bytes) -> str:
     """The value of a header; empty if it is missing or occurs twice."""
     values = [value for key, value in scope["headers"] if key.lower() == name]
     return values[0].decode("latin-1") if len(values) == 1 else ""
 
 
-def cookie_of(scope: _Message, name: str) -> str:
+def cookie_of(scope: "Scope", name: str) -> str:
     """The value of a cookie of a request; empty if there is none. Other programs of this host may set odd ones."""
     pairs = (pair.strip().partition("=") for pair in _header(scope, b"cookie").split(";"))
     return next((value.strip('"') for key, _, value in pairs if key == name), "")

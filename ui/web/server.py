@@ -6,14 +6,15 @@ import os
 import re
 import signal
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Timer
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any
 
 from starlette.middleware import Middleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.starlette import App
 
 from weaklink.inspector.errors import WeaklinkError
@@ -161,12 +162,6 @@ def _hash(script: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
-_Message: TypeAlias = MutableMapping[str, Any]
-_Receive: TypeAlias = Callable[[], Awaitable[_Message]]
-_Send: TypeAlias = Callable[[_Message], Awaitable[None]]
-_App: TypeAlias = Callable[[_Message, _Receive, _Send], Awaitable[None]]
-
-
 class IndexMiddleware:
     """ASGI middleware that adds the style sheet to Streamlit's page.
 
@@ -178,11 +173,11 @@ class IndexMiddleware:
     whose addresses identify their content; without it they would fetch the icon again for each new address.
     """
 
-    def __init__(self, app: _App, pages: Mapping[str, str]) -> None:
+    def __init__(self, app: ASGIApp, pages: Mapping[str, str]) -> None:
         self._app = app
         self._pages = {menu: page.encode() for menu, page in pages.items()}
 
-    async def __call__(self, scope: _Message, receive: _Receive, send: _Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass everything on, and replace the body of every response whose content type is HTML."""
         if scope["type"] != "http" or scope["path"].startswith(_MEDIA):
             await self._app(scope, receive, _sending_file(send) if scope["type"] == "http" else send)
@@ -190,7 +185,7 @@ class IndexMiddleware:
         page = self._pages.get(cookie_of(scope, MENU_COOKIE)) or self._pages[""]
         is_html = False
 
-        async def sending(message: _Message) -> None:
+        async def sending(message: Message) -> None:
             nonlocal is_html
             if message["type"] == "http.response.start":
                 kind = _content_type(message)
@@ -207,10 +202,10 @@ class IndexMiddleware:
         await self._app(scope, receive, sending)
 
 
-def _sending_file(send: _Send) -> _Send:
+def _sending_file(send: Send) -> Send:
     """Send a response for a file of a page: a picture for the page itself, anything else to be saved."""
 
-    async def sending(message: _Message) -> None:
+    async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers: list[tuple[bytes, bytes]] = [*message["headers"]]
             if _content_type(message) == b"image/png":
@@ -223,6 +218,6 @@ def _sending_file(send: _Send) -> _Send:
     return sending
 
 
-def _content_type(message: _Message) -> bytes:
+def _content_type(message: Message) -> bytes:
     headers: Iterable[tuple[bytes, bytes]] = message["headers"]
     return next((value for name, value in headers if name.lower() == b"content-type"), b"")

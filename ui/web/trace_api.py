@@ -198,7 +198,7 @@ def _ending(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     if state is not None:
         status = liveness_run(state, open_turns=summary.open_turns)
     else:
-        status = status_run(chain.status, broken.outcome if broken else None)
+        status = status_run(chain.status, broken)
     facts = [
         *([visible_line(summary.model)[:_LONGEST]] if summary.model else []),
         counted(len(shown.trace.turns), "turn"),

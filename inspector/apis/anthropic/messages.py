@@ -15,7 +15,7 @@ from weaklink.inspector.json_text import compact_json, flag_of, list_of, object_
 from weaklink.inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
 from weaklink.inspector.wire.answer_reader import ObjectReader
 from weaklink.inspector.wire.events import CallNamed, DecodedRequest, FactsLearned, PartGrew, WireEvent, parameters_of
-from weaklink.inspector.wire.provider_json import NOTHING, StructReader, parse_json, raw_text
+from weaklink.inspector.wire.provider_json import NOTHING, StructReader, raw_text, try_parse_json
 
 API = "messages"
 """The name of this kind of endpoint in a generation's facts."""
@@ -163,10 +163,7 @@ def write_conversation(turns: Iterable[Turn]) -> dict[str, Json]:
 
 def write_tool(tool: ToolDefinition) -> Json:
     """A tool's definition in this shape: as it was sent, if that has this shape."""
-    try:
-        sent = parse_json(tool.raw)
-    except ValueError:
-        sent = None
+    sent = try_parse_json(tool.raw)
     if isinstance(sent, dict) and "input_schema" in sent:
         return sent
     described: dict[str, Json] = {"description": tool.description} if tool.description else {}
@@ -188,9 +185,10 @@ def _written_blocks(turn: Turn) -> Iterator[Json]:
         elif name.startswith("wire:redacted_thinking:"):
             yield {"type": "redacted_thinking", "data": text}
         elif BLOCK_PART.fullmatch(name):
-            yield _value_of(text)
+            yield try_parse_json(text, text)
     for call in turn.calls:
-        arguments = _value_of(texts.get(call.part, "") or "{}")
+        sent = texts.get(call.part, "") or "{}"
+        arguments = try_parse_json(sent, sent)
         if not isinstance(arguments, dict):
             raise ValueError(f"the arguments of the call of `{call.name}` are not a JSON object")
         yield {"type": CALL_BLOCK, "id": call.id or call.part, "name": call.name or "", "input": arguments}
@@ -199,7 +197,7 @@ def _written_blocks(turn: Turn) -> Iterator[Json]:
 def _written_result(turn: Turn) -> Json:
     header = turn.result or ResultHeader()
     blocks: list[Json] = [
-        {"type": "text", "text": part.text} if part.name == "text" else _value_of(part.text)
+        {"type": "text", "text": part.text} if part.name == "text" else try_parse_json(part.text, part.text)
         for part in turn.parts
         if part.name == "text" or BLOCK_PART.fullmatch(part.name)
     ]
@@ -207,13 +205,6 @@ def _written_result(turn: Turn) -> Json:
     content: Json = words[0] if len(words) == 1 and object_of(blocks[0]).get("type") == "text" else blocks
     error: dict[str, Json] = {} if header.is_error is None else {"is_error": header.is_error}
     return {"type": "tool_result", RESULT_ID: header.call_id or "", "content": content, **error}
-
-
-def _value_of(text: str) -> Json:
-    try:
-        return parse_json(text)
-    except ValueError:
-        return text
 
 
 def _caller_id(caller: Json) -> str | None:

@@ -23,7 +23,7 @@ from weaklink.inspector.apis.openai.messages import read_message
 from weaklink.inspector.apis.openai.tool_lists import SEARCH_OUTPUT
 from weaklink.inspector.json_text import compact_json, list_of, object_of, word_of
 from weaklink.inspector.model import Json, Part, RecordedState, ResultHeader, Role, RunState, ToolDefinition, Turn
-from weaklink.inspector.wire.provider_json import NOTHING, StructReader, parse_json, raw_text
+from weaklink.inspector.wire.provider_json import NOTHING, StructReader, raw_text, try_parse_json
 
 FUNCTION, CUSTOM = "function_call", "custom_tool_call"
 
@@ -142,21 +142,10 @@ def rebuilt_call(number: int, call_id: str, name: str, arguments: str, tools: It
     call: dict[str, Json] = {"id": f"fc_{number}", "call_id": call_id, "status": "completed"}
     if own is None:
         return {"type": FUNCTION, **call, "name": name, "arguments": arguments}
-    try:
-        value = parse_json(arguments)
-    except ValueError:
-        value = arguments
     execution: dict[str, Json] = {"execution": "client"} if own == "tool_search_call" else {}
-    return {"type": own, **call, **execution, _WRITTEN_AS[own]: value}
+    return {"type": own, **call, **execution, _WRITTEN_AS[own]: try_parse_json(arguments, arguments)}
 
 
 def _offers(tools: Iterable[ToolDefinition], name: str) -> bool:
-    own = (object_of(_value(tool.raw)) for tool in tools if tool.name.startswith(name))
+    own = (object_of(try_parse_json(tool.raw)) for tool in tools if tool.name.startswith(name))
     return any("name" not in one and word_of(one.get("type")).startswith(name) for one in own)
-
-
-def _value(text: str) -> Json:
-    try:
-        return parse_json(text)
-    except ValueError:
-        return None

@@ -7,7 +7,6 @@ tool's definition looks like in OpenAI's JSON. Sources: OpenAI's API reference (
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 import msgspec
@@ -23,9 +22,10 @@ from weaklink.inspector.json_text import (
     text_or_json,
     word_of,
 )
+from weaklink.inspector.memoized import CacheKey
 from weaklink.inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
 from weaklink.inspector.wire.events import UNREAD_PART, DecodedRequest, parameters_of
-from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.inspector.wire.provider_json import try_parse_json
 
 _ROLES = {
     "system": Role.SYSTEM,
@@ -124,29 +124,21 @@ def read_tools(tools: Json, functions: Json = None) -> tuple[ToolDefinition, ...
     if not tools and not functions:
         return ()
     try:
-        return _cached_tools(_ToolsKey(_encode((tools, functions)), tools, functions))
+        return _cached_tools(CacheKey(_encode((tools, functions)), (tools, functions)))
     except (UnicodeEncodeError, OverflowError, RecursionError):
         return _definitions(tools, functions)
 
 
-@dataclass(frozen=True, slots=True)
-class _ToolsKey:
-    """A request's tools as a cache key: their bytes in MessagePack, which distinguishes what JSON distinguishes."""
-
-    packed: bytes
-    tools: Json = field(compare=False)
-    functions: Json = field(compare=False)
-
-
 @lru_cache(maxsize=64)
-def _cached_tools(offered: _ToolsKey) -> tuple[ToolDefinition, ...]:
-    listed = (*_listed(offered.tools), *_listed(offered.functions))
-    return tuple(_cached_tool(_ToolsKey(_encode(tool), tool, None)) for tool in listed)
+def _cached_tools(offered: CacheKey[tuple[Json, Json]]) -> tuple[ToolDefinition, ...]:
+    tools, functions = offered.value
+    listed = (*_listed(tools), *_listed(functions))
+    return tuple(_cached_tool(CacheKey(_encode(tool), tool)) for tool in listed)
 
 
 @lru_cache(maxsize=1_024)
-def _cached_tool(offered: _ToolsKey) -> ToolDefinition:
-    return _definition(offered.tools)
+def _cached_tool(offered: CacheKey[Json]) -> ToolDefinition:
+    return _definition(offered.value)
 
 
 def _definitions(tools: Json, functions: Json) -> tuple[ToolDefinition, ...]:
@@ -220,10 +212,7 @@ def _result(message: dict[str, Json]) -> ResultHeader:
 
 def _listed(offered: Json) -> list[Json]:
     if isinstance(offered, str):
-        try:
-            offered = parse_json(offered)
-        except ValueError:
-            return [offered] if offered else []
+        offered = try_parse_json(offered, offered or None)
     if isinstance(offered, list):
         return offered
     return [] if offered is None else [offered]
@@ -232,10 +221,7 @@ def _listed(offered: Json) -> list[Json]:
 def _definition(tool: Json) -> ToolDefinition:
     raw = tool if isinstance(tool, str) else compact_json(tool)
     if isinstance(tool, str):  # some data sets have a list of JSON texts
-        try:
-            tool = parse_json(tool)
-        except ValueError:
-            return ToolDefinition("", raw=raw)
+        tool = try_parse_json(tool)
     if not isinstance(tool, dict):
         return ToolDefinition("", raw=raw)
     inner = tool.get("function", tool.get("custom", tool))
@@ -341,10 +327,7 @@ def write_message(turn: Turn) -> dict[str, Json]:
 
 def write_tool(tool: ToolDefinition) -> Json:
     """A tool's definition in this shape: as it was sent, if that has this shape."""
-    try:
-        sent = parse_json(tool.raw)
-    except ValueError:
-        sent = None
+    sent = try_parse_json(tool.raw)
     if isinstance(sent, dict) and _WRAPPERS & sent.keys():
         return sent
     function: dict[str, Json] = {"name": tool.name}
@@ -359,16 +342,9 @@ def _written_content(turn: Turn) -> Json:
     others = [part for part in turn.parts if BLOCK_PART.fullmatch(part.name)]
     if not others:
         return text.text if text is not None else None
-    blocks = list(map(_written_block, others))
+    blocks = [try_parse_json(part.text, {"type": "unreadable", "raw": part.text}) for part in others]
     words: list[Json] = [] if text is None else [{"type": "text", "text": text.text}]
     return [*blocks, *words] if others[0].name == "content:0" else [*words, *blocks]
-
-
-def _written_block(part: Part) -> Json:
-    try:
-        return parse_json(part.text)
-    except ValueError:
-        return {"type": "unreadable", "raw": part.text}
 
 
 def _written_call(header: CallHeader, arguments: str) -> dict[str, Json]:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from weaklink.inspector.apis.openai.messages import read_tools
 from weaklink.inspector.json_text import list_of, object_of, word_of
 from weaklink.inspector.model import Json, Role, ToolDefinition, Turn
-from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.inspector.wire.provider_json import try_parse_json
 
 SEARCH_OUTPUT = "tool_search_output"
 """The type of the item that has the tools that a search found."""
@@ -71,7 +71,7 @@ def loaded_tools(turn: Turn) -> tuple[ToolDefinition, ...]:
         return ()
     if turn.source_role != ADDITIONAL_TOOLS:
         blocks = [text for text in blocks if any(sign in text for sign in _LATER)]
-    return tuple(tool for text in blocks for tool in read_tools([*_added(_value(text))]))
+    return tuple(tool for text in blocks for tool in read_tools([*_added(try_parse_json(text))]))
 
 
 def _added(block: Json) -> Iterator[Json]:
@@ -88,12 +88,5 @@ def _added(block: Json) -> Iterator[Json]:
 def _in_namespace(tool: ToolDefinition) -> tuple[ToolDefinition, ...]:
     if f'"{_NAMESPACE}"' not in tool.raw:
         return ()
-    members = object_of(_value(tool.raw))
+    members = object_of(try_parse_json(tool.raw))
     return read_tools(members.get("tools")) if word_of(members.get("type")) == _NAMESPACE else ()
-
-
-def _value(text: str) -> Json:
-    try:
-        return parse_json(text)
-    except ValueError:
-        return None

@@ -53,10 +53,6 @@ class _EventLog:
             yield session.trace()
 
 
-def _is_start(row: JsonObject) -> bool:
-    return text_of(row, "type") in _SESSION_EVENTS and "sessionId" in object_of(row.get("data"))
-
-
 def _begun_session(event: JsonObject) -> str:
     """The id of the session that an event begins; `""` if it begins none."""
     data = object_of(event.get("data"))
@@ -106,7 +102,7 @@ def _take(event: JsonObject, data: JsonObject, session: AgentSession, usages: di
 COPILOT_CLI = LogSource(
     name="copilot-cli",
     signs="events with `type`, `data` and `parentId`, the first `session.start`",
-    is_row=_is_start,
+    is_row=lambda row: text_of(row, "type") in _SESSION_EVENTS and "sessionId" in object_of(row.get("data")),
     reader=SessionLogs(_EventLog, _begun_session),
 )
 """One trace per session, and one for each of its sub-agents in the order of their first events."""

@@ -91,10 +91,6 @@ def _run(block: JsonObject, run: JsonObject, session: AgentSession) -> None:
     )
 
 
-def _is_thread(row: JsonObject) -> bool:
-    return text_of(row, "id").startswith("T-") and "v" in row and "messages" in row
-
-
 DROID = LogSource(
     name="droid",
     signs="a row `session_start` with a `cwd`, then rows `message`",
@@ -106,7 +102,7 @@ DROID = LogSource(
 AMP = LogSource(
     name="amp",
     signs="an `id` that begins with `T-`, a number `v` and `messages`",
-    is_row=_is_thread,
+    is_row=lambda row: text_of(row, "id").startswith("T-") and "v" in row and "messages" in row,
     reader=partial(session_of_each_row, session=_thread),
 )
 """One trace per thread."""

@@ -118,15 +118,11 @@ def _error(value: Json) -> GenerationError | None:
     return failure(message or "the answer failed") if value else None
 
 
-def _has_history(row: JsonObject) -> bool:
-    return {"messages", "currentId"} <= object_of(object_of(row.get("chat")).get("history")).keys()
-
-
 OPEN_WEBUI = LogSource(
     name="open-webui",
     signs="chats with a `history` of `messages` and a `currentId`, or the table `chat`",
     columns={"chat": {"user_id", "title", "chat"}},
-    is_row=_has_history,
+    is_row=lambda row: {"messages", "currentId"} <= object_of(object_of(row.get("chat")).get("history")).keys(),
     reader=partial(session_of_each_row, session=_chat),
     table_reader=partial(
         sessions_in_tables,

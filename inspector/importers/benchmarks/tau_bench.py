@@ -63,10 +63,6 @@ _SYNTHETIC = frozenset({model.TurnFlag.SYNTHETIC})
 _ROLES = {role.value: role for role in model.Role}
 
 
-def _is_trial(row: JsonObject) -> bool:
-    return {"task_id", "reward"} <= row.keys() and isinstance(row.get("traj"), list)
-
-
 def _model_of(path: Path) -> str:
     """The model's name in a file name in tau-bench's format, `""` for any other."""
     named = _RESULT.fullmatch(path.name)
@@ -355,7 +351,7 @@ def _exact_arguments(choice: JsonObject) -> dict[str, str]:
 TAU_BENCH = LogSource(
     name="tau-bench",
     signs="rows with a `traj` beside a `task_id` and a `reward`",
-    is_row=_is_trial,
+    is_row=lambda row: {"task_id", "reward"} <= row.keys() and isinstance(row.get("traj"), list),
     confidence=0.9,
     reader=lambda file: trace_of_each_row(file, partial(_trace, model_name=_model_of(file.path))),
 )

@@ -115,7 +115,7 @@ def gathered(records: Iterable[LoggedRequest | Trace | Skipped]) -> Iterator[Tra
         if not isinstance(record, LoggedRequest):
             yield record
             continue
-        size = _size(record.exchange)
+        size = len(record.exchange.body or b"") + sum(len(raw) for _, raw in record.exchange.answer or ())
         if logged and size_so_far + size > MAX_HELD_BYTES:
             section_warning = (_LONG,)
             yield from _traces(logged, section_warning)
@@ -148,10 +148,6 @@ def _traces(logged: Sequence[LoggedRequest], section_warning: tuple[str, ...]) -
             yield Skipped(found.record, found.reason, is_irrelevant=found.is_irrelevant)
         else:
             yield _warned(found, warnings)
-
-
-def _size(exchange: Exchange) -> int:
-    return len(exchange.body or b"") + sum(len(raw) for _, raw in exchange.answer or ())
 
 
 def _numbered(files: Sequence[SourceFile], logged: Logged) -> Iterator[LoggedRequest | Trace | Skipped]:

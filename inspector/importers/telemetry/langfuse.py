@@ -120,7 +120,7 @@ def _session_of(row: JsonObject) -> str:
 def member(row: JsonObject, name: str) -> Json:
     """A column by its name in camelCase, or the same name in snake_case."""
     found = row.get(name)
-    return row.get(_snake_case(name)) if found is None else found
+    return row.get(_UPPER.sub(lambda upper: f"_{upper[0].lower()}", name)) if found is None else found
 
 
 def word(row: JsonObject, name: str) -> str:
@@ -165,10 +165,6 @@ def read_observation(row: JsonObject, known: KnownMessages) -> TracedSpan:
         not_stored=NOT_STORED,
     ).read(known)
     return read if read.call is None else replace(read, call=_with_context(read.call, attributes))
-
-
-def _snake_case(name: str) -> str:
-    return _UPPER.sub(lambda found: f"_{found[0].lower()}", name)
 
 
 def _attributes(row: JsonObject) -> JsonObject:

@@ -214,7 +214,7 @@ def test_many_diagnostics_take_bounded_memory(tmp_path: Path, times: int, most_k
 
 
 def _peak_kib(folder: Path, name: str) -> int:
-    measure = "import atexit, sys; from benchmarks.peak_memory import peak_kib\n"
+    measure = "import atexit, sys; from benchmarks.measuring import peak_kib\n"
     measure += "atexit.register(lambda: sys.stderr.write(str(peak_kib())))"
     words = [*START[:-1], f"{measure}\n{START[-1]}", "check", "--output", "json", name]
     done = subprocess.run(words, capture_output=True, cwd=folder, env=environment(folder), check=False)

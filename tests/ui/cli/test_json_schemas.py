@@ -31,11 +31,11 @@ from weaklink.inspector.replay.matching import Recording, ReplayDivergence, Repl
 from weaklink.storage import open_store
 from weaklink.storage.access_tokens import TokenRole
 from weaklink.ui.cli.group import COMMANDS, LazyGroup, weaklink
+from weaklink.ui.cli.reference import OUTPUTS, schema_of
 from weaklink.ui.cli.replaying import KeptDivergence, report_json
 from weaklink.ui.cli.tail import TailReader, put_object
 from weaklink.ui.experiments.doctor import CommandRun, compare_runs, comparison_json
-from weaklink.ui.json_types.outputs import OUTPUTS, output_schema
-from weaklink.ui.json_types.replays import InjectionJson
+from weaklink.ui.json_types.runs import InjectionJson
 
 ROOT = Path(__file__).parents[3]
 SAMPLES = sorted(map(str, (ROOT / "sample_traces").glob("*.jsonl")))
@@ -243,7 +243,7 @@ def _tailed(folder: Path) -> list[Json]:
 def test_what_commands_print_has_exactly_the_keys_of_their_schemas(outputs: Mapping[str, Sequence[Json]]) -> None:
     for name, values in outputs.items():
         assert values, name
-        schema = output_schema(name)
+        schema = schema_of(name)
         jsonschema.Draft202012Validator.check_schema(schema)
         validator = jsonschema.Draft202012Validator(_closed(schema))
         for value in values:

@@ -12,7 +12,7 @@ from tests.capture.upstream import Answer, Received, running_upstream
 from tests.ui.cli.test_replay import weaklink
 from weaklink.inspector.model import Json
 from weaklink.storage import open_store
-from weaklink.ui.json_types.outputs import output_schema
+from weaklink.ui.cli.reference import schema_of
 
 _TOOL = {
     "type": "function",
@@ -89,7 +89,7 @@ def test_the_inspection_finds_the_injected_fault_and_says_whether_the_agent_reco
 ) -> None:
     done = weaklink(recording, "replay", "latest", "--json", "--inject", kind, "--", sys.executable, "-c", _AGENT)
     result = json.loads(done.stderr)
-    jsonschema.validate(result, output_schema("replay inject"))
+    jsonschema.validate(result, schema_of("replay inject"))
     assert (result["was_sent"], result["status"], result["exit_code"]) == (True, status, 0), result
     assert done.stdout == "It is warm.\n"
     assert bool(result["found"]) == bool(result["rules"])
@@ -107,7 +107,7 @@ def test_a_fault_without_a_place_is_refused(recording: Path) -> None:
 def test_all_faults_give_a_table(recording: Path) -> None:
     words = ("replay", "latest", "--json", "--inject", "all", "--", sys.executable, "-c", _AGENT)
     rows = json.loads(weaklink(recording, *words).stdout)
-    jsonschema.validate(rows, output_schema("replay inject all"))
+    jsonschema.validate(rows, schema_of("replay inject all"))
     results = {one["kind"]: one for one in rows}
     assert {kind for kind, one in results.items() if one["status"] == "not possible"} == {
         "wrong-format",

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from tests.chain.building import trace_of
 from tests.counted_columns import counted
 from tests.ui.scenes import broken_trace, step
-from weaklink.inspector.chain.steps import Recovery, Status, StepOutcome
+from weaklink.inspector.chain.steps import Break, Recovery, Status, StepOutcome
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Part, RecordedRun, Role, Trace, Turn
@@ -109,4 +109,4 @@ def test_each_status_is_a_glyph_and_its_word(status: Status) -> None:
 
 
 def test_a_break_by_schema_has_the_glyph_of_schemas() -> None:
-    assert status_run(Status.BROKEN, StepOutcome.INVALID).text == "▲ broken"
+    assert status_run(Status.BROKEN, Break(1, 1, None, StepOutcome.INVALID, "", "")).text == "▲ broken"

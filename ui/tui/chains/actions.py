@@ -14,7 +14,7 @@ from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.model import Liveness
 from weaklink.storage import Mark, NoDatabaseYetError, Order, Pulse, Store, TraceSummary
 from weaklink.ui.tui.chains.chain_list import ChainList, TracePages
-from weaklink.ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog, StoreScreen, copy_choice
+from weaklink.ui.tui.dialogs import DialogChoice, StoreScreen, copy_choice, marks_of
 from weaklink.ui.tui.line_bar import ClickTarget
 from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
 from weaklink.ui.views.links import Link
@@ -202,53 +202,31 @@ class FollowedChains(StoreScreen[None]):
         current = self.chains.current
         if current is not None:
             step = current.broken.step if current.broken else None
-            choices = copies_of(current, self.access.where, step)
-            self.app.push_screen(ChoiceDialog(f"copy of trace {current.id}", choices), self._copy)
+            self.ask_copy(f"copy of trace {current.id}", copies_of(current, self.access.where, step))
 
     def action_mark(self) -> None:
         """Mark the chain, or remove its mark."""
-        current = self.chains.current
-        if current is not None:
-            query = partial(_toggled, current.id)
-            start_work(self, partial(self._changed_mark, query), "mark", supersedes=False)
+        if self.chains.current is not None:
+            self.toggle_mark(self.chains.current.id)
 
     def action_note(self) -> None:
-        """Ask for a note and save it."""
-        current = self.chains.current
-        if current is not None:
-            start_work(self, partial(self._ask_note, current.id), "note")
+        """Ask for a note on the chain as a whole and save it."""
+        if self.chains.current is not None:
+            start_work(self, partial(self._ask_note, self.chains.current.id), "note")
 
     async def _ask_note(self, id: int) -> None:
-        """Ask for the note of the chain as a whole: its turns and steps may have others."""
         try:
-            marks = await self.access.query(lambda store: store.marks.of([id]).get(id, ()))
+            self.ask_note(id, None, await self.access.query(partial(marks_of, id)))
         except WeaklinkError as error:
             self.toast(error_sentence(error, self.access.name), is_error=True)
-            return
-        mark = _trace_mark(marks)
-        typed = mark.note if mark is not None else ""
-        about = "The note is saved with the trace; an empty one removes it."
-        dialog = LineDialog(f"note on trace {id}", about=about, typed=typed)
-        self.app.push_screen(dialog, partial(self._note, id, typed))
 
-    def _note(self, id: int, before: str, note: str | None) -> None:
-        if note is not None and note != before:
-            start_work(self, partial(self._changed_mark, partial(_noted, id, note)), "mark", supersedes=False)
+    async def marks_changed(self, marks: tuple[Mark, ...]) -> None:
+        """Show the marks of the chain under the cursor."""
+        await self.chains.refresh_current()
 
     async def _look_again(self) -> None:
         with suppress(WeaklinkError):  # polling reports problems of the store
             await self.chains.refresh_current()
-
-    async def _changed_mark(self, query: Callable[[Store], str]) -> None:
-        async with self.marking():
-            message = await self.access.query(query)
-            await self.chains.refresh_current()
-            self.toast(message)
-
-    def _copy(self, text: str | None) -> None:
-        if text is not None:
-            self.app.copy_to_clipboard(text)
-            self.toast(f"Copied: {text}")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable commands that have no callback."""
@@ -282,33 +260,6 @@ class FollowedChains(StoreScreen[None]):
         """Open the import dialog."""
         if self.callbacks.open_import is not None:
             self.callbacks.open_import()
-
-
-def _toggled(id: int, store: Store) -> str:
-    """Mark a trace, or remove its mark. A mark with a note stays, and so do the marks of its turns and steps."""
-    marks = store.marks.of([id]).get(id, ())
-    mark = _trace_mark(marks)
-    if mark is None:
-        store.marks.put(id)
-        return f"Trace {id} is marked."
-    if mark.note:
-        return "This mark has a note: delete the note with `;` to remove the mark."
-    store.marks.remove(id, own_only=True)
-    left = len(marks) - 1
-    return f"The mark of trace {id} is removed." + (f" {counted(left, 'mark')} in it remain." if left else "")
-
-
-def _noted(id: int, note: str, store: Store) -> str:
-    if note.strip():
-        store.marks.put(id, note=note.strip())
-        return f"The note on trace {id} is saved."
-    store.marks.remove(id, own_only=True)
-    return f"The note on trace {id} is removed."
-
-
-def _trace_mark(marks: Sequence[Mark]) -> Mark | None:
-    """The mark of the trace as a whole."""
-    return next((mark for mark in marks if mark.turn is None and mark.step is None), None)
 
 
 def status_cells(counts: Mapping[str, int], filter_text: str) -> list[ClickTarget]:

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Callable, Iterator
-from functools import partial
 
 from msgspec import Struct
 
@@ -12,10 +11,10 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Role
 from weaklink.inspector.text import Range
 from weaklink.storage import Mark, Store, TraceSummary
-from weaklink.ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog, StoreScreen, copy_choice
+from weaklink.ui.tui.dialogs import DialogChoice, StoreScreen, copy_choice
 from weaklink.ui.tui.dissector.panes import Panes
 from weaklink.ui.tui.exporting import edit_copy
-from weaklink.ui.tui.store_access import StoreAccess, start_work
+from weaklink.ui.tui.store_access import StoreAccess
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.dissect.navigation import call_place, fault_at, step_at
 from weaklink.ui.views.dissect.side import initial_position
@@ -25,7 +24,6 @@ from weaklink.ui.views.turn import continued
 
 _LONG = 1_000_000
 _OF_A_TURN = _OF_A_FAULT = 1_000  # characters that take as much memory as one turn or fault
-_NOTE_HINT = "The note is saved with the trace; an empty one removes it."
 _MAX_COPIED_CHARS = 1_000_000  # characters: terminals refuse more
 
 
@@ -139,32 +137,25 @@ class TraceActions(StoreScreen[None]):
             return
         row, step = self.panes.branches.row, self.selected_step()
         id_, where = self._opened.id, self.access.where
-        choices = copies_of(self._opened.dissection, self._location, row, step, id=id_, where=where)
-        self.app.push_screen(ChoiceDialog("copy", choices), self._copy)
+        self.ask_copy("copy", copies_of(self._opened.dissection, self._location, row, step, id=id_, where=where))
 
     def action_mark(self) -> None:
         """Mark the selected step, or the trace if none is selected; or remove that mark."""
-        if self._opened is None:
-            return
-        step = self.selected_step()
-        number = step.number if step is not None else None
-        mark = self._mark_at(number)
-        if mark is not None and mark.note:
-            self.toast("This mark has a note: delete the note with `;` to remove the mark.")
-        else:
-            query = partial(_marked, self._opened.id, number, mark)
-            start_work(self, partial(self._changed, query), "mark", supersedes=False)
+        if self._opened is not None:
+            self.toggle_mark(self._opened.id, self._selected_number())
 
     def action_note(self) -> None:
         """Ask for a note on the selected step, or on the trace, and save it."""
-        if self._opened is None:
-            return
+        if self._opened is not None:
+            self.ask_note(self._opened.id, self._selected_number(), self.panes.side.marks)
+
+    async def marks_changed(self, marks: tuple[Mark, ...]) -> None:
+        """Show the marks beside the trace."""
+        self.panes.side.show_marks(marks)
+
+    def _selected_number(self) -> int | None:
         step = self.selected_step()
-        number = step.number if step is not None else None
-        mark = self._mark_at(number)
-        what = f"step {number}" if number else f"trace {self._opened.id}"
-        dialog = LineDialog(f"note on {what}", about=_NOTE_HINT, typed=mark.note if mark else "")
-        self.app.push_screen(dialog, partial(self._note, self._opened.id, number))
+        return step.number if step is not None else None
 
     def action_diff(self) -> None:
         """Compare this trace with the marked one."""
@@ -215,44 +206,6 @@ class TraceActions(StoreScreen[None]):
         problem = edit_copy(self.app, text, name, line)
         if problem:
             self.toast(problem, is_error=True)
-
-    def _mark_at(self, step: int | None) -> Mark | None:
-        marks = self.panes.side.marks
-        return next((mark for mark in marks if mark.step == step and mark.turn is None), None)
-
-    def _note(self, id: int, step: int | None, note: str | None) -> None:
-        if note is not None:
-            start_work(self, partial(self._changed, partial(_noted, id, step, note.strip())), "mark", supersedes=False)
-
-    async def _changed(self, query: Callable[[Store], tuple[str, tuple[Mark, ...]]]) -> None:
-        async with self.marking():
-            message, marks = await self.access.query(query)
-            self.panes.side.show_marks(marks)
-            self.toast(message)
-
-    def _copy(self, text: str | None) -> None:
-        if text is not None:
-            self.app.copy_to_clipboard(text)
-            shown = text if len(text) <= 60 else f"{text[:59]}…"
-            self.toast(f"Copied: {shown}")
-
-
-def _marked(id: int, step: int | None, mark: Mark | None, store: Store) -> tuple[str, tuple[Mark, ...]]:
-    what = f"Step {step}" if step else f"Trace {id}"
-    if mark is None:
-        store.marks.put(id, step=step)
-        return f"{what} is marked.", store.marks.of([id]).get(id, ())
-    store.marks.remove(id, step=step, own_only=True)
-    return f"The mark of {what.lower()} is removed.", store.marks.of([id]).get(id, ())
-
-
-def _noted(id: int, step: int | None, note: str, store: Store) -> tuple[str, tuple[Mark, ...]]:
-    what = f"step {step}" if step else f"trace {id}"
-    if note:
-        store.marks.put(id, step=step, note=note)
-        return f"The note on {what} is saved.", store.marks.of([id]).get(id, ())
-    store.marks.remove(id, step=step, own_only=True)
-    return f"The note on {what} is removed.", store.marks.of([id]).get(id, ())
 
 
 def copies_of(

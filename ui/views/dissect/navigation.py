@@ -171,7 +171,7 @@ def place_line(dissection: Dissection, place: Location, row: TreeRow | None, ste
 def trace_line(dissection: Dissection, place: Location | None, liveness: Liveness | None = None) -> Line:
     """How the trace ended, its format, and how exactly the source kept the stream at this place."""
     chain = dissection.inspection.chain
-    ended = status_run(chain.status, chain.broken.outcome if chain.broken else None)
+    ended = status_run(chain.status, chain.broken)
     status = ended if liveness is None else LIVENESS[liveness]
     model = visible_line(dissection.outline.model[:_LONGEST])
     facts = [fact for fact in (model, dissection.inspection.format) if fact]

@@ -319,7 +319,7 @@ def verdict(dissection: Dissection, width: int, liveness: Liveness | None = None
 def _verdict_lines(dissection: Dissection, width: int, liveness: Liveness | None) -> Iterator[SideLine]:
     inspection = dissection.inspection
     chain = inspection.chain
-    status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
+    status = status_run(chain.status, chain.broken)
     gist = dissection.gist
     ended, yet_suffix = ("so far", " yet") if liveness is not None else (_ended(chain, gist), "")
     steps = "" if f"of {len(chain.steps)}" in ended or not chain.steps else counted(len(chain.steps), "step")

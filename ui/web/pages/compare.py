@@ -317,7 +317,7 @@ def _run_row(diff: RunDiff, index: int, title: str) -> ListingRow:
     run = diff.runs[index]
     chain = run.inspection.chain
     ended: Line = (
-        status_run(chain.status, chain.broken.outcome if chain.broken else None),
+        status_run(chain.status, chain.broken),
         Run(f" {ending(chain)}" if chain.steps else " no tool was called"),
         Run(not_recorded(run), Style.WARNING),
     )

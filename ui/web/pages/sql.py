@@ -1,6 +1,7 @@
 """SQL statements of the user over the documented views, and the columns of these views."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -30,50 +31,72 @@ FROM traces WHERE max_gap IS NOT NULL ORDER BY max_gap DESC""",
 _PLACE = ("turn", "part", "start", "end")
 
 
-def show() -> None:
-    """Draw the page: a statement, the rows of the one that was run, and the views below.
+class TraceLink(NamedTuple):
+    """The trace that a row names: its title, and the parameters of the page that shows it."""
 
-    A statement in the address fills the box and runs only on *Run*: an address may come from anybody.
-    """
+    title: str
+    parameters: Mapping[str, Value]
+
+
+def show() -> None:
+    """Draw the page: a statement, the rows of the one that was run, and the views below."""
     st.title("SQL", anchor=False)
     place = store().place
-    st.session_state.setdefault(_KEY, parameter("sql") or next(iter(_EXAMPLES.values())))
-    st.pills("Examples", list(_EXAMPLES), key="weaklink_sql_example", on_change=_take)
+    put_statement(
+        _EXAMPLES, "One statement that reads the views below", lambda statement: ask(place, statement), _trace_link
+    )
+    st.subheader("Views", anchor=False)
+    for view in VIEWS:
+        _documented(view)
+
+
+def put_statement(
+    examples: Mapping[str, str],
+    title: str,
+    run: Callable[[str], QueryResult],
+    link: Callable[[Mapping[str, Value]], TraceLink | None],
+) -> None:
+    """Draw a box with a `title` for a statement, the `examples` by their titles, and the rows of the one that was run.
+
+    A statement in the address fills the box and runs only on *Run*: an address may come from anybody. A row that names
+    a trace, for which `link` returns a link, can be selected to open it.
+    """
+    st.session_state.setdefault(_KEY, parameter("sql") or next(iter(examples.values())))
+    st.pills("Examples", list(examples), key="weaklink_sql_example", on_change=_take, args=(examples,))
     with st.container(key="weaklink_sql_room"), st.form("weaklink_sql_form", border=False):
-        statement = st.text_area("One statement that reads the views below; Ctrl+Enter runs it", key=_KEY, height=130)
+        statement = st.text_area(f"{title}; Ctrl+Enter runs it", key=_KEY, height=130)
         ran = st.form_submit_button("Run", type="primary")
     if ran:
         st.session_state[_RAN] = statement
         set_parameters(sql=statement)
     if st.session_state.get(_RAN) is not None:
         try:
-            _rows(ask(place, st.session_state[_RAN]))
-        except StoreError as error:  # the views below say what is there
+            _rows(run(st.session_state[_RAN]), link)
+        except StoreError as error:  # what is below says what can be read
             st.error(message(str(error)), icon=":material/error:")
     elif parameter("sql"):
         st.info("This statement comes from the address. Read it, then choose Run.", icon=":material/info:")
-    st.subheader("Views", anchor=False)
-    for view in VIEWS:
-        _documented(view)
 
 
-def _take() -> None:
+def _take(examples: Mapping[str, str]) -> None:
     chosen = st.session_state["weaklink_sql_example"]
     if chosen:
-        st.session_state[_KEY] = st.session_state[_RAN] = _EXAMPLES[chosen]
-        set_parameters(sql=_EXAMPLES[chosen])
+        st.session_state[_KEY] = st.session_state[_RAN] = examples[chosen]
+        set_parameters(sql=examples[chosen])
 
 
-def _rows(answer: QueryResult) -> None:
+def _rows(answer: QueryResult, link: Callable[[Mapping[str, Value]], TraceLink | None]) -> None:
     """Draw the rows as a table; a row that names a trace can be selected."""
     rows = [_row(answer, row) for row in answer.rows]
-    has_traces = "trace_id" in answer.columns
+    has_traces = link(dict.fromkeys(answer.columns)) is not None
     if not has_traces:
         st.dataframe(rows, hide_index=True)
     else:
         event = st.dataframe(rows, hide_index=True, on_select="rerun", selection_mode="single-row", key="weaklink_rows")
         for index in event.selection.rows[:1]:
-            _trace_button(dict(zip(answer.columns, answer.rows[index], strict=True)))
+            chosen = link(dict(zip(answer.columns, answer.rows[index], strict=True)))
+            if chosen and st.button(f"Open {chosen.title}", type="primary", icon=":material/account_tree:"):
+                go_to_page("trace", **chosen.parameters)
     row_count = counted(len(rows), "row")
     st.caption(f"{row_count}.{' Select one to open its trace.' if has_traces and rows else ''}")
     for note in answer.notes:
@@ -89,11 +112,13 @@ def _row(answer: QueryResult, row: tuple[Value, ...]) -> dict[str, Value]:
     }
 
 
-def _trace_button(row: Mapping[str, Value]) -> None:
-    """Draw a button that opens the trace of a row, at the row's characters if it names some."""
+def _trace_link(row: Mapping[str, Value]) -> TraceLink | None:
+    """The trace of a row, at the row's characters if it names some."""
+    if "trace_id" not in row:
+        return None
     where = {name: row[name] for name in _PLACE if name in row}
-    if st.button(f"Open trace {label(str(row['trace_id']))}", type="primary", icon=":material/account_tree:"):
-        go_to_page("trace", trace=row["trace_id"], **(where if len(where) == len(_PLACE) else {}))
+    place = where if len(where) == len(_PLACE) else {}
+    return TraceLink(f"trace {label(str(row['trace_id']))}", {"trace": row["trace_id"], **place})
 
 
 def _documented(view: View) -> None:

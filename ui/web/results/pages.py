@@ -9,13 +9,14 @@ from weaklink.storage.console import QueryResult
 from weaklink.storage.console.sql_executor import Value
 from weaklink.ui.importing.result_tables import TABLES
 from weaklink.ui.views.status import status_run
-from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible, visible_line
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 from weaklink.ui.views.triage import code_title, percent
 from weaklink.ui.web.charts import HIGH, statuses_over_time
 from weaklink.ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
 from weaklink.ui.web.filter_bar import STATUSES
 from weaklink.ui.web.markup import COLOUR_NAMES, label, put_summary
 from weaklink.ui.web.navigation import go_to_page, number_parameter, parameter, set_parameters
+from weaklink.ui.web.pages.sql import TraceLink, put_statement
 from weaklink.ui.web.results.opening import (
     Selection,
     conditions,
@@ -29,7 +30,6 @@ _MOST = 100
 _ON_A_PAGE = 100
 _LONGEST = 200
 _NO_NAME = "(no name)"
-_KEY, _RAN = "weaklink_results_sql", "weaklink_results_sql_ran"
 _EXAMPLES = {
     "Models by broken traces": """SELECT model, count(*) AS traces, count(*) FILTER (status = 'broken') AS broken
 FROM traces GROUP BY model ORDER BY broken DESC""",
@@ -151,24 +151,20 @@ def show_traces() -> None:
 
 
 def show_sql() -> None:
-    """Draw the page for a SELECT over the five tables; a statement in the address runs only on *Run*."""
+    """Draw the page for a SELECT over the five tables."""
     st.title("SQL", anchor=False)
-    st.session_state.setdefault(_KEY, parameter("sql") or next(iter(_EXAMPLES.values())))
-    st.pills("Examples", list(_EXAMPLES), key="weaklink_results_example", on_change=_take)
-    with st.form("weaklink_results_form", border=False):
-        statement = st.text_area("One SELECT over the tables below; Ctrl+Enter runs it", key=_KEY, height=130)
-        ran = st.form_submit_button("Run", type="primary")
-    if ran:
-        st.session_state[_RAN] = statement
-        set_parameters(sql=statement)
-    if st.session_state.get(_RAN) is not None:
-        _put_answer(run_user_statement(st.session_state[_RAN]))
-    elif parameter("sql"):
-        st.info("This statement comes from the address. Read it, then choose Run.", icon=":material/info:")
+    put_statement(_EXAMPLES, "One SELECT over the tables below", run_user_statement, _trace_link)
     st.subheader("Tables", anchor=False)
     for table, columns in TABLES.items():
         with st.expander(table):
             st.dataframe([{"column": name, "type": kind} for name, kind in columns.items()], hide_index=True)
+
+
+def _trace_link(row: Mapping[str, Value]) -> TraceLink | None:
+    if not {"file", "record"} <= row.keys():
+        return None
+    title = f"{label(str(row['record']))} of {label(str(row['file']))}"
+    return TraceLink(title, {"file": row["file"], "record": row["record"]})
 
 
 # ---------------------------------------------------------------- parts of pages
@@ -266,39 +262,6 @@ def _put_pages(first: int, total: int) -> None:
         if first + _ON_A_PAGE < total and st.button("Next", icon=":material/chevron_right:"):
             set_parameters(**{"from": first + _ON_A_PAGE})
             st.rerun()
-
-
-def _take() -> None:
-    chosen = st.session_state["weaklink_results_example"]
-    if chosen:
-        st.session_state[_KEY] = st.session_state[_RAN] = _EXAMPLES[chosen]
-        set_parameters(sql=_EXAMPLES[chosen])
-
-
-def _put_answer(answer: QueryResult) -> None:
-    """Draw the rows as a table; a row that names a trace can be selected to open it."""
-    rows = [
-        {
-            f"{index} {name}" if answer.columns.count(name) > 1 else name: visible(one) if isinstance(one, str) else one
-            for index, (name, one) in enumerate(zip(answer.columns, row, strict=True))
-        }
-        for row in answer.rows
-    ]
-    has_traces = {"file", "record"} <= set(answer.columns)
-    if has_traces:
-        event = st.dataframe(
-            rows, hide_index=True, on_select="rerun", selection_mode="single-row", key="weaklink_results_rows"
-        )
-        for index in event.selection.rows[:1]:
-            chosen = dict(zip(answer.columns, answer.rows[index], strict=True))
-            words = f"Open {label(str(chosen['record']))} of {label(str(chosen['file']))}"
-            if st.button(words, type="primary", icon=":material/account_tree:"):
-                go_to_page("trace", file=chosen["file"], record=chosen["record"])
-    else:
-        st.dataframe(rows, hide_index=True)
-    st.caption(f"{counted(len(rows), 'row')}.{' Select one to open its trace.' if has_traces and rows else ''}")
-    for note in answer.notes:
-        st.warning(note, icon=":material/content_cut:")
 
 
 def _open(selection: Selection) -> None:

@@ -250,6 +250,12 @@ async def test_a_note_is_kept_shown_and_taken_away(tmp_path: Path) -> None:
         assert _marks(tmp_path) == []
 
 
+async def test_a_note_that_is_left_empty_leaves_the_mark(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press("m", ";", "enter")
+        assert [(mark.step, mark.note) for mark in _marks(tmp_path)] == [(1, "")]
+
+
 def _marks(path: Path) -> list[Mark]:
     with open_store(path / "runs.db") as store:
         return list(store.marks.of([1]).get(1, ()))

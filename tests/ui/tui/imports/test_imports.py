@@ -13,7 +13,6 @@ from weaklink.ui.tui.import_screen import (
     FileProgress,
     ImportScreen,
     PathInput,
-    common_start,
     completions,
     import_files,
 )
@@ -126,7 +125,6 @@ def test_hidden_files_are_offered_where_a_point_is_typed(tmp_path: Path) -> None
     assert completions(f"{tmp_path}/") == [f"{tmp_path}/shown"]
     assert completions(f"{tmp_path}/.h") == [f"{tmp_path}/.hidden"]
     assert completions(f"{tmp_path}/nowhere/x") == []
-    assert common_start(["/ab/c", "/ab/d"]) == "/ab/"
 
 
 def test_an_import_that_is_left_stops_behind_the_file_in_hand(tmp_path: Path) -> None:

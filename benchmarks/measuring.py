@@ -1,11 +1,18 @@
-"""How the benchmarks measure: CPU time, several ways in turn within one run, the best of several rounds."""
+"""How the benchmarks measure: CPU time of several ways in turn, the best of several rounds; and peak memory."""
 
 import gc
+import re
+import resource
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from time import process_time
 from typing import TypeAlias
 
 Clock: TypeAlias = Callable[[], float]
+
+_STATUS = Path("/proc/self/status")
+_PEAK = re.compile(r"^VmHWM:\s*(\d+) kB$", re.MULTILINE)
 
 
 def best_of(
@@ -39,6 +46,19 @@ def _time(way: Callable[[], object], repeats: int, clock: Clock) -> float:
         return clock() - start
     finally:
         gc.enable()
+
+
+def peak_kib() -> int:
+    """The most memory that this process has had at once, in KiB, since its program began.
+
+    On Linux `ru_maxrss` also counts what the process that started this one had, so the kernel's own mark is read.
+    """
+    if _STATUS.exists():
+        found = _PEAK.search(_STATUS.read_text(encoding="ascii"))
+        if found is not None:
+            return int(found[1])
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak // 1024 if sys.platform == "darwin" else peak  # macOS counts bytes
 
 
 def say(line: str = "") -> None:

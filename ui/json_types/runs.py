@@ -1,6 +1,162 @@
-"""What `ask`, `doctor` and `probe` print with `--json`."""
+"""What `diff`, `replay`, `ask`, `doctor` and `probe` print with `--json`."""
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
+
+from weaklink.ui.json_types.faults import PositionJson
+from weaklink.ui.json_types.traces import TaskOutcomeJson
+
+
+class TaskRunJson(TypedDict):
+    called: str
+    good: bool
+    did: str
+
+
+class DivergencePlaceJson(TypedDict):
+    step: int | None
+    bad: int
+    good: int
+    runs: list[TaskRunJson]
+
+
+class TaskDiffJson(TypedDict):
+    divided_by: str
+    good: list[str]
+    bad: list[str]
+    unknown: list[str]
+    reference: str
+    places: list[DivergencePlaceJson]
+
+
+class ComparedRunJson(TypedDict):
+    run: str
+    called: str
+    name: str
+    file: str
+    record: str
+    model: str
+    status: str
+    outcome: TaskOutcomeJson
+    broken_at: int | None
+    steps: int
+    last_words: str
+    layer: str | None
+    not_recorded: int
+
+
+class AskedDifferentlyJson(TypedDict):
+    what: str
+    runs: list[str]
+    message: str
+
+
+class DivergedStepJson(TypedDict):
+    step: int
+    tool: str | None
+    arguments: Any
+    outcome: str
+    call: PositionJson
+    result: PositionJson | None
+
+
+class DivergenceJson(TypedDict):
+    row: int
+    what: str
+    steps: dict[str, DivergedStepJson | None]
+
+
+class TextPieceJson(TypedDict):
+    kind: str
+    text: str
+
+
+class TextDiffJson(TypedDict):
+    runs: list[str]
+    call: list[TextPieceJson]
+    result: list[TextPieceJson]
+
+
+class AlignedStepJson(TypedDict):
+    sameness: str
+    step: DivergedStepJson | None
+
+
+class AlignedRowJson(TypedDict):
+    same: bool
+    runs: dict[str, AlignedStepJson]
+
+
+class RunDiffJson(TypedDict):
+    verdict: str
+    runs: list[ComparedRunJson]
+    asked_differently: list[AskedDifferentlyJson]
+    divergence: DivergenceJson | None
+    text_diff: TextDiffJson | None
+    rows: list[AlignedRowJson]
+
+
+class InjectionJson(TypedDict):
+    kind: str
+    turn: int
+    rules: list[str]
+    found: list[str]
+    status: str
+    exit_code: int
+    was_sent: bool
+
+
+class InjectionRowJson(TypedDict):
+    """A row of `--inject all`: an injected fault, or only a kind and the reason why it is not possible."""
+
+    kind: str
+    status: str
+    turn: NotRequired[int]
+    rules: NotRequired[list[str]]
+    found: NotRequired[list[str]]
+    exit_code: NotRequired[int]
+    was_sent: NotRequired[bool]
+    reason: NotRequired[str]
+
+
+class ReplayDifferenceJson(TypedDict):
+    kind: str
+    pointer: str
+    message: int | None
+    recorded: str
+    live: str
+    recorded_range: list[int] | None
+    live_range: list[int] | None
+    tool: str | None
+
+
+class IgnoredDifferenceJson(ReplayDifferenceJson):
+    request: int
+
+
+class ReplayDivergenceJson(TypedDict):
+    kind: str
+    request: int
+    method: str
+    path: str
+    recorded_request: int | None
+    turn: int | None
+    differences: list[ReplayDifferenceJson]
+
+
+class ReplayTracesJson(TypedDict):
+    recorded: int
+    live: int
+
+
+class ReplayJson(TypedDict):
+    recorded: int
+    replayed: int
+    requests: int
+    live: int
+    ignored: list[IgnoredDifferenceJson]
+    divergences: list[ReplayDivergenceJson]
+    traces: ReplayTracesJson | None
+    exit_code: int
 
 
 class RequestChangeJson(TypedDict):
