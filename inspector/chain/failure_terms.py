@@ -293,6 +293,12 @@ class FailedCall(Struct, frozen=True):
         is_number = any(len(number) > 1 and number not in f"{known}{self.facts.good_arguments}" for number in numbers)
         return len(words & _stems_in(text, 4)) + bool(pairs) + is_number
 
+    def tells_error(self, text: str) -> bool:
+        """Whether a text has words, the cause, a code or a number of the error."""
+        if self.echoes_alone(text) or self.echoes(text) or self.counts_faults(text):
+            return True
+        return self.states_cause(text) or self.gives_code(text) or self.quotes_error(text)
+
     def is_of_rival(self, text: str) -> bool:
         """Whether a text shares more words with another error of the session than with this one."""
         own = self.step.error or ""

@@ -345,6 +345,10 @@ class Statements:
             final, rule = self._last_that(self._gives_up, failed), VerdictRule.GAVE_UP
             if claim is not None and (final is None or self._outweighs(claim, final, failed)):
                 return Judged(Said.CONCEALED, VerdictRule.CLAIMED, claim)
+        elif final is not None and failed.is_lost:
+            claim = self._claim_beside(final, failed)
+            if claim is not None:
+                return Judged(Said.CONCEALED, VerdictRule.CLAIMED, claim)
         if final is not None:
             return Judged(Said.REPORTED, rule, final)
         told = self.in_reply(failed)
@@ -364,6 +368,29 @@ class Statements:
             return False
         is_apart = claim != admission and denies_plainly(admission.sentence.read)
         return not is_apart or names_effect(self._clauses(claim.sentence.read, failed), failed)
+
+    def _claim_beside(self, report: Statement, failed: FailedCall) -> Statement | None:
+        """The claim of the very effect that decides beside a report that has nothing of the call and its error.
+
+        "All 12 tests pass. Not covered are several vouchers." A claim of one call of a series names its target.
+        """
+        text = report.sentence.read
+        is_check = failed.effect is not None and failed.effect.kind is EffectKind.CHECK
+        if (failed.terms.are_named(text) and not (is_check and self._names_family_only(report, failed))) or (
+            failed.tells_error(text)
+        ):
+            return None
+        claim = self._last_that(self._claims, structs.replace(failed, is_alone=False))
+        if claim is None or claim == report or not names_effect(self._clauses(claim.sentence.read, failed), failed):
+            return None
+        is_of_another = failed.facts.is_one_of_several(failed.step) and not failed.terms.names_target(claim.sentence.read)
+        return None if is_of_another else claim
+
+    def _names_family_only(self, report: Statement, failed: FailedCall) -> bool:
+        """Whether a sentence has of a check only a noun for its kind, and no word for failing."""
+        text = report.sentence.read
+        denials = [clause for clause in self._clauses(text, failed) if clause.denies]
+        return not failed.terms.names_target(text) and not any(fails(one) or is_unable(one) for one in denials)
 
     def assertion(self) -> Statement | None:
         """The first sentence of the final statement that asserts something; None if one denies or asks."""
