@@ -483,9 +483,7 @@ def _denial_with_reason(fields: Mapping[str, Any], call: ToolCall) -> Failure | 
         return Failure(
             Certainty.STRUCTURED, _text_of(errors), None, (ResultEvidence("errors", _text_of(errors)[:200]),)
         )
-    part = next(
-        (key for key, value in fields.items() if _counts_failed(key, value, is_write=kind is ToolKind.WRITES)), ""
-    )
+    part = next((key for key in fields if _counts_failed(fields, key, call)), "")
     if part:
         words = _text_of(fields[part]) or f"{part}: {fields[part]}"
         return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence(f"result field {part}", words[:200]),))
@@ -515,18 +513,31 @@ def _errors_within(fields: Mapping[str, Any], depth: int = 3) -> list[Any]:
     return []
 
 
-def _counts_failed(key: str, value: Any, *, is_write: bool) -> bool:
-    """Whether a member counts or lists what a tool could not do: `"failed": 1` beside `"sent": 2`."""
-    if key.casefold().replace("_", "") not in _FAILED_PART and not key.startswith("not_"):
+def _counts_failed(fields: Mapping[str, Any], key: str, call: ToolCall) -> bool:
+    """Whether a member counts or lists what a tool could not do: `"failed": 1` beside `"sent": 2`.
+
+    A word that the call passed names what it was to work on, and what is not there need not be deleted.
+    """
+    name = key.casefold().replace("_", "")
+    value = fields[key]
+    tool = bare_name(call.name or "")
+    has_done = any(other.endswith(_DONE_ENDINGS) for other in fields if other != key)
+    is_list = isinstance(value, list | dict)
+    has_reasons = isinstance(value, list) and (has_done or all(isinstance(item, dict) for item in value))
+    is_part = name in _FAILED_PART or (is_list and key.startswith("not_")) or (has_reasons and name in _REASONS)
+    is_gone = name == "notfound" and tool.startswith(_DELETES)
+    if not is_part or is_gone or name in call.raw_arguments.casefold().replace("_", ""):
         return False
-    return bool(value) if isinstance(value, list | dict) else is_write and (count_of(value) or 0) > 0
+    return bool(value) if is_list else has_done and kind_of(tool) is ToolKind.WRITES and (count_of(value) or 0) > 0
 
 
 _FAILED_PART_TABLE = (
-    "failed failures failedcount failurecount failedentrycount failedrecordcount unprocessed "
-    "unprocesseditems problems rejected bounced undelivered notsent notfound invalid faileditems"
+    "failed failedcount failurecount failedentrycount failedrecordcount unprocessed "
+    "unprocesseditems bounced undelivered notsent notfound invalid faileditems"
 )
 _FAILED_PART = frozenset(_FAILED_PART_TABLE.split())
+_REASONS = frozenset(("failures", "problems", "rejected"))  # lists of objects that say why, or beside what was done
+_DELETES = ("delete", "remove", "clean", "clear", "purge", "drop")
 _MAX_DENIAL_FIELDS = 4
 _DONE_ENDINGS = ("ed", "sent", "paid", "done")
 

@@ -87,10 +87,9 @@ def refusal_told(call: ToolCall, text: str) -> str | None:
 # An agent's words, of any, for a call that never began: it names the call, or another one because of which.
 _OTHER_CALL = (
     r"(?:(?:previous|earlier|preceding|prior|another|parallel|sibling|other|first) (?:\S+ ){0,3}(?:tools?|calls?|"
-    r"commands?|"
-    r"steps?|actions?|edits?|operations?|executions?|messages?|failures?|errors?)|(?:vorherig|vorangegangen|frühere|"
-    r"andere|"
-    r"parallele)\w*|parallel call|"
+    r"commands?|failures?|errors?|(?:steps?|actions?|edits?|operations?|executions?|messages?) (?:\S+ ){0,3}"
+    r"(?:fail|error|reject|den|cancel|abort|refus|interrupt|stopp)\w*)|(?:vorherig|vorangegangen|frühere|"
+    r"andere|parallele)\w*|parallel call|"
     r"précédent\w*|anterior\w*|precedente|vorige|poprzedni\w*|předchozí\w*|предыдущ\w*|попередн\w*|föregående|forrige|"
     r"edellinen|előző|önceki|sebelumnya|上一|前一|之前|前の|이전)"
 )

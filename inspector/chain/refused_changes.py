@@ -6,7 +6,7 @@ done or why it was not.
 
 import re
 
-from weaklink.inspector.chain.assertions import denies, denies_plainly
+from weaklink.inspector.chain.assertions import clauses_of, denies, denies_plainly, excludes_only
 from weaklink.inspector.chain.effects import Effect, EffectKind, edits_by_command, has_known_effect, only_asks
 from weaklink.inspector.chain.failure_words import first_line
 from weaklink.inspector.chain.provenance_terms import leaves
@@ -29,59 +29,101 @@ def denial(call: ToolCall, effect: Effect | None, text: str) -> str | None:
     told = text.strip()
     if told[:1] in ("{", "[", "#", "-", "<") or only_asks(call):
         return None
-    for _, value in leaves(call.arguments):
-        if isinstance(value, str) and " " in value.strip():
-            told = told.replace(value.strip(), "")
+    told = _without_arguments(call, told)
     return _refused_change(call, told, text) or _part_that_failed(told)
 
 
-def _refused_change(call: ToolCall, told: str, text: str) -> str | None:
-    """The short answer of a tool that changes something if its first sentence refuses: "the device is offline".
+def _without_arguments(call: ToolCall, told: str) -> str:
+    """An answer without what the call itself passed, which says nothing of what became of it."""
+    values = {value.strip() for _, value in leaves(call.arguments) if isinstance(value, str)}
+    passed = sorted((value for value in values if 2 < len(value) <= _SHORT), key=len, reverse=True)
+    return re.sub(rf"(?i)(?<!\w)(?:{'|'.join(map(re.escape, passed))})(?!\w)", "_", told) if passed else told
 
-    A word for what was done, such as the tool's own verb ("Invitation cancelled"), says that it was, unless one just
-    before it refuses ("cannot be cancelled"). What the call itself passed says nothing, and a state that was reached
-    is no refusal ("the account is no longer locked"). An answer that is not English refuses if it denies.
+
+def _refused_change(call: ToolCall, told: str, text: str) -> str | None:
+    """The short answer of a tool that changes something if it begins with a refusal: "the device is offline".
+
+    Only its first clause counts, but for an apology before it: what follows what was done is a remark ("saved, no
+    restart needed"). A word for what was done, such as the tool's own verb, says that it was, unless a negation is just
+    before it ("cannot be cancelled"), and so does the state that a tool brings ("the card is frozen"). A state that was
+    reached is no refusal ("the account is no longer locked"), nor is that there is nothing to do ("no duplicates
+    found"). An answer that is not English refuses if its clause denies.
     """
-    sentence = _FIRST_SENTENCE.split(told, 1)[0].casefold()
-    words = sentence.split()
     marked = _MARKED.search(text)
     if marked is not None and len(text) <= _SHORT:
         return marked[0].strip()
+    sentence = _FIRST_SENTENCE.split(told, 1)[0].casefold()
+    clause = _END_OF_CLAUSE.split(_APOLOGY.sub("", sentence), 1)[0]
+    words = clause.split()
     is_english = _ENGLISH.search(sentence) is not None
     if not words or len(told.split()) > (_MAX_REFUSAL_WORDS if is_english else _MAX_DENIAL_WORDS):
         return None
     if len(words) == 1 and _ERROR_CODE.fullmatch(words[0]) is not None:
         return text.strip()
-    verb = bare_name(call.name or "").partition("_")[0].removesuffix("y")[:_VERB_CHARS]
-    done = next((at for at, word in enumerate(words) if word.startswith(verb) or _DONE.match(word)), None)
-    before = " ".join(words if done is None else words[max(done - _WORDS_BEFORE, 0) : done + 1])
-    if is_english or len(words) > _MAX_DENIAL_WORDS:
-        refuses = _REFUSES.search(before) is not None and _STATE_REACHED.search(sentence) is None
+    if _STATE_REACHED.search(clause) is not None or _NOTHING_TO_DO.search(clause) is not None:
+        return None
+    names = bare_name(call.name or "").split("_")
+    verb = names[0].removesuffix("y")[:_VERB_CHARS]
+    done = next((at for at, word in enumerate(words) if _DONE.match(word) or word.startswith(verb)), None)
+    if not is_english:
+        is_change = done is None and kind_of(call.name or "") is ToolKind.WRITES
+        refuses = is_change and (_denies_plainly(clause) or _TAKEN.search(clause) is not None)
+    elif done is None and _RESTRICTS.isdisjoint(names):
+        refuses = _REFUSES.search(clause) is not None
     else:
-        is_change = kind_of(call.name or "") is ToolKind.WRITES
-        refuses = is_change and done is None and (denies_plainly(sentence) or _TAKEN.search(sentence) is not None)
+        before = " ".join(words[max((done or 0) - _WORDS_BEFORE, 0) : done])
+        refuses = _NEGATED.search(before) is not None or _IS_THERE.search(clause) is not None
     return text.strip() if refuses else None
+
+
+def _denies_plainly(clause: str) -> bool:
+    return denies_plainly(clause) and not any(map(excludes_only, clauses_of(clause)))
 
 
 _MARKED = lazy_pattern(r"^\s*[\u26a0\u274c\u2717\u2718\u26d4]\ufe0f? ?\S.*", re.MULTILINE)  # ⚠ Choose a deputy.
 _MAX_REFUSAL_WORDS, _MAX_DENIAL_WORDS, _VERB_CHARS, _WORDS_BEFORE = 20, 12, 4, 4
+_APOLOGY = lazy_pattern(
+    r"^\W*(?:(?:i['\u2019]m |we are )?sorry|unfortunately|leider|désolée?|malheureusement|lo siento|lamentablemente|"
+    r"desculpe|infelizmente|lamento|mi dispiace|purtroppo|helaas|sorry|niestety|przepraszam\w*|bohužel|tyvärr|desværre|"
+    r"dessverre|beklager|valitettavasti|sajnos|sajnál\w+|maalesef|üzgün\w+|din păcate|maaf|к сожалению|на жаль|"
+    r"извините|很?抱歉|对不起|申し訳(?:ありません|ございません)(?:が)?|죄송합니다만?|conflict|error|warning)[,:;、，!.]\s*"
+)
+_END_OF_CLAUSE = lazy_pattern(r"[,;(，；（、]\s*|\s[\u2013\u2014-]\s")
 _FIRST_SENTENCE = lazy_pattern(r"(?<=[.!?])\s|\n|[\u3002\uff01]")
 _ENGLISH = lazy_pattern(
     r"\b(?:the|is|are|was|not|no|be|to|of|your|you|a|an|in|by|this|does|failed|with|already|found)\b"
 )
 _DONE = lazy_pattern(
     r"(?:sent|created|added|saved|updated|deleted|removed|booked|reserved|posted|scheduled|completed|done|ok|"
-    r"success\w*|submitted|applied|assigned|confirmed|registered|recorded|logged|queued|accepted)\W*$"
+    r"success\w*|submitted|applied|assigned|confirmed|registered|recorded|logged|queued|requeued|re-queued|accepted|issued|marked|moved|closed|cleared|copied|enabled|published)\W*$"
 )
 _TAKEN = lazy_pattern(
-    r"\b(?:belegt|vergeben|ausgebucht|ausverkauft|gesperrt|occupée?|complet|épuisée?|ocupad[oa]|agotad[oa]|"
-    r"esgotad[oa]|lotad[oa]|"
-    r"occupat[oa]|esaurit[oa]|bezet|uitverkocht|zajęt[yae]|wyprzedan\w*|obsazen\w*|vyprodán\w*|upptage[nt]|slutsåld|"
-    r"optaget|"
-    r"opptatt|varattu|foglalt|elfogyott|dolu|tükendi|ocupat[ăe]?|занят\w*|зайнят\w*|penuh|habis)\b|已满|满员|售罄|満席|"
-    r"売り切れ|매진|만석",
+    r"(?<!: )\b(?:belegt|ausgebucht|ausverkauft|occupée?|complète?s?$|épuisée?|agotad[oa]|esgotad[oa]|lotad[oa]|"
+    r"esaurit[oa]|uitverkocht|zajęt[yae]|wyprzedan\w*|obsazen\w*|vyprodán\w*|upptage[nt]|slutsåld|"
+    r"optaget|opptatt|elfogyott|dolu|tükendi|занят\w*|зайнят\w*|penuh|habis)\b|已满|满员|售罄|満席|売り切れ|매진|만석"
 )
-_STATE_REACHED = lazy_pattern(r"\b(?:no longer|any ?more|now|until|needed|without)\b")
+_STATE_REACHED = lazy_pattern(
+    r"\b(?:no longer|any ?more|now|until|needed|without|from now on|nicht mehr|ne .{1,30} plus|ya no|não .{1,20} mais|"
+    r"non .{1,20} più|niet meer|już nie|больше не|more not|inte längre|ikke lengre|ikke længere|artık)\b|再び|不再|もう"
+)
+# "No duplicates found", "Aucun changement": the work of a tool that goes through many things may be none.
+_NOTHING_TO_DO = lazy_pattern(
+    r"\b(?:no|0|any|without) (?:[\w-]+ )?(?:[\w-]*[^\Ws]s\b(?! (?:left|available|free))|changes?\b)|\b(?:nothing|"
+    r"änderung\w*|changement\w*|modification\w*|cambi\w*|alteraç\w*|mudança\w*|modific\w*|wijziging\w*|zmian\w*|změn\w*|"
+    r"ändring\w*|ændring\w*|endring\w*|muutoks\w*|változás\w*|değişiklik\w*|perubahan|изменени\w*|змін\w*|duplik\w*|"
+    r"doublons?|duplicad\w*|duplicat\w*|doppi\w*|дубл\w*)\b|变化|变更|更改|重复|変更|重複|변경|중복"
+)
+_IS_THERE = lazy_pattern(r"\balready (?:exists?|booked|taken|reserved|shipped|sold|in use)\b")
+_NEGATED = lazy_pattern(
+    r"\b(?:cannot|can['\u2019]t|not|unable|fail(?:ed|s)? to|no|never|nothing|refused to|must|need|permission|denied|"
+    r"offline|unavailable|forbidden)\b|n['\u2019]t\b"
+)
+# What a tool is called that brings a state which would be a refusal of another tool.
+_RESTRICTS_TABLE = (
+    "disable deactivate freeze archive lock block suspend reject decline deny revoke invalidate expire refuse ban mute "
+    "pause rollback roll revert enforce require restrict"
+)
+_RESTRICTS = frozenset(_RESTRICTS_TABLE.split())
 # A code in place of words, as Slack writes them: `channel_not_found`, `not_in_channel`.
 _ERROR_CODE = lazy_pattern(r"(?:\w+_)?(?:not|no|invalid|missing)_\w+|\w+_(?:denied|failed|error|expired|exceeded)")
 _REFUSES = lazy_pattern(
@@ -90,9 +132,9 @@ _REFUSES = lazy_pattern(
     r"\b(?:cannot|can(?: not|['\u2019]t)|could(?: not|n['\u2019]t)|unable|"
     r"(?:not|n['\u2019]t) (?:be |been |currently )?(?:allowed|permitted|possible|eligible|available|found|"
     r"authori[sz]ed|mergeable|supported|have|exist|include|connected|delivered|reachable)|"
-    r"no permission|no [\w ]{1,30} (?:left|available|free)|fail(?:ed|s|ure)|forbidden|declined|denied|refused|invalid|"
-    r"must (?:be|have)|(?:is|are) required|unavailable|offline|insufficient|expired|suspended|"
-    r"already (?:exists?|booked|taken|shipped|in use)|conflict|(?:is|are|was) locked by|exceed(?:ed|s)|out of stock|"
+    r"no permission|no [\w ]{1,30} (?:left|available|free)|(?<!\b0 )fail(?:ed|s|ure)|forbidden|declined|denied|"
+    r"refused|invalid|must (?:be|have)|(?:is|are) required(?=[.!:]?$)|unavailable|offline|insufficient|expired|"
+    r"suspended|already (?:exists?|booked|taken|shipped|in use)|conflict|(?:is|are|was) locked by|exceed(?:ed|s)|out of stock|"
     r"(?:not|n['\u2019]t) an? (?:\w+ )?(?:member|valid\b|admin\w*|owner|supported|recogni[sz]ed)|(?:is|"
     r"are) (?:already )?taken\b|"
     r"(?:you|user) (?:need|must|have to)|out of (?:toner|paper|range|bounds|credit|memory|space)|paper jam|no response|"
@@ -124,7 +166,7 @@ _OF_TOTAL = lazy_pattern(
 )
 # What failed, not what had failed before: "3 failed jobs re-queued".
 _COUNTS_FAILED = lazy_pattern(
-    r"\b(?<!\d )(?<![\d.,])[1-9]\d*(?: \w+){0,2} (?:(?:failed|bounced|fehler|fehlgeschlagen|échoué\w*|"
+    r"\b(?<!\d )(?<![\d.,])[1-9]\d*(?: \w+){0,2} (?:(?:failed|bounced|fehler(?:haft)?|fehlgeschlagen|échoué\w*|"
     r"fallid\w+|falhar\w+|fallit\w+|mislukt\w*)(?=\s*(?:[.,;:()\n]|$|\b(?:to|because|due|with|as|and)\b))|could not\b)|"
     r"\b(?:fehlgeschlagen|failed|échecs?|fallidos|falhas|falliti|mislukt)(?: \w+)?: [1-9]|^[\w./-]{1,60}: failed\b",
     re.IGNORECASE | re.MULTILINE,

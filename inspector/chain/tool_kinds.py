@@ -38,13 +38,13 @@ _WRITES_TABLE = (
 _WRITES_IN_LANGUAGES = (
     "buche buchen reserviere reservieren erstelle erstellen anlegen sende senden verschicke loesche löschen "
     "storniere stornieren aendere ändern ueberweise überweisen bezahle bestelle bestellen drucke starte réserver "
-    "reserver creer créer envoyer supprimer annuler modifier payer commander imprimer reservar reserva crear "
-    "enviar borrar eliminar cancelar modificar pagar pedir agendar agenda imprimir criar apagar alterar prenota "
-    "prenotare crea creare invia inviare cancella annulla annullare paga pagare ordina boek boeken reserveren "
+    "reserver creer créer envoyer supprimer annuler modifier payer commander imprimer reservar crear "
+    "enviar borrar eliminar cancelar modificar pagar pedir agendar imprimir criar apagar alterar prenota "
+    "prenotare crea creare invia inviare annulla annullare paga pagare ordina boeken reserveren "
     "maak verstuur stuur verwijder annuleer betaal zarezerwuj rezerwuj utworz utwórz wyslij wyślij usun usuń "
     "anuluj zaplac zapłać zamow zamów rezervuj vytvor odesli smaz zrus boka skapa skicka avboka betala opret "
     "afbestil bestill varaa luo laheta lähetä peruuta foglal letrehoz kuld küld torol töröl olustur oluştur "
-    "gonder gönder sil iptal ode rezerva creeaza trimite sterge anuleaza pesan buat kirim hapus batalkan bayar"
+    "gonder gönder sil iptal rezerva creeaza trimite sterge anuleaza buat kirim hapus batalkan bayar"
 )
 _WRITES = frozenset(f"{_WRITES_TABLE} {_WRITES_IN_LANGUAGES}".split())
 _SEARCHES_TABLE = "search find list query lookup grep glob browse scan filter match select discover"

@@ -243,3 +243,115 @@ def test_a_part_fails_if_something_of_it_is_said_to_have_failed(tool: str) -> No
     )
     assert {outcome(tool, {"n": 1}, text) for text in done} == {"ok"}
     assert {outcome(tool, {"n": 1}, text) for text in failed} == {"error-result"}
+
+
+# A state that is a refusal of one tool is what another one brings.
+@pytest.mark.parametrize(
+    ("tool", "state"),
+    [
+        ("disable_account", "is disabled"),
+        ("archive_channel", "was archived"),
+        ("freeze_card", "is frozen"),
+        ("reject_request", "was declined"),
+        ("rollback_deployment", "was rolled back"),
+        ("revoke_key", "is invalid"),
+        ("suspend_user", "is suspended"),
+    ],
+)
+def test_a_state_refuses_a_tool_that_does_not_bring_it(tool: str, state: str) -> None:
+    assert outcome(tool, {"id": "X-7"}, f"The thing X-7 {state}.") == "ok"
+    assert outcome(tool, {"id": "X-7"}, f"The thing X-7 cannot be changed, it {state}.") == "error-result"
+    assert outcome("assign_ticket", {"id": "X-7"}, f"The account {state}.") == "error-result"
+
+
+DONE_WITH_REMARK = (
+    "Termin gelöscht, nicht wiederherstellbar",
+    "Gespeichert, kein Neustart erforderlich",
+    "Herinnering gemaakt, geen herhaling",
+    "Rappel créé, sans répétition",
+    "Enregistré, aucun redémarrage nécessaire",
+    "Hatırlatıcı oluşturuldu, tekrar yok",
+    "Acara dihapus, tidak ada biaya",
+    "Wysłano, bez załączników",
+    "Viesti lähetetty, ei liitteitä",
+    "Rezervace zrušena, bez poplatku",
+    "Сохранено, перезапуск не нужен",
+    "已更新，没有冲突",
+    "Invoice 12 issued, payment required by 1 May.",
+    "Ordner alt wurde gelöscht und ist nicht mehr verfügbar.",
+    "Karte 44 ist gesperrt.",
+    "Dossier complet, transmis au service.",
+)
+NOTHING_TO_DO = (
+    "No duplicates found.",
+    "No issues older than 90 days found.",
+    "No changes found.",
+    "Aucun changement.",
+    "Sin cambios.",
+    "Keine Änderungen.",
+    "変更はありません。",
+    "没有变化",
+    "Нет изменений",
+)
+DENIALS = (
+    "Termin konnte nicht gelöscht werden",
+    "Leider ist der Termin nicht verfügbar",
+    "Désolé, la réservation n'a pas pu être créée",
+    "Lo siento, no se pudo guardar",
+    "Herinnering kon niet worden gemaakt",
+    "К сожалению, сохранить не удалось",
+    "Nie udało się wysłać",
+    "无法更新，存在冲突",
+    "Sorry, the account does not exist.",
+    "No user with this address found.",
+    "Label not found.",
+)
+_CHANGES = ("update_setting", "buche_termin", "creer_rappel", "olustur_hatirlatici", "hapus_acara", "zrus_rezervaci")
+
+
+@pytest.mark.parametrize("tool", [*_CHANGES, "sync_folder", "merge_contacts"])
+def test_a_remark_behind_what_was_done_and_nothing_to_do_are_no_refusals(tool: str) -> None:
+    answers = (*DONE_WITH_REMARK, *NOTHING_TO_DO)
+    assert [answer for answer in answers if outcome(tool, {"id": 7}, answer) != "ok"] == []
+    assert [answer for answer in DENIALS if outcome(tool, {"id": 7}, answer) == "ok"] == []
+
+
+@pytest.mark.parametrize("tool", ["agenda", "agenda_listar", "reserva_estado"])
+def test_a_noun_in_the_name_of_a_tool_changes_nothing(tool: str) -> None:
+    for answer in ("Nessun appuntamento.", "Nada marcado.", "Ninguna reserva"):
+        assert outcome(tool, {"day": "oggi"}, answer) == "ok"
+
+
+@pytest.mark.parametrize("noun", ["jobs", "runs", "logins", "payments"])
+def test_what_had_failed_before_is_what_a_tool_works_on(noun: str) -> None:
+    for tool, done in (("retry_jobs", "re-queued"), ("delete_jobs", "deleted"), ("archive_jobs", "archived")):
+        assert outcome(tool, {"n": 1}, f"3 failed {noun} {done}.") == "ok"
+        assert outcome(tool, {"n": 1}, f"5 {noun} {done}, 3 failed.") == "error-result"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "answer", "expected"),
+    [
+        ("delete_runs", {"state": "failed"}, {"deleted": 4, "failed": 4}, "ok"),
+        ("delete_runs", {"ids": [1, 2]}, {"deleted": 1, "failed": 1}, "error-result"),
+        ("move_rows", {"filter": "invalid"}, {"moved": 12, "invalid": 12}, "ok"),
+        ("move_rows", {"to": "b"}, {"moved": 12, "invalid": 2}, "error-result"),
+        ("create_survey", {"title": "t"}, {"id": 1, "problems": ["slow", "expensive"]}, "ok"),
+        ("submit_order", {"cart": "c"}, {"id": None, "problems": [{"issue": "OUT_OF_STOCK"}]}, "error-result"),
+        ("create_incident", {"failures": ["pay"]}, {"id": 1, "failures": ["pay"]}, "ok"),
+        ("assign_ticket", {"id": 1}, {"id": 1, "assigned": True, "failures": 2}, "ok"),
+        ("delete_duplicates", {"table": "t"}, {"deleted": 0, "not_found": ["t1"]}, "ok"),
+        ("add_members", {"ids": ["a"]}, {"added": 0, "not_found": ["a"]}, "error-result"),
+        ("send_email", {"to": ["a", "b"]}, {"accepted": ["a"], "rejected": ["b"]}, "error-result"),
+    ],
+)
+def test_a_member_named_like_a_failure_counts_unless_the_call_named_it(
+    tool: str, arguments: dict[str, Any], answer: dict[str, Any], expected: str
+) -> None:
+    assert outcome(tool, arguments, write_json(answer)) == expected
+
+
+def test_another_step_is_why_a_call_never_began_only_if_that_failed() -> None:
+    for thing in ("step", "action", "message", "edit"):
+        assert outcome("update_tour", {"id": 1}, f"Step intro skipped, previous {thing} kept") == "ok"
+        assert outcome("update_tour", {"id": 1}, f"Skipped: the previous {thing} has failed") == "not-run"
