@@ -88,30 +88,36 @@ _APOLOGY = lazy_pattern(
     r"dessverre|beklager|valitettavasti|sajnos|sajnál\w+|maalesef|üzgün\w+|din păcate|maaf|к сожалению|на жаль|"
     r"извините|很?抱歉|对不起|申し訳(?:ありません|ございません)(?:が)?|죄송합니다만?|conflict|error|warning)[,:;、，!.]\s*"
 )
-_END_OF_CLAUSE = lazy_pattern(r"[,;(，；（、]\s*|\s[\u2013\u2014-]\s")
+_END_OF_CLAUSE = lazy_pattern(
+    r"[,;(，；（、]\s*|\s[\u2013\u2014-]\s|\s(?:and|und|et|y|e|i|en|och|og|и) (?=(?:is |ist )?(?:not?|nicht|kein\w*|ne|"
+    r"non|não|nie|niet|geen|inte|ikke|не)\b)"
+)
 _FIRST_SENTENCE = lazy_pattern(r"(?<=[.!?])\s|\n|[\u3002\uff01]")
 _ENGLISH = lazy_pattern(
     r"\b(?:the|is|are|was|not|no|be|to|of|your|you|a|an|in|by|this|does|failed|with|already|found)\b"
 )
 _DONE = lazy_pattern(
     r"(?:sent|created|added|saved|updated|deleted|removed|booked|reserved|posted|scheduled|completed|done|ok|"
-    r"success\w*|submitted|applied|assigned|confirmed|registered|recorded|logged|queued|requeued|re-queued|accepted|issued|marked|moved|closed|cleared|copied|enabled|published)\W*$"
+    r"success\w*|submitted|applied|assigned|confirmed|registered|recorded|logged|(?:re-?)?queued|accepted|issued|"
+    r"marked|moved|closed|cleared|copied|enabled|published)\W*$"
 )
 _TAKEN = lazy_pattern(
-    r"(?<!: )\b(?:belegt|ausgebucht|ausverkauft|occupée?|complète?s?$|épuisée?|agotad[oa]|esgotad[oa]|lotad[oa]|"
+    r"(?<!: )\b(?:belegt|ausgebucht|ausverkauft|occupée?|sommes complets|épuisée?|agotad[oa]|esgotad[oa]|lotad[oa]|"
     r"esaurit[oa]|uitverkocht|zajęt[yae]|wyprzedan\w*|obsazen\w*|vyprodán\w*|upptage[nt]|slutsåld|"
     r"optaget|opptatt|elfogyott|dolu|tükendi|занят\w*|зайнят\w*|penuh|habis)\b|已满|满员|售罄|満席|売り切れ|매진|만석"
 )
 _STATE_REACHED = lazy_pattern(
     r"\b(?:no longer|any ?more|now|until|needed|without|from now on|nicht mehr|ne .{1,30} plus|ya no|não .{1,20} mais|"
-    r"non .{1,20} più|niet meer|już nie|больше не|more not|inte längre|ikke lengre|ikke længere|artık)\b|再び|不再|もう"
+    r"non .{1,20} più|niet meer|już nie|больше не|inte längre|ikke lengre|ikke længere|artık)\b|不再"
 )
 # "No duplicates found", "Aucun changement": the work of a tool that goes through many things may be none.
 _NOTHING_TO_DO = lazy_pattern(
-    r"\b(?:no|0|any|without) (?:[\w-]+ )?(?:[\w-]*[^\Ws]s\b(?! (?:left|available|free))|changes?\b)|\b(?:nothing|"
-    r"änderung\w*|changement\w*|modification\w*|cambi\w*|alteraç\w*|mudança\w*|modific\w*|wijziging\w*|zmian\w*|změn\w*|"
-    r"ändring\w*|ændring\w*|endring\w*|muutoks\w*|változás\w*|değişiklik\w*|perubahan|изменени\w*|змін\w*|duplik\w*|"
-    r"doublons?|duplicad\w*|duplicat\w*|doppi\w*|дубл\w*)\b|变化|变更|更改|重复|変更|重複|변경|중복"
+    r"\b(?:no|0|any|without) (?:[\w-]+ )?(?:[\w-]*[^\Ws]s\b(?! (?:left|available|free))|changes?\b)|\bnothing\b|"
+    r"\b(?:keine?|aucune?|pas de|sans|sin|ningun[oa]?|ningún|no hay|sem|nenhuma?|nessuna?|senza|geen|bez|brak|žádn\w*|"
+    r"inga?|ingen|ei|nincs|нет|немає|không có|tidak ada) (?:änderung|changement|modific|cambi|alteraç|mudança|"
+    r"wijziging|zmian|změn|ändring|ændring|endring|muutoks|változás|изменен|змін|thay đổi|perubahan|dup|doublon|doppi|"
+    r"дубл)|\bизменений нет|değişiklik yok|(?:没有|無|无)(?:变化|变更|更改|重复)|"
+    r"(?:変更|重複)(?:は|が)?(?:あり|な)|변경\S* 없"
 )
 _IS_THERE = lazy_pattern(r"\balready (?:exists?|booked|taken|reserved|shipped|sold|in use)\b")
 _NEGATED = lazy_pattern(
@@ -134,7 +140,8 @@ _REFUSES = lazy_pattern(
     r"authori[sz]ed|mergeable|supported|have|exist|include|connected|delivered|reachable)|"
     r"no permission|no [\w ]{1,30} (?:left|available|free)|(?<!\b0 )fail(?:ed|s|ure)|forbidden|declined|denied|"
     r"refused|invalid|must (?:be|have)|(?:is|are) required(?=[.!:]?$)|unavailable|offline|insufficient|expired|"
-    r"suspended|already (?:exists?|booked|taken|shipped|in use)|conflict|(?:is|are|was) locked by|exceed(?:ed|s)|out of stock|"
+    r"suspended|already (?:exists?|booked|taken|shipped|in use)|conflict|(?:is|are|was) locked by|exceed(?:ed|s)|"
+    r"out of stock|"
     r"(?:not|n['\u2019]t) an? (?:\w+ )?(?:member|valid\b|admin\w*|owner|supported|recogni[sz]ed)|(?:is|"
     r"are) (?:already )?taken\b|"
     r"(?:you|user) (?:need|must|have to)|out of (?:toner|paper|range|bounds|credit|memory|space)|paper jam|no response|"

@@ -276,6 +276,7 @@ DONE_WITH_REMARK = (
     "Viesti lähetetty, ei liitteitä",
     "Rezervace zrušena, bez poplatku",
     "Сохранено, перезапуск не нужен",
+    "Zapisano ustawienia i nie trzeba restartu",
     "已更新，没有冲突",
     "Invoice 12 issued, payment required by 1 May.",
     "Ordner alt wurde gelöscht und ist nicht mehr verfügbar.",
@@ -292,6 +293,8 @@ NOTHING_TO_DO = (
     "変更はありません。",
     "没有变化",
     "Нет изменений",
+    "Geen wijzigingen",
+    "Không có thay đổi",
 )
 DENIALS = (
     "Termin konnte nicht gelöscht werden",
@@ -302,6 +305,9 @@ DENIALS = (
     "К сожалению, сохранить не удалось",
     "Nie udało się wysłać",
     "无法更新，存在冲突",
+    "无法更改",
+    "No se pudo modificar la reserva",
+    "Änderung nicht möglich",
     "Sorry, the account does not exist.",
     "No user with this address found.",
     "Label not found.",
