@@ -524,7 +524,7 @@ def _counts_failed(fields: Mapping[str, Any], key: str, call: ToolCall) -> bool:
     has_done = any(other.endswith(_DONE_ENDINGS) for other in fields if other != key)
     is_list = isinstance(value, list | dict)
     has_reasons = isinstance(value, list) and (has_done or all(isinstance(item, dict) for item in value))
-    is_part = name in _FAILED_PART or (is_list and key.startswith("not_")) or (has_reasons and name in _REASONS)
+    is_part = name in _FAILED_PART or (is_list and key.startswith("not_")) or (has_reasons and name in _NOT_TAKEN)
     is_gone = name == "notfound" and tool.startswith(_DELETES)
     if not is_part or is_gone or name in call.raw_arguments.casefold().replace("_", ""):
         return False
@@ -536,7 +536,7 @@ _FAILED_PART_TABLE = (
     "unprocesseditems bounced undelivered notsent notfound invalid faileditems"
 )
 _FAILED_PART = frozenset(_FAILED_PART_TABLE.split())
-_REASONS = frozenset(("failures", "problems", "rejected"))  # lists of objects that say why, or beside what was done
+_NOT_TAKEN = frozenset(("failures", "problems", "rejected"))  # lists of objects that say why, or beside what was done
 _DELETES = ("delete", "remove", "clean", "clear", "purge", "drop")
 _MAX_DENIAL_FIELDS = 4
 _DONE_ENDINGS = ("ed", "sent", "paid", "done")
