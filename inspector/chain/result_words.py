@@ -103,6 +103,16 @@ _NEVER_FAILS = frozenset(("psql", "redis-cli"))  # without an option of theirs t
 _OF_ITEM = lazy_pattern(
     rf"^[\w./@-]{{1,60}}: (?:error|failed|{'|'.join(ERROR_WORDS)})\b.*", re.MULTILINE | re.IGNORECASE
 )
+
+
+def error_despite_code(effects: tuple[Effect, ...], text: str) -> str | None:
+    """The line that reports an error of a program that ends with 0 whatever happened, such as `redis-cli`."""
+    names = [name for name in programs_of(effects) if name in _ALWAYS_END_WELL]
+    return own_error(text, names) if names else None
+
+
+_ALWAYS_END_WELL_TABLE = "soffice libreoffice redis-cli sqlplus psql sqlcmd isql tsql code codium powershell pwsh"
+_ALWAYS_END_WELL = frozenset(_ALWAYS_END_WELL_TABLE.split())
 # After these the line's exit code is that of the program behind them.
 _HIDING = frozenset(("|", ";", "\n", ""))
 _OWN_WORDS = rf"(?:error\b|fatal\b|\(\d+\) |\*\*\* |(?:{'|'.join(ERROR_WORDS)})\b)"
@@ -273,7 +283,33 @@ def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, 
     ends_with_look = len(effects) > 1 and effects[-1].kind in (EffectKind.READ, EffectKind.PROBE)
     ended = error_at_end(text, programs_of(effects), is_any_error=not ends_with_look) if runs_programs else None
     line = (_program_error(effects, text) or ended) if runs_programs else None
+    if not runs_programs:
+        line = own_error(text, _programs_named(call))
     return line or error_line(text) or denial(call, effect, text)
+
+
+def _programs_named(call: ToolCall) -> tuple[str, ...]:
+    """The programs that a tool may run by its name: `kubectl_apply`, `ansible_playbook`."""
+    words = bare_name(call.name or "").split("_")
+    return (*words, "-".join(words[:2]), *(("ansible-playbook",) if "ansible" in words else ()))
+
+
+def _sent_to_login(effect: Effect, text: str) -> str | None:
+    """The line in which a page that was not asked for says that the browser is not, or no longer, logged in."""
+    page = _LOGIN_PAGE.search(text[:_SHORT])
+    if page is None or not effect.targets or any(map(_LOGIN.search, effect.targets)):
+        return None
+    told = _LOGGED_OUT.search(text[:HEAD])
+    return told[0].strip() if told is not None else None
+
+
+_LOGIN = lazy_pattern(r"log-?in|sign-?in|sso\b|/auth")
+_LOGIN_PAGE = lazy_pattern(r"Page URL: \S*?(?:log-?in|sign-?in|\bsso\b|/auth)", re.IGNORECASE)
+_LOGGED_OUT = lazy_pattern(
+    r".*\b(?:(?:session|token) (?:has |was )?(?:expired|ended|timed out)|(?:log|sign) in again|"
+    r"been (?:logged|signed) out)\b.*",
+    re.IGNORECASE,
+)
 
 
 _COMMITTED = lazy_pattern(r"\s*\[[^\]\n]{1,200} [0-9a-f]{4,40}\] ")
@@ -281,7 +317,11 @@ _COMMITTED = lazy_pattern(r"\s*\[[^\]\n]{1,200} [0-9a-f]{4,40}\] ")
 
 def _error_of_lookup(call: ToolCall, effect: Effect, text: str) -> str | None:
     """The error at the beginning of a short answer of a tool that looks up data."""
+    if (refused := _sent_to_login(effect, text) or own_error(text, _programs_named(call))) is not None:
+        return refused
     line = error_line(text)
+    if line is not None and line.startswith('{"'):
+        return None  # a record of a queue or a log; an object that states an error was read before
     if line is None:
         failed = _SEARCH_FAILED.search(text[:_SHORT])  # Claude Code's, below its heading
         return failed[0] if failed is not None else denial(call, effect, text)
