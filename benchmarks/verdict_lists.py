@@ -124,7 +124,7 @@ def _shown(trace: Trace, step: Step) -> str:
     """The words at the place of the statement that decides."""
     location = step.said_at
     part = None if location is None else trace.turns[location.turn - 1].part(location.part)
-    if location is None or location.range is None or part is None:
+    if location is None or part is None:
         return ""
     return part.text[location.range.start : location.range.end]
 

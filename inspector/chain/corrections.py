@@ -215,8 +215,9 @@ def _words_of_record(text: str, values: frozenset[str]) -> frozenset[str]:
     except (msgspec.MsgspecError, RecursionError):
         records = [[line] for line in text.splitlines() if any(value in _words_and_times(line) for value in values)]
         return _words_and_times(" ".join(records[0])) if records else frozenset()
-    fitting = (record for record in records if not values.isdisjoint(record))
-    return _words_and_times(" ".join(min(fitting, key=len, default=[])))
+    fitting = [record for record in records if not values.isdisjoint(record)]
+    record: list[str] = min(fitting, key=len, default=[])
+    return _words_and_times(" ".join(record))
 
 
 def _objects(value: Any) -> Iterator[list[str]]:

@@ -14,7 +14,7 @@ Words are compared by their first five letters, so that "publishing" is about `n
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, pairwise
 from types import MappingProxyType
@@ -155,7 +155,8 @@ _SAME_TABLE = (
     "release publish mail send email send message send remove delete rm delete drop delete reboot restart "
     "upgrade update dump backup reserve book add install"
 )
-_SAME_EFFECT = MappingProxyType(dict(zip(_SAME_TABLE.split()[::2], _SAME_TABLE.split()[1::2], strict=True)))
+_SAME_WORDS: Sequence[str] = _SAME_TABLE.split()
+_SAME_EFFECT = MappingProxyType(dict(zip(_SAME_WORDS[::2], _SAME_WORDS[1::2], strict=True)))
 _NOUNS = MappingProxyType(
     {
         "baggages": ("bag", "luggage"),

@@ -399,9 +399,9 @@ def _are_alike(word: str, other: str) -> bool:
     shorter, longer = sorted((word, other), key=len)
     if len(shorter) > 5 and longer.removesuffix("s").endswith(shorter.removesuffix("s")):
         return True  # `makemigrations` for "the migration"
-    if longer.removeprefix("un") == shorter:
-        return True
-    return len(shorter) > 3 and longer.removeprefix("re").startswith(shorter[:6].removeprefix("re"))
+    if len(shorter) <= 3:
+        return False  # `unrar` for "plans.rar" is another thing than `unlock` for "lock"
+    return longer.removeprefix("un") == shorter or longer.removeprefix("re").startswith(shorter[:6].removeprefix("re"))
 
 
 def _is_look(step: Step) -> bool:
