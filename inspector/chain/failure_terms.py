@@ -404,6 +404,14 @@ class FailedCall(Struct, frozen=True):
         shared = _stems_in(self.request, 4) & _stems_in(text, 4)
         return bool(shared) and shared <= frozenset(_stems(self.facts.words_of_other_tools(self.step), 4))
 
+    def is_of_other_calls(self, text: str) -> bool:
+        """Whether a text shares words with calls that worked and their results, and none with this one alone."""
+        shared = _stems_in(text, 3)
+        others = shared & _stems_of_text(self.facts.good_texts)
+        result = self.step.result.content[:_READ_CHARS] if self.step.result is not None else ""
+        own = _stems_in(f"{self.step.call.name} {self.step.call.raw_arguments}".replace("_", " "), 3)
+        return bool(others) and shared & (own | _stems_in(result, 3)) <= others
+
     def is_of_other_file(self, text: str) -> bool:
         """Whether a text names a file that another call wrote, and not what this one was to act on."""
         return not self.terms.names_target(text) and not self.facts.written_names.isdisjoint(_tokens(text))
@@ -662,6 +670,11 @@ def _short_tokens(text: str) -> frozenset[str]:
 def _stems_in(text: str, least: int) -> frozenset[str]:
     """The stems of a text's words that have at least so many characters."""
     return _short_stems(text[:_READ_CHARS], least)
+
+
+@memoized
+def _stems_of_text(text: str) -> frozenset[str]:
+    return frozenset(_stems(_short_tokens(text), 3))
 
 
 @lru_cache(512)
