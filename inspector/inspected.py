@@ -1,5 +1,6 @@
 """The result of an inspection; a separate module, because the code that computes it is slow to import."""
 
+import msgspec
 from msgspec import Struct
 
 from weaklink.inspector.chain.steps import Chain
@@ -37,3 +38,6 @@ class Inspection(Struct, frozen=True, array_like=True):
     def _repr_html_(self) -> str | None:
         """The verdict, the steps and the faults, for notebooks."""
         return html_of(self)
+
+
+msgspec.json.Decoder(Inspection)  # described while nobody else does (`inspector.model`)

@@ -138,12 +138,15 @@ def damaged_exchanges(connection: sa.Connection, id_: int) -> list[str]:
     return damage
 
 
+_decode_line = msgspec.json.Decoder(ExchangeLine).decode
+
+
 def _unpacked(id_: int, bodies: Sequence[bytes], damage: list[str]) -> tuple[RecordedExchange, ...]:
     """The exchanges that can be read; a request that is stored as a difference from a damaged one is lost with it."""
     lines: list[ExchangeLine] = []
     for position, body in enumerate(bodies, 1):
         try:
-            line = msgspec.json.decode(from_blob(body), type=ExchangeLine)
+            line = _decode_line(from_blob(body))
             tuple(exchanges_of([line]))
             lines.append(line)
         except (msgspec.MsgspecError, ValueError, TypeError) as error:

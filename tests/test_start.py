@@ -120,9 +120,9 @@ def _answer(folder: Path) -> str:
     [
         (lambda _: ["--version"], 5),
         (lambda _: ["--help"], 12),
-        (lambda _: ["rules", "J104"], 199),
-        (_segment, 145),
-        (_check, 357),
+        (lambda _: ["rules", "J104"], 206),
+        (_segment, 146),
+        (_check, 360),
         (_list, 142),
     ],
 )

@@ -155,7 +155,7 @@ _SAME_TABLE = (
     "release publish mail send email send message send remove delete rm delete drop delete reboot restart "
     "upgrade update dump backup reserve book add install"
 )
-_SAME_EFFECT = MappingProxyType(dict(zip(_SAME_TABLE.split()[::2], _SAME_TABLE.split()[1::2], strict=True)))
+_SAME_EFFECT = MappingProxyType(dict[str, str](zip(_SAME_TABLE.split()[::2], _SAME_TABLE.split()[1::2], strict=True)))
 _NOUNS = MappingProxyType(
     {
         "baggages": ("bag", "luggage"),
@@ -292,6 +292,12 @@ class FailedCall(Struct, frozen=True):
         is_number = any(len(number) > 1 and number not in f"{known}{self.facts.good_arguments}" for number in numbers)
         return len(words & _stems_in(text, 4)) + bool(pairs) + is_number
 
+    def tells_error(self, text: str) -> bool:
+        """Whether a text has words, the cause, a code or a number of the error."""
+        if self.echoes_alone(text) or self.echoes(text) or self.counts_faults(text):
+            return True
+        return self.states_cause(text) or self.gives_code(text) or self.quotes_error(text)
+
     def is_of_rival(self, text: str) -> bool:
         """Whether a text shares more words with another error of the session than with this one."""
         own = self.step.error or ""
@@ -397,6 +403,14 @@ class FailedCall(Struct, frozen=True):
         """Whether all words that a text shares with the request are in the names of other tools that were called."""
         shared = _stems_in(self.request, 4) & _stems_in(text, 4)
         return bool(shared) and shared <= frozenset(_stems(self.facts.words_of_other_tools(self.step), 4))
+
+    def is_of_other_calls(self, text: str) -> bool:
+        """Whether a text shares words with calls that worked and their results, and none with this one alone."""
+        shared = _stems_in(text, 3)
+        others = shared & _stems_of_text(self.facts.good_texts)
+        result = self.step.result.content[:_READ_CHARS] if self.step.result is not None else ""
+        own = _stems_in(f"{self.step.call.name} {self.step.call.raw_arguments}".replace("_", " "), 3)
+        return bool(others) and shared & (own | _stems_in(result, 3)) <= others
 
     def is_of_other_file(self, text: str) -> bool:
         """Whether a text names a file that another call wrote, and not what this one was to act on."""
@@ -656,6 +670,11 @@ def _short_tokens(text: str) -> frozenset[str]:
 def _stems_in(text: str, least: int) -> frozenset[str]:
     """The stems of a text's words that have at least so many characters."""
     return _short_stems(text[:_READ_CHARS], least)
+
+
+@memoized
+def _stems_of_text(text: str) -> frozenset[str]:
+    return frozenset(_stems(_short_tokens(text), 3))
 
 
 @lru_cache(512)

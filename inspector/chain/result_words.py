@@ -68,7 +68,7 @@ def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
         return crashed[0]
     if main is not None and main.kind in (EffectKind.RUN, EffectKind.WRITE) and _shows_only_output_of(main, effects):
         return error_at_end(text, programs_of(effects), is_any_error=False)
-    if effects[-1:] and effects[-1].subject in ("true", ":"):
+    if effects and effects[-1].subject in ("true", ":"):
         return None
     is_loop = any(effect.subject in _LOOPS for effect in effects[:-1])
     connectors = (*(effect.connector for effect in effects[1:]), ";" if is_loop else "&&")

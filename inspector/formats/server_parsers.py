@@ -284,7 +284,10 @@ def formats_of_parser(word: str) -> tuple[str, ...]:
 def known_parsers() -> tuple[ServerParser, ...]:
     """The measured parsers. The file is part of the package."""
     content = files("weaklink.inspector.formats").joinpath("server_behaviour.json").read_bytes()
-    return msgspec.json.decode(content, type=tuple[ServerParser, ...])
+    return _decode_parsers(content)
+
+
+_decode_parsers = msgspec.json.Decoder(tuple[ServerParser, ...]).decode
 
 
 def _predicted(parser: ServerParser, kind: TextKind) -> Prediction | None:

@@ -1,5 +1,7 @@
 """The data model: traces, turns, parts, chunks, spans, calls and results."""
 
+import msgspec
+
 from weaklink.inspector.json_text import Json
 from weaklink.inspector.model.calls import (
     Decoded,
@@ -48,6 +50,9 @@ from weaklink.inspector.model.trace import (
     TurnFlag,
     Usage,
 )
+
+# msgspec describes a type when it is first read, and crashes if two threads do so at once (0.22.0); an import is alone.
+msgspec.json.Decoder(tuple[Trace, Turn, Span, ToolCall, ToolResult])
 
 __all__ = [
     "BodyState",

@@ -269,7 +269,7 @@ class Finder:
         """The secrets that were found up to now, in order, without overlaps."""
         return _disjoint(secret for secret, _ in self._found)
 
-    def scan(self, *, is_final: bool, is_known: Callable[[int], bool] | None = None) -> "_Place | None":
+    def scan(self, *, is_final: bool, is_known: Callable[[int], bool] | None = None) -> "_Suspect | None":
         """Judge the places up to the first that needs more text than there is, and return that one.
 
         `is_known` says of a sign's position that no secret is introduced there.
@@ -344,7 +344,7 @@ def _moved(secret: Secret, by: int) -> Secret:
     return structs.replace(secret, start=secret.start + by, end=secret.end + by)
 
 
-class _Place(Struct, frozen=True):
+class _Suspect(Struct, frozen=True):
     """Where a detector finds an introduction: it is judged at `at`, and begins and ends where the match does."""
 
     at: int
@@ -361,14 +361,14 @@ class _Place(Struct, frozen=True):
         return [one if one.rule else structs.replace(one, rule=self.detector.rule.name) for one in secrets]
 
 
-def _places(text: str, at: int, is_known: Callable[[int], bool] | None, *, is_final: bool) -> list[_Place]:
+def _places(text: str, at: int, is_known: Callable[[int], bool] | None, *, is_final: bool) -> list[_Suspect]:
     """The places of all detectors from `at` on, from left to right.
 
     A detector has one at each position only, and those that introduce nothing are not among them.
     """
     view, first = names.view(text), max(at - LONGEST_INTRODUCTION, 0)
     decided = len(text) - (0 if is_final else WINDOW)
-    places: list[_Place] = []
+    places: list[_Suspect] = []
     for detector, signs in (*_OF_VIEW.in_text(view, first), *_OF_TEXT.in_text(text, first)):
         holds, is_idle, last = detector.rule.can_hold_secrets, detector.is_idle, at - 1
         longest = LONGEST_INTRODUCTION if names.OTHER in view else detector.rule.longest
@@ -379,7 +379,7 @@ def _places(text: str, at: int, is_known: Callable[[int], bool] | None, *, is_fi
             is_new = (end if holds else begin) > last
             if is_new and not (is_idle and end <= decided and is_idle(view, match)):
                 last = end if holds else begin
-                places.append(_Place(last, begin, end, detector, match, view))
+                places.append(_Suspect(last, begin, end, detector, match, view))
     places.sort(key=attrgetter("at", "begin"))
     return places
 

@@ -30,7 +30,7 @@ from weaklink.ui.views.layers import TraceLayers, layer_words, with_before
 from weaklink.ui.views.minimap import LEGEND, minimap
 from weaklink.ui.views.status import UNNAMED, call_brief, outcome_words, status_run, step_glyph
 from weaklink.ui.views.styled_text import counted, visible_line
-from weaklink.ui.views.trace import TurnContext, ending, fault_counts, heading_of, result_words, trace_facts
+from weaklink.ui.views.trace import TurnContents, ending, fault_counts, heading_of, result_words, trace_facts
 from weaklink.ui.views.trace_summary import reason_words, trace_title
 from weaklink.ui.views.turn import error_words
 
@@ -76,7 +76,7 @@ def trace_html(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
     yield from _break(trace, inspection)
     yield from chain_html(id, inspection.chain)
     yield from _layers(id, trace, inspection)
-    of_turns = TurnContext(trace, inspection)
+    of_turns = TurnContents(trace, inspection)
     left_out = 0
     for number, turn in enumerate(trace.turns, 1):
         if not room.takes(is_kept=room.kept is not None and room.kept.turn == number):
@@ -194,7 +194,7 @@ def _call_html(call: ToolCall) -> str:
     return f'{shown} <span class="warning">◆ repaired to</span> <code>{escape(call_brief(call, _IN_CELL))}</code>'
 
 
-def _turn(turn: Turn, number: int, of_turns: TurnContext, room: PageBudget) -> Iterator[str]:
+def _turn(turn: Turn, number: int, of_turns: TurnContents, room: PageBudget) -> Iterator[str]:
     parts, diagnostics = of_turns.parts(number), of_turns.diagnostics(number)
     facts = " · ".join(map(visible_line, of_turns.facts(turn, number)))
     yield f"<h3>{number} {turn.role.value}"

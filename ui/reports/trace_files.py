@@ -21,7 +21,7 @@ from weaklink.ui.reports.html_page import html_page
 from weaklink.ui.views.diagnostic import break_lines
 from weaklink.ui.views.status import call_brief, outcome_words, status_run, step_glyph
 from weaklink.ui.views.styled_text import Line, plain, visible_line
-from weaklink.ui.views.trace import TurnContext, ending, fault_counts, heading_of, trace_facts
+from weaklink.ui.views.trace import TurnContents, ending, fault_counts, heading_of, trace_facts
 from weaklink.ui.views.trace_json import trace_object
 from weaklink.ui.views.trace_summary import trace_title
 
@@ -90,7 +90,7 @@ def trace_markdown(id: int, trace: Trace, inspection: Inspection, *, full: bool 
         yield from _lines("## Break", "")
         yield from fenced(break_lines(trace, inspection, _WIDTH))
     yield from _chain(inspection.chain)
-    of_turns = TurnContext(trace, inspection, full=full)
+    of_turns = TurnContents(trace, inspection, full=full)
     yield from _lines("## Turns", "")
     for number, turn in enumerate(trace.turns, 1):
         facts = " · ".join(map(code, of_turns.facts(turn, number)))

@@ -166,11 +166,14 @@ def views_file() -> Path:
     return user_folder() / "views.json"
 
 
+_decode_views = msgspec.json.Decoder(list[SavedView]).decode
+
+
 def saved_views() -> list[SavedView]:
     """The saved views, sorted by name. Raises WeaklinkError if the file cannot be read."""
     file = views_file()
     try:
-        return msgspec.json.decode(file.read_bytes(), type=list[SavedView])
+        return _decode_views(file.read_bytes())
     except FileNotFoundError:
         return []
     except OSError as error:

@@ -71,7 +71,7 @@ def trace_lines(
         yield ()
         yield (Run("chain", Style.STRONG),)
         yield from chain_lines(inspection.chain, width)
-    of_turns = TurnContext(trace, inspection, full=full)
+    of_turns = TurnContents(trace, inspection, full=full)
     summaries = [(number, turn.summarises) for number, turn in enumerate(trace.turns, 1) if turn.summarises]
     for number, turn in enumerate(trace.turns, 1):
         if only and number not in only:
@@ -84,7 +84,7 @@ def trace_lines(
         yield from unfinished_turn_lines(opened, width=width, model=of_turns.model, full=full)
 
 
-class TurnContext:
+class TurnContents:
     """What the turns of a trace are shown with: its model and steps, and the parts and diagnostics of each turn.
 
     With `full`, every diagnostic is listed and no text is folded.
