@@ -519,6 +519,9 @@ def test_the_same_check_branch_host_or_file_is_no_other(
         ("Edit", {"file_path": f"src/{name}", "old_string": "x", "new_string": "y"}, "Updated.")
         for name in ("a.ts", "b.ts")
     ]
-    first: tuple[str, dict[str, object], str] = ("Bash", {"command": failed}, f"!Exit code 1\n{result}")
-    calls = [first, *edits, ("Bash", {"command": later}, answer)]
+    calls: list[tuple[str, dict[str, object], str]] = [
+        ("Bash", {"command": failed}, f"!Exit code 1\n{result}"),
+        *edits,
+        ("Bash", {"command": later}, answer),
+    ]
     assert _session(request_, *calls, last="Done.").broken is None
