@@ -216,11 +216,11 @@ def message_of_tool(arguments: Json, text: str) -> str | None:
     line = (last_line(text) if text.startswith("Traceback (most") else first_line(text))[:_LONGEST_LINE]
     if (tagged := _TAGGED.match(text)) is not None:
         return tagged[2].strip()
-    if line.startswith("# ") or _NUMBERED.match(line) is not None:  # a heading, a numbered line
-        return None
     asked = str(arguments).casefold()
     if "://" in asked and (stand_in := _stand_in(text)) is not None:
         return stand_in
+    if line.startswith("# ") or _NUMBERED.match(line) is not None:  # a heading, a numbered line
+        return None
     if len(text) > _SHORT or text.strip().count("\n") >= _MAX_OWN_LINES:
         return None
     is_only_line = "\n" not in text.strip()
@@ -250,11 +250,11 @@ _STANDS_IN = lazy_pattern(
     r"API Error: .*|Just a moment\.\.\.|Attention Required! \|.*|"
     r"(?:(?:please |you need to )?enable JavaScript (?:and cookies )?to (?:run|continue|view)|"
     r"(?:please )?verify(?:ing)? (?:that )?you are (?:a )?human|checking your browser|"
-    r"(?:sorry, )?the page you['’]re looking for (?:can|could|was|does)|"
+    r"(?:\w+[!,.] )?the page you['’]re looking for (?:can|could|was|does)|"
     r"(?:this|the) (?:\w+ ){1,2}is (?:only|exclusively) (?:available )?(?:to|for) subscribers|"
     r"you must be (?:logged|signed) in to (?:view|see|read|access|continue)|"
     r"(?:please )?(?:subscribe|log in|sign in) to (?:continue|keep) reading|"
-    r"(?:\w+ ){0,4}(?:nur für Abonnenten|réservé aux abonnés|(?:solo|sólo) para suscriptores))\b.{0,80}",
+    r"(?:\w+ ){0,4}(?:nur für Abonnenten|réservé aux abonnés|(?:solo|sólo) para suscriptores))\b.{0,160}",
     re.IGNORECASE,
 )
 _NUMBERED = lazy_pattern(r"\s*\d+(?:\u2192|\t| ?\| )")  # a line of a file, with its number
