@@ -606,9 +606,13 @@ def _error_page(text: str, *, is_lookup: bool) -> Failure | None:
 _MAX_ERROR_PAGE_CHARS = 2_000
 _ERROR_PAGE = lazy_pattern(
     r"\s*(?:<!doctype html[^>]*>)?\s*<html[^>]*>\s*(?:<head>)?\s*(?:<meta[^>]*>\s*){0,4}"
-    r"<title>(?P<title>[45]\d\d [^<]{1,80})",
+    r"<title>\s*(?P<title>[45]\d\d (?:bad (?:request|gateway)|unauthori[sz]ed|authorization required|payment required|"
+    r"forbidden|not (?:found|allowed|acceptable|implemented)|method not allowed|proxy authentication required|conflict|"
+    r"gone|(?:request|gateway) time-?out|length required|precondition failed|(?:payload|(?:request )?entity|content|"
+    r"(?:request-)?uri|request header or cookie) too (?:large|long)|unsupported media type|unprocessable \w+|"
+    r"too many requests|internal server error|service (?:temporarily )?unavailable))\s*</title>",
     re.IGNORECASE,
-)
+)  # the reason phrases of RFC 9110 and nginx's: "500 Days of Summer" is the title of a film
 _UNSERVED = lazy_pattern(
     r"not (?:loaded|available|ready|initiali[sz]ed|connected|indexed)|maintenance|offline|limit|quota|exceeded|"
     r"server error|unavailable|timed? ?out|gateway|too many",
