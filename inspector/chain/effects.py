@@ -15,6 +15,7 @@ follows `||` only speaks of the failure.
 """
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
@@ -307,10 +308,18 @@ def _effects_of_call(call: ToolCall) -> tuple[Effect, ...]:
         return ()
     tool = bare_name(call.name)
     arguments: Mapping[str, Json] = call.arguments if isinstance(call.arguments, dict) else {}
-    line = is_shell(tool, dict(arguments)) if arguments else None
+    line = (is_shell(tool, dict(arguments)) or _line_of_program(tool, arguments)) if arguments else None
     if line is not None:
         return effects_of_line(line) or (Effect(EffectKind.NOTHING, tool),)
     return (_effect_of_tool(tool, arguments, call),)
+
+
+def _line_of_program(tool: str, arguments: Mapping[str, Json]) -> str | None:
+    """The line of a tool that is a program and takes its words: `cargo {"args": ["test"]}`; None for another."""
+    words = arguments.get("args")
+    if not isinstance(words, list) or not (is_common(tool) or tool in _INSTALLERS):
+        return None
+    return shlex.join((tool, *(word for word in islice(words, 200) if isinstance(word, str))))
 
 
 def main_effect(effects: tuple[Effect, ...]) -> Effect | None:
@@ -563,6 +572,8 @@ def _family_by_options(program: str, words: tuple[str, ...]) -> str | None:
     """The family of a check that a program makes only with some of its options, or as code in its line."""
     if words[:2] == ("run", "watch") and program == "gh":
         return "test"
+    if program == "cargo" and words[:1] in (("doc",), ("rustdoc",)):
+        return "build"
     if program in _SYNTAX_CHECKS and _SYNTAX_CHECKS[program] in words:
         return "build"
     if any(word.startswith("--check") for word in words) or words[:1] == ("audit",):
@@ -676,16 +687,21 @@ def _effect_of_tool(tool: str, arguments: Mapping[str, Json], call: ToolCall) ->
     return _effect_of_other(tool)
 
 
-_CHECKED_THINGS = frozenset(
-    ("xml", "json", "yaml", "toml", "html", "css", "sql", "links", "schema", "syntax", "types", "config")
+_CHECKED_THINGS_TABLE = (
+    "xml json yaml toml html css sql links schema syntax types config accessibility a11y security vulnerabilities "
+    "dependencies spelling style contrast"
 )
+_CHECKED_THINGS = frozenset(_CHECKED_THINGS_TABLE.split())
 
 
 def _listed_kind(tool: str) -> str | None:
     """The kind of a tool in the table, or of one that is a program's task: `lake_build`, `cargo_test`."""
     program, _, task = tool.partition("_")
     is_task = (program in _TASK_RUNNERS or program in _CHECKERS) and task in _TASK_WORDS
-    is_check = program in ("validate", "lint", "scan", "check") and task in _CHECKED_THINGS
+    is_check = any(
+        verb in ("validate", "lint", "scan", "check", "audit") and thing in _CHECKED_THINGS
+        for verb, thing in ((program, task), (task, program))
+    )
     return _TOOLS.get(tool) or ("check" if is_task or is_check else None)
 
 

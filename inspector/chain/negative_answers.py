@@ -48,7 +48,9 @@ _MISSING = lazy_pattern(
 )
 _NOTHING_FOUND = lazy_pattern(
     r"\s*(?:no (?:[\w-]+ ){1,4}(?:were |was )?found|no match(?:es)?\b|"
-    r"found 0 |0 (?:matches|results|files)|nothing (?:found|matched)|no such|not found|none found)[^\n]{0,200}\s*\Z",
+    r"found 0 |0 (?:matches|results|files)|nothing (?:found|matched)|no such|not found|none found)[^\n]{0,200}\s*\Z|"
+    # whois and dig
+    r"\s*no match for [^\n]{1,80}\n|[^\n]{0,80}\bstatus: NXDOMAIN\b",
     re.IGNORECASE,
 )
 _NOT_FOUND_PROGRAM = lazy_pattern(
@@ -269,9 +271,22 @@ def negative_answer(
         is_asked = is_no = True
     if _prints_verdict(effects) and text.strip().casefold() in _NO_VALUES:
         is_asked = is_no = True
+    if (
+        effect.command is None
+        and _ONE_FALSE.fullmatch(text[:_LONGEST_NO])
+        and _ASKS_IN_SQL.search(call.raw_arguments[:HEAD])
+    ):
+        is_asked = is_no = True
     if not is_asked or not is_no:
         return None
     return last_line(text)[:200] or "(nothing)"
+
+
+# A table of one cell that is false, as psql and mysql print it, and a query whose answer is yes or no.
+_ONE_FALSE = lazy_pattern(
+    r"\s*\|?[^\n|]{1,40}\|?\n[-+=| ]{1,60}\n\s*\|? *(?:f|false|0) *\|?\s*(?:\n[-+]{2,60})?(?:\s*\(1 [^)\n]{2,12}\))?\s*"
+)
+_ASKS_IN_SQL = lazy_pattern(r"\bexists\s*\(|\bis (?:not )?null\s+as\b|\bto_regclass\(", re.IGNORECASE)
 
 
 # What a lookup in data answers that finds nothing: an empty list, alone, as the one field of an object, beside the

@@ -42,20 +42,23 @@ def _refused_change(call: ToolCall, told: str, text: str) -> str | None:
     before it refuses ("cannot be cancelled"). What the call itself passed says nothing, and a state that was reached
     is no refusal ("the account is no longer locked"). An answer that is not English refuses if it denies.
     """
+    greeting = _GREETING.match(told)
+    told = told[greeting.end() :] if greeting is not None else told
     sentence = _FIRST_SENTENCE.split(told, 1)[0].casefold()
     words = sentence.split()
     marked = _MARKED.search(text)
     if marked is not None and len(text) <= _SHORT:
         return marked[0].strip()
     is_english = _ENGLISH.search(sentence) is not None
-    if not words or len(told.split()) > (_MAX_REFUSAL_WORDS if is_english else _MAX_DENIAL_WORDS):
+    max_words = _MAX_REFUSAL_WORDS if is_english or greeting is not None else _MAX_DENIAL_WORDS
+    if not words or len(told.split()) > max_words:
         return None
     if len(words) == 1 and _ERROR_CODE.fullmatch(words[0]) is not None:
         return text.strip()
     verb = bare_name(call.name or "").partition("_")[0].removesuffix("y")[:_VERB_CHARS]
     done = next((at for at, word in enumerate(words) if word.startswith(verb) or _DONE.match(word)), None)
     before = " ".join(words if done is None else words[max(done - _WORDS_BEFORE, 0) : done + 1])
-    if is_english or len(words) > _MAX_DENIAL_WORDS:
+    if is_english or len(words) > max_words:
         refuses = _REFUSES.search(before) is not None and _STATE_REACHED.search(sentence) is None
     else:
         is_change = kind_of(call.name or "") is ToolKind.WRITES
@@ -63,6 +66,9 @@ def _refused_change(call: ToolCall, told: str, text: str) -> str | None:
     return text.strip() if refuses else None
 
 
+_GREETING = lazy_pattern(
+    r"(?:ok(?:ay)?|sure|thanks?(?: you)?|danke|merci|gracias|grazie|obrigad[oa]|alles klar)[.!] +", re.IGNORECASE
+)
 _MARKED = lazy_pattern(r"^\s*[\u26a0\u274c\u2717\u2718\u26d4]\ufe0f? ?\S.*", re.MULTILINE)  # ⚠ Choose a deputy.
 _MAX_REFUSAL_WORDS, _MAX_DENIAL_WORDS, _VERB_CHARS, _WORDS_BEFORE = 20, 12, 4, 4
 _FIRST_SENTENCE = lazy_pattern(r"(?<=[.!?])\s|\n|[\u3002\uff01]")
@@ -105,12 +111,39 @@ _REFUSES = lazy_pattern(
 )
 
 
+_MADE = (
+    r"(?:made|created|placed|reserved|booked|sent|saved|scheduled|confirmed|submitted|processed|"
+    r"completed|applied)"
+)
+NOTHING_DONE = lazy_pattern(
+    rf"(?P<nothing>\bno (?:\w+ ){{1,3}}(?:has|have|was|were) (?:been )?{_MADE}\b)|"
+    r"\b(?:could not|couldn['\u2019]t|cannot|can['\u2019]t|"
+    rf"unable to) (?:be )?(?:{_MADE}|make|create|place|reserve|book|send|save|schedule|confirm|submit|"
+    r"process|complete)\b",
+    re.IGNORECASE,
+)
+"""How a service says in a polite sentence that it did nothing: "No reservation has been made"."""
+
+
 def _part_that_failed(told: str) -> str | None:
     """The short answer of a tool that did only some of its work: "Uploaded 2 of 3 files. c: quota exceeded"."""
     if len(told) > _SHORT:
         return None
     is_part = any(int(done) < int(total) for done, total in _OF_TOTAL.findall(told)) or _COUNTS_FAILED.search(told)
-    return told if is_part and _SOME_FAILED.search(told) is not None else None
+    if is_part and _SOME_FAILED.search(told) is not None:
+        return told
+    return told if _NONE_DONE.search(told) and _NONE_TAKEN.search(told) else None
+
+
+_NONE_DONE = lazy_pattern(
+    r"\b(?:imported|inserted|created|sent|updated|processed|uploaded|synced|loaded|added)\s*[:=] ?0\b", re.IGNORECASE
+)
+_NONE_TAKEN = lazy_pattern(
+    r"\b(?:skipped|rejected|failed|ignored|invalid)\s*[:=] ?[1-9]\d*\b[^\n]{0,40}\b(?:reason|because|error)\b"
+    r"[^\n]{0,80}"
+    r"\b(?:missing|unknown|invalid|required|denied|malformed|not|no|fail\w*|mismatch|unexpected|unsupported)\b",
+    re.IGNORECASE,
+)
 
 
 _OF_TOTAL = lazy_pattern(r"\b(\d{1,9}) (?:out )?of (?:the )?(\d{1,9})\b")

@@ -6,7 +6,7 @@ one that changes something, a refusal (`refused_changes`).
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from weaklink.inspector.chain.check_results import ends_well
 from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, main_effect, programs_of
@@ -33,6 +33,7 @@ from weaklink.inspector.chain.reader_messages import (
 from weaklink.inspector.chain.refusals import refusal_told
 from weaklink.inspector.chain.refused_changes import denial
 from weaklink.inspector.chain.shell_frames import unframed
+from weaklink.inspector.chain.shell_lines import ShellCommand
 from weaklink.inspector.chain.tool_kinds import bare_name, is_search
 from weaklink.inspector.model import ToolCall, ToolResult
 from weaklink.inspector.scanning import lazy_pattern
@@ -135,13 +136,12 @@ _IS_THERE = lazy_pattern(
 def _ends_with_0(effect: Effect) -> bool:
     """Whether a program's exit code is 0 after an error: `redis-cli`, and `psql` but for a command that it is given."""
     command = effect.command
-    if command is None or command.program not in ("psql", "redis-cli"):
-        return False
-    return command.program != "psql" or not _is_given_sql(command.words)
+    return command is not None and command.program in _ALWAYS_END_WELL and not _prints_rows(command)
 
 
-def _is_given_sql(words: Sequence[str]) -> bool:
-    return any(_SQL_OPTION.match(word) is not None for word in words)
+def _prints_rows(command: ShellCommand) -> bool:
+    """Whether `psql` is given its statement, whose rows it prints, and ends with another code than 0 after an error."""
+    return command.program == "psql" and any(_SQL_OPTION.match(word) is not None for word in command.words)
 
 
 _SQL_OPTION = lazy_pattern(r"-\w*c$|--command\b")
@@ -152,7 +152,7 @@ def _own_trouble(effect: Effect, text: str, *, is_piped: bool) -> str | None:
     command = effect.command
     if command is None:
         return None
-    if command.program == "psql" and _is_given_sql(command.words):
+    if _prints_rows(command):
         text = first_line(text)  # the others may be rows
     program = re.escape(command.program)
     if f"{command.program}: " in text[:HEAD]:
@@ -165,6 +165,17 @@ def _own_trouble(effect: Effect, text: str, *, is_piped: bool) -> str | None:
 
 
 _LOOPS = frozenset(("for", "while", "until", "xargs"))
+
+
+def error_despite_code(effects: tuple[Effect, ...], text: str) -> str | None:
+    """The line that reports an error of a program that ends with 0 whatever happened, such as `redis-cli`."""
+    parts = tuple(effect for effect in effects if effect.command is None or not _prints_rows(effect.command))
+    names = [name for name in programs_of(parts) if name in _ALWAYS_END_WELL]
+    return own_error(text, names) if names else None
+
+
+_ALWAYS_END_WELL_TABLE = "soffice libreoffice redis-cli sqlplus psql sqlcmd isql tsql code codium powershell pwsh"
+_ALWAYS_END_WELL = frozenset(_ALWAYS_END_WELL_TABLE.split())
 # After these the line's exit code is that of the program behind them.
 _HIDING = frozenset(("|", ";", "\n", ""))
 _OWN_WORDS = rf"(?:error\b|fatal\b|\(\d+\) |\*\*\* |(?:{'|'.join(ERROR_WORDS)})\b)"
@@ -336,7 +347,33 @@ def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, 
     ends_with_look = len(effects) > 1 and effects[-1].kind in (EffectKind.READ, EffectKind.PROBE)
     ended = error_at_end(text, programs_of(effects), is_any_error=not ends_with_look) if runs_programs else None
     line = (_program_error(effects, text) or ended) if runs_programs else None
+    if not runs_programs:
+        line = own_error(text, _programs_named(call))
     return line or error_line(text) or denial(call, effect, text)
+
+
+def _programs_named(call: ToolCall) -> tuple[str, ...]:
+    """The programs that a tool may run by its name: `kubectl_apply`, `ansible_playbook`."""
+    words = bare_name(call.name or "").split("_")
+    return (*words, "-".join(words[:2]), *(("ansible-playbook",) if "ansible" in words else ()))
+
+
+def _sent_to_login(effect: Effect, text: str) -> str | None:
+    """The line in which a page that was not asked for says that the browser is not, or no longer, logged in."""
+    page = _LOGIN_PAGE.search(text[:_SHORT])
+    if page is None or not effect.targets or any(map(_LOGIN.search, effect.targets)):
+        return None
+    told = _LOGGED_OUT.search(text[:HEAD])
+    return told[0].strip() if told is not None else None
+
+
+_LOGIN = lazy_pattern(r"log-?in|sign-?in|sso\b|/auth")
+_LOGIN_PAGE = lazy_pattern(r"Page URL: \S*?(?:log-?in|sign-?in|\bsso\b|/auth)", re.IGNORECASE)
+_LOGGED_OUT = lazy_pattern(
+    r".*\b(?:(?:session|token) (?:has |was )?(?:expired|ended|timed out)|(?:log|sign) in again|"
+    r"been (?:logged|signed) out)\b.*",
+    re.IGNORECASE,
+)
 
 
 _COMMITTED = lazy_pattern(r"\s*\[[^\]\n]{1,200} [0-9a-f]{4,40}\] ")
@@ -344,7 +381,11 @@ _COMMITTED = lazy_pattern(r"\s*\[[^\]\n]{1,200} [0-9a-f]{4,40}\] ")
 
 def _error_of_lookup(call: ToolCall, effect: Effect, text: str) -> str | None:
     """The error at the beginning of a short answer of a tool that looks up data."""
+    if (refused := _sent_to_login(effect, text) or own_error(text, _programs_named(call))) is not None:
+        return refused
     line = error_line(text)
+    if line is not None and line.startswith('{"'):
+        return None  # a record of a queue or a log; an object that states an error was read before
     if line is None:
         failed = _SEARCH_FAILED.search(text[:_SHORT])  # Claude Code's, below its heading
         return failed[0] if failed is not None else denial(call, effect, text)
