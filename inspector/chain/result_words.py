@@ -6,7 +6,7 @@ one that changes something, a refusal (`refused_changes`).
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from weaklink.inspector.chain.check_results import ends_well
 from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, main_effect, programs_of
@@ -33,6 +33,7 @@ from weaklink.inspector.chain.reader_messages import (
 from weaklink.inspector.chain.refusals import refusal_told
 from weaklink.inspector.chain.refused_changes import denial
 from weaklink.inspector.chain.shell_frames import unframed
+from weaklink.inspector.chain.shell_lines import ShellCommand
 from weaklink.inspector.chain.tool_kinds import bare_name, is_search
 from weaklink.inspector.model import ToolCall, ToolResult
 from weaklink.inspector.scanning import lazy_pattern
@@ -135,13 +136,12 @@ _IS_THERE = lazy_pattern(
 def _ends_with_0(effect: Effect) -> bool:
     """Whether a program's exit code is 0 after an error: `redis-cli`, and `psql` but for a command that it is given."""
     command = effect.command
-    if command is None or command.program not in ("psql", "redis-cli"):
-        return False
-    return command.program != "psql" or not _is_given_sql(command.words)
+    return command is not None and command.program in _ALWAYS_END_WELL and not _prints_rows(command)
 
 
-def _is_given_sql(words: Sequence[str]) -> bool:
-    return any(_SQL_OPTION.match(word) is not None for word in words)
+def _prints_rows(command: ShellCommand) -> bool:
+    """Whether `psql` is given its statement, whose rows it prints, and ends with another code than 0 after an error."""
+    return command.program == "psql" and any(_SQL_OPTION.match(word) is not None for word in command.words)
 
 
 _SQL_OPTION = lazy_pattern(r"-\w*c$|--command\b")
@@ -152,7 +152,7 @@ def _own_trouble(effect: Effect, text: str, *, is_piped: bool) -> str | None:
     command = effect.command
     if command is None:
         return None
-    if command.program == "psql" and _is_given_sql(command.words):
+    if _prints_rows(command):
         text = first_line(text)  # the others may be rows
     program = re.escape(command.program)
     if f"{command.program}: " in text[:HEAD]:
@@ -169,7 +169,8 @@ _LOOPS = frozenset(("for", "while", "until", "xargs"))
 
 def error_despite_code(effects: tuple[Effect, ...], text: str) -> str | None:
     """The line that reports an error of a program that ends with 0 whatever happened, such as `redis-cli`."""
-    names = [name for name in programs_of(effects) if name in _ALWAYS_END_WELL]
+    parts = tuple(effect for effect in effects if effect.command is None or not _prints_rows(effect.command))
+    names = [name for name in programs_of(parts) if name in _ALWAYS_END_WELL]
     return own_error(text, names) if names else None
 
 
