@@ -99,6 +99,7 @@ _FINDINGS_TABLE = {  # by program, or by program and subcommand
     "swift format": r"^\S+:\d+:\d+: (?:warning|error): \[",
     "bandit": r"^>> Issue: \[",
     "bun test": r"^ *[1-9]\d* fail$",
+    "check": r"^Status: [1-9]\d* (?:ERROR|WARNING)",  # R CMD check
     "cargo fmt": r"^Diff in \S",
     "dbt": r"^(?:\d\d:\d\d:\d\d +)?Done\. PASS=\d+ .{0,100}\bERROR=[1-9]",
     "dotnet test": r"^Failed! {1,4}- Failed: {1,8}[1-9]",
@@ -271,6 +272,7 @@ def kind_of_check(effect: Effect, text: str, exit_code: int | None, *, is_in_wor
     ends = dict.fromkeys((head, tail))  # a short text is both
     if any(_FINDINGS.search(end) or _own_finding((effect,), end) for end in ends):
         could_run = _TEST_COUNTS.search(tail) is not None or not _could_not_run(head[:400], tail)
+        could_run = could_run and (_MACHINE_LACKS.search(text) is None or _SOME_PASSED.search(tail) is not None)
         return ResultKind.FINDING if could_run else ResultKind.FAILURE
     if exit_code == 2 and effect.subject == "lint" and _NAMES_LINE.search(text[:HEAD]) is None:
         return ResultKind.FAILURE  # linters end with 1 for what they found, with 2 for what they could not do
@@ -284,6 +286,14 @@ def kind_of_check(effect: Effect, text: str, exit_code: int | None, *, is_in_wor
     return ResultKind.FINDING if ended or any(match is not None for match in reports) else ResultKind.FAILURE
 
 
+# What tests need beside the project, without which each of them fails: a browser, a container.
+_MACHINE_LACKS = lazy_pattern(
+    r"Executable doesn't exist at |missing dependencies to run browsers|Could not find a valid Docker environment|"
+    r"Could not find a working container runtime|session not created: |Missing X server or \$DISPLAY|"
+    r"unable to find (?:Chrome|Firefox) binary|Cannot find (?:Chrome|Firefox) binary|No binary for Chrome",
+    re.IGNORECASE,
+)
+_SOME_PASSED = lazy_pattern(r"\b[1-9]\d* (?:tests? )?pass(?:ed|ing)\b|^ *(?:ok \d|--- PASS)", re.MULTILINE)
 _NAMES_LINE = lazy_pattern(r"[:(]\d+\b|\bline \d+", re.IGNORECASE)
 # A build that got as far as its keys: what is wrong is beside the work.
 _SIGNS_NOTHING = lazy_pattern(
@@ -312,6 +322,8 @@ def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
         match = _FINDINGS.search(end) or _LOCATED_FAULT.search(end) or _own_finding(effects, end)
         if match is None and effect.command is not None and effect.command.program in ("diff", "cmp"):
             match = _DIFFERENCES.search(end)
+        if match is None and effect.command is None:
+            match = _FINDINGS_IN_JSON.search(end)
         match = match or _NOTHING_RAN.search(end)
         if match is not None and (
             _COUNTS.search(match[0]) or not _NOTHING_FAILED.search(end, match.start(), match.end() + 80)
@@ -319,6 +331,14 @@ def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
             start = end.rfind("\n", 0, match.start()) + 1
             return end[start : match.end() + 200].partition("\n")[0].strip()[:400]
     return None
+
+
+# What tools that check answer as JSON: an editor's diagnostics (Language Server Protocol), axe's violations, counts.
+_FINDINGS_IN_JSON = lazy_pattern(
+    r'"severity"\s*:\s*"error"|"(?:violations|vulnerabilities|issues|problems|findings)"\s*:\s*\[\s*[{"]|'
+    r'"(?:failed|failures|errors|numFailedTests|errorCount|violations|vulnerabilities)"\s*:\s*[1-9]',
+    re.IGNORECASE,
+)
 
 
 def _may_run_tests(effect: Effect) -> bool:

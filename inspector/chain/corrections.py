@@ -110,7 +110,7 @@ class Corrections:
         mine, theirs = _values(failed), _values(step)
         dropped, new = mine - theirs, theirs - mine
         error = failed.error or ""
-        if dropped and _BLAMES_NOTHING.search(error) is not None and _ELEMENT_MISSING.search(_error_of(failed)) is None:
+        if dropped and _BLAMES_NOTHING.search(error) is not None and not _names_element_again(failed, dropped, new):
             return True
         if not dropped or any(self._is_brought_between(value, failed, step) for value in new):
             return False
@@ -132,7 +132,9 @@ class Corrections:
         """Whether two pushes have other branches as their targets, and the user named the first one's."""
         old, new = _pushed_branches(failed), _pushed_branches(step)
         named = self._facts.words_before(failed)
-        return bool(new) and old.isdisjoint(new) and any(branch in named for branch in old)
+        if not new or not old.isdisjoint(new) or _OR.search(self._facts.texts_before(failed)) is not None:
+            return False
+        return any(branch in named for branch in old)
 
     def is_other_record(self, step: Step, failed: Step) -> bool:
         """Whether an earlier result lists what both calls act on, and the user's words fit only the first one's record.
@@ -208,6 +210,16 @@ _ELEMENT_MISSING = lazy_pattern(r"\b(?:locator|selector|element)\b", re.IGNORECA
 _MIN_WORD_CHARS = 3
 
 
+def _names_element_again(failed: Step, dropped: frozenset[str], new: frozenset[str]) -> bool:
+    """Whether a page had no such element within the time, and the new values do not name another one."""
+    old, other = (_words_and_times(" ".join(values)) - _KINDS_OF_ELEMENTS for values in (dropped, new))
+    is_other = bool(old and other) and old.isdisjoint(other)
+    return _ELEMENT_MISSING.search(_error_of(failed)) is not None and not is_other
+
+
+_KINDS_OF_ELEMENTS = frozenset(("button", "link", "input", "submit", "type", "text", "field", "form", "div", "span"))
+
+
 def _words_of_record(text: str, values: frozenset[str]) -> frozenset[str]:
     """The words beside one of the values in a result: in the innermost object of JSON that has it, else in its line."""
     try:
@@ -238,10 +250,14 @@ _TIME = lazy_pattern(r"(?<!\d)\d{1,2}:\d\d(?!\d)")
 
 
 def _pushed_branches(step: Step) -> frozenset[str]:
-    """The branches that `git push` names as its targets."""
+    """The branches that `git push` names as its targets; `HEAD` alone names none."""
     pushes = (effect.command for effect in effects_of(step.call) if effect.subject == "git push")
     words = (word for command in pushes if command is not None for word in command.operands[2:])
-    return frozenset(word.rpartition(":")[2].casefold() for word in words)
+    branches = (word.rpartition(":")[2].removeprefix("refs/heads/").casefold() for word in words)
+    return frozenset(branch for branch in branches if branch != "head")
+
+
+_OR = lazy_pattern(r"\b(?:or|otherwise|else|oder|sonst|ou|sinon|o|si no|ou senão|oppure|или|lub|of)\b|或|否则|または")
 
 
 def _plain(values: frozenset[str]) -> frozenset[str]:

@@ -15,6 +15,7 @@ follows `||` only speaks of the failure.
 """
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
@@ -85,6 +86,7 @@ _PROGRAMS = _words(
         "cmp colordiff expr printenv pg_isready ping nslookup dig host mountpoint pgrep pidof ps fuser lsof "
         "ss netstat nc kill killall pkill getent id groups readlink "
         "realpath man apropos search_file search_dir find_file pip-show dpkg-query file false tree "
+        "where Test-Path Get-Command "
         "nvidia-smi rocm-smi vainfo clinfo lspci lsusb lscpu lsblk lsmod kpsewhich fc-match fc-list pkg-config"
     ),
     read=(
@@ -192,7 +194,7 @@ _SUBCOMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "service": _words(probe="status"),
         "helm": _words(probe="list status get"),
         "aws": _words(probe="help"),
-        "redis-cli": _words(probe="ping"),
+        "redis-cli": _words(probe="ping exists EXISTS get GET"),
         "apt": _words(probe="list show search"),
         "apt-cache": _words(probe="policy show search"),
         "dpkg": _words(probe="-s -l -L --status --list"),
@@ -307,10 +309,18 @@ def _effects_of_call(call: ToolCall) -> tuple[Effect, ...]:
         return ()
     tool = bare_name(call.name)
     arguments: Mapping[str, Json] = call.arguments if isinstance(call.arguments, dict) else {}
-    line = is_shell(tool, dict(arguments)) if arguments else None
+    line = (is_shell(tool, dict(arguments)) or _line_of_program(tool, arguments)) if arguments else None
     if line is not None:
         return effects_of_line(line) or (Effect(EffectKind.NOTHING, tool),)
     return (_effect_of_tool(tool, arguments, call),)
+
+
+def _line_of_program(tool: str, arguments: Mapping[str, Json]) -> str | None:
+    """The line of a tool that is a program and takes its words: `cargo {"args": ["test"]}`; None for another."""
+    words = arguments.get("args")
+    if not isinstance(words, list) or not (is_common(tool) or tool in _INSTALLERS):
+        return None
+    return shlex.join((tool, *(word for word in islice(words, 200) if isinstance(word, str))))
 
 
 def main_effect(effects: tuple[Effect, ...]) -> Effect | None:
@@ -563,6 +573,8 @@ def _family_by_options(program: str, words: tuple[str, ...]) -> str | None:
     """The family of a check that a program makes only with some of its options, or as code in its line."""
     if words[:2] == ("run", "watch") and program == "gh":
         return "test"
+    if program == "cargo" and words[:1] in (("doc",), ("rustdoc",)):
+        return "build"
     if program in _SYNTAX_CHECKS and _SYNTAX_CHECKS[program] in words:
         return "build"
     if any(word.startswith("--check") for word in words) or words[:1] == ("audit",):
@@ -676,16 +688,21 @@ def _effect_of_tool(tool: str, arguments: Mapping[str, Json], call: ToolCall) ->
     return _effect_of_other(tool)
 
 
-_CHECKED_THINGS = frozenset(
-    ("xml", "json", "yaml", "toml", "html", "css", "sql", "links", "schema", "syntax", "types", "config")
+_CHECKED_THINGS_TABLE = (
+    "xml json yaml toml html css sql links schema syntax types config accessibility a11y security vulnerabilities "
+    "dependencies spelling style contrast"
 )
+_CHECKED_THINGS = frozenset(_CHECKED_THINGS_TABLE.split())
 
 
 def _listed_kind(tool: str) -> str | None:
     """The kind of a tool in the table, or of one that is a program's task: `lake_build`, `cargo_test`."""
     program, _, task = tool.partition("_")
     is_task = (program in _TASK_RUNNERS or program in _CHECKERS) and task in _TASK_WORDS
-    is_check = program in ("validate", "lint", "scan", "check") and task in _CHECKED_THINGS
+    is_check = any(
+        verb in ("validate", "lint", "scan", "check", "audit") and thing in _CHECKED_THINGS
+        for verb, thing in ((program, task), (task, program))
+    )
     return _TOOLS.get(tool) or ("check" if is_task or is_check else None)
 
 

@@ -14,7 +14,7 @@ Words are compared by their first five letters, so that "publishing" is about `n
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice, pairwise
 from types import MappingProxyType
@@ -155,8 +155,7 @@ _SAME_TABLE = (
     "release publish mail send email send message send remove delete rm delete drop delete reboot restart "
     "upgrade update dump backup reserve book add install"
 )
-_SAME_WORDS: Sequence[str] = _SAME_TABLE.split()
-_SAME_EFFECT = MappingProxyType(dict(zip(_SAME_WORDS[::2], _SAME_WORDS[1::2], strict=True)))
+_SAME_EFFECT = MappingProxyType(dict[str, str](zip(_SAME_TABLE.split()[::2], _SAME_TABLE.split()[1::2], strict=True)))
 _NOUNS = MappingProxyType(
     {
         "baggages": ("bag", "luggage"),
@@ -404,6 +403,14 @@ class FailedCall(Struct, frozen=True):
         """Whether all words that a text shares with the request are in the names of other tools that were called."""
         shared = _stems_in(self.request, 4) & _stems_in(text, 4)
         return bool(shared) and shared <= frozenset(_stems(self.facts.words_of_other_tools(self.step), 4))
+
+    def is_of_other_calls(self, text: str) -> bool:
+        """Whether a text shares words with calls that worked and their results, and none with this one alone."""
+        shared = _stems_in(text, 3)
+        others = shared & _stems_of_text(self.facts.good_texts)
+        result = self.step.result.content[:_READ_CHARS] if self.step.result is not None else ""
+        own = _stems_in(f"{self.step.call.name} {self.step.call.raw_arguments}".replace("_", " "), 3)
+        return bool(others) and shared & (own | _stems_in(result, 3)) <= others
 
     def is_of_other_file(self, text: str) -> bool:
         """Whether a text names a file that another call wrote, and not what this one was to act on."""
@@ -663,6 +670,11 @@ def _short_tokens(text: str) -> frozenset[str]:
 def _stems_in(text: str, least: int) -> frozenset[str]:
     """The stems of a text's words that have at least so many characters."""
     return _short_stems(text[:_READ_CHARS], least)
+
+
+@memoized
+def _stems_of_text(text: str) -> frozenset[str]:
+    return frozenset(_stems(_short_tokens(text), 3))
 
 
 @lru_cache(512)

@@ -83,8 +83,9 @@ FAILED_BEGINNINGS = (
         r"(?:неверн|недопустим|неизвестн)\w{1,4} \w"
     ),
     (
-        r"(?:i['’]?m |we['’]re |i am )?(?:very |so )?sorry\b|désolée?\b|lo s(?:iento|entimos)\b|mi dispiace\b|"
-        r"het spijt me\b"
+        r"(?:i['’]?m |we['’]re |i am )?(?:very |so )?sorry\b|(?:nous sommes )?désolée?s?\b|lo s(?:iento|entimos)\b|"
+        r"mi dispiace\b|het spijt (?:me|ons)\b|entschuldigung\b|perdón\b|disculpe|desculpe|scusa(?:te|ci)?\b|"
+        r"przepraszam|omlouv[áa]m|beklager\b|извините|простите|вибачте|üzgün|maaf\b|죄송|sajnálj?uk\b|pahoittele"
     ),
     r"(?:很)?抱歉|对不起|申し訳|未找到|找不到|无法|無法|未能|拒绝访问|权限不足|请求超时|无效的|发生错误|發生錯誤|系统错误",
     r"(?:エラーが発生|アクセスが拒否|タイムアウト|無効な)",
@@ -226,6 +227,15 @@ _SHAPES = (
     ),
     _shape(_Where.LINE, r"\*{2,3} ?(?:fatal|error|panic)\b|(?:#{1,4} |\*\*)(?:\w+ ){0,2}error\W*$|mcp error -?\d"),
     _shape(_Where.LINE, r"\[error\]|\W{1,4}\s?error\s?:"),
+    # Clients of services ("Jira API error: 400 Bad Request") and of databases.
+    _shape(_Where.LINE, r"(?:[\w.-]{1,30} ){1,3}(?:error|request failed):? ?\(?(?:http |status )?[45]\d\d\b"),
+    _shape(
+        _Where.LINE,
+        r"ERROR \d{4} \(\w{5}\)|Msg \d+, Level \d+, State \d+|(?:ORA|PLS|SP2|TNS)-\d{4,5}: |SQLSTATE\[|E11000 |"
+        r"SQL compilation error|Code: \d+\. DB::|DB2 SQL Error: |SQL Error \[|(?:NOAUTH|WRONGTYPE|MISCONF|READONLY) |"
+        r"canceling statement due to ",
+        re.NOFLAG,
+    ),
     _shape(
         _Where.LINE,
         r"error (?:executing|calling|running|reading|parsing|fetching|opening|processing|invoking|while|when|during|"
@@ -435,6 +445,7 @@ _SSH = r"(?:ssh|scp|sftp): \S|Permission denied \(|Connection (?:closed|reset) b
 _SOLVER = r"(?:.{0,200}\b)?version solving failed\.$"
 _GDAL = r"ERROR \d+: \S"
 _IMAGES = r"(?:convert|magick|mogrify|identify)[\w.-]{0,20}: .{1,300} @ error/"
+_OFFICE = r"Error: (?:source file could not|no export filter|Please verify)"
 _ENDS_TABLE = {  # by program, or by program and subcommand
     **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "node", "wrangler", "netlify", "prisma"), _NPM),
     **dict.fromkeys(("docker", "docker-compose", "podman"), _DOCKER),
@@ -449,6 +460,10 @@ _ENDS_TABLE = {  # by program, or by program and subcommand
     **dict.fromkeys(("kubectl", "oc"), r"Error from server \(|The [\w.]{1,60} \"[^\"]{1,200}\" is invalid:"),
     **dict.fromkeys(("rails", "rake"), r"(?:rails|rake) aborted!|\w+(?:::\w+)*(?:Error|NotFound|Exception): "),
     **dict.fromkeys(("terraform", "tofu"), r"\u2502 Error: |Error: "),
+    **dict.fromkeys(("soffice", "libreoffice", "unoconv"), _OFFICE),
+    **dict.fromkeys(("powershell", "pwsh"), r"\s*\+ (?:CategoryInfo|FullyQualifiedErrorId) +: "),
+    **dict.fromkeys(("code", "codium", "cursor"), r"Failed Installing Extensions: |Extension '[^']{1,80}' not found"),
+    **dict.fromkeys(("sqlcmd", "isql", "tsql"), r"Msg \d+, Level \d+, State \d+"),
     "alembic": r"FAILED: \S",
     "ansible-galaxy": r"ERROR! ",
     "ansible-playbook": r"\S{1,80} +: +ok=\d+ .{0,200}\b(?:failed|unreachable)=[1-9]",
@@ -456,7 +471,7 @@ _ENDS_TABLE = {  # by program, or by program and subcommand
     r"Failed to create/update|\s*\"FunctionError\": ",
     "az": r"\([A-Z]\w+\) \S|Please run 'az login'|ERROR: \S",
     "biber": r"ERROR - ",
-    "brew": r"Warning: No available (?:formula|cask)",
+    "brew": r"Warning: No available (?:formula|cask)|Error: \S",
     "bundle": r"An error occurred while installing |Bundler could not |Could not find (?:gem|compatible)",
     "cabal": r"Error: \[Cabal-\d",
     "cargo": r"thread '[^']{1,80}' panicked at |error: could not ",
@@ -477,7 +492,9 @@ _ENDS_TABLE = {  # by program, or by program and subcommand
     "gcloud": r"ERROR: \(gcloud\.",
     **dict.fromkeys(("pio", "platformio"), r"\*\*\* \["),
     **dict.fromkeys(("gh", "glab"), r"GraphQL: |HTTP [45]\d\d|no matches found for |X \S"),
-    "git": r"\s*! \[(?:remote )?rejected\]|Automatic merge failed|CONFLICT \(",
+    "git": r"\s*! \[(?:remote )?rejected\]|Automatic merge failed|"
+    r"(?:CONFLI(?:CT|T|CTO|TTO|TO)|KONFLIKT|КОНФЛИКТ|冲突|衝突) ?[(（]|"
+    rf"(?i:{_ERROR_IN_LANGUAGES}|schwerwiegend|fataal|fatale|критическая ошибка) ?: \S",
     "git commit": r"no changes added to commit|husky - [\w-]{1,40} (?:hook|script) (?:exited|failed)|"
     r".{1,80}\.{3,}Failed$",  # pre-commit
     "gsutil": r"\w+Exception: ",

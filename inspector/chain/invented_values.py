@@ -33,10 +33,12 @@ _RUN = lazy_pattern(r"\d+")
 _NUMBER = lazy_pattern(r"(?<![\d.\w])(?<!\d,)\d{2,15}(?!\w)")  # not what follows a decimal comma
 _DECIMAL = lazy_pattern(r"(?<![\w.:/])\d{1,9}\.\d{2,15}(?![\w.:/]\d)")
 _ANY_NUMBER = lazy_pattern(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,18})?(?:e-?\d{1,3})?(?!\w)")
-_SIZE = lazy_pattern(r"\b(?P<number>\d{1,9})(?:\.\d+)? ?(?P<unit>[kmg])(?:i?b|o|б)\b", re.IGNORECASE)
+_SIZE = lazy_pattern(
+    r"\b(?P<number>\d{1,9})(?:\.\d+)? ?(?P<unit>[kmgs])(?:(?<=s)(?:ec\w*)?|(?<!s)(?:i?b|o|б))\b", re.IGNORECASE
+)
 _GROUPED = lazy_pattern(r"(?<![\d.,])\d{1,3}(?:[.'\u2019\u00a0\u202f ]\d{3})+(?!\d)")  # "48 700", "12.400"
 _ROUND = lazy_pattern(r"(?<=\d[1-9])0+\Z")  # of two digits or more: 18,200 for 18230
-_UNITS = {"k": 1, "m": 2, "g": 3}
+_UNITS = {"k": 1, "m": 2, "g": 3, "s": 1}  # seconds of milliseconds
 _DATE = lazy_pattern(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
 _ADDRESS = lazy_pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _NO_ID = lazy_pattern(r"[\s/]|\.[A-Za-z]{1,5}$")
@@ -264,7 +266,7 @@ class InventedValues:
 
     @cached_property
     def _rounded(self) -> frozenset[str]:
-        """The numbers of the answer that are rounded, or sizes in a larger unit: `31 KB` for 31020 bytes."""
+        """The numbers of the answer that are rounded, or in a larger unit: `31 KB` for 31020 bytes."""
         text = self._facts.answer.text[:20_000] if self._facts.answer is not None else ""
         said = [(match["number"], match["unit"].casefold()) for match in _SIZE.finditer(_THOUSANDS.sub("", text))]
         sizes = (

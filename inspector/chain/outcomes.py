@@ -39,9 +39,12 @@ from weaklink.inspector.chain.failure_words import (
 from weaklink.inspector.chain.known_paths import KnownPaths
 from weaklink.inspector.chain.pairing import Pairing, PlacedCall
 from weaklink.inspector.chain.provenance_terms import leaves
+from weaklink.inspector.chain.refusals import never_ran
+from weaklink.inspector.chain.refused_changes import NOTHING_DONE
 from weaklink.inspector.chain.result_kinds import Failure, Judgement, ResultEvidence, kind_of_result
 from weaklink.inspector.chain.result_words import (
     error_before_pipe,
+    error_despite_code,
     is_running,
     is_shown_object,
     printed_exit_code,
@@ -133,7 +136,7 @@ _NOT_OK = frozenset(("nok", "ko", "failure", "failed"))
 _SPACES = lazy_pattern(r"[ -]")
 _REFUSED = frozenset(_also_bare(_REFUSED_TABLE.split()))
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
-_MAY_BE_JSON = lazy_pattern(r'\s*(?:[\[{]|(?:null|"")\s*\Z|HTTP/\d)')
+_MAY_BE_JSON = lazy_pattern(r'\s*(?:[\[{]|(?:null|"")\s*\Z|HTTP[/ ]\d)')
 _LONGEST_EMPTY, _MOST_KEPT = 10_000, 64
 _UNREADABLE = object()
 _decode = msgspec.json.Decoder().decode
@@ -200,12 +203,15 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     layers = _layers(result.content)
     client = _http_client(call) if call is not None else None
     is_lookup = only_fetches(client) if client else call is not None and kind_of(call.name or "") is ToolKind.READS
+    if call is not None and (reason := never_ran(call, result.content)) is not None:
+        return Failure(Certainty.STRUCTURED, reason, None, (ResultEvidence("words", reason[:200]),))
     for layer in _stating_objects(layers, result, call):
         is_decided, failure = _stated_failure(layer, result, call, client, is_lookup=is_lookup)
         if is_decided:
             return failure
     text = next((layer for layer in reversed(layers) if isinstance(layer, str)), "")
-    page = _error_page(text, is_lookup=is_lookup) if client or _fetches_page(call) else None
+    is_fetched = is_lookup or (call is not None and only_asks(call) is True)
+    page = _error_page(text, is_lookup=is_fetched) if client or _fetches_page(call) else None
     failure = page or _text_failure(text, result, call)
     is_field = len(layers) > 1 and text is layers[0]  # words of the fields of an object that states no error
     return None if is_field and failure is not None and failure.certainty is Certainty.TEXTUAL else failure
@@ -233,9 +239,8 @@ def _stated_failure(
 
 def _fetches_page(call: ToolCall | None) -> bool:
     """Whether a tool that runs no program is given an address."""
-    return call is not None and any(
-        effect.command is None and any("://" in target for target in effect.targets) for effect in effects_of(call)
-    )
+    is_program = call is None or any(effect.command is not None for effect in effects_of(call))
+    return call is not None and not is_program and any("://" in str(value) for _, value in leaves(call.arguments))
 
 
 def _http_client(call: ToolCall) -> Effect | None:
@@ -266,7 +271,7 @@ def _failure_within(effects: tuple[Effect, ...], text: str) -> Failure | None:
         refused = _refusal_of_service(body, is_lookup=is_lookup) or (None if is_lookup else _structured(body))
         if refused is not None:
             return refused
-    line = error_before_pipe(effects, text)
+    line = error_before_pipe(effects, text) or error_despite_code(effects, text)
     return None if line is None else Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
 
 
@@ -369,8 +374,11 @@ def _unwrapped(content: str) -> Iterator[Any]:
 
 
 def _without_http_head(text: str) -> str:
-    """The body of an answer that an HTTP client shows with its status and its headers."""
-    return text.partition("\n\n")[2] if text.startswith("HTTP/") else text
+    """The body of an answer that an HTTP client shows with its status, and perhaps its headers."""
+    if not text.startswith(("HTTP/", "HTTP 2")):
+        return text
+    body = text.partition("\n")[2].lstrip("\n")
+    return body if body[:1] in ("{", "[") else text.partition("\n\n")[2]
 
 
 def _decoded(text: str) -> Any:
@@ -476,8 +484,18 @@ def _has_bad_status(fields: Mapping[str, Any]) -> bool:
 def _denial_with_reason(fields: Mapping[str, Any], call: ToolCall) -> Failure | None:
     """Why a tool that looks at nothing did not do its work: `{"accepted": false, "reason": "voting has ended"}`."""
     kind = kind_of(call.name or "")
-    if has_known_effect(call) or kind is ToolKind.READS:
+    if has_known_effect(call):
         return None
+    is_made = kind is not ToolKind.READS or bare_name(call.name or "").partition("_")[0] in _MADE
+    state = next((key for key in _STATES if _PARTIAL.fullmatch(str(fields.get(key)))), "") if is_made else ""
+    if state and _words(fields):
+        return Failure(
+            Certainty.STRUCTURED, _words(fields), None, (ResultEvidence(f"result field {state}", str(fields[state])),)
+        )
+    if kind is ToolKind.READS:
+        return None
+    if kind is ToolKind.WRITES and (told := _nothing_done(fields)):
+        return Failure(Certainty.STRUCTURED, told, None, (ResultEvidence("words", told[:200]),))
     errors = _errors_within(fields) if only_asks(call) is False else []
     if errors:
         return Failure(
@@ -501,6 +519,22 @@ def _denial_with_reason(fields: Mapping[str, Any], call: ToolCall) -> Failure | 
         return None
     evidence = ResultEvidence(f"result field {key}", str(fields[key]).lower())
     return Failure(Certainty.STRUCTURED, _words(fields) or f"{key} is false", None, (evidence,))
+
+
+# Tools that make something of what they read, of which a part may be left.
+_MADE = frozenset(("translate", "transcribe", "convert", "extract", "download", "scan", "load"))
+_PARTIAL = lazy_pattern(r"partial(?:ly)?(?:[_ -]\w{1,20})?|incomplete", re.IGNORECASE)
+_TOLD = ("message", "notice", "info", "note", "detail", "msg", "text")
+
+
+def _nothing_done(fields: Mapping[str, Any]) -> str:
+    """What an object says of a change that was not made, where it reads as a success; empty if it was made.
+
+    It says that nothing was made, or that it could not be made, beside an empty member in place of the thing.
+    """
+    told = next((fields[key] for key in _TOLD if isinstance(fields.get(key), str)), "")[:_LONGEST]
+    is_empty_handed = any(value is None for value in fields.values())
+    return told if any(match["nothing"] or is_empty_handed for match in NOTHING_DONE.finditer(told)) else ""
 
 
 def _errors_within(fields: Mapping[str, Any], depth: int = 3) -> list[Any]:
@@ -549,7 +583,8 @@ def _refusal_of_service(fields: Mapping[str, Any], *, is_lookup: bool) -> Failur
     That of GitHub (`message` with `documentation_url`), of AWS (`__type`), of PostgREST (four members), of FastAPI for
     input that it cannot validate; or nothing but a phrase of HTTP: `{"message": "404 Project Not Found"}`.
     """
-    key = next((key for key in ("message", "Message", "detail") if key in fields), None)
+    keys = ("message", "Message", "detail", "warning") if is_lookup else ("message", "Message", "detail")
+    key = next((key for key in keys if key in fields), None)
     value = fields[key] if key is not None else None
     is_form = isinstance(value, str) and (
         "documentation_url" in fields
@@ -558,6 +593,9 @@ def _refusal_of_service(fields: Mapping[str, Any], *, is_lookup: bool) -> Failur
         or (len(fields) == 1 and _HTTP_PHRASE.fullmatch(value.strip()) is not None)
     )
     is_invalid = isinstance(value, list) and len(fields) == 1 and all(map(_is_invalid_input, value))
+    if not is_lookup and _names_invalid_members(value if isinstance(value, dict) and len(fields) == 1 else fields):
+        words = _text_of(next(iter((value if isinstance(value, dict) else fields).values())))
+        return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence("words", words[:200]),))
     is_unserved = is_lookup and isinstance(value, str) and any(part in ([], None) for part in fields.values())
     is_unserved = is_unserved and _UNSERVED.search(str(value)) is not None
     if not value or not (is_form or is_invalid or is_unserved):
@@ -579,10 +617,35 @@ def _error_page(text: str, *, is_lookup: bool) -> Failure | None:
 _MAX_ERROR_PAGE_CHARS = 2_000
 _ERROR_PAGE = lazy_pattern(
     r"\s*(?:<!doctype html[^>]*>)?\s*<html[^>]*>\s*(?:<head>)?\s*(?:<meta[^>]*>\s*){0,4}"
-    r"<title>(?P<title>[45]\d\d [^<]{1,80})",
+    r"<title>\s*(?P<title>[45]\d\d (?:bad (?:request|gateway)|unauthori[sz]ed|authorization required|payment required|"
+    r"forbidden|not (?:found|allowed|acceptable|implemented)|method not allowed|proxy authentication required|conflict|"
+    r"gone|(?:request|gateway) time-?out|length required|precondition failed|(?:payload|(?:request )?entity|content|"
+    r"(?:request-)?uri|request header or cookie) too (?:large|long)|unsupported media type|unprocessable \w+|"
+    r"too many requests|internal server error|service (?:temporarily )?unavailable))\s*</title>",
+    re.IGNORECASE,
+)  # the reason phrases of RFC 9110 and nginx's: "500 Days of Summer" is the title of a film
+_UNSERVED = lazy_pattern(
+    r"not (?:loaded|available|ready|initiali[sz]ed|connected|indexed)|maintenance|offline|limit|quota|exceeded|"
+    r"server error|unavailable|timed? ?out|gateway|too many",
     re.IGNORECASE,
 )
-_UNSERVED = lazy_pattern(r"limit|quota|exceeded|server error|unavailable|timed? ?out|gateway|too many", re.IGNORECASE)
+
+
+def _names_invalid_members(fields: Mapping[str, Any]) -> bool:
+    """Whether an object has nothing but sentences about members that were passed, as Rails and Django refuse.
+
+    `{"name": ["has already been taken"]}`
+    """
+    sentences = [text for texts in fields.values() for text in (texts if isinstance(texts, list) and texts else [None])]
+    return bool(sentences) and all(isinstance(text, str) and _INVALID.search(text) for text in sentences)
+
+
+_INVALID = lazy_pattern(
+    r"\b(?:has already been|already (?:exists|taken|in use)|(?:is|are|be) (?:required|invalid|blank|empty|null)|"
+    r"required|must|not (?:a )?valid|enter a valid|(?:can't|cannot|may not|will not|does not|not) \w+|"
+    r"too (?:long|short|many|large)|unique|another open)\b",
+    re.IGNORECASE,
+)
 
 
 def _is_invalid_input(item: Any) -> bool:
@@ -596,7 +659,8 @@ _HTTP_PHRASE = lazy_pattern(
     r"method not allowed|request timeout|payload too large|unprocessable (?:entity|content)|too many requests|"
     r"internal server error|bad gateway|service unavailable|gateway timeout|endpoint request timed out|"
     r"missing authentication token|authentication (?:failed|required|credentials were not provided)|bad credentials|"
-    r"(?:access|permission) denied|invalid (?:\w+ )?(?:key|token|credentials)|no such [\w-]{1,40}: \S{1,200})[.!]?",
+    r"[\w-]{1,40}(?: \S{1,60})? already exists|(?:access|permission) denied|"
+    r"invalid (?:\w+ )?(?:key|token|credentials)|no such [\w-]{1,40}: \S{1,200})[.!]?",
     re.IGNORECASE,
 )
 
@@ -846,7 +910,19 @@ def _is_run_of(run: Any, asked: frozenset[str]) -> bool:
     return any(isinstance(value, str) and value in asked for value in run.values())
 
 
-_SIGNS = ("error", "traceback", "running", "started", "background", "[]", "[ ]", "false")
+_SIGNS = (
+    "error",
+    "traceback",
+    "running",
+    "started",
+    "background",
+    "[]",
+    "[ ]",
+    "false",
+    '"skipped"',
+    '"cancel',
+    "not_exec",
+)
 """Case-folded substrings of what the other rules can find in a JSON object on one line."""
 _MOST_REMINDERS = 8
 _FEWEST_WORDS = 8  # a shorter answer of a tool that changes something may be a denial

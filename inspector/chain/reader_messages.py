@@ -216,43 +216,53 @@ def message_of_tool(arguments: Json, text: str) -> str | None:
     line = (last_line(text) if text.startswith("Traceback (most") else first_line(text))[:_LONGEST_LINE]
     if (tagged := _TAGGED.match(text)) is not None:
         return tagged[2].strip()
-    if _NUMBERED.match(line) is not None:
+    asked = str(arguments).casefold()
+    if "://" in asked and (stand_in := _stand_in(text)) is not None:
+        return stand_in
+    if line.startswith("# ") or _NUMBERED.match(line) is not None:  # a heading, a numbered line
         return None
-    if len(text) <= 2 * _SHORT and (stand_in := _STANDS_IN.search(text)) is not None:
-        return stand_in[0].strip()
     if len(text) > _SHORT or text.strip().count("\n") >= _MAX_OWN_LINES:
         return None
-    is_alone = "\n" not in text.strip() and line.startswith("Error: ")  # the form in which most tools report
-    is_error = error_line(text) is not None and (is_alone or _FAILS_TO_READ.search(line) is not None)
-    if _OF_READER.match(line) is not None:
+    is_only_line = "\n" not in text.strip()
+    if is_only_line and _OF_READER.match(line) is not None:
         return line
+    is_alone = is_only_line and line.startswith("Error: ")  # the form in which most tools report
+    is_error = error_line(text) is not None and (is_alone or _FAILS_TO_READ.search(line) is not None)
     if not (is_error or _IS_MISSING.search(line)) or _OF_LOG.match(line):
         return None
-    asked = str(arguments).casefold()
     named = [match[0].strip(".,:;'\"`()").casefold() for match in _NAMED.finditer(line)]
     is_asked = all(name in asked or name.rsplit("/", 1)[-1] in asked for name in named)
-    return line if is_asked and (named or (is_error and _OTHER_PROGRAM.match(line) is None)) else None
+    explains = not is_alone and _EXPLAINED.search(line) is not None
+    is_own = is_error and not explains and _OTHER_PROGRAM.match(line) is None
+    return line if is_asked and (named or is_own) else None
+
+
+def _stand_in(text: str) -> str | None:
+    """The line of a short page that a site shows in place of the page; else None."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()] if len(text) <= 2 * _SHORT else []
+    is_short = len(lines) <= _MAX_OWN_LINES
+    return next((line for line in lines if is_short and _STANDS_IN.fullmatch(line) is not None), None)
 
 
 _TAGGED = lazy_pattern(r"\s*<(tool_use_error|error)>([^\n]*?)(?:</\1>|\n|\Z)")  # Claude Code's, and of MCP's `fetch`
-# What a site shows in place of a page, and Claude Code in place of what it searched.
+# The whole line that a site shows in place of a page, and Claude Code in place of what it searched.
 _STANDS_IN = lazy_pattern(
-    r"\A#{1,3} (?:40[34]|50[0-4])\b.*|^(?:API Error: |Just a moment\.\.\.$|Attention Required! \|).*|"
-    r".*\b(?:enable JavaScript (?:and cookies )?to (?:run|"
-    r"continue|view)|verify(?:ing)? (?:that )?you are (?:a )?human|(?:only|exclusively) (?:available )?(?:to|"
-    r"for) subscribers|"
-    r"must be (?:logged|signed) in to|checking your browser|page you['’]re looking for (?:can|could|was|does)|"
-    r"no text layer|"
-    r"(?:subscribe|log in|sign in) to (?:continue|keep) reading|nur für Abonnenten|réservé aux abonnés|"
-    r"(?:solo|sólo) para suscriptores|captcha)\b.*",
-    re.IGNORECASE | re.MULTILINE,
+    r"API Error: .*|Just a moment\.\.\.|Attention Required! \|.*|"
+    r"(?:(?:please |you need to )?enable JavaScript (?:and cookies )?to (?:run|continue|view)|"
+    r"(?:please )?verify(?:ing)? (?:that )?you are (?:a )?human|checking your browser|"
+    r"(?:\w+[!,.] )?the page you['’]re looking for (?:can|could|was|does)|"
+    r"(?:this|the) (?:\w+ ){1,2}is (?:only|exclusively) (?:available )?(?:to|for) subscribers|"
+    r"you must be (?:logged|signed) in to (?:view|see|read|access|continue)|"
+    r"(?:please )?(?:subscribe|log in|sign in) to (?:continue|keep) reading|"
+    r"(?:\w+ ){0,4}(?:nur für Abonnenten|réservé aux abonnés|(?:solo|sólo) para suscriptores))\b.{0,160}",
+    re.IGNORECASE,
 )
 _NUMBERED = lazy_pattern(r"\s*\d+(?:\u2192|\t| ?\| )")  # a line of a file, with its number
 # What readers of files and pages say that they cannot read at all.
 _OF_READER = lazy_pattern(
-    r"this tool cannot |file (?:content |size )?\([^)\n]{1,40}\) exceeds |(?:the )?file (?:is )?too large|"
-    r"unable to verify if domain |(?:the )?(?:file|image|document|pdf) (?:is|appears to be) (?:an? )?(?:binary|"
-    r"password|encrypted|corrupt\w*|unsupported)|cannot (?:read|display|open) (?:binary|this) ",
+    r"this tool cannot read binary |file (?:content |size )?\([^)\n]{1,40}\) exceeds |(?:the )?file (?:is )?too large|"
+    r"\(?no text layer|unable to verify if domain |(?:the )?(?:file|image|document|pdf) (?:is|appears to be) (?:an? )?"
+    r"(?:binary|password|encrypted|corrupt\w*|unsupported)|cannot (?:read|display|open) (?:binary|this) ",
     re.IGNORECASE,
 )
 _FAILS_TO_READ = lazy_pattern(
@@ -272,6 +282,8 @@ _OF_LOG = lazy_pattern(r"\W?\d{1,4}[-/:.]\d\d")  # it begins with a time
 _OTHER_PROGRAM = lazy_pattern(
     r"(?!error|fatal|fehler|erreur|failed|failure|\w*(?:error|exception)\b)[\w.+-]{1,40}(?:\[\d+\])?: ", re.IGNORECASE
 )
+# "File not found: when the path is wrong" explains a message.
+_EXPLAINED = lazy_pattern(rf"(?:{_BARRED}|{_CANNOT})\W{{0,2}}: \D", re.IGNORECASE)
 # What a line names: paths, hosts, addresses and whatever is in quotation marks.
 _NAMED = lazy_pattern(
     r"https?://[^\s'\"`]+|['\"`][^'\"`\n]{1,200}['\"`]|[\w.~@+-]*/[\w.~@+/-]+|\b\d{1,3}(?:\.\d{1,3}){3}\b|"

@@ -60,11 +60,33 @@ def kind_of_refusal(text: str, state: RunState | None, exit_code: int | None) ->
         return ResultKind.NOT_RUN
     if exit_code not in (None, 0, -1) and not (exit_code > 128 and _INTERRUPTED.search(head)):
         return None  # the program ran
-    if _never_began(head):
+    if _never_began(head) or _NEVER_RAN.match(text) is not None:
         return ResultKind.NOT_RUN
     if _REJECTED.search(head) or (exit_code is None and _STOPPED_AT_END.search(text[-100:]) is not None):
         return ResultKind.REJECTED
     return ResultKind.NOT_RUN if _NOT_RUN.search(head[:200]) else None
+
+
+def never_ran(call: ToolCall, text: str) -> str | None:
+    """The reason for which an object says that the call was skipped: another one failed; None if it does not.
+
+    What a lookup brings may be a job that was skipped: of it only an object without other members counts.
+    """
+    match = _NEVER_RAN.match(text)
+    if match is None or (kind_of(call.name or "") is ToolKind.READS and text.count('":') > _STATE_AND_REASON):
+        return None
+    return match["reason"]
+
+
+_STATE_AND_REASON = 2
+_NEVER_RAN = lazy_pattern(
+    r'\{[^{}\n]{0,120}"(?:state|status)"\s*:\s*"(?:skipped|cancell?ed|not[_ -](?:run|executed|started)|blocked)"'
+    r'[^{}\n]{0,60}"(?:reason|message|detail|cause)"\s*:\s*"(?P<reason>[^"\n]{0,160}\b(?:dependenc\w+|upstream|previous|prior|preceding|'
+    r"earlier|prerequisite|sibling|parent|another|needs?)\b[^\"\n]{0,160}"
+    r"\b(?:fail\w*|error\w*|not \w+|abort\w*|cancel\w*)"
+    r'\b[^"\n]{0,100})"',
+    re.IGNORECASE,
+)
 
 
 def refusal_told(call: ToolCall, text: str) -> str | None:
@@ -165,6 +187,6 @@ _REFUSED_SUBJECT = lazy_pattern(
     r"(?:this|that|the|your) (?:\w+ )?(?:tool|command|call|operation|action|request|edit|change|patch)\b)|"
     r"d(?:id|oes)(?: not|n['\u2019]t) (?:allow|approve|want to (?:run|use|execute|proceed|continue|take))\b|"
     r"chose (?:not )?to (?:skip|run|allow|stop) ))|"
-    r"(?:the |this |your )?(?:(?:exec|shell|bash|tool|file|mcp|proposed) )?(?:command|call|tool use|edit|patch|"
-    r"action|execution|request|operation) (?:(?:was|has been|is) )?(?=\w+ by\b)"
+    r"(?:error: )?(?:the |this |your )?(?:(?:exec|shell|bash|tool|file|mcp|proposed) )?(?:command|call|tool use|"
+    r"edit|patch|action|execution|request|operation) (?:(?:was|has been|is) )?(?=\w+ by\b)"
 )

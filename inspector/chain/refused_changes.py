@@ -49,6 +49,8 @@ def _refused_change(call: ToolCall, told: str, text: str) -> str | None:
     reached is no refusal ("the account is no longer locked"), nor is that there is nothing to do ("no duplicates
     found"). An answer that is not English refuses if its clause denies.
     """
+    greeting = _GREETING.match(told)
+    told = told[greeting.end() :] if greeting is not None else told
     marked = _MARKED.search(text)
     if marked is not None and len(text) <= _SHORT:
         return marked[0].strip()
@@ -56,7 +58,8 @@ def _refused_change(call: ToolCall, told: str, text: str) -> str | None:
     clause = _END_OF_CLAUSE.split(_APOLOGY.sub("", sentence), 1)[0]
     words = clause.split()
     is_english = _ENGLISH.search(sentence) is not None
-    if not words or len(told.split()) > (_MAX_REFUSAL_WORDS if is_english else _MAX_DENIAL_WORDS):
+    max_words = _MAX_REFUSAL_WORDS if is_english or greeting is not None else _MAX_DENIAL_WORDS
+    if not words or len(told.split()) > max_words:
         return None
     if len(words) == 1 and _ERROR_CODE.fullmatch(words[0]) is not None:
         return text.strip()
@@ -80,13 +83,16 @@ def _denies_plainly(clause: str) -> bool:
     return denies_plainly(clause) and not any(map(excludes_only, clauses_of(clause)))
 
 
+_GREETING = lazy_pattern(
+    r"(?:ok(?:ay)?|sure|thanks?(?: you)?|danke|merci|gracias|grazie|obrigad[oa]|alles klar)[.!] +", re.IGNORECASE
+)
 _MARKED = lazy_pattern(r"^\s*[\u26a0\u274c\u2717\u2718\u26d4]\ufe0f? ?\S.*", re.MULTILINE)  # ⚠ Choose a deputy.
 _MAX_REFUSAL_WORDS, _MAX_DENIAL_WORDS, _VERB_CHARS, _WORDS_BEFORE = 20, 12, 4, 4
 _APOLOGY = lazy_pattern(
     r"^\W*(?:(?:i['\u2019]m |we are )?sorry|unfortunately|leider|désolée?|malheureusement|lo siento|lamentablemente|"
     r"desculpe|infelizmente|lamento|mi dispiace|purtroppo|helaas|sorry|niestety|przepraszam\w*|bohužel|tyvärr|desværre|"
     r"dessverre|beklager|valitettavasti|sajnos|sajnál\w+|maalesef|üzgün\w+|din păcate|maaf|к сожалению|на жаль|"
-    r"извините|很?抱歉|对不起|申し訳(?:ありません|ございません)(?:が)?|죄송합니다만?|conflict|error|warning)[,:;、，!.]\s*"
+    r"извините|很?抱歉|对不起|申し訳(?:ありません|ございません)(?:が)?|죄송합니다만?)[,:;、，!.]\s*"
 )
 _END_OF_CLAUSE = lazy_pattern(
     r"[,;(，；（、]\s*|\s[\u2013\u2014-]\s|\s(?:and|und|et|y|e|i|en|och|og|и) (?=(?:is |ist )?(?:not?|nicht|kein\w*|ne|"
@@ -154,6 +160,20 @@ _REFUSES = lazy_pattern(
 )
 
 
+_MADE = (
+    r"(?:made|created|placed|reserved|booked|sent|saved|scheduled|confirmed|submitted|processed|"
+    r"completed|applied)"
+)
+NOTHING_DONE = lazy_pattern(
+    rf"(?P<nothing>\bno (?:\w+ ){{1,3}}(?:has|have|was|were) (?:been )?{_MADE}\b)|"
+    r"\b(?:could not|couldn['\u2019]t|cannot|can['\u2019]t|"
+    rf"unable to) (?:be )?(?:{_MADE}|make|create|place|reserve|book|send|save|schedule|confirm|submit|"
+    r"process|complete)\b",
+    re.IGNORECASE,
+)
+"""How a service says in a polite sentence that it did nothing: "No reservation has been made"."""
+
+
 def _part_that_failed(told: str) -> str | None:
     """The short answer of a tool that did only some of its work: "Uploaded 2 of 3 files. c: quota exceeded".
 
@@ -162,7 +182,20 @@ def _part_that_failed(told: str) -> str | None:
     if len(told) > _SHORT:
         return None
     is_part = any(int(match["done"]) < int(match["total"]) for match in _OF_TOTAL.finditer(told))
-    return told if is_part or _COUNTS_FAILED.search(told) is not None else None
+    if is_part or _COUNTS_FAILED.search(told) is not None:
+        return told
+    return told if _NONE_DONE.search(told) and _NONE_TAKEN.search(told) else None
+
+
+_NONE_DONE = lazy_pattern(
+    r"\b(?:imported|inserted|created|sent|updated|processed|uploaded|synced|loaded|added)\s*[:=] ?0\b", re.IGNORECASE
+)
+_NONE_TAKEN = lazy_pattern(
+    r"\b(?:skipped|rejected|failed|ignored|invalid)\s*[:=] ?[1-9]\d*\b[^\n]{0,40}\b(?:reason|because|error)\b"
+    r"[^\n]{0,80}"
+    r"\b(?:missing|unknown|invalid|required|denied|malformed|not|no|fail\w*|mismatch|unexpected|unsupported)\b",
+    re.IGNORECASE,
+)
 
 
 _OF_TOTAL = lazy_pattern(

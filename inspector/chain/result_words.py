@@ -33,6 +33,7 @@ from weaklink.inspector.chain.reader_messages import (
 from weaklink.inspector.chain.refusals import refusal_told
 from weaklink.inspector.chain.refused_changes import denial
 from weaklink.inspector.chain.shell_frames import unframed
+from weaklink.inspector.chain.shell_lines import ShellCommand
 from weaklink.inspector.chain.tool_kinds import bare_name, is_search
 from weaklink.inspector.model import ToolCall, ToolResult
 from weaklink.inspector.scanning import lazy_pattern
@@ -62,6 +63,7 @@ def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
 
     It is before a pipe, writes what the line shows then, or crashed, which the shell tells.
     """
+    text = _without_expected(effects, text)
     main = main_effect(effects)
     crashed = _CRASHED.search(text[:HEAD]) if len(effects) > 1 else None
     if crashed is not None and main is not None and main.command and main.command.own_name in crashed[0]:
@@ -73,13 +75,76 @@ def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
     is_loop = any(effect.subject in _LOOPS for effect in effects[:-1])
     connectors = (*(effect.connector for effect in effects[1:]), ";" if is_loop else "&&")
     for effect, connector in zip(effects, connectors, strict=True):
-        is_hidden = connector in _HIDING or (effect.command is not None and effect.command.program in _NEVER_FAILS)
+        is_hidden = connector in _HIDING or _ends_with_0(effect)
         if is_hidden and effect.kind not in (EffectKind.PROBE, EffectKind.NOTHING):
             line = _own_trouble(effect, text, is_piped=connector == "|")
             if line is not None:
                 return line
-    item = _OF_ITEM.search(text[:HEAD]) if is_loop else None
+    item = _OF_ITEM.search(text[:HEAD]) if is_loop and all(map(_does_work, effects)) else None
     return None if item is None else item[0]
+
+
+def _does_work(effect: Effect) -> bool:
+    """Whether a part of a loop prints nothing that the line's author words."""
+    if effect.kind is EffectKind.NOTHING:
+        return effect.subject not in ("echo", "printf")
+    return effect.kind in (EffectKind.RUN, EffectKind.WRITE)
+
+
+# `us: error: no answer`, of one turn of a loop.
+_OF_ITEM = lazy_pattern(
+    rf"^[\w./@-]{{1,60}}: (?:error|failed|{'|'.join(ERROR_WORDS)})\b.*", re.MULTILINE | re.IGNORECASE
+)
+
+
+def _without_expected(effects: tuple[Effect, ...], text: str) -> str:
+    """The output without what a line provides for: `rm x; ...` goes on if `x` is not there, `mkdir x; ...` if it is."""
+    connectors = [effect.connector for effect in effects[1:]]
+    for effect, connector in zip(effects, connectors, strict=False):
+        command = effect.command
+        if command is None or connector not in _HIDING:
+            continue
+        names = {command.program, *command.words[:2]}
+        expected = None if names.isdisjoint(_ENDING) else _IS_GONE
+        expected = expected if names.isdisjoint(_MAKING) else _IS_THERE
+        targets = [word.removesuffix("/") for word in command.words if not word.startswith("-")]
+        lines = text[:HEAD].splitlines(keepends=True) if expected is not None else ()
+        of_target = (line for line in lines if any(target in line for target in targets if target))
+        if expected is not None and (line := next(filter(expected.search, of_target), None)) is not None:
+            text = text.replace(line, "", 1)
+    return text
+
+
+_ENDING_TABLE = (
+    "rm rmdir rmi unlink del delete remove stop kill pkill killall down drop dropdb dropuser uninstall umount userdel "
+    "groupdel destroy purge -D -d"
+)
+_ENDING = frozenset(_ENDING_TABLE.split())
+_MAKING = frozenset(("mkdir", "create", "createdb", "createuser", "useradd", "groupadd", "init", "add", "ln"))
+_IS_GONE = lazy_pattern(
+    rf"no such|not (?:found|loaded|mounted|running|installed)|does(?: not|n't) exist|{MISSING_IN_LANGUAGES}",
+    re.IGNORECASE,
+)
+_IS_THERE = lazy_pattern(
+    r"already exists|file exists|existiert bereits|existe d\u00e9j\u00e0|ya existe|j\u00e1 existe|esiste gi\u00e0|"
+    r"bestaat al|finns redan|ju\u017c istnieje|\u0443\u0436\u0435 \u0441\u0443\u0449\u0435\u0441\u0442\u0432|"
+    r"\u5df2\u5b58\u5728|\u65e2\u306b\u5b58\u5728|\uc774\ubbf8",
+    re.IGNORECASE,
+)
+
+
+def _ends_with_0(effect: Effect) -> bool:
+    """Whether a program's exit code is 0 after an error: `redis-cli`, and `psql` but for a command that it is given."""
+    command = effect.command
+    return command is not None and command.program in _ALWAYS_END_WELL and not _prints_rows(command)
+
+
+def _prints_rows(command: ShellCommand) -> bool:
+    """Whether `psql` is given its statement, whose rows it prints, and ends with another code than 0 after an error."""
+    return command.program == "psql" and any(_SQL_OPTION.match(word) is not None for word in command.words)
+
+
+_SQL_OPTION = lazy_pattern(r"-\w*c$|--command\b")
 
 
 def _own_trouble(effect: Effect, text: str, *, is_piped: bool) -> str | None:
@@ -87,6 +152,8 @@ def _own_trouble(effect: Effect, text: str, *, is_piped: bool) -> str | None:
     command = effect.command
     if command is None:
         return None
+    if _prints_rows(command):
+        text = first_line(text)  # the others may be rows
     program = re.escape(command.program)
     if f"{command.program}: " in text[:HEAD]:
         words = _OWN_WORDS if is_piped else _OWN_TROUBLE
@@ -98,11 +165,17 @@ def _own_trouble(effect: Effect, text: str, *, is_piped: bool) -> str | None:
 
 
 _LOOPS = frozenset(("for", "while", "until", "xargs"))
-_NEVER_FAILS = frozenset(("psql", "redis-cli"))  # without an option of theirs they end with 0 after an error
-# `us: error: no answer`, of one turn of a loop.
-_OF_ITEM = lazy_pattern(
-    rf"^[\w./@-]{{1,60}}: (?:error|failed|{'|'.join(ERROR_WORDS)})\b.*", re.MULTILINE | re.IGNORECASE
-)
+
+
+def error_despite_code(effects: tuple[Effect, ...], text: str) -> str | None:
+    """The line that reports an error of a program that ends with 0 whatever happened, such as `redis-cli`."""
+    parts = tuple(effect for effect in effects if effect.command is None or not _prints_rows(effect.command))
+    names = [name for name in programs_of(parts) if name in _ALWAYS_END_WELL]
+    return own_error(text, names) if names else None
+
+
+_ALWAYS_END_WELL_TABLE = "soffice libreoffice redis-cli sqlplus psql sqlcmd isql tsql code codium powershell pwsh"
+_ALWAYS_END_WELL = frozenset(_ALWAYS_END_WELL_TABLE.split())
 # After these the line's exit code is that of the program behind them.
 _HIDING = frozenset(("|", ";", "\n", ""))
 _OWN_WORDS = rf"(?:error\b|fatal\b|\(\d+\) |\*\*\* |(?:{'|'.join(ERROR_WORDS)})\b)"
@@ -270,10 +343,37 @@ def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, 
     runs_programs = any(part.command is not None for part in effects)
     if effect.subject == "git commit" and _COMMITTED.match(text) is not None:
         return None  # its message may speak of an error
+    text = _without_expected(effects, text)
     ends_with_look = len(effects) > 1 and effects[-1].kind in (EffectKind.READ, EffectKind.PROBE)
     ended = error_at_end(text, programs_of(effects), is_any_error=not ends_with_look) if runs_programs else None
     line = (_program_error(effects, text) or ended) if runs_programs else None
+    if not runs_programs:
+        line = own_error(text, _programs_named(call))
     return line or error_line(text) or denial(call, effect, text)
+
+
+def _programs_named(call: ToolCall) -> tuple[str, ...]:
+    """The programs that a tool may run by its name: `kubectl_apply`, `ansible_playbook`."""
+    words = bare_name(call.name or "").split("_")
+    return (*words, "-".join(words[:2]), *(("ansible-playbook",) if "ansible" in words else ()))
+
+
+def _sent_to_login(effect: Effect, text: str) -> str | None:
+    """The line in which a page that was not asked for says that the browser is not, or no longer, logged in."""
+    page = _LOGIN_PAGE.search(text[:_SHORT])
+    if page is None or not effect.targets or any(map(_LOGIN.search, effect.targets)):
+        return None
+    told = _LOGGED_OUT.search(text[:HEAD])
+    return told[0].strip() if told is not None else None
+
+
+_LOGIN = lazy_pattern(r"log-?in|sign-?in|sso\b|/auth")
+_LOGIN_PAGE = lazy_pattern(r"Page URL: \S*?(?:log-?in|sign-?in|\bsso\b|/auth)", re.IGNORECASE)
+_LOGGED_OUT = lazy_pattern(
+    r".*\b(?:(?:session|token) (?:has |was )?(?:expired|ended|timed out)|(?:log|sign) in again|"
+    r"been (?:logged|signed) out)\b.*",
+    re.IGNORECASE,
+)
 
 
 _COMMITTED = lazy_pattern(r"\s*\[[^\]\n]{1,200} [0-9a-f]{4,40}\] ")
@@ -281,7 +381,11 @@ _COMMITTED = lazy_pattern(r"\s*\[[^\]\n]{1,200} [0-9a-f]{4,40}\] ")
 
 def _error_of_lookup(call: ToolCall, effect: Effect, text: str) -> str | None:
     """The error at the beginning of a short answer of a tool that looks up data."""
+    if (refused := _sent_to_login(effect, text) or own_error(text, _programs_named(call))) is not None:
+        return refused
     line = error_line(text)
+    if line is not None and line.startswith('{"'):
+        return None  # a record of a queue or a log; an object that states an error was read before
     if line is None:
         failed = _SEARCH_FAILED.search(text[:_SHORT])  # Claude Code's, below its heading
         return failed[0] if failed is not None else denial(call, effect, text)

@@ -14,6 +14,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import chain, islice, pairwise
 from posixpath import normpath
@@ -129,8 +130,8 @@ class SameEffect:
         """Whether the checks that pass from a later one on select some of the files with findings, but not all."""
         if failed.result_kind is not ResultKind.FINDING or failed.result is None:
             return False
-        files = faulty_files(failed.result.content)
-        if len(files) < _SEVERAL:
+        files, mine = faulty_files(failed), _checked_targets(failed)
+        if len(files) < _SEVERAL or (mine and mine <= _checked_targets(self._steps[number - 1])):
             return False
         last_whole, last_of = self._last_checks
         return number > last_whole and any(last_of.get(file, 0) < number for file in files)
@@ -143,7 +144,7 @@ class SameEffect:
             effects = effects_of(step.call) if step.is_good else ()
             targets = [effect.targets for effect in effects if effect.kind is EffectKind.CHECK]
             names = [_name_of(target) for target in chain.from_iterable(targets)]
-            if targets and (not all(targets) or any("." not in name for name in names)):
+            if targets and (not all(targets) or any("." not in name or "*" in name for name in names)):
                 last_whole = step.number
             last_of.update(dict.fromkeys(names, step.number))
         return last_whole, last_of
@@ -349,18 +350,30 @@ def _places(words: Sequence[str]) -> Iterator[str]:
 
 
 _SEVERAL = 2
-# A file with findings, at the beginning of a line: behind a word, before a line number, or alone above its findings.
-_FAULTY_FILE = lazy_pattern(
-    r"^(?:(?:FAILED|FAIL|ERROR):? (?=\S{1,200}?\.\w{1,5}(?:::|:|\s|$))|(?=\S{1,200}?\.\w{1,5}(?::\d|\(\d))|"
-    r"(?=\S{0,200}/\S{0,200}?\.\w{1,5}\s*$))([^\s:(]+?\.\w{1,5})(?=[:(\s]|$)",
+_FAILED_FILE = lazy_pattern(r"^(?:FAILED|FAIL|ERROR):? (\S+?\.\w{1,5})(?=::|:|\s|$)", re.MULTILINE)
+# A file with findings of a linter, at the beginning of a line: before a line number, or alone above its findings.
+_LINTED_FILE = lazy_pattern(
+    r"^(?:(?=\S{1,200}?\.\w{1,5}(?::\d|\(\d))|(?=\S{0,200}/\S{0,200}?\.\w{1,5}\s*$))([^\s:(]+?\.\w{1,5})(?=[:(\s]|$)",
     re.MULTILINE,
 )
+_LIST_FILES = frozenset(("lint", "types"))  # a test's output names the files of a traceback, too
+
+
+def faulty_files(failed: Step) -> frozenset[str]:
+    """The names of the files in which a check found something, as its output lists them, in lower case."""
+    effect = main_effect(effects_of(failed.call))
+    text = failed.result.content if failed.result is not None else ""
+    return _files_listed(text, effect.subject if effect is not None else "")
 
 
 @memoized
-def faulty_files(text: str) -> frozenset[str]:
-    """The names of the files in which a check found something, as its output lists them, in lower case."""
-    return frozenset(map(_name_of, _FAULTY_FILE.findall(text)))
+def _files_listed(text: str, check: str) -> frozenset[str]:
+    return frozenset(map(_name_of, (_LINTED_FILE if check in _LIST_FILES else _FAILED_FILE).findall(text)))
+
+
+def _checked_targets(step: Step) -> AbstractSet[str]:
+    """What the checks of a call name; nothing for a check of everything."""
+    return {target for effect in effects_of(step.call) if effect.kind is EffectKind.CHECK for target in effect.targets}
 
 
 def _name_of(path: str) -> str:

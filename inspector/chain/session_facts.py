@@ -30,6 +30,7 @@ _THANKS = lazy_pattern(
 )
 _MIN_NEW_WORDS = 5  # an answer with fewer says nothing that would need a source
 MAX_READ_CHARS = 20_000
+_FEW_CHARS = 4_000  # of each result
 """How much of a call's, of a result's and of an answer's text is searched."""
 
 NOT_INSTALLED = lazy_pattern(
@@ -153,6 +154,12 @@ class SessionFacts:
     def good_arguments(self) -> str:
         """The arguments of the calls that worked, in lower case: one text, which is searched at once."""
         return "\n".join(step.call.raw_arguments[:MAX_READ_CHARS].casefold() for step in self.steps if step.is_good)
+
+    @cached_property
+    def good_texts(self) -> str:
+        """The arguments and the beginnings of the results of the calls that worked."""
+        results = (step.result.content[:_FEW_CHARS] for step in self.steps if step.is_good and step.result is not None)
+        return "\n".join((self.good_arguments[:MAX_READ_CHARS], *results))[: 2 * MAX_READ_CHARS]
 
     def task_stems_beside(self, failed: Step) -> frozenset[str]:
         """The stems of the words of other tasks that the program of a failed call ran, and that worked."""

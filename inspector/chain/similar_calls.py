@@ -159,12 +159,19 @@ def _alike(one: IntentValue, other: IntentValue) -> bool:
 
 
 def _are_on_other_hosts(one: str, other: str) -> bool:
-    """Whether two texts are URLs on different hosts, neither of which names the other's, as an archive's does."""
+    """Whether two texts are URLs of pages on different hosts, neither of which names the other's, as an archive's does.
+
+    A file of the same name is the same file on a mirror.
+    """
     mine, theirs = _HOST.match(one), _HOST.match(other)
-    return mine is not None and theirs is not None and mine[1] not in other and theirs[1] not in one
+    if mine is None or theirs is None or mine[1] in other or theirs[1] in one or {mine[1], theirs[1]} <= _LOOPBACK:
+        return False
+    return _FILE_OF_URL.search(one) is None
 
 
-_HOST = lazy_pattern(r"[a-z][a-z\d+.-]*://(?:www\.)?([^/:?#\s]+)")
+_HOST = lazy_pattern(r"[a-z][a-z\d+.-]*://(?:www\.)?(\[[^\]/]*\]|[^/:?#\s]+)")
+_LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]", "0.0.0.0"))  # names of this machine in a URL
+_FILE_OF_URL = lazy_pattern(r"[^/]\.(?!(?:html?|php|aspx?|jsp)(?:[?#]|$))\w{1,6}(?:[?#]\S*)?$")
 
 
 def respells(one: Intent, other: Intent) -> bool:

@@ -138,9 +138,11 @@ _SOMETIMES = lazy_pattern(
 )
 # What the agent was not able to do, or what was not done, in English.
 _UNABLE = lazy_pattern(
-    r"\b(?:i|we|nobody|no one)\b[^,;.]{0,40}?\b(?:could|can|was|were|am|are|did|do|have|had)(?:n['’]t| ?not)\b|"
+    r"\b(?:i|we|nobody|no one)\b(?! (?:have ?n[o'’]t|did ?n[o'’]t) (?:touch|chang|modif|alter)\w*)[^,;.]{0,40}?"
+    r"\b(?:(?:could|was|were|am|are|did|do|have|had)(?:n['’]t| ?not)|can(?:['’]t| ?not)|may not)\b|"
     r"\b(?:i['’]m|we['’]re|i|we) (?:not|only|could only|can only)\b|"
-    r"\b(?:could|can)(?:n['’]t| ?not) be \w+|\b(?:unable|not able|not possible|impossible|failed|did(?:n['’]t| not)|"
+    r"\b(?:could(?:n['’]t| ?not)|can ?not) be \w+|"
+    r"\b(?:unable|not able|not possible|impossible|failed|did(?:n['’]t| not)|"
     r"unfortunately|sorry|afraid|regret\w*|gave up|got stuck|out of the question|by hand|manually|yourself|"
     r"you(?:['’]ll| will| would| still)* (?:need|have) to|(?:was|were|been|be|is|are|remains?) un\w+ed)\b",
     re.IGNORECASE,
@@ -383,8 +385,8 @@ class Statements:
         claim = self._last_that(self._claims, structs.replace(failed, is_alone=False))
         if claim is None or claim == report or not names_effect(self._clauses(claim.sentence.read, failed), failed):
             return None
-        is_of_another = failed.facts.is_one_of_several(failed.step) and not failed.terms.names_target(claim.sentence.read)
-        return None if is_of_another else claim
+        is_series = failed.facts.is_one_of_several(failed.step)
+        return None if is_series and not failed.terms.names_target(claim.sentence.read) else claim
 
     def _names_family_only(self, report: Statement, failed: FailedCall) -> bool:
         """Whether a sentence has of a check only a noun for its kind, and no word for failing."""
@@ -411,11 +413,12 @@ class Statements:
         return None if answer is None else Statement(self._turns[-1], answer, is_final=True)
 
     def names_with(self, value: str, failed: FailedCall) -> bool:
-        """Whether a sentence of the final statement has a number and names a failed call."""
+        """Whether a sentence of the final statement has a number and names a failed call, not only other calls."""
         sentences = _cached_sentences(self._speeches[-1].text) if self._speeches else ()
         return any(
             value in sentence.read.replace(",", "")
             and (failed.terms.are_named(sentence.read) or failed.names_own_argument(sentence.read))
+            and not failed.is_of_other_calls(sentence.read)
             for sentence in sentences
         )
 
@@ -459,6 +462,8 @@ class Statements:
             return False
         if not any(clause.denies for clause in clauses):
             return _ASKS_USER.search(sentence) is not None and terms.are_named(sentence)
+        if failed.is_lost and _is_aside(sentence, clauses, failed):
+            return False
         if terms.are_named(sentence):
             return self._denies_named(sentence, clauses, failed)
         return self._denies_unnamed(sentence, clauses, failed)
@@ -554,7 +559,10 @@ class Statements:
             return False
         if sentence.rstrip().endswith(("?", "？")) and failed.terms.names_target(sentence):
             return True  # "May I have read rights on config.yaml?"
-        denials = [clause for clause in self._clauses(sentence, failed) if clause.denies and not _only_counts(clause)]
+        clauses = self._clauses(sentence, failed)
+        denials = [clause for clause in clauses if clause.denies and not _only_counts(clause)]
+        if _is_aside(sentence, clauses, failed):
+            return False
         if any(is_unable(clause) or is_elsewhere(clause) or self._admits(clause, failed) for clause in denials):
             return True
         return self._is_short and any(
@@ -694,6 +702,34 @@ def _tells_success(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     return is_finding and not any(clause.denies for clause in clauses) and claims_effect(clauses, failed)
 
 
+# What did not happen, and what was not there to do it with; not how something is.
+_NOT_HAPPENED = lazy_pattern(
+    r"(?<!\byou )(?<!\bthey )\b(?:ha(?:s|ve|d)|was|were|did|would|won)(?:n['’]t| not| never|['’]t)\b(?! (?:touch|chang|"
+    r"modif|alter)\w*)|\b(?:is|are)(?:n['’]t| not) (?:\w+ )?(?:installed|loaded|available|running|configured|enabled|"
+    r"active|supported|allowed|permitted|logged|reachable|ready|set up|registered|valid|writable|readable|found|"
+    r"possible|recogni[sz]ed|authori[sz]ed)\b|"
+    r"^\W*not (?:done|\w+ed)\b|\bmay not\b|\bI can(?:['’]t| ?not)\b|\bno[tr]? (?:[\w-]+ ){0,4}yet\b|"
+    r"\b(?:stays?|remains?) (?:as it|unchanged|the same)\b|\bno longer be\b|"
+    r"\bje n['’e]|\bn['’](?:est|a|ont|a été) (?:donc |pas |encore |pu ){1,3}\w+(?:ée?s?|ie?s?|ue?s?|ite?s?)\b|"
+    r"\bno (?:he|hemos|pude|pudo|se ha|ha sido)\b|\bnon (?:ho|abbiamo|sono riuscit\w+|è stat\w+)\b|"
+    r"\b(?:se |ha |has )quedó\b|\bquedado\b|\best restée?s?\b|\bblieb\w*\b|\bè rimast[oa]\b|\bficou\b|\bостал\w+\b|"
+    r"\bnão (?:consegui|pude|foi|tenho)\b|\b(?:en|ei ole) \w+(?:nyt|ttu|tty)\b|\bkhông \w+ được\b|\bchưa\b|"
+    r"\b(?:wurde|ist|sind|habe) (?:\w+ ){0,3}nicht\b|\bnicht ge\w+t\b|\b(?:не|nie|ne)\w* (?:был\w*|был[аои]|"
+    r"został\w*|byl\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def _is_aside(sentence: str, clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
+    """Whether a sentence only denies something of what calls that worked are on: "`orders` has no foreign key"."""
+    if failed.tells_error(sentence):
+        return False
+    if any(is_unable(clause) or (clause.denies and (fails(clause) or is_elsewhere(clause))) for clause in clauses):
+        return False
+    denied = ", ".join(clause.text for clause in clauses if clause.denies)
+    return _NOT_HAPPENED.search(sentence) is None and failed.is_of_other_calls(denied)
+
+
 def _only_counts(clause: Clause) -> bool:
     """Whether a clause denies only by a count of fewer than all."""
     return counts_part(clause.text) and not clause.admits
@@ -701,7 +737,8 @@ def _only_counts(clause: Clause) -> bool:
 
 # The trouble that the user spoke of: "a ticket for the crash".
 _TROUBLE_NAMED = lazy_pattern(
-    r"\b(?:the|for|of|der|die|das|den|dem|le|la|el|du|del|do|della) (?P<noun>crash|bug|error|failure|outage|leak|"
+    r"\b(?:the|for|of|a|an|its|der|die|das|den|dem|ein|einen|le|la|el|un|du|del|o|um|do|il|della) "
+    r"(?P<noun>crash|bug|error|failure|outage|leak|"
     r"timeout|fehler|absturz|ausfall|erreur|panne|fallo|erro|errore)\b",
     re.IGNORECASE,
 )

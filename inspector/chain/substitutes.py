@@ -274,7 +274,7 @@ class Substitutes:
         text = _text(failed)
         named, files = set(folded_names(text)), set(_NAMED_FILE.findall(text))
         stems = {name.partition(".")[0] for name in files}
-        faulty, later = faulty_files(text), (step for step in self._writes if step.number > failed.number)
+        faulty, later = faulty_files(failed), (step for step in self._writes if step.number > failed.number)
         edited = faulty & {target.rsplit("/", 1)[-1].casefold() for step in later for target in written_paths(step)}
         if edited and edited != faulty:
             return None  # the findings in the other files are left
@@ -328,7 +328,15 @@ def _uses_existing(step: Step, failed: Step, mine: Effect, target: str) -> bool:
 def _does_by_name(operands: Sequence[str], step: Step) -> bool:
     """Whether a tool's name says what a command's first words do: `create_pull_request`, after `gh pr create`."""
     words = {SPOKEN.get(word, word) for word in operands[:2] if word.isalpha()}
-    return len(words) > 1 and not has_known_effect(step.call) and words <= {*bare_name(step.call.name or "").split("_")}
+    if len(words) < _VERB_AND_NOUN or has_known_effect(step.call):
+        return False
+    repositories = (match[1] for word in operands if (match := _REPOSITORY.fullmatch(word)) is not None)
+    is_same = all(name in step.call.raw_arguments for name in repositories)
+    return is_same and words <= {*bare_name(step.call.name or "").split("_")}
+
+
+_VERB_AND_NOUN = 2
+_REPOSITORY = lazy_pattern(r"[\w.-]+/([\w.-]+)")
 
 
 def _covers(step: Step, mine: Effect) -> bool:

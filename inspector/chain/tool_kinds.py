@@ -14,7 +14,7 @@ _READS_TABLE = (
     "get list search find read fetch lookup look track check show open view query describe browse retrieve load "
     "download scan stat inspect count calculate convert compute translate grep glob cat web "
     "screenshot ocr extract parse analyze analyse summarize summarise detect compare diff verify validate resolve peek "
-    "sample measure wait geocode console snapshot"
+    "sample measure wait geocode console snapshot consume receive poll dig whois nslookup"
 )
 # The verbs of searching in the languages of services, as they are written in identifiers.
 _SEARCHES_IN_LANGUAGES = (

@@ -493,3 +493,35 @@ def test_a_line_that_writes_and_then_counts_nothing_left_has_written() -> None:
         last="model.py uses float() now.",
     )
     assert (chain.steps[0].recovery, chain.status) == ("other-tool", "recovered")
+
+
+@pytest.mark.parametrize(
+    ("request_", "failed", "result", "later", "answer"),
+    [
+        ("Fix f()", "pytest tests/test_a.py", "tests/test_a.py:10:\nsrc/a.py:5: Error\nFAILED tests/test_a.py::test_x",
+         "pytest tests/test_a.py", "4 passed in 0.1s"),
+        ("Clean the code", "npm run lint", "src/a.ts\n  1:1  error  x\n\nsrc/b.ts\n  2:1  error  y\n\n✖ 2 problems",
+         "npx eslint src/*.ts", ""),
+        ("Push the release branch", "git push origin release", "! [rejected] release -> release (fetch first)",
+         "git push origin HEAD", "HEAD -> release"),
+        ("Push to main", "git push origin main", "! [rejected] main -> main (fetch first)",
+         "git push origin HEAD:refs/heads/main", "HEAD -> main"),
+        ("Is the app healthy?", "curl -fsS http://localhost:3000/health", "curl: (7) Failed to connect to localhost",
+         "curl -fsS http://127.0.0.1:3000/health", '{"status": "ok"}'),
+        ("Download the model", "wget https://huggingface.co/a/m.bin", "ERROR 503: Service Unavailable.",
+         "wget https://mirror.example/a/m.bin", "'m.bin' saved [12/12]"),
+    ],
+)  # fmt: skip
+def test_the_same_check_branch_host_or_file_is_no_other(
+    request_: str, failed: str, result: str, later: str, answer: str
+) -> None:
+    edits: list[tuple[str, dict[str, object], str]] = [
+        ("Edit", {"file_path": f"src/{name}", "old_string": "x", "new_string": "y"}, "Updated.")
+        for name in ("a.ts", "b.ts")
+    ]
+    calls: list[tuple[str, dict[str, object], str]] = [
+        ("Bash", {"command": failed}, f"!Exit code 1\n{result}"),
+        *edits,
+        ("Bash", {"command": later}, answer),
+    ]
+    assert _session(request_, *calls, last="Done.").broken is None

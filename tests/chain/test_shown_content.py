@@ -270,3 +270,60 @@ def test_what_a_reader_says_of_its_own_work_is_no_content(command: str, message:
 def test_what_a_tool_says_of_its_own_work_is_no_content(tool: str, key: str, message: str) -> None:
     targets = [f"https://ci.example/{target}" if key == "url" else target for target in TARGETS]
     assert [target for target in targets if kind(tool, {key: target}, message.format(target)) is None] == []
+
+
+STAND_INS = (
+    "Just a moment...",
+    "Please enable JavaScript and cookies to continue",
+    "Shop\n\nYou need to enable JavaScript to run this app.",
+    "You must be logged in to view this page.",
+    "The last mile\nThis article is only available to subscribers.",
+    "Verifying you are human. This may take a few seconds.",
+    "Sorry, the page you're looking for can't be found.",
+    "Dieser Artikel ist nur für Abonnenten.",
+    "Article réservé aux abonnés",
+)
+ON_STAND_INS = (
+    "The post explains how captchas work and why a captcha keeps bots out.",
+    "FAQ\n\nWhy is it blank? Please enable JavaScript to run this app.\nHow do I log in? Use SSO.",
+    "Users must be logged in to post comments.",
+    "Replace the captcha on the login page",
+    "Release notes\nThe list for subscribers is sorted. Lists only to subscribers are hidden.",
+    "# 404 Not Found\n\nThis status says that the server cannot find the requested resource.",
+    "Q4 changes: checking your browser version is gone; verify you are human is new",
+)
+PAGE_READERS = (("WebFetch", "url"), ("fetch", "url"), ("fetch_page", "url"), ("read_webpage", "url"))
+
+
+@pytest.mark.parametrize(("tool", "key"), PAGE_READERS)
+def test_only_what_a_site_shows_in_place_of_a_page_is_a_failure(tool: str, key: str) -> None:
+    address = {key: "https://paper.example/last-mile"}
+    assert [text for text in STAND_INS if kind(tool, address, text) is None] == []
+    assert [text for text in ON_STAND_INS if kind(tool, address, text) is not None] == []
+
+
+@pytest.mark.parametrize("tool", ["read_file", "view_file", "Read"])
+def test_a_file_that_begins_like_a_message_of_its_reader_is_content(tool: str) -> None:
+    notes = (
+        "This tool cannot read files over 1 MB.\nUse the CLI instead.",
+        "File too large: what to do\nSplit it.",
+        "Datei nicht gefunden: wenn der Pfad falsch ist",
+        "Fichier introuvable : si le chemin est faux",
+        "File not found: the path is wrong",
+    )
+    assert [text for text in (*STAND_INS, *ON_STAND_INS, *notes) if kind(tool, {"path": "notes.md"}, text)] == []
+    own = ("File content (31337 tokens) exceeds maximum allowed tokens (25000).", "File not found: notes.md")
+    assert [text for text in own if kind(tool, {"path": "notes.md"}, text) is None] == []
+
+
+FILMS = ("500 Days of Summer", "500 greatest songs", "404 Inklings", "503 ways to cook", "502 Bad Gateway explained")
+ERROR_PAGES = ("502 Bad Gateway", "504 Gateway Time-out", "503 Service Temporarily Unavailable")
+
+
+@pytest.mark.parametrize("tool", ["fetch", "WebFetch", "Bash"])
+def test_the_title_of_a_page_is_an_error_only_with_the_phrase_of_its_status(tool: str) -> None:
+    address = "https://films.example/a"
+    arguments: dict[str, Json] = {"command": f"curl -s {address}"} if tool == "Bash" else {"url": address}
+    page = "<html>\n<head><title>{}</title></head><body>text</body></html>"
+    assert [title for title in FILMS if kind(tool, arguments, page.format(title)) is not None] == []
+    assert [title for title in ERROR_PAGES if kind(tool, arguments, page.format(title)) is None] == []
