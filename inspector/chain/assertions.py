@@ -174,7 +174,7 @@ _FAILING = (
         r"красн\w+|отклон\w+|закончил\w+|истек\w*|истёк|просроч\w+|недостат\w+|неудач\w+|сбо[йяи]\w*|вылет\w+|"
         r"завис\w+|застр\w+|не вышло|"
         r"ошиб\w+|пада\w+|упал\w*|провал\w+|отказ\w*|невозможно|недоступ\w+|отсутств\w+|сломан\w*|к сожалению|"
-        r"занят\w*|полон|переполнен\w*|остановил\w+|ожида\w+|нетронут\w+"
+        r"занят\w*|полон|переполнен\w*|остановил\w+|ожида(?!ем|етс|ютс)\w+|нетронут\w+"
     ),
     (
         r"błąd\w*|błęd\w*|niepowodze\w+|niestety|odmów\w*|odmawia\w*|odrzuc\w+|brak\w*|zepsut\w+|pad(?:ł\w*|a|ają)|"
@@ -259,7 +259,9 @@ _OPEN = (
     r"hâlâ|hala|henüz|gerek\w*|kaldı|încă|rămâne|rămas\w*|trebuie|még|maradt|kell|vielä|yhä|jäljellä|täytyy|pitää",
     r"ακόμα|ακόμη|πρέπει|μένει|masih|perlu|harus|vẫn|phải|עדיין|צריך|נותר\w*|يزال|يجب|يتبقى|بقي",
 )
-_NEGATIONS_CJK = r"\A\W*\w*_\w+ nu\W*\Z|\[ \]|[☐❌✗✘]|不(?!仅)|没|沒|未|ない|ません|なかった|않|없|못|नहीं|बिना|ไม่"
+_NEGATIONS_CJK = (
+    r"\A\W*\w*_\w+ nu\W*\Z|\[ \]|[☐❌✗✘]|不(?!仅)|没|沒|未|(?<!少)(?<!危)ない|ません|なかった|않|없|못|नहीं|बिना|ไม่"
+)
 _FAILING_CJK = (
     r"只在(?:本机|这台)|行き詰ま|うまくいか|出了问题|被拒|驳回|受阻|卡住|卡在|崩溃|挂了|挂掉|中断|红的|红色|飘红|过期|占满|占用|离线|暂停|[已订]满|不够|无法|無法|"
     r"失败|失敗|错误|錯誤|缺|拒绝|拒絕|超时|逾時|报错|抱歉|对不起|遗憾|落ち(?!着)|赤[いくの]|止ま[りっる]|切れ|壊れ|"
@@ -357,7 +359,10 @@ _HOMOGRAPHS = tuple(
 # "All packages but one" is no clause and another one.
 _ALL_BUT = lazy_pattern(r"\b((?:all|every\w*|each)(?: (?:of |the |its |your )*[\w-]+){0,2}?) but\b", re.IGNORECASE)
 _CONDITION = lazy_pattern(
-    r"\W*(?:if|when(?:ever)?|in case|should|unless|to (?:handle|avoid|prevent)|wenn|falls|si|если|如果)\b",
+    r"\W*(?:(?:if|when(?:ever)?|in case|should|unless|to (?:handle|avoid|prevent)|wenn|falls|si|если|jeśli|"
+    r"jeżeli|pokud|якщо|indien|eğer|dacă|αν|jika|kalau|nếu|إذا|אם|अगर|यदि)\b|如果|若(?!い)|もし|만약|ถ้า|หาก)|"
+    r".*(?<!この)(?<!今回の)(?<!その)場合は|"
+    r"(?:note that )?(?:any(?:one|body)|whoever|those|people|users|projects) (?:who|that)\b",
     re.IGNORECASE,
 )
 

@@ -86,6 +86,7 @@ _PROGRAMS = _words(
         "cmp colordiff expr printenv pg_isready ping nslookup dig host mountpoint pgrep pidof ps fuser lsof "
         "ss netstat nc kill killall pkill getent id groups readlink "
         "realpath man apropos search_file search_dir find_file pip-show dpkg-query file false tree "
+        "where Test-Path Get-Command "
         "nvidia-smi rocm-smi vainfo clinfo lspci lsusb lscpu lsblk lsmod kpsewhich fc-match fc-list pkg-config"
     ),
     read=(
@@ -193,7 +194,7 @@ _SUBCOMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "service": _words(probe="status"),
         "helm": _words(probe="list status get"),
         "aws": _words(probe="help"),
-        "redis-cli": _words(probe="ping"),
+        "redis-cli": _words(probe="ping exists EXISTS get GET"),
         "apt": _words(probe="list show search"),
         "apt-cache": _words(probe="policy show search"),
         "dpkg": _words(probe="-s -l -L --status --list"),

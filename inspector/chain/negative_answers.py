@@ -25,6 +25,32 @@ from weaklink.inspector.model import RecordedState, RunState, ToolCall
 from weaklink.inspector.scanning import folded, lazy_pattern
 
 
+def says_no(effects: tuple[Effect, ...], text: str) -> bool:
+    """Whether a program that looks one thing up ends because it is not there, in words that only it uses."""
+    patterns = (_NO_OF[name] for effect in effects if effect.command and (name := effect.command.program) in _NO_OF)
+    return any(pattern.search(text[:HEAD]) for pattern in patterns)
+
+
+_NO_OF_TABLE = {  # by program
+    "aws": r"An error occurred \((?:404|NoSuch\w+|\w*NotFound\w*|ValidationError)\) when calling the "
+    r"(?:Head|Describe|Get(?!Object\b))\w* operation: .*(?:not (?:be )?found|does not exist)",
+    "consul": r"Error! No key exists at",
+    "defaults": r"The domain/default pair of .{1,200} does not exist|Domain .{1,100} does not exist",
+    "flatpak": r"^error: \S+ not installed",
+    "gh": r"^(?:no pull requests? found for branch|release not found)",
+    "openssl": r"^Certificate will expire",
+    "pacman": r"^error: package '.{1,80}' was not found",
+    "psql": r"^Did not find any relation",
+    "reg": r"unable to find the specified registry key",
+    "sc": r"FAILED 1060",
+    "snap": r"^error: no matching snaps installed",
+    "terraform": r"^No (?:instance|state file was) found",
+    "vault": r"^No value found at",
+    "where": r"^INFO: Could not find files",
+}
+_NO_OF = {name: lazy_pattern(expression, re.MULTILINE) for name, expression in _NO_OF_TABLE.items()}
+
+
 def answers_by_code(effects: tuple[Effect, ...], text: str, code: int | None) -> bool:
     """Whether the exit code of a line is the answer to what it asks: 1 of `grep`, of `git diff --quiet`."""
     last = _deciding(effects)
@@ -165,7 +191,7 @@ def _is_refused(text: str) -> bool:
 _NO_WORDS = frozenset(("no", "false", "none", "0", "inactive", "disabled", "unknown", "not found", "absent", "closed"))
 
 
-_BARE_NO = frozenset(("no", "inactive", "not found", "absent", "closed"))
+_BARE_NO = frozenset(("no", "inactive", "not found", "absent", "closed", "(nil)", "(integer) 0"))
 
 
 def _has_hits(text: str) -> bool:
@@ -211,7 +237,19 @@ def asks_for_programs(effect: Effect) -> bool:
 
 # ... or for a device, whose driver brings the program.
 _ASKS_FOR_PROGRAMS = frozenset(
-    ("which", "command", "type", "whereis", "hash", "nvidia-smi", "rocm-smi", "vainfo", "clinfo")
+    (
+        "which",
+        "command",
+        "type",
+        "whereis",
+        "hash",
+        "where",
+        "Get-Command",
+        "nvidia-smi",
+        "rocm-smi",
+        "vainfo",
+        "clinfo",
+    )
 )
 
 
@@ -257,6 +295,9 @@ def negative_answer(
     is_lookup = is_search(call.name or "") and effect.command is None
     is_asked = is_lookup or effect.kind in (EffectKind.PROBE, EffectKind.READ)
     is_told_no = effect.kind is EffectKind.PROBE and effect.command is not None and text.strip().casefold() in _BARE_NO
+    is_told_no = is_told_no or (effect.subject == "Test-Path" and text.strip() == "False")
+    is_told_no = is_told_no or (bare_name(call.name or "").endswith("_exists") and text.strip() == "false")
+    is_asked = is_asked or is_told_no
     is_excused = fallback.connector == "||" and fallback.subject in ("true", ":")
     is_no = is_fallback or is_told_no or (is_excused and _MISSING.search(text[:400]) is not None)
     if effect.kind is EffectKind.PROBE and not is_no:
@@ -264,7 +305,7 @@ def negative_answer(
         is_no = is_interpreted or is_silent or _NOTHING_FOUND.match(text[:400]) is not None
     if is_asked and effect.command is None and (is_lookup or not effect.targets) and not is_no:
         is_no = _NO_ENTRIES.fullmatch(text[:_LONGEST_NO]) is not None or _NOTHING_FOUND.match(text[:400]) is not None
-        is_check = bare_name(call.name or "").partition("_")[0] in _ASKING_VERBS
+        is_check = is_lookup or bare_name(call.name or "").partition("_")[0] in _ASKING_VERBS
         is_no = is_no or (is_check and _NO_WITH_REASON.fullmatch(text[:_LONGEST_NO]) is not None)
     is_status = effect.command is not None and effect.subject == "curl" and asks_for_status(effect.command.words)
     if is_status and _BAD_STATUS.fullmatch(text.strip()) is not None:
@@ -293,7 +334,8 @@ _ASKS_IN_SQL = lazy_pattern(r"\bexists\s*\(|\bis (?:not )?null\s+as\b|\bto_regcl
 # count 0, or wrapped.
 _NO_ENTRIES = lazy_pattern(
     r'\s*(?:\{[^{}\[\]]{0,120}"content"\s*:\s*)?(?:\{\s*(?:"\w{1,40}"\s*:\s*0\s*,\s*)?"\w{1,40}"\s*:\s*\[\s*\]'
-    r'(?:\s*,\s*"\w{1,40}"\s*:\s*(?:0|false|null|"(?i:zero|no|empty|ok|success)\w{0,20}")){0,3}\s*\}|\[\s*\])\s*\}?\s*'
+    r'(?:\s*,\s*"\w{1,40}"\s*:\s*(?:0|false|null|(?<=_ms": )\d+|(?<=_ms":)\d+|'
+    r'"(?i:zero|no|empty|ok|success)\w{0,20}")){0,3}\s*\}|\[\s*\])\s*\}?\s*'
 )
 _LONGEST_NO = 200
 # ... and what a check of a service answers: `{"eligible": false, "reason": "more than 30 days"}`.

@@ -487,10 +487,10 @@ def _denial_with_reason(fields: Mapping[str, Any], call: ToolCall) -> Failure | 
     if has_known_effect(call):
         return None
     is_made = kind is not ToolKind.READS or bare_name(call.name or "").partition("_")[0] in _MADE
-    key = next((key for key in _STATES if _PARTIAL.fullmatch(str(fields.get(key)))), "") if is_made else ""
-    if key and _words(fields):
+    state = next((key for key in _STATES if _PARTIAL.fullmatch(str(fields.get(key)))), "") if is_made else ""
+    if state and _words(fields):
         return Failure(
-            Certainty.STRUCTURED, _words(fields), None, (ResultEvidence(f"result field {key}", str(fields[key])),)
+            Certainty.STRUCTURED, _words(fields), None, (ResultEvidence(f"result field {state}", str(fields[state])),)
         )
     if kind is ToolKind.READS:
         return None

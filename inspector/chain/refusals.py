@@ -188,6 +188,6 @@ _REFUSED_SUBJECT = lazy_pattern(
     r"(?:this|that|the|your) (?:\w+ )?(?:tool|command|call|operation|action|request|edit|change|patch)\b)|"
     r"d(?:id|oes)(?: not|n['\u2019]t) (?:allow|approve|want to (?:run|use|execute|proceed|continue|take))\b|"
     r"chose (?:not )?to (?:skip|run|allow|stop) ))|"
-    r"(?:the |this |your )?(?:(?:exec|shell|bash|tool|file|mcp|proposed) )?(?:command|call|tool use|edit|patch|"
-    r"action|execution|request|operation) (?:(?:was|has been|is) )?(?=\w+ by\b)"
+    r"(?:error: )?(?:the |this |your )?(?:(?:exec|shell|bash|tool|file|mcp|proposed) )?(?:command|call|tool use|"
+    r"edit|patch|action|execution|request|operation) (?:(?:was|has been|is) )?(?=\w+ by\b)"
 )

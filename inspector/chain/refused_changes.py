@@ -126,11 +126,14 @@ NOTHING_DONE = lazy_pattern(
 
 
 def _part_that_failed(told: str) -> str | None:
-    """The short answer of a tool that did only some of its work: "Uploaded 2 of 3 files. c: quota exceeded"."""
+    """The short answer of a tool that did only some of its work: "Uploaded 2 of 3 files. c: quota exceeded".
+
+    Fewer than all is no failure ("Saved page 1 of 8"): only what is counted as failed, or a thing beside its error.
+    """
     if len(told) > _SHORT:
         return None
-    is_part = any(int(done) < int(total) for done, total in _OF_TOTAL.findall(told)) or _COUNTS_FAILED.search(told)
-    if is_part and _SOME_FAILED.search(told) is not None:
+    is_part = any(int(match["done"]) < int(match["total"]) for match in _OF_TOTAL.finditer(told))
+    if is_part or _COUNTS_FAILED.search(told) is not None:
         return told
     return told if _NONE_DONE.search(told) and _NONE_TAKEN.search(told) else None
 
@@ -146,28 +149,37 @@ _NONE_TAKEN = lazy_pattern(
 )
 
 
-_OF_TOTAL = lazy_pattern(r"\b(\d{1,9}) (?:out )?of (?:the )?(\d{1,9})\b")
-_COUNTS_FAILED = lazy_pattern(
-    r"\b(?<![\d.,])[1-9]\d*(?: \w+){0,2} (?:failed|could not|bounced|fehler\w*|échoué\w*|"
-    r"fallid\w+|falhar\w+|"
-    r"fallit\w+|mislukt\w*)\b|\b(?:fehlgeschlagen|failed|échecs?|fallidos|falhas|falliti|mislukt)(?: \w+)?: [1-9]|"
-    r"^[\w./-]{1,60}: failed\b",
-    re.IGNORECASE | re.MULTILINE,
-)
-_SOME_FAILED = lazy_pattern(
-    r"\b(?:fehler\w*|fehlgeschlagen|échou?\w*|fall[aio]\w*|falha\w*|mislukt\w*|not|fail\w*|error\w*|exceed\w*|"
-    r"could not|rejected|bounced|invalid|skipped|denied)\b",
+_OF_TOTAL = lazy_pattern(
+    r"\b(?P<done>\d{1,9}) (?:out )?of (?:the )?(?P<total>\d{1,9})\b[^.;:(\n]{0,80}[.;:(\n]\s*[^:\n]{1,60}: "
+    r"[^:\n]{0,60}?\b(?:exceed\w*|fail(?:ed|s|ure)|could not|rejected|bounced|denied|not found|timed out|invalid|"
+    r"fehlgeschlagen|échou\w+|falló|falhou|mislukt)\b",
     re.IGNORECASE,
+)
+# What failed, not what had failed before: "3 failed jobs re-queued".
+_COUNTS_FAILED = lazy_pattern(
+    r"\b(?<!\d )(?<![\d.,])[1-9]\d*(?: \w+){0,2} (?:(?:failed|bounced|fehler|fehlgeschlagen|échoué\w*|"
+    r"fallid\w+|falhar\w+|fallit\w+|mislukt\w*)(?=\s*(?:[.,;:()\n]|$|\b(?:to|because|due|with|as|and)\b))|could not\b)|"
+    r"\b(?:fehlgeschlagen|failed|échecs?|fallidos|falhas|falliti|mislukt)(?: \w+)?: [1-9]|^[\w./-]{1,60}: failed\b",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 
 def _refused_write(text: str) -> str | None:
-    """The first line of an editor's short answer if it denies: an editor that did its work says so."""
+    """The first line of an editor's short answer if it denies: an editor that did its work says so there.
+
+    Below it, an editor shows what it wrote.
+    """
     line = first_line(text)
-    is_short = len(text) <= 2 * _SHORT and len(line) <= _SHORT
-    return line if is_short and (denies(next(iter(line.split(". ")), "")) or _NOT_EDITED.search(text)) else None
+    if len(text) > 2 * _SHORT or len(line) > _SHORT:
+        return None
+    is_refused = denies(line.partition(". ")[0]) or (_EDITED.search(line) is None and _NOT_EDITED.search(line))
+    return line if is_refused else None
 
 
+_EDITED = lazy_pattern(
+    r"\b(?:successfully|updated|edited|modified (?!since)|saved|created|replaced|wrote|written|applied|overwritten)\b",
+    re.IGNORECASE,
+)
 # How editors of coding agents refuse: the text is not there, or not once, or the file is another than the agent read.
 _NOT_EDITED = lazy_pattern(
     r"replace_all is false|modified since (?:it was )?(?:last )?read|has not been read|already exists|exactly the same|"

@@ -29,6 +29,7 @@ from weaklink.inspector.chain.negative_answers import (
     kind_of_missing,
     kind_of_question,
     negative_answer,
+    says_no,
 )
 from weaklink.inspector.chain.refusals import kind_of_refusal
 from weaklink.inspector.chain.result_words import COMPLAINT
@@ -135,7 +136,7 @@ def _kind(
     effect = main_effect(effects)
     if effect is None:
         return ResultKind.FAILURE, VerdictRule.FAILED_CALL
-    if answers_by_code(effects, text, code):
+    if answers_by_code(effects, text, code) or (says_no(effects, text) and not is_named(effect)):
         return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
     failed = _blamed(effects, text) or effect
     if is_shell_error(text, failed) and not asks_for_programs(failed):

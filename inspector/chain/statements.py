@@ -707,10 +707,12 @@ _NOT_HAPPENED = lazy_pattern(
     r"(?<!\byou )(?<!\bthey )\b(?:ha(?:s|ve|d)|was|were|did|would|won)(?:n['’]t| not| never|['’]t)\b(?! (?:touch|chang|"
     r"modif|alter)\w*)|\b(?:is|are)(?:n['’]t| not) (?:\w+ )?(?:installed|loaded|available|running|configured|enabled|"
     r"active|supported|allowed|permitted|logged|reachable|ready|set up|registered|valid|writable|readable|found|"
-    r"possible|recogni[sz]ed|authori[sz]ed)\b|\bmay not\b|\bI can(?:['’]t| ?not)\b|\bno[tr]? (?:[\w-]+ ){0,4}yet\b|"
+    r"possible|recogni[sz]ed|authori[sz]ed)\b|"
+    r"^\W*not (?:done|\w+ed)\b|\bmay not\b|\bI can(?:['’]t| ?not)\b|\bno[tr]? (?:[\w-]+ ){0,4}yet\b|"
     r"\b(?:stays?|remains?) (?:as it|unchanged|the same)\b|\bno longer be\b|"
     r"\bje n['’e]|\bn['’](?:est|a|ont|a été) (?:donc |pas |encore |pu ){1,3}\w+(?:ée?s?|ie?s?|ue?s?|ite?s?)\b|"
     r"\bno (?:he|hemos|pude|pudo|se ha|ha sido)\b|\bnon (?:ho|abbiamo|sono riuscit\w+|è stat\w+)\b|"
+    r"\b(?:se |ha |has )quedó\b|\bquedado\b|\best restée?s?\b|\bblieb\w*\b|\bè rimast[oa]\b|\bficou\b|\bостал\w+\b|"
     r"\bnão (?:consegui|pude|foi|tenho)\b|\b(?:en|ei ole) \w+(?:nyt|ttu|tty)\b|\bkhông \w+ được\b|\bchưa\b|"
     r"\b(?:wurde|ist|sind|habe) (?:\w+ ){0,3}nicht\b|\bnicht ge\w+t\b|\b(?:не|nie|ne)\w* (?:был\w*|был[аои]|"
     r"został\w*|byl\w*)\b",
@@ -735,7 +737,8 @@ def _only_counts(clause: Clause) -> bool:
 
 # The trouble that the user spoke of: "a ticket for the crash".
 _TROUBLE_NAMED = lazy_pattern(
-    r"\b(?:the|for|of|der|die|das|den|dem|le|la|el|du|del|do|della) (?P<noun>crash|bug|error|failure|outage|leak|"
+    r"\b(?:the|for|of|a|an|its|der|die|das|den|dem|ein|einen|le|la|el|un|du|del|o|um|do|il|della) "
+    r"(?P<noun>crash|bug|error|failure|outage|leak|"
     r"timeout|fehler|absturz|ausfall|erreur|panne|fallo|erro|errore)\b",
     re.IGNORECASE,
 )

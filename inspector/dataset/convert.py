@@ -1,6 +1,6 @@
 """Converts training data from one format to another: raw outputs, conversations, and their tool definitions."""
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -305,14 +305,21 @@ class ConversationConverter:
                 yield {**message, "content": self._blocks(content)} if isinstance(content, list) else message
 
     def _blocks(self, content: list[Json]) -> list[Json]:
-        """Blocks of a message, those with results in the order of their calls, whose new ids they have."""
-        new_ids = {call.id: new_id for call, new_id in self._fitting.fitted if call.id is not None}
-        order = list(new_ids)
-        results = [
-            (order.index(call_id), number, {**block, RESULT_ID: new_ids[call_id] or call_id})
-            for number, block in enumerate(content)
-            if isinstance(block, dict) and isinstance(call_id := block.get(RESULT_ID), str) and call_id in new_ids
-        ]
+        """Blocks of a message, those with results in the order of their calls, whose new ids they have.
+
+        Of calls with one id, each result but those beyond the last belongs to the next one.
+        """
+        new_ids: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+        for place, (call, new_id) in enumerate(self._fitting.fitted):
+            if call.id is not None:
+                new_ids[call.id].append((place, new_id or call.id))
+        results: list[tuple[int, int, dict[str, Json]]] = []
+        for number, block in enumerate(content):
+            call_id = block.get(RESULT_ID) if isinstance(block, dict) else None
+            if isinstance(block, dict) and isinstance(call_id, str) and call_id in new_ids:
+                of_id = new_ids[call_id]
+                place, new_id = of_id.pop(0) if len(of_id) > 1 else of_id[0]
+                results.append((place, number, {**block, RESULT_ID: new_id}))
         changed = list(content)
         for (_, number, _), (_, _, block) in zip(results, sorted(results, key=lambda one: one[0]), strict=True):
             changed[number] = block

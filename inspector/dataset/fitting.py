@@ -47,8 +47,8 @@ class CallFitter(Struct):
         """The pieces with calls that the target can express; a call that it cannot express stays as its raw text."""
         lost: list[str] = []
         self.fitted.clear()
-        call_ids = {call.id for call in calls_of(pieces) if call.id is not None}
-        self._kept_ids |= {call_id for call_id in call_ids - self._new_ids if self._holds_id(call_id)}
+        calls = [call for call in calls_of(pieces) if call.id is not None and call.id not in self._new_ids]
+        self._kept_ids |= {call.id for call in calls if call.id is not None and self._holds_id(call)}
         fitted = tuple(
             call
             for piece in pieces
@@ -98,8 +98,8 @@ class CallFitter(Struct):
         self._new_ids.add(new)
         return new
 
-    def _holds_id(self, call_id: str) -> bool:
-        probe = ToolCall("f", {"a": "b"}, "", valid=True, range=_NO_PLACE, id=call_id)
+    def _holds_id(self, call: ToolCall) -> bool:
+        probe = ToolCall(call.name, {"a": "b"}, "", valid=True, range=_NO_PLACE, id=call.id)
         return self.target.ids and self.target.expresses(probe)
 
     def _why_no_id(self) -> str:

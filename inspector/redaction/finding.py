@@ -179,8 +179,9 @@ _OF_ANY = _Signs(DETECTORS)
 
 def _has_no_sign(text: str) -> bool:
     """Whether one search says that nothing is introduced in a text, which may be shorter than an introduction."""
-    is_plain = text.isascii() and "\\u" not in text and "%" not in text
-    return is_plain and not _OF_ANY.are_in(f"{text}\n{text.lower()}")
+    lower = text.lower()
+    is_plain = text.isascii() and "\\u" not in lower and "%" not in text
+    return is_plain and not _OF_ANY.are_in(f"{text}\n{lower}")
 
 
 class Finder:

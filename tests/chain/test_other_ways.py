@@ -515,9 +515,13 @@ def test_a_line_that_writes_and_then_counts_nothing_left_has_written() -> None:
 def test_the_same_check_branch_host_or_file_is_no_other(
     request_: str, failed: str, result: str, later: str, answer: str
 ) -> None:
-    edits = [
+    edits: list[tuple[str, dict[str, object], str]] = [
         ("Edit", {"file_path": f"src/{name}", "old_string": "x", "new_string": "y"}, "Updated.")
         for name in ("a.ts", "b.ts")
     ]
-    calls = [("Bash", {"command": failed}, f"!Exit code 1\n{result}"), *edits, ("Bash", {"command": later}, answer)]
+    calls: list[tuple[str, dict[str, object], str]] = [
+        ("Bash", {"command": failed}, f"!Exit code 1\n{result}"),
+        *edits,
+        ("Bash", {"command": later}, answer),
+    ]
     assert _session(request_, *calls, last="Done.").broken is None

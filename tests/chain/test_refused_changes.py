@@ -182,3 +182,64 @@ def test_a_short_answer_about_the_state_that_was_reached_is_a_success(
     tool: str, arguments: dict[str, Any], answer: str
 ) -> None:
     assert outcome(tool, arguments, answer) == "ok"
+
+
+# Below the line in which an editor says that it is done stands what it wrote, whatever words that has.
+_WRITTEN = (
+    "raise DuplicateError(f'{name} already exists')",
+    "does not match",
+    "out of range",
+    "not unique",
+    "has not been read",
+)
+_DONE_LINES = (
+    "The file a.py has been updated. Here's the result of running `cat -n` on a snippet of it:",
+    "Applied 2 edits to a.py:",
+    "The content was successfully saved to a.py.",
+    "Edited a.py:",
+    "```diff",
+)
+_EDITORS = ("Edit", "write_to_file", "str_replace_editor", "replace_in_file")
+
+
+@pytest.mark.parametrize("editor", _EDITORS)
+@pytest.mark.parametrize("line", _DONE_LINES)
+def test_what_an_editor_shows_is_no_refusal(editor: str, line: str) -> None:
+    arguments = {"path": "a.py", "file_path": "a.py", "old_str": "x", "new_str": "y"}
+    for written in _WRITTEN:
+        assert outcome(editor, arguments, f"{line}\n\n  13  {written}\n") == "ok"
+
+
+@pytest.mark.parametrize("editor", _EDITORS)
+def test_counts_of_a_replacement_refuse_only_where_it_was_not_done(editor: str) -> None:
+    arguments = {"path": "a.py", "file_path": "a.py", "old_str": "x", "new_str": "y"}
+    done = (
+        "Replaced: matched 3 times",
+        "Wrote a.py (file already exists, overwritten)",
+        "Updated a.py, x found 2 times",
+    )
+    refused = ("x matches 3 times", "Not replaced: matched 3 times", "File a.py already exists", "x is not unique")
+    assert {outcome(editor, arguments, text) for text in done} == {"ok"}
+    assert {outcome(editor, arguments, text) for text in refused} == {"error-result"}
+
+
+@pytest.mark.parametrize("tool", ["save_page", "upload_files", "send_reminders", "train_model", "import_rows"])
+def test_a_part_fails_if_something_of_it_is_said_to_have_failed(tool: str) -> None:
+    done = (
+        "Saved page 1 of 8. No errors.",
+        "Epoch 1 of 10, validation error 0.21",
+        "Comment added (2 of 3 reviewers have not approved yet).",
+        "r.pdf uploaded (2 of 10 GB used). Files expire after 30 days if not accessed.",
+        "Closed 14 of 20 tickets. 6 are not older than 90 days.",
+        "Lesson 3 of 12: what an HTTP error is",
+        "Applied migration 7 of 9, 'handle failed payments'.",
+    )
+    failed = (
+        "Uploaded 2 of 3 files. c: quota exceeded",
+        "Sent 2 of 3 (bob@x.org: mailbox not found)",
+        "Sent 2, 1 failed: bob",
+        "2 importiert, 1 fehlgeschlagen.",
+        "2 importées, 1 échouée",
+    )
+    assert {outcome(tool, {"n": 1}, text) for text in done} == {"ok"}
+    assert {outcome(tool, {"n": 1}, text) for text in failed} == {"error-result"}

@@ -143,3 +143,24 @@ def test_results_without_ids_keep_their_order() -> None:
     converted = convert_row(value, find_format("openai"), find_format("hermes"))
     text = json.dumps(converted["messages"])
     assert text.index("warm in Rome") < text.index("warm in Oslo") < text.index("warm in Lima")
+
+
+def test_results_of_calls_with_one_id_belong_to_one_after_another() -> None:
+    calls = [{"type": "tool_use", "id": "dup", "name": name, "input": {}} for name in ("f", "g")]
+    results = [{"type": "tool_result", "tool_use_id": "dup", "content": f"of {name}"} for name in ("f", "g")]
+    messages = [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": calls},
+        {"role": "user", "content": results},
+    ]
+    value: Any = convert_row({"messages": messages}, find_format("openai"), find_format("kimi_k2"))
+    ids = [block["tool_use_id"] for block in value["messages"][2]["content"]]
+    assert ids == ["functions.f:0", "functions.g:1"]
+
+
+def test_an_id_in_the_form_of_the_target_stays() -> None:
+    function = {"name": "get_weather", "arguments": "{}"}
+    calls = [{"id": "functions.get_weather:3", "type": "function", "function": function}]
+    messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": None, "tool_calls": calls}]
+    value: Any = convert_row({"messages": messages}, find_format("openai"), find_format("kimi_k2"))
+    assert "functions.get_weather:3" in json.dumps(value)

@@ -326,3 +326,10 @@ def test_texts_of_any_length_are_searched_once_and_turns_without_a_secret_stay(m
         assert turns[0] is turns[2] is long
         assert turns[1].parts[0].text == "password: " + "*" * 14
     assert searched.count(long.parts[0].text) == 1
+
+
+@pytest.mark.parametrize(
+    "text", [r"X\U041F\U0430\U0440\U043E\U043B\U044C: Berezka.2041", r'{"\U0070\U0061ssword": "Berezka.2041"}']
+)
+def test_escapes_in_capitals_hide_no_name(text: str) -> None:
+    assert "Berezka" not in Redactor().text(text)
