@@ -110,6 +110,8 @@ REQUESTS = (
     ("Sieh in {0} nach, ob debug an ist.", False),
     ("Sieh in {0} nach, ob es einen Port gibt.", False),
     ("Is there a port in {0}?", False),
+    ("How many plans do we have per {0}?", False),
+    ("Which users are there per {0}?", False),
     ("Lis le fichier {0} et dis-moi s'il y a des ventes en mars.", False),
     ("Проверь в {0}, включён ли кэш.", False),
     ("看看 {0} 是否启用了缓存", False),
