@@ -73,7 +73,7 @@ KIND_RULES = MappingProxyType(
         _R.ANSWERS_USER: "the exit code answers the user's question, and the agent passed it on",
         _R.OWN_MESSAGE: "the program prints the message that the agent has just written, as the user asked",
         _R.REPRODUCED: "the user had told of this fault and asked about it; the call shows it, and nothing was changed",
-        _R.ASKED_WHETHER: "the user asked whether it is so, or said what to do if not; the call looked, and it is not",
+        _R.ASKED_WHETHER: "the user asked whether it exists, or said what to do if not; the call looked: it does not",
     }
 )
 """What decides the kind of a result that is not as wanted."""

@@ -15,7 +15,8 @@ Four things that only what stands around shows:
     user   Customers say that `conv export` crashes on empty files. Can you confirm that?
     Bash   touch a.csv && conv export a.csv   ->   IndexError: list index out of range
 
-* the "no" to what the user asked, or had said what to do without. It is a probe.
+* the "no" to whether the target of a call exists, which the user asked, or had said what to do without. It is a probe;
+  a call that could not look (401, a refused connection) has not answered, and neither has one about a property.
 
     user   Is there a CLAUDE.md? Otherwise go on without it.
     Read   CLAUDE.md   ->   File does not exist.
@@ -76,23 +77,30 @@ def with_answers_no(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def _answers_no(step: Step, asked: frozenset[str]) -> bool:
-    """Whether a call only looks, its result says no, and the request before it asked that, with a name of the call."""
+    """Whether a call only looks, its result says no, and the request before it asked whether its target exists."""
     if not asked or step.result is None or VerdictRule.PROGRAM_MISSING in step.rules:
         return False
     if not _says_no(step.call, step.result):
         return False
-    names = _NAME_PARTS.findall(f"{step.call.name} {step.call.raw_arguments[:_MAX_TEXT_CHARS]}".casefold())
-    return not asked.isdisjoint(names)
+    return not asked.isdisjoint(_names_in(step.call.raw_arguments[:_MAX_TEXT_CHARS].casefold()))
 
 
 @memoized
 def _names_asked_about(request: str) -> frozenset[str]:
-    """The names in the sentences of a request that ask whether something is so, or say what to do if not."""
-    sentences = (sentence.casefold() for sentence in _SENTENCE_END.split(request) if _ASKS_WHETHER.search(sentence))
-    names = (
-        name for sentence in sentences if not _ASKS_WHAT.search(sentence) for name in _NAME_PARTS.findall(sentence)
-    )
-    return frozenset(name for name in names if len(name) >= _SHORTEST_NAME) - _SAYS_NOTHING
+    """What a request asks the existence of, or says what to do without; not what has a property to be looked up."""
+    names: set[str] = set()
+    for sentence in map(str.casefold, _SENTENCE_END.split(request)):
+        for match in _IS_THERE.finditer(sentence):
+            names.update(_names_in(_PLACED.split(match["thing"], 1)[0]))
+        for match in _EXISTS.finditer(sentence):
+            names.update(_names_in(match["thing"]))
+    return frozenset(names) - _SAYS_NOTHING
+
+
+def _names_in(text: str) -> Iterator[str]:
+    """The names in a text, of paths their parts; a file with its ending."""
+    names = (name.strip(".-") for name in _NAMES.findall(text))
+    return (name for name in names if len(name) >= _SHORTEST_NAME)
 
 
 @memoized
@@ -139,48 +147,41 @@ def _text_of_request(trace: Trace, users: Sequence[int], number: int) -> str:
 
 
 _MAX_ANSWER_CHARS = 600
-_NAME_PARTS = lazy_pattern(r"[^\W_]+")
+_NAMES = lazy_pattern(r"[a-z0-9_.@-]+|[^\W\d_a-z]+")
 _BARE_NO_TABLE = r"^\W*(?:null|nil|none|false|no|0|undefined|\[\]|\{\}|\w+: ?\[\])\W*$"
 _BARE_NO = lazy_pattern(_BARE_NO_TABLE, re.IGNORECASE)
 _SAYS_NO = lazy_pattern(
     rf"(?:not (?:be )?found|no such|(?:does|do)(?: not|n['\u2019]t) exist|no module named|cannot find|"
-    rf"connection refused|"
-    rf"\b40[14]\b|{MISSING_IN_LANGUAGES})|{_BARE_NO_TABLE}|"
+    rf"\b404\b|{MISSING_IN_LANGUAGES})|{_BARE_NO_TABLE}|"
     r"^(?:no|kein\w*|aucun\w*|ningun\w*|nenhum\w*|nessun\w*|geen|inga?|ingen|brak|\u017e\u00e1dn\w*)\b[^\n]*$|"
     r"\"\w+\": ?false",
     re.IGNORECASE,
 )
-# How users ask whether something is so, or say what to do if not; the languages in the order of those below.
-_ASKS_WHAT = lazy_pattern(
-    r"\b(?:how (?:many|much)|what|which|wie ?viele?|welche\w*|combien|quel\w*|cu[aá]nt\w+|quant\w+|hoeveel|welke|ile|"
-    r"kolik|сколько|скільки|hur många|hvor m\w+|kuinka m\w+|hány|kaç|câ[țt]i|πόσ\w+|berapa|bao nhiêu)\b|多少|几个|"
-    r"いくつ|何件|몇",
+# How users ask whether something exists, or say what to do if not: with the thing behind the words, or before them.
+# English, German, French, Spanish and Portuguese, Italian, Dutch, the Nordic languages, Polish and Czech, Russian and
+# Ukrainian, Hungarian, Romanian, Greek, Indonesian, Finnish; then Chinese.
+_IS_THERE = lazy_pattern(
+    r"(?:\b(?:(?:if|whether) there(?: is|['’]s| are)|(?<!\w )(?:is|are) there(?: already)?|"
+    r"(?<!\w )do (?:we|i|you) (?:already )?have|"
+    r"gibt es|(?:ob|falls|wenn) es|haben wir|s['’]il y a|y a-t-il|existe-t-\w+|si hay|¿hay|se houver|se há|"
+    r"c['’]è|ci sono|is er|als er|of er|finns det|om det finns|hvis det finn?es|finnes det|findes der|"
+    r"czy (?:jest|istnieje)|jeśli jest|zda (?:je|existuje)|есть ли|если есть|чи є|якщо є|van-e|ha van|"
+    r"dacă există|αν υπάρχει|(?:apakah|jika|kalau) ada|onko|jos on)\b|(?:^\W*|\b(?:si|se) )(?:existe|esiste)\b|"
+    r"有没有|是否有|如果有)"
+    r"(?P<thing>(?:\s*[^\s,;!?]+){1,5})",
     re.IGNORECASE,
 )
-_ASKS_WHETHER = lazy_pattern(
-    r"\b(?:if (?:there|it|one|we|you|any|not|none|so|no|that)|if (?:\S+ ){1,5}(?:exists?|(?:is|are)(?: not|"
-    r"n['\u2019]t)? "
-    r"(?:there|installed|missing|available))|otherwise|whether|(?:is|are) there|do(?:es)? (?:\S+ ){1,8}exist|"
-    r"(?<!many )(?<!much )do (?:we|i|you) (?:already |still )?have (?:an?|any|the)\b|is (?:\S+ ){1,6}(?:installed|"
-    r"running|listening|available|enabled|set|there|up)|"
-    r"falls|ob|sonst|andernfalls|gibt es|wenn (?:es|nicht|ja|nein|vorhanden|keine?)|existier\w+|reicht|"
-    r"s['\u2019]il (?:y a|existe|n['\u2019])|sinon|y a-t-il|est-ce qu\w*|existe-t|"
-    r"si (?:no )?(?:hay|existe|est\u00e1)|si no|hay alg\w+|de lo contrario|en caso contrario|"
-    r"se (?:n\u00e3o )?(?:houver|existir|h\u00e1)|caso contr\u00e1rio|sen\u00e3o|existe|h\u00e1 alg\w+|"
-    r"se (?:non )?(?:c['\u2019]\u00e8|ci sono|esiste)|altrimenti|c['\u2019]\u00e8|als (?:er|het|die|dat)|anders|"
-    r"is er|bestaat|of er|"
-    r"om (?:det|den|inte)|annars|finns|hvis|ellers|findes|finnes|er (?:der|det)|jos|muuten|onko|"
-    r"czy|je[\u015bs]li|je\u017celi|w przeciwnym razie|jestli|zda|pokud|jinak|existuje|"
-    r"\u0435\u0441\u0442\u044c \u043b\u0438|\u0435\u0441\u043b\u0438|\u0438\u043d\u0430\u0447\u0435|"
-    r"\u0441\u0443\u0449\u0435\u0441\u0442\u0432\u0443\u0435\u0442|\u0447\u0438 \u0454|\u044f\u043a\u0449\u043e|"
-    r"\u0456\u043d\u0430\u043a\u0448\u0435|"
-    r"varsa|yoksa|var m\u0131|mevcut mu|ha (?:van|nincs)|van-e|k\u00fcl\u00f6nben|dac\u0103|altfel|exist\u0103|"
-    r"\u03b1\u03bd|\u03b1\u03bb\u03bb\u03b9\u03ce\u03c2|\u03c5\u03c0\u03ac\u03c1\u03c7\u03b5\u03b9|apakah|jika|kalau|"
-    r"n\u1ebfu)\b|"
-    r"\u662f\u5426|\u6709\u6ca1\u6709|\u5982\u679c|\u5426\u5219|\u5417|\u3042\u308b\u304b|\u304b\u3069\u3046\u304b|"
-    r"\u306a\u3051\u308c\u3070|\u3042\u308c\u3070|\u3042\u308a\u307e\u3059\u304b|\u3082\u3057|"
-    r"\uc788\ub294\uc9c0|\uc788\uc73c\uba74|\uc5c6\uc73c\uba74|\u0647\u0644|\u0625\u0630\u0627|\u05d4\u05d0\u05dd|"
-    r"\u05d0\u05dd|\u0915\u094d\u092f\u093e|\u0905\u0917\u0930|\u092f\u0926\u093f",
+_PLACED = lazy_pattern(
+    r"\s(?:in|im|en|dans|no|na|nel\w*|w|v|ve|в|у|i|of|von|de|di|da|van|for|für|with|and|und|et|y|e)\s"
+)
+_EXISTS = lazy_pattern(
+    r"(?P<thing>[^\s,]{1,60}?)[`'\",]{0,3}\s{0,3}(?:\b(?:if|whether|it|they|falls|wenn|ob|sie|er|es|si|s['’]il|s['’]\w+|se|als|"
+    r"het|om|den|det|если|он|она|jeśli|pokud|already|schon|bereits|déjà|ya|já|già|al|redan|уже) ){0,3}"
+    r"(?:\b(?:(?:does not |do not |doesn['’]t )?exists?|"
+    r"(?:is |are )(?:not )?(?:there|installed|available|present|missing)|"
+    r"installed|present|existier\w+|vorhanden|installiert|existe|présente?|esiste|bestaat|finns|findes|finnes|"
+    r"istnieje|existuje|существует|есть|існує|varsa|yoksa|var mı|mevcut)\b|"
+    r"存在|があ[るれ]|がなけれ|[이가] ?[있없])",
     re.IGNORECASE,
 )
 
