@@ -409,7 +409,9 @@ def _concealed_errors(trace: Trace, chain: Chain, invented_at: Location | None) 
         if step.said is not Said.CONCEALED or step.outcome is not StepOutcome.ERROR_RESULT:
             continue
         is_break = chain.broken is not None and chain.broken.step == step.number
-        place = step.said_at or (invented_at if is_break else None)
+        value_at = invented_at if is_break else None
+        is_made_up = value_at is not None and (step.said_at is None or _holds(step.said_at, value_at))
+        place = value_at if is_made_up else step.said_at
         if place is None or place in told:
             continue
         told.add(place)
@@ -418,12 +420,18 @@ def _concealed_errors(trace: Trace, chain: Chain, invented_at: Location | None) 
         failed = f"{tool_named(step.call.name)} answered with an error in turn {failure.turn}{words}"
         part = trace.turns[place.turn - 1].part(place.part)
         value = quoted(place.range.of(part.text)) if part is not None else ""
-        if step.said_at is None:
+        if is_made_up:
             message = f"{failed}, and the agent continued with {value}, which was not found earlier."
         else:
             message = f"{failed}, nothing repaired it, and the agent claims the opposite: {value}."
         fault = Fault(rules.UNRECOVERED_ERROR, place.range, message, _SAY_SO, against=failure)
         yield fault.at(place.turn, place.part)
+
+
+def _holds(sentence: Location, value: Location) -> bool:
+    """Whether a value stands within a sentence."""
+    is_same = (sentence.turn, sentence.part) == (value.turn, value.part)
+    return is_same and sentence.range.start <= value.range.start and value.range.end <= sentence.range.end
 
 
 def _without_answer(trace: Trace, last: Step) -> Iterator[Diagnostic]:
