@@ -163,7 +163,7 @@ _SAYS_NO = lazy_pattern(
 _IS_THERE = lazy_pattern(
     r"(?:\b(?:(?:if|whether) there(?: is|['’]s| are)|(?<!\w )(?:is|are) there(?: already)?|"
     r"(?<!\w )do (?:we|i|you) (?:already )?have|"
-    r"gibt es|(?:ob|falls|wenn) es|haben wir|s['’]il y a|y a-t-il|existe-t-\w+|si hay|¿hay|se houver|se há|"
+    r"gibt es|(?:ob|falls|wenn) es|haben wir|s['’]il y a|y a-t-il|existe-t-\w+|si (?:no )?hay|¿hay|se houver|se há|"
     r"c['’]è|ci sono|is er|als er|of er|finns det|om det finns|hvis det finn?es|finnes det|findes der|"
     r"czy (?:jest|istnieje)|jeśli jest|zda (?:je|existuje)|есть ли|если есть|чи є|якщо є|van-e|ha van|"
     r"dacă există|αν υπάρχει|(?:apakah|jika|kalau) ada|onko|jos on)\b|(?:^\W*|\b(?:si|se) )(?:existe|esiste)\b|"

@@ -23,7 +23,6 @@ def test_each_entry_has_its_own_id_and_what_is_compared(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "measure", "least"),
     [
-        ("results/first", "kind", 97),
         ("statements/first", "said", 80),
         ("recoveries/first", "status", 88),
         ("recoveries/first", "became", 85),
