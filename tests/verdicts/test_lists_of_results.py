@@ -26,7 +26,7 @@ WRITE = {"tool": "create_user", "arguments": {"email": "kim@example.org"}, "resu
     [
         ("Is there a user kim@example.org? Otherwise create one.", LOOKUP, "probe"),
         ("Gibt es den User kim@example.org schon?", LOOKUP, "probe"),
-        ("Si no hay user kim, créalo.", LOOKUP, "probe"),
+        ("Si no hay kim@example.org, créalo.", LOOKUP, "probe"),
         ("If there is a CLAUDE.md, follow it.", READ, "probe"),
         ("Send kim@example.org the report.", LOOKUP, "failure"),
         ("How many users are there with kim@example.org?", LOOKUP, "failure"),
