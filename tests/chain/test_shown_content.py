@@ -297,7 +297,7 @@ PAGE_READERS = (("WebFetch", "url"), ("fetch", "url"), ("fetch_page", "url"), ("
 
 @pytest.mark.parametrize(("tool", "key"), PAGE_READERS)
 def test_only_what_a_site_shows_in_place_of_a_page_is_a_failure(tool: str, key: str) -> None:
-    address = {key: "https://paper.example/last-mile"}
+    address: dict[str, Json] = {key: "https://paper.example/last-mile"}
     assert [text for text in STAND_INS if kind(tool, address, text) is None] == []
     assert [text for text in ON_STAND_INS if kind(tool, address, text) is not None] == []
 

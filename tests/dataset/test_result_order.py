@@ -146,9 +146,9 @@ def test_results_without_ids_keep_their_order() -> None:
 
 
 def test_results_of_calls_with_one_id_belong_to_one_after_another() -> None:
-    calls = [{"type": "tool_use", "id": "dup", "name": name, "input": {}} for name in ("f", "g")]
+    calls: list[Any] = [{"type": "tool_use", "id": "dup", "name": name, "input": {}} for name in ("f", "g")]
     results = [{"type": "tool_result", "tool_use_id": "dup", "content": f"of {name}"} for name in ("f", "g")]
-    messages = [
+    messages: list[Any] = [
         {"role": "user", "content": "a"},
         {"role": "assistant", "content": calls},
         {"role": "user", "content": results},
@@ -161,6 +161,9 @@ def test_results_of_calls_with_one_id_belong_to_one_after_another() -> None:
 def test_an_id_in_the_form_of_the_target_stays() -> None:
     function = {"name": "get_weather", "arguments": "{}"}
     calls = [{"id": "functions.get_weather:3", "type": "function", "function": function}]
-    messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": None, "tool_calls": calls}]
+    messages: list[Any] = [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+    ]
     value: Any = convert_row({"messages": messages}, find_format("openai"), find_format("kimi_k2"))
     assert "functions.get_weather:3" in json.dumps(value)
