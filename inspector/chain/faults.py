@@ -412,9 +412,10 @@ def _concealed_errors(trace: Trace, chain: Chain, invented_at: Location | None) 
         value_at = invented_at if is_break else None
         is_made_up = value_at is not None and (step.said_at is None or _holds(step.said_at, value_at))
         place = value_at if is_made_up else step.said_at
-        if place is None or place in told:
+        sentence = step.said_at or place
+        if place is None or sentence is None or sentence in told:
             continue
-        told.add(place)
+        told.add(sentence)
         failure = step.result_location or step.location
         words = f" ({quoted(step.error)})" if step.error else ""
         failed = f"{tool_named(step.call.name)} answered with an error in turn {failure.turn}{words}"
