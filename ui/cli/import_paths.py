@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from weaklink.storage import Store
 
 _MOST_NOTES = 6
-_LONGEST_WAIT_S = 600.0  # for another import, which writes a file as a whole
+_PAUSE_S, _LONGEST_WAIT_S = 0.2, 600.0  # for another import, which writes a file as a whole
 
 _COULD_NOT_RUN = 2
 
@@ -208,6 +208,7 @@ def _import_all(
                 until_s = time.monotonic() + _LONGEST_WAIT_S
             if time.monotonic() > until_s:
                 raise
+            time.sleep(_PAUSE_S)  # a database may refuse at once
         else:
             return
 
