@@ -199,8 +199,9 @@ _NONE_TAKEN = lazy_pattern(
 
 
 _OF_TOTAL = lazy_pattern(
-    r"\b(?P<done>\d{1,9}) (?:out )?of (?:the )?(?P<total>\d{1,9})\b[^.;:(\n]{0,80}[.;:(\n]\s*[^:\n]{1,60}: "
-    r"[^:\n]{0,60}?\b(?:exceed\w*|fail(?:ed|s|ure)|could not|rejected|bounced|denied|not found|timed out|invalid|"
+    r"\b(?P<done>\d{1,9}) (?:out )?of (?:the )?(?P<total>\d{1,9})\b[^.;:(\n]{0,80}"
+    r"(?:[.;:(\n]\s*[^:\n]{1,60}: [^:\n]{0,60}?|[:(]\s*[^\s:]{0,60}[./\d][^\s:]{0,60} )"
+    r"\b(?:exceed\w*|fail(?:ed|s|ure)|could not|rejected|bounced|denied|not found|timed out|invalid|"
     r"fehlgeschlagen|échou\w+|falló|falhou|mislukt)\b",
     re.IGNORECASE,
 )

@@ -236,6 +236,7 @@ def test_a_part_fails_if_something_of_it_is_said_to_have_failed(tool: str) -> No
     )
     failed = (
         "Uploaded 2 of 3 files. c: quota exceeded",
+        "Uploaded 3 of 5 files: a.txt failed, b.txt failed",
         "Sent 2 of 3 (bob@x.org: mailbox not found)",
         "Sent 2, 1 failed: bob",
         "2 importiert, 1 fehlgeschlagen.",
