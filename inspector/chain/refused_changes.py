@@ -33,6 +33,11 @@ def denial(call: ToolCall, effect: Effect | None, text: str) -> str | None:
     return _refused_change(call, told, text) or _part_that_failed(told)
 
 
+def refuses_change(call: ToolCall, sentence: str) -> bool:
+    """Whether a sentence in the answer of a tool that changes something says that it did not."""
+    return _refused_change(call, _without_arguments(call, sentence.strip()), sentence) is not None
+
+
 def _without_arguments(call: ToolCall, told: str) -> str:
     """An answer without what the call itself passed, which says nothing of what became of it."""
     values = {value.strip() for _, value in leaves(call.arguments) if isinstance(value, str)}
@@ -69,8 +74,10 @@ def _refused_change(call: ToolCall, told: str, text: str) -> str | None:
     verb = names[0].removesuffix("y")[:_VERB_CHARS]
     done = next((at for at, word in enumerate(words) if _DONE.match(word) or word.startswith(verb)), None)
     if not is_english:
-        is_change = done is None and kind_of(call.name or "") is ToolKind.WRITES
-        refuses = is_change and (_denies_plainly(clause) or _TAKEN.search(clause) is not None)
+        others = " ".join(word for index, word in enumerate(words) if index != done)
+        refuses = kind_of(call.name or "") is ToolKind.WRITES and (
+            _denies_plainly(others) or (done is None and _TAKEN.search(clause) is not None)
+        )
     elif done is None and _RESTRICTS.isdisjoint(names):
         refuses = _REFUSES.search(clause) is not None
     else:
@@ -140,7 +147,7 @@ _RESTRICTS = frozenset(_RESTRICTS_TABLE.split())
 _ERROR_CODE = lazy_pattern(r"(?:\w+_)?(?:not|no|invalid|missing)_\w+|\w+_(?:denied|failed|error|expired|exceeded)")
 _REFUSES = lazy_pattern(
     r"^(?:error|please (?:choose|select|enter|provide|specify|log|sign|try|check|contact|confirm|pick|use)|noauth|"
-    r"canceling)\b|"
+    r"canceling|not enough)\b|"
     r"\b(?:cannot|can(?: not|['\u2019]t)|could(?: not|n['\u2019]t)|unable|"
     r"(?:not|n['\u2019]t) (?:be |been |currently )?(?:allowed|permitted|possible|eligible|available|found|"
     r"authori[sz]ed|mergeable|supported|have|exist|include|connected|delivered|reachable)|"

@@ -8,14 +8,15 @@ Tools and services have no common form for that. A call failed if its answer has
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from itertools import chain, islice
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, TypeAlias
 from unicodedata import combining, normalize
 
-from weaklink.inspector.chain.effects import has_known_effect, only_asks
+from weaklink.inspector.chain.assertions import denies, denies_plainly
+from weaklink.inspector.chain.effects import has_known_effect
 from weaklink.inspector.chain.failure_words import ERROR_WORDS, error_line
-from weaklink.inspector.chain.refused_changes import NOTHING_DONE
+from weaklink.inspector.chain.refused_changes import NOTHING_DONE, refuses_change
 from weaklink.inspector.chain.result_kinds import Failure, ResultEvidence
 from weaklink.inspector.chain.shell_frames import EXIT_KEYS, METADATA, exit_code_of
 from weaklink.inspector.chain.steps import Certainty
@@ -49,21 +50,22 @@ _ERROR_NAMES = (
     *("errmsg", "error_description", "errorDescription", "error_code", "errorCode", "errcode", "Error", "exception"),
     *("FunctionError", *sorted(_ERROR_IN_LANGUAGES)),
 )
-_REASONS = (
-    *("grund", "motif", "raison", "motivo", "reden", "причина", "原因", "理由"),
-    *("nachricht", "mensaje", "mensagem", "messaggio", "сообщение", "消息", "pesan", "alasan", "bericht", "meddelelse"),
-    *("meddelande", "melding", "orsak", "årsag", "wiadomość", "powód", "zpráva", "důvod", "mesaj", "sebep", "üzenet"),
-    *("viesti", "syy", "μήνυμα", "повідомлення", "съобщение", "메시지", "メッセージ", "رسالة", "הודעה", "संदेश"),
+_REASONS_TABLE = (
+    "grund motif raison motivo reden причина 原因 理由 nachricht mensaje mensagem messaggio сообщение 消息 pesan "
+    "alasan bericht meddelelse meddelande melding orsak årsag wiadomość powód zpráva důvod mesaj sebep üzenet viesti "
+    "syy μήνυμα повідомлення съобщение 메시지 メッセージ رسالة הודעה संदेश"
 )
+_REASONS = _also_bare(_REASONS_TABLE.split())
 _SUCCESSES = ("erfolg", "succès", "succes", "exito", "éxito", "sucesso", "successo", "успех", "成功")
 _WORDS = (
     *(*_ERROR_NAMES, "message", "detail", "details", "reason", "stderr", "error_message", "content", "output"),
     *_REASONS,
 )
 _HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code", "cod")
+_SERVICE_CODES = ("code", "errno", "err_no", "ret", "retcode", "resultCode", "result_code")
 
 _EXIT_KEYS = frozenset(EXIT_KEYS)
-ERROR_KEYS = frozenset((*EXIT_KEYS, *_HTTP_CODES, "isError", "is_error", *_ERROR_NAMES, METADATA)) | {
+ERROR_KEYS = frozenset((*EXIT_KEYS, *_HTTP_CODES, *_SERVICE_CODES, "isError", "is_error", *_ERROR_NAMES, METADATA)) | {
     *("success", "ok", "succeeded", "issue", "state")
 }
 
@@ -146,10 +148,25 @@ def _names_an_error(fields: Mapping[str, Any]) -> bool:
 
 
 def _has_bad_code(fields: Mapping[str, Any]) -> bool:
-    if any(_exit_codes(fields)):
+    if any(_exit_codes(fields)) or _is_bad_envelope(fields):
         return True
     codes = [(key, _status_code(fields[key])) for key in _HTTP_CODES if key in fields]
     return any(400 <= code < 600 and (not key.startswith("cod") or "message" in fields) for key, code in codes)
+
+
+def _is_bad_envelope(fields: Mapping[str, Any]) -> bool:
+    """Whether a service's envelope has a code of its own and no data: `{"code": 5, "msg": "...", "data": null}`."""
+    code = next((fields[key] for key in _SERVICE_CODES if key in fields), None)
+    told = next((fields[key] for key in ("msg", "message") if key in fields), None)
+    is_envelope = isinstance(code, int) and isinstance(told, str) and any(key in fields for key in _BODIES)
+    if not is_envelope or code in _GOOD_CODES or any(fields.get(key) for key in _BODIES):
+        return False
+    return _SUCCEEDED.search(told) is None
+
+
+_BODIES = ("data", "result", "content", "obj")
+_GOOD_CODES = frozenset((0, *range(200, 300), 20_000))
+_SUCCEEDED = lazy_pattern(r"\b(?:success\w*|succeeded|ok|done)\b|成功|完了|성공", re.IGNORECASE)
 
 
 def _status_code(value: Any) -> int:
@@ -173,69 +190,150 @@ def _has_bad_status(fields: Mapping[str, Any]) -> bool:
 
 
 def denial(fields: Mapping[str, Any], call: ToolCall) -> Failure | None:
-    """Why a tool that looks at nothing did not do its work: `{"accepted": false, "reason": "voting has ended"}`."""
-    kind = kind_of(call.name or "")
+    """Why a tool that is to do something did not: `{"accepted": false, "reason": "voting has ended"}`; else None.
+
+    Read in the object and in those within it. What the call passed says nothing, and neither does the state that its
+    tool brings ("rejected" of `reject_claim`).
+    """
     if has_known_effect(call):
         return None
-    is_made = kind is not ToolKind.READS or bare_name(call.name or "").partition("_")[0] in _MADE
-    state = next((key for key in _STATES if _PARTIAL.fullmatch(str(fields.get(key)))), "") if is_made else ""
-    if state and _words(fields):
-        return Failure(
-            Certainty.STRUCTURED, _words(fields), None, (ResultEvidence(f"result field {state}", str(fields[state])),)
-        )
-    if kind is ToolKind.READS:
+    is_lookup = kind_of(call.name or "") is ToolKind.READS
+    if is_lookup and bare_name(call.name or "").partition("_")[0] not in _MADE:
         return None
-    if kind is ToolKind.WRITES and (told := _nothing_done(fields)):
-        return Failure(Certainty.STRUCTURED, told, None, (ResultEvidence("words", told[:200]),))
-    errors = _errors_within(fields) if only_asks(call) is False else []
-    if errors:
-        return Failure(
-            Certainty.STRUCTURED, _text_of(errors), None, (ResultEvidence("errors", _text_of(errors)[:200]),)
-        )
-    part = next((key for key in fields if _counts_failed(fields, key, call)), "")
-    if part:
-        words = _text_of(fields[part]) or f"{part}: {fields[part]}"
-        return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence(f"result field {part}", words[:200]),))
-    if len(fields) > _MAX_DENIAL_FIELDS:
-        return None
-    denials = (key for key, value in fields.items() if value is False and key.endswith((*_DONE_ENDINGS, *_SUCCESSES)))
-    refused = _REFUSED | (_REFUSED_CHANGE if kind is ToolKind.WRITES else frozenset())
-    refused |= _NOT_OK
-    refusals = (
-        key for key in (*_ANY_STATES, "result") if _SPACES.sub("_", str(fields.get(key)).strip().casefold()) in refused
-    )
-    key = next(chain(denials, refusals), None)
-    verb = bare_name(call.name or "").partition("_")[0].removesuffix("e")
-    if key is None or not (_words(fields) or (fields[key] is False and key.startswith(verb))):
-        return None
-    evidence = ResultEvidence(f"result field {key}", str(fields[key]).lower())
-    return Failure(Certainty.STRUCTURED, _words(fields) or f"{key} is false", None, (evidence,))
+    ways = (_partly_done,) if is_lookup else (_partly_done, _told_refusal, _error_member, _counted, _refused_state)
+    places = ((way, part) for way in ways for part in (_objects(fields) if way is not _counted else (fields,)))
+    key, words = next((stated for way, part in places if (stated := way(part, call))), ("", ""))
+    evidence = ResultEvidence(f"result field {key}", words[:200])
+    return Failure(Certainty.STRUCTURED, words, None, (evidence,)) if key else None
 
 
+_Stated: TypeAlias = tuple[str, str] | None  # the member that states a failure, and the words for it
 # Tools that make something of what they read, of which a part may be left.
 _MADE = frozenset(("translate", "transcribe", "convert", "extract", "download", "scan", "load"))
 _PARTIAL = lazy_pattern(r"partial(?:ly)?(?:[_ -]\w{1,20})?|incomplete", re.IGNORECASE)
-_TOLD = ("message", "notice", "info", "note", "detail", "msg", "text")
 
 
-def _nothing_done(fields: Mapping[str, Any]) -> str:
-    """What an object says of a change that was not made, where it reads as a success; empty if it was made.
+def _objects(fields: Mapping[str, Any], depth: int = 3) -> Iterator[Mapping[str, Any]]:
+    yield fields
+    for value in fields.values() if depth else ():
+        if isinstance(value, dict):
+            yield from _objects(value, depth - 1)
 
-    It says that nothing was made, or that it could not be made, beside an empty member in place of the thing.
+
+def _partly_done(part: Mapping[str, Any], _: ToolCall) -> _Stated:
+    key = next((key for key in _STATES if _PARTIAL.fullmatch(str(part.get(key)))), "")
+    return (key, words) if key and (words := _words(part)) else None
+
+
+def _error_member(part: Mapping[str, Any], call: ToolCall) -> _Stated:
+    """A member that is named as an error or its reason, with something in it: `failure_reason`, GraphQL's `userErrors`.
+
+    A thing may tell of its last error; that of what the tool does counts: `last_payment_error` of `create_payment`.
     """
-    told = next((fields[key] for key in _TOLD if isinstance(fields.get(key), str)), "")[:_LONGEST]
-    is_empty_handed = any(value is None for value in fields.values())
-    return told if any(match["nothing"] or is_empty_handed for match in NOTHING_DONE.finditer(told)) else ""
+    tool = bare_name(call.name or "")
+    for key, value in part.items():
+        name = bare_name(key)
+        match = _ERROR_NAME.fullmatch(name)
+        is_past = match is not None and match["past"] and not any(word in tool for word in match["past"].split("_")[1:])
+        text = _text_of(value) if match is not None and not is_past and not isinstance(value, bool) else ""
+        if text.casefold() not in _NOTHING and not _is_passed(text, call):
+            return key, text
+    return None
 
 
-def _errors_within(fields: Mapping[str, Any], depth: int = 3) -> list[Any]:
-    """The errors that the objects in an answer to a mutation list: GraphQL's `userErrors`."""
-    for key, value in fields.items():
-        if isinstance(value, list) and value and key.casefold().endswith("errors"):
-            return value
-        if depth and isinstance(value, dict) and (errors := _errors_within(value, depth - 1)):
-            return errors
-    return []
+_ERROR_NAME = lazy_pattern(
+    r"(?P<past>(?:last|previous)(?:_\w+)??)?_?(?:\w+_)?(?:errors?|failures?|faults?)|"
+    r"(?:failure|decline|rejection|refusal|denial|error)_(?:reason|code|message|details?|description)s?"
+)
+
+
+def _is_passed(text: str, call: ToolCall) -> bool:
+    return text.casefold() in call.raw_arguments.casefold()
+
+
+def _counted(part: Mapping[str, Any], call: ToolCall) -> _Stated:
+    key = next((key for key in part if _counts_failed(part, key, call)), "")
+    return (key, _text_of(part[key]) or f"{key}: {part[key]}") if key else None
+
+
+def _refused_state(part: Mapping[str, Any], call: ToolCall) -> _Stated:
+    """A state that refuses, under any name, beside a reason or an empty member in place of what was to be made."""
+    verb = bare_name(call.name or "").partition("_")[0].removesuffix("e")
+    is_small = len(part) <= _MAX_DENIAL_FIELDS
+    for key, value in part.items():
+        reason = _words(part) or _sentence_of_denial(part, call) if is_small else ""
+        if value is False and is_small and key.endswith((*_DONE_ENDINGS, *_SUCCESSES)):
+            reason = reason or (f"{key} is false" if key.startswith(verb) else "")
+        elif isinstance(value, str) and _refuses(key, value) and not _is_brought(value, call):
+            reason = reason or (f"{key}: {value}" if _is_empty_handed(part, call) else "")
+        elif not (is_small and kind_of(call.name or "") is ToolKind.WRITES and _state(value) in _REFUSED_CHANGE):
+            continue
+        if reason:
+            return key, reason
+    return None
+
+
+def _state(value: Any) -> str:
+    return _SPACES.sub("_", value.strip().casefold()) if isinstance(value, str) else ""
+
+
+def _refuses(key: str, value: str) -> bool:
+    if bare_name(key).startswith(_OF_PAST):
+        return False
+    is_told = key in _ANY_STATES and " " in value and len(value) <= _MAX_STATE_CHARS
+    return _state(value) in _REFUSED | _NOT_OK or (is_told and denies_plainly(value))
+
+
+def _sentence_of_denial(part: Mapping[str, Any], call: ToolCall) -> str:
+    texts = (value for key, value in part.items() if isinstance(value, str) and key not in _CONTENTS)
+    return next((text for text in texts if _is_sentence(text) and not _is_passed(text, call) and denies(text)), "")
+
+
+def _is_brought(state: str, call: ToolCall) -> bool:
+    """Whether a state is what the tool is for, or one that the call named: `rejected` of `{"decision": "reject"}`."""
+    return state.casefold()[:_STEM_CHARS] in f"{call.name} {call.raw_arguments}".casefold()
+
+
+def _is_empty_handed(part: Mapping[str, Any], call: ToolCall) -> bool:
+    """Whether an object has an empty member, or the number 0 that the call did not pass."""
+    passed = call.arguments if isinstance(call.arguments, dict) else {}
+    empty = (key for key, value in part.items() if value is None or (value == 0 and value is not False))
+    return any(key not in passed for key in empty)
+
+
+_OF_PAST = ("last_", "previous_", "old_", "prior_")
+_CONTENTS = ("title", "name", "subject", "description", "body")
+_MAX_STATE_CHARS, _STEM_CHARS = 30, 5
+
+
+def _told_refusal(part: Mapping[str, Any], call: ToolCall) -> _Stated:
+    """A sentence that says that a change was not made, under any name, in an object that may read as a success."""
+    is_done = any(value is True and key.endswith(_DONE_ENDINGS) for key, value in part.items())
+    if is_done or kind_of(call.name or "") is not ToolKind.WRITES:
+        return None
+    for key, value in part.items():
+        if not isinstance(value, str) or not _is_sentence(value) or _is_passed(value, call):
+            continue
+        told = value[:_LONGEST]
+        is_empty_handed = _is_empty_handed(part, call)
+        if any(match["nothing"] or is_empty_handed for match in NOTHING_DONE.finditer(told)):
+            return key, told
+        if not _names_made_thing(part, call) and refuses_change(call, told):
+            return key, told
+    return None
+
+
+def _names_made_thing(part: Mapping[str, Any], call: ToolCall) -> bool:
+    """Whether an object has an identifier that the call did not pass: of what it made (`"order": "O-77"`)."""
+    values = (str(value) for value in part.values() if isinstance(value, str) and not _is_sentence(value))
+    return any(not value.isalpha() and not _is_passed(value, call) for value in values)
+
+
+def _is_sentence(text: str) -> bool:
+    return text.count(" ") >= _FEWEST_BLANKS or (not text.isascii() and len(text) >= _SHORTEST_IDEOGRAMS)
+
+
+_FEWEST_BLANKS, _SHORTEST_IDEOGRAMS = 2, 6
 
 
 def _counts_failed(fields: Mapping[str, Any], key: str, call: ToolCall) -> bool:
@@ -274,8 +372,7 @@ def refusal_of_service(fields: Mapping[str, Any], *, is_lookup: bool) -> Failure
     That of GitHub (`message` with `documentation_url`), of AWS (`__type`), of PostgREST (four members), of FastAPI for
     input that it cannot validate; or nothing but a phrase of HTTP: `{"message": "404 Project Not Found"}`.
     """
-    keys = ("message", "Message", "detail", "warning") if is_lookup else ("message", "Message", "detail")
-    key = next((key for key in keys if key in fields), None)
+    key = next((key for key in ("message", "Message", "detail") if key in fields), None)
     value = fields[key] if key is not None else None
     is_form = isinstance(value, str) and (
         "documentation_url" in fields
@@ -287,9 +384,11 @@ def refusal_of_service(fields: Mapping[str, Any], *, is_lookup: bool) -> Failure
     if not is_lookup and _names_invalid_members(value if isinstance(value, dict) and len(fields) == 1 else fields):
         words = _text_of(next(iter((value if isinstance(value, dict) else fields).values())))
         return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence("words", words[:200]),))
-    is_unserved = is_lookup and isinstance(value, str) and any(part in ([], None) for part in fields.values())
-    is_unserved = is_unserved and _UNSERVED.search(str(value)) is not None
-    if not value or not (is_form or is_invalid or is_unserved):
+    if is_lookup and any(part in ([], None) for part in fields.values()):
+        told = (text for text in fields.values() if isinstance(text, str) and _is_sentence(text))
+        if (words := next(filter(_UNSERVED.search, told), "")) != "":
+            return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence("words", words[:200]),))
+    if not value or not (is_form or is_invalid):
         return None
     words = _text_of([item["msg"] for item in value] if isinstance(value, list) else value)
     if is_lookup and _UNSERVED.search(words) is None:
@@ -317,7 +416,12 @@ _ERROR_PAGE = lazy_pattern(
 )  # the reason phrases of RFC 9110 and nginx's: "500 Days of Summer" is the title of a film
 _UNSERVED = lazy_pattern(
     r"not (?:loaded|available|ready|initiali[sz]ed|connected|indexed)|maintenance|offline|limit|quota|exceeded|"
-    r"server error|unavailable|timed? ?out|gateway|too many",
+    r"server error|unavailable|timed? ?out|gateway|too many|try again later|"
+    r"nicht erreichbar|zeitüberschreitung|überlastet|wartung|injoignable|indisponible|délai dépassé|no disponible|"
+    r"excedido|inténtel|agotado|indisponível|esgotado|non disponibile|non raggiungibile|onbereikbaar|niet bereikbaar|"
+    r"niedostępn|przekroczon|nedostupn|недоступ|превышен|перевищен|время ожидания|otillgänglig|utilgjengelig|"
+    r"ulaşılamıyor|zaman aşımı|nem elérhető|tidak tersedia|无法连接|超时|系统繁忙|维护|利用できません|接続できません|"
+    r"メンテナンス|混み合|점검|시간 초과|연결할 수 없",
     re.IGNORECASE,
 )
 

@@ -31,7 +31,7 @@ _WRITES_TABLE = (
     "schedule archive transition pin unpin lock unlock extend approve assign close reopen merge deploy publish notify "
     "invite enable disable grant revoke resume suspend activate share start stop restart reserve "
     "restore block unblock register subscribe unsubscribe renew forward reply cast vote print import sync "
-    "ingest migrate"
+    "ingest migrate append charge withdraw deposit"
 )
 
 # ... in the languages of services, too.
