@@ -383,6 +383,8 @@ def _rank(effect: Effect) -> int:
     rank = _RANKS.get(effect.kind, 3)
     if effect.subject in _SETS_ASIDE:
         return 1
+    if effect.connector == "|" and effect.subject == "tee":
+        return 2  # it shows what the program before it wrote, if that is one
     if effect.connector == "||" or (effect.connector == "|" and rank < 3):
         return min(rank, 1)
     return rank

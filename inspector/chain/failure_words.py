@@ -410,6 +410,7 @@ _ERROR_AT_END = lazy_pattern(
     r"\S{1,40} failed with (?:exit )?(?:code|status) [1-9]|(?:[\w./-]{1,40} ){1,6}failed: \S|"
     r"Killed$|(?:Segmentation fault|Bus error|Aborted) \(core dumped\)|Execution halted$|"
     r"curl: \(\d+\) |wget: unable to |ssh: (?:connect to|could not resolve) |A fatal error occurred: |"
+    r"\s*\+ (?:CategoryInfo|FullyQualifiedErrorId) +: |"  # of PowerShell, in any language
     r"Exception in thread \"|\S{1,200}\.rb:\d+:in .{1,400}\(\w+(?:Error|Exception)\)|rsync error: ",
     re.IGNORECASE,
 )
@@ -540,13 +541,16 @@ def error_at_end(text: str, programs: Iterable[str] = (), *, is_any_error: bool 
     `programs` are those that wrote it, with their subcommands (`git commit`). Without `is_any_error` only `error: ...`
     counts of a program that is in no table. What comes before a line that reports a success was overcome.
     """
-    own = [_ENDS_OF[name] for name in programs if name in _ENDS_OF]
+    names = tuple(programs)
+    own = [_ENDS_OF[name] for name in names if name in _ENDS_OF]
+    begins = tuple(begin for name in names for begin in (f"{name}: ", f"{name} error: "))
     lines = [line.rstrip() for line in text[-HEAD:].splitlines() if line.strip()][-_LAST_LINES:]
     found, is_last = None, True
     after: list[str] = []  # lines whose success matters only if an error is before it
     for line in reversed(lines):
         after.append(line)
         is_own = any(pattern.match(line) for pattern in own)
+        is_own = is_own or (line.startswith(begins) and _TELLING.search(line) is not None)
         is_error = is_last and (_ERROR_AT_END if is_any_error else _PLAIN_ERROR).match(line) is not None
         if is_own or is_error:
             if any(_SUCCEEDED.search(later) for later in after):

@@ -25,7 +25,7 @@ _REJECTED = lazy_pattern(
     r"your |an? )?(?:(?:sandbox|security|safety|execution|command|approval|permission) )?(?:user|operator|human|"
     r"polic\w+|"
     r"permission\w*|hook|rule|setting\w*|approval|administrator|reviewer|approver|"
-    r"pretooluse)|permission to use .{1,80} (?:has been|was) denied|\brequest(?:ed|"
+    r"pretooluse)|permission (?:to use .{1,80}|for this \w+) (?:has been|was) denied|\brequest(?:ed|"
     r"s) permissions? to .{1,120} but you|(?:requires|needs|without) (?:user |your )?(?:approval(?! (?:by|from|of) )|"
     r"confirmation|permission to)|pretooluse\b.{0,80}\bhook|hook (?:error|denied|blocked|rejected)|"
     r"(?:sandbox|approval|permission|auto-?run|security|safety) (?:policy|settings?|mode|rules?) (?:has |"
@@ -147,7 +147,7 @@ _NEVER_BEGAN_SIGNS = (
         "inte ",
         "hopp",
     ),
-    *("ikke", "ei ", "kihagy", "atlan", "tidak", "dilewat", "未执行", "跳过", "実行", "スキップ", "실행", "건너"),
+    *("ikke", "ei ", "kihagy", "atlan", "tidak", "dilewat", "未", "跳过", "実行", "スキップ", "실행", "건너"),
 )
 
 
@@ -161,7 +161,11 @@ _NEVER_BEGAN = lazy_pattern(
     r"were|has|"
     r"have|is|did)(?: not|n['\u2019]t| never) (?:been )?(?:run|executed|started|attempted|made|performed|invoked)\b|"
     r"\bbefore (?:it|this (?:call|tool|command)) (?:ran|started|began|was (?:run|started)|could)\b|"
-    r"\b(?:tool|call|command) (?:was )?cancell?ed\b|^(?:tool|call|command|execution) not (?:started|run|executed)\b|"
+    r"\b(?:tool|call|command) (?:was )?cancell?ed\b|^(?:not (?:run|executed|started)|nicht (?:ausgeführt|gestartet)|"
+    r"non (?:exécuté|lancé|eseguit|avviat)\w{0,2}|no (?:ejecutad|iniciad)[oa]|não (?:executad|iniciad)[oa]|"
+    r"niet (?:uitgevoerd|gestart)|nie (?:wykonano|uruchomiono)|neproveden[oa]?|не (?:выполнено|запущено|виконано)|"
+    r"inte (?:körd|startad)|ikke (?:kjørt|kørt|startet)|ei suoritettu|未执行|未运行|未実行)\s?[:：.。(（—–]|"
+    r"^(?:tool|call|command|execution) not (?:started|run|executed)\b|"
     r"(?:\b(?:skipp(?:ed|ing)|cancel\w+|not (?:run|executed|attempted|started|performed)|nicht ausgeführt|übersprungen|"
     r"abgebrochen|non exécuté\w*|ignoré\w*|annulé\w*|no (?:se )?ejecut\w+|omitid\w+|cancelad\w+|não executad\w+|"
     r"non eseguit\w+|saltat\w+|annullat\w+|niet uitgevoerd|overgeslagen|nie wykonano|pominięt\w+|neproveden\w*|"

@@ -23,6 +23,8 @@ def denial(call: ToolCall, effect: Effect | None, text: str) -> str | None:
         return None
     if effect.kind is EffectKind.WRITE:
         return _refused_write(text)
+    if (alert := _alert_of_page(call, text)) is not None or _updates_nothing(call, text):
+        return alert or first_line(text)
     kind = kind_of(call.name or "")
     if kind is ToolKind.READS or (kind is ToolKind.UNKNOWN and has_known_effect(call)):
         return None
@@ -31,6 +33,41 @@ def denial(call: ToolCall, effect: Effect | None, text: str) -> str | None:
         return None
     told = _without_arguments(call, told)
     return _refused_change(call, told, text) or _part_that_failed(told)
+
+
+def _alert_of_page(call: ToolCall, text: str) -> str | None:
+    """The alert with which a page answers a click or a submission, if it denies: Playwright's snapshots."""
+    if _ACTS_ON_PAGE.isdisjoint(bare_name(call.name or "").split("_")):
+        return None
+    alerts = (match["told"].strip(' "') for match in _ALERT.finditer(text))
+    return next((told for told in alerts if _denies_on_page(told)), None)
+
+
+def _denies_on_page(told: str) -> bool:
+    folded = told.casefold()
+    if _ENGLISH.search(folded) is None:
+        return _WRONG.search(folded) is not None or _denies_plainly(folded)
+    return _WRONG.search(folded) is not None or (_REFUSES.search(folded) is not None and not folded.startswith("no "))
+
+
+_ACTS_ON_PAGE = frozenset(("click", "submit", "fill", "type", "press", "select", "tap"))
+_ALERT = lazy_pattern(r"^\s*- (?:alert|alertdialog)\b[^:\n\"]*[: ]+(?P<told>[^\n]{3,200})", re.MULTILINE)
+_WRONG = lazy_pattern(
+    r"\b(?:incorrect\w*|invalid\w*|wrong|falsch\w*|ungültig\w*|inválid[oa]s?|errat[oa]|non valid[oae]|onjuist|"
+    r"ongeldig\w*|felaktig\w*|feil|nieprawidłow\w+|błędn\w+|nesprávn\w+|neplatn\w+|неверн\w+|неправильн\w+|невірн\w+|geçersiz|"
+    r"hatalı|helytelen|érvénytelen|salah)\b|错误|不正确|無効|正しくありません|잘못|올바르지"
+)
+
+
+def _updates_nothing(call: ToolCall, told: str) -> bool:
+    """Whether an update of one thing, by its key, met none: `UPDATE 0`."""
+    return _MET_NONE.search(told[:_SHORT]) is not None and _UPDATES_BY_KEY.search(call.raw_arguments) is not None
+
+
+_MET_NONE = lazy_pattern(r"^UPDATE 0$|^Rows matched: 0 ", re.MULTILINE)
+_UPDATES_BY_KEY = lazy_pattern(
+    r"\bupdate\s[^;]*\swhere\s+[\w.`]+\s*=\s*'?[\w.@-]*\d[\w.@-]*'?\s*;?\\?[\"}]", re.IGNORECASE
+)
 
 
 def refuses_change(call: ToolCall, sentence: str) -> bool:
@@ -125,7 +162,7 @@ _STATE_REACHED = lazy_pattern(
 )
 # "No duplicates found", "Aucun changement": the work of a tool that goes through many things may be none.
 _NOTHING_TO_DO = lazy_pattern(
-    r"\b(?:no|0|any|without) (?:[\w-]+ )?(?:[\w-]*[^\Ws]s\b(?! (?:left|available|free))|changes?\b)|\bnothing\b|"
+    r": ?0\b|\b(?:no|0|any|without) (?:[\w-]+ )?(?:[\w-]*[^\Ws]s\b(?! (?:left|available|free))|changes?\b)|\bnothing\b|"
     r"\b(?:keine?|aucune?|pas de|sans|sin|ningun[oa]?|ningún|no hay|sem|nenhuma?|nessuna?|senza|geen|bez|brak|žádn\w*|"
     r"inga?|ingen|ei|nincs|нет|немає|không có|tidak ada) (?:änderung|changement|modific|cambi|alteraç|mudança|"
     r"wijziging|zmian|změn|ändring|ændring|endring|muutoks|változás|изменен|змін|thay đổi|perubahan|dup|doublon|doppi|"
@@ -188,10 +225,38 @@ def _part_that_failed(told: str) -> str | None:
     """
     if len(told) > _SHORT:
         return None
+    if _takes_nothing(told):
+        return told
     is_part = any(int(match["done"]) < int(match["total"]) for match in _OF_TOTAL.finditer(told))
     if is_part or _COUNTS_FAILED.search(told) is not None:
         return told
     return told if _NONE_DONE.search(told) and _NONE_TAKEN.search(told) else None
+
+
+def _takes_nothing(told: str) -> bool:
+    """Whether a table of counts has a 0, and beside the largest a reason that denies: `skipped: 90 (no such SKU)`."""
+    counts = [(int(_MARKS.sub("", match["count"])), match["reason"] or "") for match in _COUNT.finditer(told)]
+    most = max((count for count, _ in counts), default=0)
+    reasons = [reason.casefold() for count, reason in counts if reason and count == most]
+    return most > 0 and any(count == 0 for count, _ in counts) and any(map(_is_reason, reasons))
+
+
+def _is_reason(reason: str) -> bool:
+    if _AS_BEFORE.search(reason) is not None:
+        return False
+    return _REFUSES.search(reason) is not None or _AMISS.search(reason) is not None or denies_plainly(reason)
+
+
+_COUNT = lazy_pattern(
+    r"^[ \t]*[^\W\d][^:\n]{0,40}: *(?P<count>\d[\d.,]*)(?: *\((?P<reason>[^)\n]{3,120})\))?", re.MULTILINE
+)
+_AS_BEFORE = lazy_pattern(
+    r"unchanged|up to date|already|identical|duplicate|same|unverändert|inchangé|sin cambios|sem alter"
+)
+_MARKS = lazy_pattern(r"[.,]")
+_AMISS = lazy_pattern(
+    r"\b(?:unknown|missing|falta|fehlt|manque|manca|ontbreekt|brakuje|chybí|отсутствует|saknas|mangler)\b"
+)
 
 
 _NONE_DONE = lazy_pattern(
