@@ -550,14 +550,21 @@ def error_at_end(text: str, programs: Iterable[str] = (), *, is_any_error: bool 
     for line in reversed(lines):
         after.append(line)
         is_own = any(pattern.match(line) for pattern in own)
-        is_own = is_own or (line.startswith(begins) and _TELLING.search(line) is not None)
         is_error = is_last and (_ERROR_AT_END if is_any_error else _PLAIN_ERROR).match(line) is not None
+        is_error = is_error or (is_last and line.startswith(begins) and _complains(line))
         if is_own or is_error:
             if any(_SUCCEEDED.search(later) for later in after):
                 break
             found, after = line, []
         is_last = is_own or is_error or (is_last and _BELONGS_TO_ERROR.match(line) is not None)
     return None if found is None else found.strip()[:_SHORT]
+
+
+def _complains(line: str) -> bool:
+    return _TELLING.search(line) is not None and _WARNS.search(line) is None
+
+
+_WARNS = lazy_pattern(r": (?:warning|note|info|hint)\b", re.IGNORECASE)
 
 
 def own_error(text: str, programs: Iterable[str]) -> str | None:

@@ -152,6 +152,8 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     is_fetched = is_lookup or (call is not None and only_asks(call) is True)
     page = error_page(text, is_lookup=is_fetched) if client or _fetches_page(call) else None
     failure = page or _text_failure(text, result, call)
+    if failure is not None and failure.certainty is Certainty.TEXTUAL and call is not None:
+        failure = None if repeats_argument(call, structs.replace(result, content=text)) else failure
     is_field = len(layers) > 1 and text is layers[0]  # words of the fields of an object that states no error
     return None if is_field and failure is not None and failure.certainty is Certainty.TEXTUAL else failure
 
@@ -466,8 +468,6 @@ def _judged(
         return None
     result = without_frame(_of_runs(call, result), call)
     failure = find_error(result, call)
-    if failure is not None and failure.certainty is Certainty.TEXTUAL and repeats_argument(call, result):
-        failure = None
     if failure is None and (line := hidden_finding(call, result)) is not None:
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
     if failure is None and (line := patterns.line_in(result.content)) is not None:

@@ -51,7 +51,7 @@ def _denies_on_page(told: str) -> bool:
 
 
 _ACTS_ON_PAGE = frozenset(("click", "submit", "fill", "type", "press", "select", "tap"))
-_ALERT = lazy_pattern(r"^\s*- (?:alert|alertdialog)\b[^:\n\"]*[: ]+(?P<told>[^\n]{3,200})", re.MULTILINE)
+_ALERT = lazy_pattern(r"^\s*- alert\b[^:\n\"]*[: ]+(?P<told>[^\n]{3,200})", re.MULTILINE)
 _WRONG = lazy_pattern(
     r"\b(?:incorrect\w*|invalid\w*|wrong|falsch\w*|ungültig\w*|inválid[oa]s?|errat[oa]|non valid[oae]|onjuist|"
     r"ongeldig\w*|felaktig\w*|feil|nieprawidłow\w+|błędn\w+|nesprávn\w+|neplatn\w+|неверн\w+|неправильн\w+|невірн\w+|geçersiz|"
@@ -235,10 +235,13 @@ def _part_that_failed(told: str) -> str | None:
 
 def _takes_nothing(told: str) -> bool:
     """Whether a table of counts has a 0, and beside the largest a reason that denies: `skipped: 90 (no such SKU)`."""
-    counts = [(int(_MARKS.sub("", match["count"])), match["reason"] or "") for match in _COUNT.finditer(told)]
-    most = max((count for count, _ in counts), default=0)
-    reasons = [reason.casefold() for count, reason in counts if reason and count == most]
-    return most > 0 and any(count == 0 for count, _ in counts) and any(map(_is_reason, reasons))
+    lines = [(int(_MARKS.sub("", match["count"])), match["reason"] or "") for match in _COUNT.finditer(told)]
+    counts = [count for count, _ in lines]
+    most = max(counts, default=0)
+    if not most or counts.count(most) > len(("the total", "what was left out")):
+        return False
+    after = lines[counts.index(0) :] if 0 in counts else []
+    return any(count == most and bool(reason) and _is_reason(reason.casefold()) for count, reason in after)
 
 
 def _is_reason(reason: str) -> bool:

@@ -376,11 +376,13 @@ def _sent_to_login(effect: Effect, text: str) -> str | None:
 def _page_of_login(call: ToolCall, text: str) -> str | None:
     """The title of a page with a field for a password that a call got which names no login; else None."""
     page = _HTML_OF_LOGIN.match(text[:HEAD])
-    if page is None or runs_shell(call) or _LOGIN.search(f"{call.name} {call.raw_arguments}".casefold()) is not None:
+    is_markup = "://" not in call.raw_arguments and not _MARKUP.isdisjoint(bare_name(call.name or "").split("_"))
+    if page is None or is_markup or runs_shell(call) or _LOGIN.search(f"{call.name} {call.raw_arguments}".casefold()) is not None:
         return None
     return page["title"].strip() or "a page for a password"
 
 
+_MARKUP = frozenset(("html", "page", "source", "content", "markup", "dom", "template", "form"))
 _HTML_OF_LOGIN = lazy_pattern(
     r"(?:HTTP[^\n]{0,40}\n+)?\s*(?:<!doctype html[^>]{0,80}>\s*)?<html[\s\S]{0,800}?"
     r"<title>(?P<title>[^<\n]{0,100})</title>"
@@ -430,7 +432,7 @@ def _unserved(call: ToolCall, text: str) -> str | None:
 
 _UNSERVED = lazy_pattern(
     r"upstream (?:connect|request) (?:error|timeout)|no healthy upstream|"
-    r"(?:[\w'-]+ ){0,4}(?:is|are) (?:temporarily|currently) (?:unavailable|overloaded|down|offline)\b|"
+    r"(?:the )?(?:[\w'-]+ ){0,2}(?:service|search|server|api|tool|backend|provider|system) is (?:temporarily|currently) (?:unavailable|overloaded|down|offline)\b|"
     r"[^.\n]{0,80}(?:rate limit|too many requests|overloaded|unavailable|unreachable)[^\n]{0,40}\b"
     r"(?:try again|retry)\b",
     re.IGNORECASE,

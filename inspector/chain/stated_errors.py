@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from unicodedata import combining, normalize
 
 from weaklink.inspector.chain.assertions import denies, denies_plainly
-from weaklink.inspector.chain.effects import has_known_effect
+from weaklink.inspector.chain.effects import has_known_effect, only_asks
 from weaklink.inspector.chain.failure_words import ERROR_WORDS, error_line
 from weaklink.inspector.chain.refused_changes import NOTHING_DONE, refuses_change
 from weaklink.inspector.chain.result_kinds import Failure, ResultEvidence
@@ -165,7 +165,7 @@ def _is_bad_envelope(fields: Mapping[str, Any]) -> bool:
 
 
 _BODIES = ("data", "result", "content", "obj")
-_GOOD_CODES = frozenset((0, *range(200, 300), 20_000))
+_GOOD_CODES = frozenset((0, *range(100, 300), 20_000))
 _SUCCEEDED = lazy_pattern(r"\b(?:success\w*|succeeded|ok|done)\b|成功|完了|성공", re.IGNORECASE)
 
 
@@ -197,16 +197,36 @@ def denial(fields: Mapping[str, Any], call: ToolCall) -> Failure | None:
     """
     if has_known_effect(call):
         return None
-    is_lookup = kind_of(call.name or "") is ToolKind.READS
+    is_lookup = kind_of(call.name or "") is ToolKind.READS or only_asks(call) is True
     if is_lookup and bare_name(call.name or "").partition("_")[0] not in _MADE:
         return None
     ways = (_partly_done,) if is_lookup else (_partly_done, _told_refusal, _error_member, _counted, _refused_state)
-    places = ((way, part) for way in ways for part in (_objects(fields) if way is not _counted else (fields,)))
+    is_whole = _states_done(fields, call)
+    places = (
+        (way, part)
+        for way in ways
+        if not (is_whole and way in (_told_refusal, _refused_state))
+        for part in (_objects(fields) if way is not _counted else (fields,))
+    )
     key, words = next((stated for way, part in places if (stated := way(part, call))), ("", ""))
     evidence = ResultEvidence(f"result field {key}", words[:200])
     return Failure(Certainty.STRUCTURED, words, None, (evidence,)) if key else None
 
 
+def _states_done(fields: Mapping[str, Any], call: ToolCall) -> bool:
+    """Whether an object says that its call did what it is for: `"applied": true`, `"status": "withdrawn"`."""
+    verb = bare_name(call.name or "").partition("_")[0][:_STEM_CHARS]
+    if any(value is True and key.endswith(_DONE_ENDINGS) for key, value in fields.items()):
+        return True
+    states = (_state(fields.get(key)) for key in _ANY_STATES)
+    return any(state.startswith(verb) or state in _DONE_STATES for state in states if state)
+
+
+_DONE_STATES_TABLE = (
+    "created updated booked reserved sent delivered shipped paid confirmed scheduled queued saved published completed "
+    "closed cancelled canceled withdrawn deleted removed approved accepted received succeeded running pending active"
+)
+_DONE_STATES = frozenset(_DONE_STATES_TABLE.split())
 _Stated: TypeAlias = tuple[str, str] | None  # the member that states a failure, and the words for it
 # Tools that make something of what they read, of which a part may be left.
 _MADE = frozenset(("translate", "transcribe", "convert", "extract", "download", "scan", "load"))
@@ -260,25 +280,38 @@ def _refused_state(part: Mapping[str, Any], call: ToolCall) -> _Stated:
     """A state that refuses, under any name, beside a reason or an empty member in place of what was to be made."""
     verb = bare_name(call.name or "").partition("_")[0].removesuffix("e")
     is_small = len(part) <= _MAX_DENIAL_FIELDS
+    is_change = kind_of(call.name or "") is ToolKind.WRITES
     for key, value in part.items():
         reason = _words(part) or _sentence_of_denial(part, call) if is_small else ""
         if value is False and is_small and key.endswith((*_DONE_ENDINGS, *_SUCCESSES)):
-            reason = reason or (f"{key} is false" if key.startswith(verb) else "")
-        elif isinstance(value, str) and _refuses(key, value) and not _is_brought(value, call):
+            reason = (reason or f"{key} is false") if key.startswith((verb, *_DONE_AT_ALL)) else _reason(part)
+        elif isinstance(value, str) and _refuses(key, value, is_change=is_change) and not _is_brought(value, call):
             reason = reason or (f"{key}: {value}" if _is_empty_handed(part, call) else "")
-        elif not (is_small and kind_of(call.name or "") is ToolKind.WRITES and _state(value) in _REFUSED_CHANGE):
+        elif not (is_small and is_change and _state(value) in _REFUSED_CHANGE):
             continue
         if reason:
             return key, reason
     return None
 
 
+_DONE_AT_ALL = ("accepted", "done", "completed", "processed", "executed", "performed")  # whatever the tool does
+
+
+def _reason(part: Mapping[str, Any]) -> str:
+    """The text of a member that is named as a reason or an error, not as a mere message."""
+    keys = (key for key in part if key in _REASON_NAMES or bare_name(key).endswith(("_code", "_reason")))
+    return next((text for key in keys if (text := _text_of(part[key]))), "")
+
+
+_REASON_NAMES = frozenset(("reason", "detail", "details", *_ERROR_NAMES, *_REASONS))
+
+
 def _state(value: Any) -> str:
     return _SPACES.sub("_", value.strip().casefold()) if isinstance(value, str) else ""
 
 
-def _refuses(key: str, value: str) -> bool:
-    if bare_name(key).startswith(_OF_PAST):
+def _refuses(key: str, value: str, *, is_change: bool) -> bool:
+    if bare_name(key).startswith(_OF_PAST) or not (is_change or key in (*_ANY_STATES, "result")):
         return False
     is_told = key in _ANY_STATES and " " in value and len(value) <= _MAX_STATE_CHARS
     return _state(value) in _REFUSED | _NOT_OK or (is_told and denies_plainly(value))
@@ -308,8 +341,7 @@ _MAX_STATE_CHARS, _STEM_CHARS = 30, 5
 
 def _told_refusal(part: Mapping[str, Any], call: ToolCall) -> _Stated:
     """A sentence that says that a change was not made, under any name, in an object that may read as a success."""
-    is_done = any(value is True and key.endswith(_DONE_ENDINGS) for key, value in part.items())
-    if is_done or kind_of(call.name or "") is not ToolKind.WRITES:
+    if kind_of(call.name or "") is not ToolKind.WRITES:
         return None
     for key, value in part.items():
         if not isinstance(value, str) or not _is_sentence(value) or _is_passed(value, call):
