@@ -238,7 +238,7 @@ _SHAPES = (
     ),
     _shape(
         _Where.LINE,
-        r"error (?:executing|calling|running|reading|parsing|fetching|opening|processing|invoking|while|when|during|"
+        r"error (?:executing|using|calling|running|reading|parsing|fetching|opening|processing|invoking|while|when|during|"
         r"occurred|in (?:tool|function|call|argument)|code\b|\d{3}\b)",
     ),
     _shape(
@@ -254,6 +254,8 @@ _SHAPES = (
         _Where.LINE,
         r"(?:an? )?(?:\w+ )?(?:errors?|exceptions?) (?:occurred|was raised|were raised|ha(?:s|ve) occurred)",
     ),
+    _shape(_Where.LINE, r"(?:\w{1,40}\()?(?:success|ok|succeeded)=false\b"),  # an object as Python or ROS prints it
+    _shape(_Where.LINE, r"run-?time error '?-?\d+"),
     _shape(_Where.LINE, r"\{'(?:error|Error|exception)': *['\"{]", re.NOFLAG),
     _shape(_Where.SHORT, r"(?:the )?(?:\w+ )?failed(?: to\b|\s*[.!]?$| with\b| because\b)"),
     _shape(

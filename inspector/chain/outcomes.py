@@ -17,9 +17,11 @@ from weaklink.inspector.chain.background_runs import BackgroundRuns
 from weaklink.inspector.chain.check_results import hidden_finding
 from weaklink.inspector.chain.effects import (
     Effect,
+    EffectKind,
     effects_of,
     has_known_effect,
     is_http_client,
+    main_effect,
     only_asks,
     only_fetches,
     runs_shell,
@@ -54,6 +56,7 @@ from weaklink.inspector.chain.stated_errors import (
     ERROR_MEMBERS,
     denial,
     describes_failed_thing,
+    error_document,
     error_page,
     refusal_of_service,
     states_success,
@@ -151,6 +154,8 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     text = next((layer for layer in reversed(layers) if isinstance(layer, str)), "")
     is_fetched = is_lookup or (call is not None and only_asks(call) is True)
     page = error_page(text, is_lookup=is_fetched) if client or _fetches_page(call) else None
+    if call is not None and text.lstrip()[:1] == "<" and not _shows_file(call):
+        page = page or error_document(text)
     failure = page or _text_failure(text, result, call)
     if failure is not None and failure.certainty is Certainty.TEXTUAL and call is not None:
         failure = None if repeats_argument(call, structs.replace(result, content=text)) else failure
@@ -183,6 +188,14 @@ def _fetches_page(call: ToolCall | None) -> bool:
     """Whether a tool that runs no program is given an address."""
     is_program = call is None or any(effect.command is not None for effect in effects_of(call))
     return call is not None and not is_program and any("://" in str(value) for _, value in leaves(call.arguments))
+
+
+def _shows_file(call: ToolCall) -> bool:
+    """Whether a call shows what is kept on this machine: a shell's line, a reader of files."""
+    effect = main_effect(effects_of(call))
+    if effect is None or effect.command is not None:
+        return effect is not None and _http_client(call) is None
+    return effect.kind in (EffectKind.READ, EffectKind.PROBE) and not _fetches_page(call)
 
 
 def _http_client(call: ToolCall) -> Effect | None:

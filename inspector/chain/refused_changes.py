@@ -110,17 +110,31 @@ def _refused_change(call: ToolCall, told: str, text: str) -> str | None:
     names = bare_name(call.name or "").split("_")
     verb = names[0].removesuffix("y")[:_VERB_CHARS]
     done = next((at for at, word in enumerate(words) if _DONE.match(word) or word.startswith(verb)), None)
+    is_change = kind_of(call.name or "") is ToolKind.WRITES
     if not is_english:
         others = " ".join(word for index, word in enumerate(words) if index != done)
-        refuses = kind_of(call.name or "") is ToolKind.WRITES and (
-            _denies_plainly(others) or (done is None and _TAKEN.search(clause) is not None)
+        refuses = is_change and (
+            _denies_plainly(others)
+            or (_ALREADY.search(clause) is not None and names[0].startswith(_BOOKS))
+            or (done is None and _TAKEN.search(clause) is not None)
         )
     elif done is None and _RESTRICTS.isdisjoint(names):
-        refuses = _REFUSES.search(clause) is not None
+        refuses = _REFUSES.search(clause) is not None or (is_change and _says_it_was_not(names[0], clause))
     else:
         before = " ".join(words[max((done or 0) - _WORDS_BEFORE, 0) : done])
         refuses = _NEGATED.search(before) is not None or _IS_THERE.search(clause) is not None
     return text.strip() if refuses else None
+
+
+def _says_it_was_not(verb: str, clause: str) -> bool:
+    """Whether a clause denies by a verb ("did not respond"), and not that a thing is as the tool was to make it."""
+    return verb not in _ENDS and _VERB_DENIED.search(clause) is not None and _denies_plainly(clause)
+
+
+_ENDS = frozenset(("stop", "end", "kill", "close", "delete", "remove", "clear", "cancel", "unset", "hide", "turn"))
+_VERB_DENIED = lazy_pattern(
+    r"\b(?:did|does|do|has|have|had|was|were|you are|is)(?: not|n['\u2019]t| no)\b(?! (?:need|change|differ|require|affect|running))"
+)
 
 
 def _denies_plainly(clause: str) -> bool:
@@ -156,6 +170,8 @@ _TAKEN = lazy_pattern(
     r"esaurit[oa]|uitverkocht|zajęt[yae]|wyprzedan\w*|obsazen\w*|vyprodán\w*|upptage[nt]|slutsåld|"
     r"optaget|opptatt|elfogyott|dolu|tükendi|занят\w*|зайнят\w*|penuh|habis)\b|已满|满员|售罄|満席|売り切れ|매진|만석"
 )
+_ALREADY = lazy_pattern(r"\b(?:bereits|schon|déjà|ya|já|già|al|reeds|redan|allerede|już|již|už|уже|вже|zaten|már|sudah|jo)\b")
+_BOOKS = ("book", "reserv", "buch", "prenot", "boek", "boka", "bestil", "rezerw", "zarezerw", "rezerv", "varaa", "foglal")
 _STATE_REACHED = lazy_pattern(
     r"\b(?:no longer|any ?more|now|until|needed|without|from now on|nicht mehr|ne .{1,30} plus|ya no|não .{1,20} mais|"
     r"non .{1,20} più|niet meer|już nie|больше не|inte längre|ikke lengre|ikke længere|artık)\b|不再"

@@ -431,6 +431,7 @@ def _unserved(call: ToolCall, text: str) -> str | None:
 
 
 _UNSERVED = lazy_pattern(
+    r"(?:[\w-]+ ){0,3}(?:limit|quota) (?:was |has been )?(?:reached|exceeded)\b|\w+ is suspended\b|"
     r"upstream (?:connect|request) (?:error|timeout)|no healthy upstream|"
     r"(?:the )?(?:[\w'-]+ ){0,2}(?:service|search|server|api|tool|backend|provider|system) is (?:temporarily|currently) (?:unavailable|overloaded|down|offline)\b|"
     r"[^.\n]{0,80}(?:rate limit|too many requests|overloaded|unavailable|unreachable)[^\n]{0,40}\b"

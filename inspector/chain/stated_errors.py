@@ -218,13 +218,15 @@ def _states_done(fields: Mapping[str, Any], call: ToolCall) -> bool:
     verb = bare_name(call.name or "").partition("_")[0][:_STEM_CHARS]
     if any(value is True and key.endswith(_DONE_ENDINGS) for key, value in fields.items()):
         return True
+    if any(key in _DONE_STATES and (count_of(value) or 0) > 0 for key, value in fields.items()):
+        return True
     states = (_state(fields.get(key)) for key in _ANY_STATES)
     return any(state.startswith(verb) or state in _DONE_STATES for state in states if state)
 
 
 _DONE_STATES_TABLE = (
     "created updated booked reserved sent delivered shipped paid confirmed scheduled queued saved published completed "
-    "closed cancelled canceled withdrawn deleted removed approved accepted received succeeded running pending active"
+    "added imported inserted moved processed closed cancelled canceled withdrawn deleted removed approved accepted received succeeded running pending active"
 )
 _DONE_STATES = frozenset(_DONE_STATES_TABLE.split())
 _Stated: TypeAlias = tuple[str, str] | None  # the member that states a failure, and the words for it
@@ -436,6 +438,26 @@ def error_page(text: str, *, is_lookup: bool) -> Failure | None:
     return Failure(Certainty.STRUCTURED, page["title"], None, (ResultEvidence("title of the page", page["title"]),))
 
 
+def error_document(text: str) -> Failure | None:
+    """The document of XML with which a service refuses: a fault of SOAP, an error of S3, WebDAV or OGC's services."""
+    document = _ERROR_DOCUMENT.match(text[:_MAX_ERROR_PAGE_CHARS]) if text.lstrip()[:1] == "<" else None
+    if document is None:
+        return None
+    words = _IN_TAG.search(text, document.end())
+    told = words["text"].strip() if words is not None else document[0][-_STEM_CHARS:]
+    return Failure(Certainty.STRUCTURED, told, None, (ResultEvidence("error document", told[:200]),))
+
+
+_ERROR_DOCUMENT = lazy_pattern(
+    r"\s*(?:<\?xml[^>]{0,100}>\s*)?(?:<(?:\w+:)?Envelope\b[^>]*>\s*(?:<(?:\w+:)?Header\b[\s\S]{0,600}?)?"
+    r"<(?:\w+:)?Body\b[^>]*>\s*<(?:\w+:)?Fault\b|<(?:\w+:)?(?:error|fault|exception|ErrorResponse|"
+    r"ServiceExceptionReport|ExceptionReport)\b)",
+    re.IGNORECASE,
+)
+_IN_TAG = lazy_pattern(
+    r"<(?:\w+:)?(?:message|faultstring|Text|ServiceException|ExceptionText|description)\b[^>]*>(?P<text>[^<]{3,400})",
+    re.IGNORECASE,
+)
 _MAX_ERROR_PAGE_CHARS = 2_000
 _ERROR_PAGE = lazy_pattern(
     r"\s*(?:<!doctype html[^>]*>)?\s*<html[^>]*>\s*(?:<head>)?\s*(?:<meta[^>]*>\s*){0,4}"

@@ -30,18 +30,21 @@ from itertools import chain
 
 from msgspec import Struct, structs
 
+from weaklink.inspector.chain.assertions import denies_plainly
 from weaklink.inspector.chain.effects import (
     DATABASE_CLIENTS,
     EffectKind,
     effects_of,
     installs,
     main_effect,
+    may_be_silent,
     only_asks,
     runs_code,
     runs_shell,
 )
 from weaklink.inspector.chain.failure_words import MISSING_IN_LANGUAGES
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
+from weaklink.inspector.chain.reader_messages import shows_content
 from weaklink.inspector.chain.steps import Certainty, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_interpreter, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
@@ -97,7 +100,8 @@ def _answers_no(step: Step, asked: _Asked) -> bool:
     """
     if not (asked.names or asked.is_yes_or_no) or step.result is None or VerdictRule.PROGRAM_MISSING in step.rules:
         return False
-    if asked.is_yes_or_no and _is_bare_answer(step.call, step.result, is_up=asked.is_up):
+    denies = _denies_shortly if step.is_good else _ends_silently
+    if asked.is_yes_or_no and denies(step.call, step.result, asked):
         return True
     if not asked.names or not _says_no(step.call, step.result):
         return False
@@ -106,15 +110,30 @@ def _answers_no(step: Step, asked: _Asked) -> bool:
     return not asked.names.isdisjoint(named | set(bare_name(step.call.name or "").split("_")) - _LOOKING)
 
 
-def _is_bare_answer(call: ToolCall, result: ToolResult, *, is_up: bool) -> bool:
-    """Whether a call only looks, and answers with a bare "no", or with an exit code and nothing else."""
-    text = result.content[:_MAX_ANSWER_CHARS].strip()
+def _ends_silently(call: ToolCall, result: ToolResult, asked: _Asked) -> bool:
+    """Whether a call only looks, and ends with an exit code and nothing else."""
     code = result.recorded.exit_code if result.recorded is not None else None
-    if text:
-        is_no = not code and _BARE_FALSE.fullmatch(text) is not None
+    is_no = code is not None and (0 < code <= _MAX_NO or (asked.is_up and code == _CURL_REFUSED))
+    return is_no and not result.content[:_MAX_ANSWER_CHARS].strip() and _looks(call)
+
+
+def _shows(call: ToolCall) -> bool:
+    """Whether a call runs a command, or a tool that shows what is kept somewhere: its line is content."""
+    effect = main_effect(effects_of(call))
+    return effect is None or effect.command is not None or shows_content(effect, call.name or "")
+
+
+def _denies_shortly(call: ToolCall, result: ToolResult, _: _Asked) -> bool:
+    """Whether a look succeeds with nothing, a bare "no", a false member, or one line that denies."""
+    text = result.content[:_MAX_ANSWER_CHARS].strip()
+    if not text:
+        effects = effects_of(call)
+        is_empty = bool(effects) and effects[-1].command is not None and not may_be_silent(call)
     else:
-        is_no = code is not None and (0 < code <= _MAX_NO or (is_up and code == _CURL_REFUSED))
-    return is_no and _looks(call)
+        is_line = len(text) <= _MAX_LINE_CHARS and "\n" not in text and text[0] not in "{[<"
+        is_empty = _BARE_FALSE.fullmatch(text) is not None or _ONE_FALSE.fullmatch(text) is not None
+        is_empty = is_empty or (is_line and not _shows(call) and denies_plainly(text))
+    return is_empty and _looks(call)
 
 
 @memoized
@@ -181,13 +200,13 @@ def _text_of_request(trace: Trace, users: Sequence[int], number: int) -> str:
 
 
 _MAX_ANSWER_CHARS = 600
-_MAX_NO, _CURL_REFUSED = 3, 7
+_MAX_NO, _CURL_REFUSED, _MAX_LINE_CHARS = 3, 7, 120
 _JOINTS = lazy_pattern(r"[_.-]+")
 _LOOKING = frozenset(("get", "find", "search", "list", "look", "lookup", "read", "query", "check", "file", "contents"))
 _QUESTION = lazy_pattern(r"(?:[^.!?;\n\u3002]|\.(?=\S)){3,200}[?\uff1f]")
 # Questions for a yes or no: they begin with the verb, have a word for it, or, in some languages, an ending.
 _YES_OR_NO = lazy_pattern(
-    r"^\W*(?:(?:and|then|now|first|also|und|et|y|e) )?(?:is|are|was|were|do|does|did|has|have|had|(?:can|could|"
+    r"^\W*(?:(?:and|then|now|first|also|und|et|y|e) )?(?:is|are|any|was|were|do|does|did|has|have|had|(?:can|could|"
     r"will|would)(?! (?:you|we)\b)|ist|sind|gibt|hat|haben|kann|können(?! sie\b)|läuft|laufen|"
     r"war|wurde|existiert|funktioniert|geht|est-ce|y a-t-il|\w+-t-(?:il|elle|on)|est-(?:il|elle)|peut-on|"
     r"está|están|es|son|hay|existe|tiene|funciona|há|tem|é|c['’]è|è|esiste|può|"
@@ -201,7 +220,8 @@ _IS_UP = lazy_pattern(
     r"corriendo|funcionando|attivo|bereikbaar|draait|igång|kører|kjører|działa|běží|работает|запущен\w*|çalışıyor)\b",
     re.IGNORECASE,
 )
-_BARE_FALSE = lazy_pattern(r"(?:false|no|none|null)\W*", re.IGNORECASE)
+_BARE_FALSE = lazy_pattern(r"(?:false|no|none|null|nil|\(nil\)|(?:\(integer\) )?0|\[\]|\{\})\W*", re.IGNORECASE)
+_ONE_FALSE = lazy_pattern(r"\{(?:(?!true)[^{}]){0,200}\"\w{1,40}\"\s*:\s*false\b(?:(?!true)[^{}]){0,200}\}")
 _NAMES = lazy_pattern(r"[a-z0-9_.@-]+|[^\W\d_a-z]+")
 _BARE_NO_TABLE = r"^\W*(?:null|nil|none|false|no|0|undefined|\[\]|\{\}|\w+: ?\[\])\W*$"
 _BARE_NO = lazy_pattern(_BARE_NO_TABLE, re.IGNORECASE)
