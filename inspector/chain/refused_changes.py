@@ -45,12 +45,12 @@ def _alert_of_page(call: ToolCall, text: str) -> str | None:
 
 def _denies_on_page(told: str) -> bool:
     folded = told.casefold()
-    if _ENGLISH.search(folded) is None:
+    if not _is_english(folded):
         return _WRONG.search(folded) is not None or _denies_plainly(folded)
     return _WRONG.search(folded) is not None or (_REFUSES.search(folded) is not None and not folded.startswith("no "))
 
 
-_ACTS_ON_PAGE = frozenset(("click", "submit", "fill", "type", "press", "select", "tap"))
+_ACTS_ON_PAGE = frozenset(("click", "submit", "press", "select", "tap"))
 _ALERT = lazy_pattern(r"^\s*- alert\b[^:\n\"]*[: ]+(?P<told>[^\n]{3,200})", re.MULTILINE)
 _WRONG = lazy_pattern(
     r"\b(?:incorrect\w*|invalid\w*|wrong|falsch\w*|ungültig\w*|inválid[oa]s?|errat[oa]|non valid[oae]|onjuist|"
@@ -99,7 +99,7 @@ def _refused_change(call: ToolCall, told: str, text: str) -> str | None:
     sentence = _FIRST_SENTENCE.split(told, 1)[0].casefold()
     clause = _END_OF_CLAUSE.split(_APOLOGY.sub("", sentence), 1)[0]
     words = clause.split()
-    is_english = _ENGLISH.search(sentence) is not None
+    is_english = _is_english(sentence)
     max_words = _MAX_REFUSAL_WORDS if is_english or greeting is not None else _MAX_DENIAL_WORDS
     if not words or len(told.split()) > max_words:
         return None
@@ -157,9 +157,19 @@ _END_OF_CLAUSE = lazy_pattern(
     r"non|não|nie|niet|geen|inte|ikke|не)\b)"
 )
 _FIRST_SENTENCE = lazy_pattern(r"(?<=[.!?])\s|\n|[\u3002\uff01]")
+def _is_english(sentence: str) -> bool:
+    """Whether a sentence in lower case is English, by its words: short ones decide only where all letters are."""
+    if _ENGLISH.search(sentence) is not None:
+        return True
+    return _PERHAPS_ENGLISH.search(sentence) is not None and not any(
+        letter.isalpha() and not letter.isascii() for letter in sentence
+    )
+
+
 _ENGLISH = lazy_pattern(
-    r"\b(?:the|is|are|was|not|no|be|to|of|your|you|a|an|in|by|this|does|failed|with|already|found)\b"
+    r"\b(?:the|is|are|was|not|be|to|your|you|this|does|did|has|have|failed|with|already|found)\b"
 )
+_PERHAPS_ENGLISH = lazy_pattern(r"\b(?:no|of|a|an|in|by|at)\b")
 _DONE = lazy_pattern(
     r"(?:sent|created|added|saved|updated|deleted|removed|booked|reserved|posted|scheduled|completed|done|ok|"
     r"success\w*|submitted|applied|assigned|confirmed|registered|recorded|logged|(?:re-?)?queued|accepted|issued|"
