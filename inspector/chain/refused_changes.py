@@ -157,6 +157,8 @@ _END_OF_CLAUSE = lazy_pattern(
     r"non|não|nie|niet|geen|inte|ikke|не)\b)"
 )
 _FIRST_SENTENCE = lazy_pattern(r"(?<=[.!?])\s|\n|[\u3002\uff01]")
+
+
 def _is_english(sentence: str) -> bool:
     """Whether a sentence in lower case is English, by its words: short ones decide only where all letters are."""
     if _ENGLISH.search(sentence) is not None:
@@ -166,9 +168,7 @@ def _is_english(sentence: str) -> bool:
     )
 
 
-_ENGLISH = lazy_pattern(
-    r"\b(?:the|is|are|was|not|be|to|your|you|this|does|did|has|have|failed|with|already|found)\b"
-)
+_ENGLISH = lazy_pattern(r"\b(?:the|is|are|was|not|be|to|your|you|this|does|did|has|have|failed|with|already|found)\b")
 _PERHAPS_ENGLISH = lazy_pattern(r"\b(?:no|of|a|an|in|by|at)\b")
 _DONE = lazy_pattern(
     r"(?:sent|created|added|saved|updated|deleted|removed|booked|reserved|posted|scheduled|completed|done|ok|"
@@ -180,8 +180,23 @@ _TAKEN = lazy_pattern(
     r"esaurit[oa]|uitverkocht|zajęt[yae]|wyprzedan\w*|obsazen\w*|vyprodán\w*|upptage[nt]|slutsåld|"
     r"optaget|opptatt|elfogyott|dolu|tükendi|занят\w*|зайнят\w*|penuh|habis)\b|已满|满员|售罄|満席|売り切れ|매진|만석"
 )
-_ALREADY = lazy_pattern(r"\b(?:bereits|schon|déjà|ya|já|già|al|reeds|redan|allerede|już|již|už|уже|вже|zaten|már|sudah|jo)\b")
-_BOOKS = ("book", "reserv", "buch", "prenot", "boek", "boka", "bestil", "rezerw", "zarezerw", "rezerv", "varaa", "foglal")
+_ALREADY = lazy_pattern(
+    r"\b(?:bereits|schon|déjà|ya|já|già|al|reeds|redan|allerede|już|již|už|уже|вже|zaten|már|sudah|jo)\b"
+)
+_BOOKS = (
+    "book",
+    "reserv",
+    "buch",
+    "prenot",
+    "boek",
+    "boka",
+    "bestil",
+    "rezerw",
+    "zarezerw",
+    "rezerv",
+    "varaa",
+    "foglal",
+)
 _STATE_REACHED = lazy_pattern(
     r"\b(?:no longer|any ?more|now|until|needed|without|from now on|nicht mehr|ne .{1,30} plus|ya no|não .{1,20} mais|"
     r"non .{1,20} più|niet meer|już nie|больше не|inte längre|ikke lengre|ikke længere|artık)\b|不再"

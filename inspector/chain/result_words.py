@@ -377,7 +377,12 @@ def _page_of_login(call: ToolCall, text: str) -> str | None:
     """The title of a page with a field for a password that a call got which names no login; else None."""
     page = _HTML_OF_LOGIN.match(text[:HEAD])
     is_markup = "://" not in call.raw_arguments and not _MARKUP.isdisjoint(bare_name(call.name or "").split("_"))
-    if page is None or is_markup or runs_shell(call) or _LOGIN.search(f"{call.name} {call.raw_arguments}".casefold()) is not None:
+    if (
+        page is None
+        or is_markup
+        or runs_shell(call)
+        or _LOGIN.search(f"{call.name} {call.raw_arguments}".casefold()) is not None
+    ):
         return None
     return page["title"].strip() or "a page for a password"
 

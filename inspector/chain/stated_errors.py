@@ -158,10 +158,10 @@ def _is_bad_envelope(fields: Mapping[str, Any]) -> bool:
     """Whether a service's envelope has a code of its own and no data: `{"code": 5, "msg": "...", "data": null}`."""
     code = next((fields[key] for key in _SERVICE_CODES if key in fields), None)
     told = next((fields[key] for key in ("msg", "message") if key in fields), None)
-    is_envelope = isinstance(code, int) and isinstance(told, str) and any(key in fields for key in _BODIES)
-    if not is_envelope or code in _GOOD_CODES or any(fields.get(key) for key in _BODIES):
+    if not isinstance(code, int) or not isinstance(told, str) or code in _GOOD_CODES:
         return False
-    return _SUCCEEDED.search(told) is None
+    bodies = [fields[key] for key in _BODIES if key in fields]
+    return bool(bodies) and not any(bodies) and _SUCCEEDED.search(told) is None
 
 
 _BODIES = ("data", "result", "content", "obj")
