@@ -238,8 +238,8 @@ _SHAPES = (
     ),
     _shape(
         _Where.LINE,
-        r"error (?:executing|using|calling|running|reading|parsing|fetching|opening|processing|invoking|while|when|during|"
-        r"occurred|in (?:tool|function|call|argument)|code\b|\d{3}\b)",
+        r"error (?:executing|using|calling|running|reading|parsing|fetching|opening|processing|invoking|while|when|"
+        r"during|occurred|in (?:tool|function|call|argument)|code\b|\d{3}\b)",
     ),
     _shape(
         _Where.LINE,

@@ -177,8 +177,8 @@ _NEVER_BEGAN = lazy_pattern(
 # ... and of a change in one of the first languages of services: "Nicht ausgeführt: der Lauf wurde abgebrochen."
 _NOT_BEGUN = lazy_pattern(
     r"(?:not (?:run|executed|started)|nicht (?:ausgeführt|gestartet)|non (?:exécuté|lancé|eseguit|avviat)\w{0,2}|"
-    r"no (?:ejecutad|iniciad)[oa]|não (?:executad|iniciad)[oa]|niet (?:uitgevoerd|gestart)|nie (?:wykonano|uruchomiono)|"
-    r"neproveden[oa]?|не (?:выполнено|запущено|виконано)|inte (?:körd|startad)|ikke (?:kjørt|kørt|startet)|"
+    r"no (?:ejecutad|iniciad)[oa]|não (?:executad|iniciad)[oa]|niet (?:uitgevoerd|gestart)|"
+    r"nie (?:wykonano|uruchomiono)|neproveden[oa]?|не (?:выполнено|запущено|виконано)|inte (?:körd|startad)|ikke (?:kjørt|kørt|startet)|"
     r"ei suoritettu|未执行|未运行|未実行)\s?[:：.。(（—–](?!\s*\d)[^\n]{10,200}$"
 )
 

@@ -133,7 +133,8 @@ def _says_it_was_not(verb: str, clause: str) -> bool:
 
 _ENDS = frozenset(("stop", "end", "kill", "close", "delete", "remove", "clear", "cancel", "unset", "hide", "turn"))
 _VERB_DENIED = lazy_pattern(
-    r"\b(?:did|does|do|has|have|had|was|were|you are|is)(?: not|n['\u2019]t| no)\b(?! (?:need|change|differ|require|affect|running))"
+    r"\b(?:did|does|do|has|have|had|was|were|you are|is)(?: not|n['\u2019]t| no)\b"
+    r"(?! (?:need|change|differ|require|affect|running))"
 )
 
 

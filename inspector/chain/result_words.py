@@ -436,14 +436,18 @@ def _unserved(call: ToolCall, text: str) -> str | None:
 
 
 _UNSERVED = lazy_pattern(
-    r"(?:[\w-]+ ){0,3}(?:limit|quota) (?:was |has been )?(?:reached|exceeded)\b|\w+ is suspended\b|"
+    r"(?:[\w-]+ ){0,3}(?:limit|quota) (?:was |has been )?(?:reached|exceeded)\b|"
     r"upstream (?:connect|request) (?:error|timeout)|no healthy upstream|"
-    r"(?:the )?(?:[\w'-]+ ){0,2}(?:service|search|server|api|tool|backend|provider|system) is (?:temporarily|currently) (?:unavailable|overloaded|down|offline)\b|"
+    r"(?:the )?(?:[\w'-]+ ){0,2}(?:service|search|server|api|tool|backend|provider|system) is "
+    r"(?:temporarily|currently) (?:unavailable|overloaded|down|offline)\b|"
     r"[^.\n]{0,80}(?:rate limit|too many requests|overloaded|unavailable|unreachable)[^\n]{0,40}\b"
     r"(?:try again|retry)\b",
     re.IGNORECASE,
 )
-_OF_STATES = frozenset(("status", "state", "health", "incident", "incidents", "availability", "product", "stock"))
+_OF_STATES_TABLE = (
+    "status state health incident incidents availability product stock usage limit limits quota account user plan"
+)
+_OF_STATES = frozenset(_OF_STATES_TABLE.split())
 
 
 def _is_translated(call: ToolCall, line: str) -> bool:

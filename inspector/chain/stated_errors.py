@@ -226,7 +226,8 @@ def _states_done(fields: Mapping[str, Any], call: ToolCall) -> bool:
 
 _DONE_STATES_TABLE = (
     "created updated booked reserved sent delivered shipped paid confirmed scheduled queued saved published completed "
-    "added imported inserted moved processed closed cancelled canceled withdrawn deleted removed approved accepted received succeeded running pending active"
+    "added imported inserted moved processed closed cancelled canceled withdrawn deleted removed approved accepted "
+    "received succeeded running pending active"
 )
 _DONE_STATES = frozenset(_DONE_STATES_TABLE.split())
 _Stated: TypeAlias = tuple[str, str] | None  # the member that states a failure, and the words for it

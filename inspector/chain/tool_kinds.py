@@ -44,8 +44,8 @@ _WRITES_IN_LANGUAGES = (
     "maak verstuur stuur verwijder annuleer betaal zarezerwuj rezerwuj utworz utwórz wyslij wyślij usun usuń "
     "anuluj zaplac zapłać zamow zamów rezervuj vytvor odesli smaz zrus boka skapa skicka avboka betala opret "
     "afbestil bestill varaa luo laheta lähetä peruuta foglal letrehoz kuld küld torol töröl olustur oluştur "
-    "speichere speichern enregistrer guardar salvar salva salvare opslaan spara lagre zapisz uloz tallenna kaydet simpan "
-    "gonder gönder sil iptal rezerva creeaza trimite sterge anuleaza buat kirim hapus batalkan bayar"
+    "speichere speichern enregistrer guardar salvar salva salvare opslaan spara lagre zapisz uloz tallenna kaydet "
+    "simpan gonder gönder sil iptal rezerva creeaza trimite sterge anuleaza buat kirim hapus batalkan bayar"
 )
 _WRITES = frozenset(f"{_WRITES_TABLE} {_WRITES_IN_LANGUAGES}".split())
 _SEARCHES_TABLE = "search find list query lookup grep glob browse scan filter match select discover"
