@@ -178,7 +178,8 @@ _NEVER_BEGAN = lazy_pattern(
 _NOT_BEGUN = lazy_pattern(
     r"(?:not (?:run|executed|started)|nicht (?:ausgeführt|gestartet)|non (?:exécuté|lancé|eseguit|avviat)\w{0,2}|"
     r"no (?:ejecutad|iniciad)[oa]|não (?:executad|iniciad)[oa]|niet (?:uitgevoerd|gestart)|"
-    r"nie (?:wykonano|uruchomiono)|neproveden[oa]?|не (?:выполнено|запущено|виконано)|inte (?:körd|startad)|ikke (?:kjørt|kørt|startet)|"
+    r"nie (?:wykonano|uruchomiono)|neproveden[oa]?|не (?:выполнено|запущено|виконано)|inte (?:körd|startad)|"
+    r"ikke (?:kjørt|kørt|startet)|"
     r"ei suoritettu|未执行|未运行|未実行)\s?[:：.。(（—–](?!\s*\d)[^\n]{10,200}$"
 )
 

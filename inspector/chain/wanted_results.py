@@ -89,7 +89,9 @@ class _Asked(Struct, frozen=True):
 
 @memoized
 def _asked(request: str) -> _Asked:
-    questions = [match[0] for match in _QUESTION.finditer(request) if _YES_OR_NO.search(match[0])]
+    before_marks = _QUESTION_MARK.split(request)[:-1]
+    sentences = (f"{_SENTENCE_END.split(text)[-1][-_MAX_QUESTION_CHARS:]}?" for text in before_marks)
+    questions = [sentence for sentence in sentences if _YES_OR_NO.search(sentence)]
     return _Asked(_names_asked_about(request), bool(questions), any(map(_IS_UP.search, questions)))
 
 
@@ -143,8 +145,10 @@ def _names_asked_about(request: str) -> frozenset[str]:
     for sentence in map(str.casefold, _SENTENCE_END.split(request)):
         for match in _IS_THERE.finditer(sentence):
             names.update(_names_in(_PLACED.split(match["thing"], 1)[0]))
-        for match in chain(_EXISTS.finditer(sentence), _WHETHER.finditer(sentence), _IF_ANY.finditer(sentence)):
+        for match in chain(_EXISTS.finditer(sentence), _WHETHER.finditer(sentence)):
             names.update(_names_in(" ".join(filter(None, match.groups()))))
+        if (match := _IF_ANY.search(sentence)) is not None:
+            names.update(_names_in(sentence[max(match.start() - _MAX_LINE_CHARS, 0) : match.start()]))
     return frozenset(names) - _SAYS_NOTHING
 
 
@@ -203,7 +207,7 @@ _MAX_ANSWER_CHARS = 600
 _MAX_NO, _CURL_REFUSED, _MAX_LINE_CHARS = 3, 7, 120
 _JOINTS = lazy_pattern(r"[_.-]+")
 _LOOKING = frozenset(("get", "find", "search", "list", "look", "lookup", "read", "query", "check", "file", "contents"))
-_QUESTION = lazy_pattern(r"(?:[^.!?;\n\u3002]|\.(?=\S)){3,200}[?\uff1f]")
+_QUESTION_MARK, _MAX_QUESTION_CHARS = lazy_pattern(r"[?\uff1f]"), 200
 # Questions for a yes or no: they begin with the verb, have a word for it, or, in some languages, an ending.
 _YES_OR_NO = lazy_pattern(
     r"^\W*(?:(?:and|then|now|first|also|und|et|y|e) )?(?:is|are|any|was|were|do|does|did|has|have|had|(?:can|could|"
@@ -267,7 +271,7 @@ _WHETHER = lazy_pattern(
     r"вже)\b(?P<where>(?: (?:in|im|dans|en|no|na|nel|w|v|в|у|i) (?:\w+ )?[\w.-]+)?)"
 )
 _IF_ANY = lazy_pattern(
-    r"(?P<thing>[^.;!?\n]{3,120}?),? (?:if (?:it|they|we|you|there|he|she) (?:has|have|is|are) (?:one|any|none)\b|"
+    r"(?:if (?:it|they|we|you|there|he|she) (?:has|have|is|are) (?:one|any|none)\b|"
     r"if any\b|(?:falls|wenn) (?:es |er |sie )?(?:eine?n?|welche) (?:hat|haben|gibt)|falls vorhanden|s['’]il y en a|"
     r"si (?:existe|lo hay|la hay|tiene)|se houver|se existir|se c['’]è|se esiste|als die er is|om det finns|"
     r"hvis det finnes)"
