@@ -163,9 +163,6 @@ def _certainty_of_recoveries(failed: Sequence[Step]) -> VerdictCertainty:
     return VerdictCertainty.HIGH if is_sure else VerdictCertainty.LOW
 
 
-_NEED_NOT_TELL = frozenset((VerdictRule.REPRODUCED, VerdictRule.UNREAD_LANGUAGE))
-
-
 def is_unfinished(step: Step) -> bool:
     """Whether a step is a finding that was never repaired, and that the agent may have reported: work left, no break.
 
