@@ -236,3 +236,13 @@ def test_a_reused_index_is_told_once_for_each_event_that_reuses_it() -> None:
     assert kept is not None
     assert kept.text == f"data: {json.dumps(calls[1])}\n\n"
     assert [fault.rule.name for _, fault in decoded.faults] == ["reused-call-index"]
+
+
+def test_a_count_that_is_none_does_not_lose_the_others() -> None:
+    usage = {"prompt_tokens": 11, "completion_tokens": "4", "prompt_tokens_details": {"cached_tokens": 8}}
+    decoded = chat_body(json.dumps({"choices": [{"message": {"content": "x"}}], "usage": usage}).encode())
+    assert decoded.turn.generation is not None
+    assert decoded.turn.generation.usage == Usage(11, None, None, 8)
+    assert [fault.message for _, fault in decoded.faults] == [
+        "This decoder does not know what `usage.completion_tokens` means here."
+    ]
