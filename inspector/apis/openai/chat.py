@@ -12,8 +12,8 @@ import msgspec
 
 from weaklink.inspector.json_text import compact_json
 from weaklink.inspector.model import Usage
-from weaklink.inspector.wire.answer_reader import ObjectReader
-from weaklink.inspector.wire.events import PROMPT_TOKENS_PART, CallNamed, PartGrew, TokenTexts, WireEvent
+from weaklink.inspector.wire.answer_reader import ChoiceParts, ChunkTokens, ObjectReader, ids_and_texts
+from weaklink.inspector.wire.events import PROMPT_TOKENS_PART, CallNamed, PartGrew, WireEvent
 from weaklink.inspector.wire.provider_json import StructReader
 
 _Nothing: TypeAlias = (
@@ -180,7 +180,7 @@ class ChatReader(ObjectReader):
         reader = self._choices.get(choice.index)
         if reader is None:
             reader = self._choices.setdefault(choice.index, ChoiceReader(choice.index))
-        if choice.message is not None and (choice.delta is not None or reader.grown):
+        if choice.message is not None and (choice.delta is not None or reader.has_grown):
             strange = [f"choices[{choice.index}].message"]  # the whole message again, after its pieces
         else:
             strange = reader.read(choice, at_s, found)
@@ -193,24 +193,14 @@ class ChatReader(ObjectReader):
         return strange
 
 
-_TOKEN_ID = "token_id:"  # vLLM with `return_tokens_as_token_ids` writes this instead of the text
+class ChoiceReader(ChoiceParts):
+    """Turns the pieces of one choice into events."""
 
-
-class ChoiceReader:
-    """Turns the pieces of one choice into events.
-
-    Choice 0 is the turn. Any other is kept separately, in parts that begin with `choice1:`. Its calls are not reported
-    as calls, since they were not run: their names, ids and the finish reason are parts too (`choice1:call:0:name`).
-    """
-
-    __slots__ = ("_calls", "_prefix", "_token_texts", "grown", "last_part", "repeated_name", "reused_index")
+    __slots__ = ("_calls", "repeated_name", "reused_index")
 
     def __init__(self, index: int) -> None:
-        self._prefix = f"choice{index}:" if index else ""
-        self._calls = CallParts(self._prefix)
-        self._token_texts = TokenTexts()
-        self.last_part = f"{self._prefix}text"  # which part grew last
-        self.grown = False  # whether any did
+        super().__init__(index)
+        self._calls = CallParts(self.prefix)
         self.reused_index: int | None = None  # the index of a new call, if another one already has it
         self.repeated_name = ""  # the name of a call whose earlier piece had the name, too
 
@@ -230,23 +220,23 @@ class ChoiceReader:
             if delta.tool_calls or delta.function_call:
                 strange += self._read_calls(delta, at_s, found, whole=choice.delta is None)
         if choice.token_ids or choice.logprobs:
-            self._add_tokens(choice, first, at_s, found)
-        if self._prefix and choice.finish_reason:
-            found.append(PartGrew(f"{self._prefix}finish_reason", choice.finish_reason, at_s))
+            self.add_tokens(_tokens(choice), at_s, found, since=first)
+        if self.prefix and choice.finish_reason:
+            self.keep("finish_reason", choice.finish_reason, at_s, found)
         return strange
 
     def _read_texts(self, delta: ChoiceDelta, content: str | None, at_s: float | None, found: list[WireEvent]) -> None:
         if content and not (delta.reasoning_content or delta.reasoning or delta.reasoning_details):
-            self._grow("text", content, at_s, found)  # nearly every piece
+            self.grow("text", content, at_s, found)  # nearly every piece
         else:
             for words in _reasoning(delta):
-                self._grow("reasoning", words, at_s, found)
+                self.grow("reasoning", words, at_s, found)
             if delta.reasoning_details and _more_than_words(delta.reasoning_details):
-                found.append(PartGrew(self._prefix + DETAILS_PART, compact_json(delta.reasoning_details), at_s))
+                self.keep(DETAILS_PART, compact_json(delta.reasoning_details), at_s, found)
             if content:
-                self._grow("text", content, at_s, found)
+                self.grow("text", content, at_s, found)
         if delta.refusal:
-            self._grow("refusal", delta.refusal, at_s, found)
+            self.grow("refusal", delta.refusal, at_s, found)
 
     def _read_calls(self, delta: ChoiceDelta, at_s: float | None, found: list[WireEvent], *, whole: bool) -> list[str]:
         pieces = delta.tool_calls or []
@@ -262,44 +252,22 @@ class ChoiceReader:
                 self.reused_index = self._calls.reused_index
             if call.learn(piece, function):
                 custom = piece.function is None and piece.custom is not None
-                self._announce(CallNamed(call.part, function.name or None, piece.id or None, custom), at_s, found)
+                self.name_call(CallNamed(call.part, function.name or None, piece.id or None, custom), at_s, found)
             elif call.contradicts(piece, function):
                 contradicting.append(f"tool_calls[{index}]")
             elif function.name and not whole:
                 self.repeated_name = function.name
             if function.arguments:
-                self._grow(call.part.removeprefix(self._prefix), function.arguments, at_s, found)
+                self.last_part, self.has_grown = call.part, True
+                found.append(PartGrew(call.part, function.arguments, at_s))
         return contradicting
 
-    def _announce(self, call: CallNamed, at_s: float | None, found: list[WireEvent]) -> None:
-        if not self._prefix:
-            found.append(call)
-            self.last_part = call.part
-            self.grown = True
-            return
-        header_texts = (("name", call.name), ("id", call.id))
-        found += [PartGrew(f"{call.part}:{what}", word, at_s) for what, word in header_texts if word]
 
-    def _grow(self, part: str, text: str, at_s: float | None, found: list[WireEvent]) -> None:
-        name = self._prefix + part if self._prefix else part
-        self.last_part = name
-        self.grown = True
-        found.append(PartGrew(name, text, at_s))
-
-    def _add_tokens(self, choice: ChoiceShape, first: int, at_s: float | None, found: list[WireEvent]) -> None:
-        """Add tokens to the first text that came with them, or to an empty text if the server held it back."""
-        token_ids = tuple(choice.token_ids or _written_ids(choice.logprobs)) or None
-        logprobs = tuple(token.logprob for token in _tokens(choice.logprobs) if token.logprob is not None) or None
-        if token_ids is None and logprobs is None:
-            return
-        at = next((n for n in range(first, len(found)) if isinstance(found[n], PartGrew)), None)
-        grew = PartGrew(self.last_part, "", at_s) if at is None else found[at]
-        assert isinstance(grew, PartGrew)
-        with_tokens = PartGrew(grew.part, grew.text, grew.at_s, token_ids, logprobs)
-        found[len(found) if at is None else at : len(found) if at is None else at + 1] = [with_tokens]
-        if logprobs is not None:
-            words = [token.token for token in _tokens(choice.logprobs) if not token.token.startswith(_TOKEN_ID)]
-            self._token_texts.keep(with_tokens, words, found)
+def _tokens(choice: ChoiceShape) -> ChunkTokens:
+    tokens = [*(choice.logprobs.content or ()), *(choice.logprobs.refusal or ())] if choice.logprobs else []
+    ids, texts = ids_and_texts(token.token for token in tokens)
+    logprobs = tuple(token.logprob for token in tokens if token.logprob is not None)
+    return ChunkTokens(texts, tuple(choice.token_ids or ()) or ids, logprobs or None)
 
 
 def _reasoning(delta: ChoiceDelta) -> list[str]:
@@ -331,9 +299,9 @@ def _join_blocks(delta: ChoiceDelta, blocks: list[Any]) -> tuple[str, list[int]]
             case {"type": "thinking", "thinking": str(words)}:
                 thinking.append(words)
             case {"type": "thinking", "thinking": list(inner)}:
-                words = [piece["text"] for piece in inner if _is_text(piece)]
-                thinking += words
-                strange += [index] * (len(inner) - len(words))
+                texts = [piece["text"] for piece in inner if _is_text(piece)]
+                thinking += texts
+                strange += [index] * (len(inner) - len(texts))
             case _:
                 strange.append(index)
     delta.reasoning_content = "".join([delta.reasoning_content or "", *thinking])
@@ -352,16 +320,6 @@ def _function(piece: ToolCallDelta) -> FunctionDelta:
     if function.arguments is not None and not isinstance(function.arguments, str):
         return FunctionDelta(function.name, compact_json(function.arguments))
     return function
-
-
-def _tokens(logprobs: Logprobs | None) -> list[TokenLogprob]:
-    return [*(logprobs.content or []), *(logprobs.refusal or [])] if logprobs else []
-
-
-def _written_ids(logprobs: Logprobs | None) -> list[int]:
-    """Token ids that vLLM writes as words (`return_tokens_as_token_ids`)."""
-    words = [token.token.removeprefix(_TOKEN_ID) for token in _tokens(logprobs) if token.token.startswith(_TOKEN_ID)]
-    return [int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 19]
 
 
 class StreamedCall:
