@@ -441,6 +441,9 @@ class GeminiShapes:
         return []
 
     def _one(self, node: JsonNode) -> list[ApiPiece] | None:
+        wrapped = member(node, "response")  # Code Assist
+        if wrapped is not None and _is_response(wrapped):
+            node = wrapped
         if _is_response(node):
             return list(self._response(node))
         if _is_content(node):
@@ -471,7 +474,7 @@ class GeminiShapes:
             if reason is None:
                 continue
             self._has_ended = True
-            yield from cut_off(reason, ("MAX_TOKENS",))
+            yield from cut_off(reason)
             if (refused := refused_by_gemini(candidate)) is not None:
                 yield refused
 

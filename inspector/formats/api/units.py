@@ -48,13 +48,16 @@ class Unit(msgspec.Struct, frozen=True):
 
 
 class Cutter:
-    """Splits a text, fed in any chunks, into units; a unit that is too long takes the whole rest."""
+    """Splits a text, fed in any chunks, into units; a unit that is too long takes the whole rest.
+
+    `base` is the position of the text's first character.
+    """
 
     by_line = False
 
-    def __init__(self, max_unit: int = MAX_UNIT) -> None:
+    def __init__(self, base: int = 0, *, max_unit: int = MAX_UNIT) -> None:
         self._max = max_unit
-        self._base = 0
+        self._base = base
         self._pieces: list[str] = []
         self._length = 0
         self._takes_rest = False
@@ -105,8 +108,8 @@ class EventLines(Cutter):
 
     by_line = True
 
-    def __init__(self, max_unit: int = MAX_UNIT) -> None:
-        super().__init__(max_unit)
+    def __init__(self, base: int = 0, *, max_unit: int = MAX_UNIT) -> None:
+        super().__init__(base, max_unit=max_unit)
         self._line: list[str] = []
         self._values: list[str] = []
         self._counter = BracketCounter()
@@ -167,8 +170,8 @@ class JsonValues(Cutter):
     If `by_line` is set, the end of a line also ends a value that is not complete.
     """
 
-    def __init__(self, max_unit: int = MAX_UNIT) -> None:
-        super().__init__(max_unit)
+    def __init__(self, base: int = 0, *, max_unit: int = MAX_UNIT) -> None:
+        super().__init__(base, max_unit=max_unit)
         self._counter: BracketCounter | None = None
         self._is_stray = False
 
