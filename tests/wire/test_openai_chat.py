@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import texts
 from tests.wire.transcripts import chat_body, chat_stream, plain
-from weaklink.inspector.apis.openai.chat import API, ChatReader
+from weaklink.inspector.apis.openai.chat import API, ChatReader, stored_usage
 from weaklink.inspector.apis.providers import decoder_for
 from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, Grade, Usage
 from weaklink.inspector.text import decode
@@ -246,3 +246,21 @@ def test_a_count_that_is_none_does_not_lose_the_others() -> None:
     assert [fault.message for _, fault in decoded.faults] == [
         "This decoder does not know what `usage.completion_tokens` means here."
     ]
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        (None, Usage()),
+        ([], Usage()),
+        (
+            {"prompt_tokens": 5, "completion_tokens": "7", "prompt_tokens_details": {"cached_tokens": 3}},
+            Usage(5, None, None, 3),
+        ),
+        ({"input_tokens": 5, "output_tokens": 7, "output_tokens_details": {"reasoning_tokens": 6}}, Usage(5, 7, 6)),
+        ({"prompt_tokens": 5, "prompt_cache_hit_tokens": 3, "\ud83d": 1}, Usage(5, None, None, 3)),
+        ({"prompt_tokens": 5, "x": json.loads("[" * 900 + "]" * 900)}, Usage(5)),
+    ],
+)
+def test_stored_counts_are_read_under_the_names_of_either_api(usage: Any, expected: Usage) -> None:
+    assert stored_usage(usage) == expected

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 
 from weaklink.inspector.json_text import compact_json
-from weaklink.inspector.model import Usage
+from weaklink.inspector.model import Json, Usage
 from weaklink.inspector.wire.answer_reader import ChoiceParts, ChunkTokens, ObjectReader, ids_and_texts
 from weaklink.inspector.wire.events import PROMPT_TOKENS_PART, CallNamed, PartGrew, WireEvent
 from weaklink.inspector.wire.provider_json import StructReader
@@ -100,20 +100,42 @@ class TokenDetails(msgspec.Struct):
 
 
 class OpenAIUsageShape(msgspec.Struct):
-    """Token counts; in a stream they come with the last chunk, if requested, or cumulatively with each."""
+    """Token counts, under the names of chat completions or of the Responses API; DeepSeek names cached tokens itself.
+
+    In a stream they come with the last chunk, if requested, or cumulatively with each.
+    """
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: TokenDetails | None = None
     completion_tokens_details: TokenDetails | None = None
     prompt_cache_hit_tokens: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    input_tokens_details: TokenDetails | None = None
+    output_tokens_details: TokenDetails | None = None
 
     def usage(self) -> Usage:
         """The counts as `Usage`."""
-        prompt = self.prompt_tokens_details or TokenDetails()
-        completion = self.completion_tokens_details or TokenDetails()
-        cached = self.prompt_cache_hit_tokens if prompt.cached_tokens is None else prompt.cached_tokens
-        return Usage(self.prompt_tokens, self.completion_tokens, completion.reasoning_tokens, cached)
+        prompt = self.prompt_tokens_details or self.input_tokens_details or TokenDetails()
+        completion = self.completion_tokens_details or self.output_tokens_details or TokenDetails()
+        return Usage(
+            self.input_tokens if self.prompt_tokens is None else self.prompt_tokens,
+            self.output_tokens if self.completion_tokens is None else self.completion_tokens,
+            completion.reasoning_tokens,
+            self.prompt_cache_hit_tokens if prompt.cached_tokens is None else prompt.cached_tokens,
+        )
+
+
+_read_usage = StructReader(OpenAIUsageShape)
+
+
+def stored_usage(usage: Json) -> Usage:
+    """The token counts of a stored response; what is none is left out. Never raises."""
+    try:
+        return _read_usage(compact_json(usage))[0].usage()
+    except ValueError:  # no object, or one that is nested too deeply
+        return Usage()
 
 
 class ChatChunk(msgspec.Struct):

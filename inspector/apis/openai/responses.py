@@ -13,11 +13,11 @@ import msgspec
 from msgspec.structs import replace
 
 from weaklink.inspector.apis.openai import client_tools
-from weaklink.inspector.apis.openai.chat import TokenDetails, TokenLogprob
+from weaklink.inspector.apis.openai.chat import OpenAIUsageShape, TokenLogprob
 from weaklink.inspector.apis.openai.messages import read_message, read_tools
 from weaklink.inspector.apis.openai.tool_lists import ADDITIONAL_TOOLS
 from weaklink.inspector.json_text import compact_json, flag_of, word_of
-from weaklink.inspector.model import CallHeader, Json, Part, Role, Turn, Usage
+from weaklink.inspector.model import CallHeader, Json, Part, Role, Turn
 from weaklink.inspector.wire import events
 from weaklink.inspector.wire.answer_reader import ObjectReader
 from weaklink.inspector.wire.provider_json import NOTHING, StructReader, raw_text
@@ -190,23 +190,6 @@ class ItemKind(msgspec.Struct):
     environment: Any = None
 
 
-class ResponsesUsageShape(msgspec.Struct):
-    """Token counts; they come with the last event."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    input_tokens_details: TokenDetails | None = None
-    output_tokens_details: TokenDetails | None = None
-
-    def usage(self) -> Usage:
-        """The counts as `Usage`."""
-        input_details = self.input_tokens_details or TokenDetails()
-        output_details = self.output_tokens_details or TokenDetails()
-        return Usage(
-            self.input_tokens, self.output_tokens, output_details.reasoning_tokens, input_details.cached_tokens
-        )
-
-
 class IncompleteDetails(msgspec.Struct):
     """Why a response is incomplete."""
 
@@ -221,7 +204,7 @@ class ResponseShape(msgspec.Struct):
     model: str | None = None
     status: str | None = None
     output: list[msgspec.Raw] | None = None
-    usage: ResponsesUsageShape | None = None
+    usage: OpenAIUsageShape | None = None
     error: Any = None
     incomplete_details: IncompleteDetails | None = None
 
