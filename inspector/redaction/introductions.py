@@ -50,29 +50,23 @@ class Detector(Struct, frozen=True):
 class KeyShape(Struct, frozen=True):
     """A key whose `prefix` begins a word; at least `at_least` characters of the set `secret` follow.
 
-    The prefix stays readable and the whole run of `secret` characters after it is redacted. `is_free`: the prefix may
-    follow a letter or digit. `must_mix`: within the first 64 characters there must be a segment with a digit and a
+    The prefix stays readable and the whole run of `secret` characters after it is redacted. One that begins with a sign
+    may follow a letter or digit. `must_mix`: within the first 64 characters there must be a segment with a digit and a
     letter, or with both cases, because words joined by dashes have the same shape.
     """
 
-    name: str
-    source: str
     prefix: str
-    at_least: int = 20
-    secret: str = "A-Za-z0-9_-"
-    is_free: bool = False
-    must_mix: bool = True
+    at_least: int
+    secret: str
+    must_mix: bool
 
 
 def _shapes() -> Iterator[KeyShape]:
     for row in RULES.keys.strip().replace("\n  ", " ").splitlines():
-        head, _, pairs = row.partition(": ")
-        origin, characters, at_least, *options = head.split(" ")
+        head, _, prefixes = row.partition(": ")
+        characters, at_least, *words = head.split(" ")
         secret = RULES.characters.get(characters, characters)
-        for pair in pairs.split(" "):
-            rule, _, prefix = pair.partition("=")
-            source, is_free, must_mix = f"{origin} {rule}", "free" in options, "words" not in options
-            yield KeyShape(rule, source, prefix, int(at_least), secret, is_free, must_mix)
+        yield from (KeyShape(prefix, int(at_least), secret, not words) for prefix in prefixes.split(" "))
 
 
 KEYS = tuple(_shapes())
@@ -91,11 +85,11 @@ def _judge_key(place: FoundIntroduction) -> Secret | None:
     text, at, is_final = place.text, place.found.start(), place.is_final
     begins = names.begins_word(text, at, place.free_at)
     for key in _by_first().get(text[at], ()):
-        if text.startswith(key.prefix, at) and (begins or key.is_free):
+        if text.startswith(key.prefix, at) and (begins or not key.prefix[0].isalnum()):
             start, run = at + len(key.prefix), _key_run(key.secret)
             body = text[start : run.pattern.match(text, start, start + max(key.at_least, _LOOK)).end()]  # type: ignore[union-attr]  # it may match nothing
             if len(body) >= key.at_least and (not key.must_mix or _has_random_segment(body)):
-                return replace(Secret.of(text, start, run, is_final=is_final), rule=key.source)
+                return replace(Secret.of(text, start, run, is_final=is_final), rule=f"key {key.prefix}")
     for name, token in _TOKENS.items() if begins else ():
         match = token.match(text, at)
         if match is not None and secret_values.is_mixed(match["body"]):
