@@ -151,14 +151,6 @@ def _judge_pair_at_host(place: FoundIntroduction) -> Secret | None:
     return Secret(*place.found.span("password")) if is_secret else None
 
 
-def _run(characters: str, at_least: int) -> _Judge:
-    """A judge of a run of characters: a secret has at least so many, and mixes them."""
-    run = secret_values.PatternRun(lazy_pattern(f"(?:{characters})*"), "\\" if "\\" in characters else "")
-    return lambda place: place.judge(
-        run, place.found.end(), lambda value: len(value) >= at_least and secret_values.is_mixed(value)
-    )
-
-
 def _judge_pem(place: FoundIntroduction) -> Secret | None:
     lines = PATTERNS.lines.findall
     return place.judge(secret_values.PEM, place.found.end(), lambda body: any(map(secret_values.is_mixed, lines(body))))
@@ -234,11 +226,23 @@ def _detector(rule: DetectorRule, judge: _Judge) -> Detector:
     return Detector(rule, lazy_pattern(pattern(rule.pattern)), lambda place: filter(None, (judge(place),)), before)
 
 
-_NAME = DetectorRule("name", names.SIGNS, names.NAME, can_hold_secrets=True, span=0, longest=64)
+def _run(name: str, introduction: str, characters: str, at_least: int) -> Detector:
+    """A detector of a run of characters: a secret has at least so many, and mixes them."""
+    run = secret_values.PatternRun(lazy_pattern(f"(?:{pattern(characters)})*"), "\\" if "SLASH" in characters else "")
+    sign = re.match("[a-z:~]+", introduction.replace("(?=", ""))[0]  # type: ignore[index]  # each begins with its sign
+
+    def judge(place: FoundIntroduction) -> Secret | None:
+        return place.judge(run, place.found.end(), lambda text: len(text) >= at_least and secret_values.is_mixed(text))
+
+    return _detector(DetectorRule(name, (sign,), introduction, "run", can_hold_secrets=True, span=0), judge)
+
+
+_NAME = DetectorRule("name", names.SIGNS, names.NAME, "", can_hold_secrets=True, span=0, longest=64)
 _KEY_RUN = f"{_KEY_CHARACTER}{{{_SHORTEST_KEY},{_MAX_EXAMINED_CHARS}}}|{_KEY_CHARACTER}*\\Z"
-_KEY = DetectorRule("key", _PREFIXES, _KEY_RUN, span=0, window=1, is_exact=True)
+_KEY = DetectorRule("key", _PREFIXES, _KEY_RUN, "", span=0, window=1, is_exact=True)
 DETECTORS = (
     Detector(_NAME, lazy_pattern(names.NAME), judge_named, is_idle=introduces_nothing),
     _detector(_KEY, _judge_key),
-    *(_detector(rule, _JUDGES.get(rule.judge) or _run(rule.characters, rule.at_least)) for rule in RULES.detectors),
+    *(_run(name, *run) for name, run in RULES.runs.items()),
+    *(_detector(rule, _JUDGES[rule.judge]) for rule in RULES.detectors),
 )
