@@ -316,20 +316,19 @@ class Store:
         """The inspection of a trace, equal to the one that was saved."""
         return self.inspected(id)[1]
 
-    def inspected(self, id: int | str, *, in_columns: bool = False) -> tuple[Trace, Inspection]:
+    def inspected(self, id: int | str, *, may_lag: bool = False) -> tuple[Trace, Inspection]:
         """A trace and its inspection, read together; a running trace whose inspection is out of date is inspected.
 
-        With `in_columns`, the items of a large trace are built when they are accessed, in little memory: for screens
-        that show a part of it. Otherwise all of it is built at once, for callers that iterate over it. With
-        `in_columns`, the inspection of a large running trace covers only the turns that its recorder has inspected.
+        With `may_lag`, for screens, the inspection of a long running trace covers only the turns that its recorder has
+        inspected.
 
         A damaged trace is returned as by `trace`, and is inspected as far as it can be read; so is a trace whose stored
         inspection is damaged. The warnings of its provenance then have a sentence on that too.
         """
         with self._database.reading() as connection:
             number = find_id(connection, id)
-            stored = read_stored(connection, number, in_columns=in_columns)
-            inspection, problem = read_stored_inspection(connection, number, stored, in_columns=in_columns)
+            stored = read_stored(connection, number)
+            inspection, problem = read_stored_inspection(connection, number, stored, may_lag=may_lag)
             sentences = filter(None, (problem, damage_of_row(connection, number)))
             return with_damage(stored.shown, tuple(sentences)), inspection
 

@@ -71,7 +71,7 @@ class OpenedTrace(Struct, frozen=True):
 def read_trace(store: Store, *, id: int) -> OpenedTrace:
     """Read a trace with its inspection and marks; includes the text so far of turns that have not ended."""
     summary = store.summary(id)
-    trace, inspection = store.inspected(id, in_columns=True)
+    trace, inspection = store.inspected(id, may_lag=True)
     marks = store.marks.of([id]).get(id, ())
     begun = store.open_turns(id) if summary.open_turns else {}
     if summary.is_open or begun:
