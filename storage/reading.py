@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from weaklink.inspector.errors import StoreError
-from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspected import Inspection, is_long
 from weaklink.inspector.model import ParentWhy, Part, ToolDefinition, Trace, Turn
 from weaklink.storage import tables
 from weaklink.storage.checksums import DERIVED_COLUMNS, check_turns, derived_checksum, turn_checksum
@@ -30,8 +30,6 @@ NOT_INSPECTED = "\x1a"
 
 No version is stored like this: see `storage.packing.blobs`.
 """
-
-_MANY, _MUCH = 500, 4_000_000  # turns and characters of a trace that is inspected within a moment
 
 
 class _TurnRow(NamedTuple):
@@ -240,11 +238,6 @@ def _without_collector() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def is_long(trace: Trace) -> bool:
-    """Whether inspecting a trace takes so long that a screen had better show an inspection that lags behind."""
-    return len(trace.turns) > _MANY or sum(len(part.text) for turn in trace.turns for part in turn.parts) > _MUCH
 
 
 def inspect_readable(trace: Trace) -> Inspection:
