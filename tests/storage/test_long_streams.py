@@ -13,11 +13,12 @@ from msgspec.structs import replace
 
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Chunks, Part, Role, Trace, Turn
-from weaklink.storage import Store, open_store, tables
+from weaklink.storage import tables
 from weaklink.storage.engine import new_engine, place_of
 from weaklink.storage.packing import values
 from weaklink.storage.packing.blobs import DamagedBlobError, from_blob, to_blob
 from weaklink.storage.packing.chunks import chunks_from_blob, pack_chunks
+from weaklink.storage.store import Store, open_store
 
 _WINDOW = 4096
 _MANY = 3 * _WINDOW + 5

@@ -17,7 +17,7 @@ from weaklink.inspector.model import Part, Role, Span, ToolCall, Trace, Turn
 from weaklink.inspector.model.columns import Entries
 from weaklink.inspector.segmentation import Segmentation, Segmenter
 from weaklink.inspector.wire.events import PROMPT_PART
-from weaklink.storage import Store
+from weaklink.storage.store import Store
 from weaklink.ui.views.trace import title_of
 
 MOST_PIECES = 20_000
