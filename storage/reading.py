@@ -32,7 +32,7 @@ No version is stored like this: see `storage.packing.blobs`.
 """
 
 
-class _TurnRow(NamedTuple):
+class _StoredTurn(NamedTuple):
     """A turn, without its parts; `toolset` is the hash of its set of tools."""
 
     number: int
@@ -42,7 +42,7 @@ class _TurnRow(NamedTuple):
     toolset: bytes | None
 
 
-class _PartRow(NamedTuple):
+class _StoredPart(NamedTuple):
     """A part of a turn, as it is stored."""
 
     turn: int
@@ -64,7 +64,7 @@ _TURNS = (
 )
 
 _PARTS = (
-    sa.select(*(_part_columns[name] for name in _PartRow._fields))
+    sa.select(*(_part_columns[name] for name in _StoredPart._fields))
     .where(_part_columns.trace_id == sa.bindparam("id"), _part_columns.turn > sa.bindparam("after"))
     .order_by(_part_columns.turn, _part_columns.number)
 )
@@ -175,14 +175,14 @@ def read_turns(connection: sa.Connection, id_: int, *, after: int = 0) -> tuple[
 
 def _turns(connection: sa.Connection, id_: int, after: int, checksum: int | None) -> tuple[Turn, ...]:
     """The turns after the first `after`; DamagedBlobError if `checksum` is not the sum of their checksums."""
-    turns = [_TurnRow._make(row) for row in connection.execute(_TURNS, {"id": id_, "after": after})]
+    turns = [_StoredTurn._make(row) for row in connection.execute(_TURNS, {"id": id_, "after": after})]
     toolsets = load_toolsets(
         connection, {turn.toolset_id: turn.toolset for turn in turns if turn.toolset_id is not None}
     )
     names: dict[str, str] = {}  # equal ones in memory once
     parts: defaultdict[int, list[Part]] = defaultdict(list)
     sums: defaultdict[int, list[list[int | str | None]]] = defaultdict(list)
-    for row in map(_PartRow._make, connection.execute(_PARTS, {"id": id_, "after": after})):
+    for row in map(_StoredPart._make, connection.execute(_PARTS, {"id": id_, "after": after})):
         chunks_sum = None if row.chunks is None else blobs.checksum_of(row.chunks)
         sums[row.turn].append([row.number, row.name, blobs.checksum_of(row.text), chunks_sum])
         name = blobs.unescaped(names.setdefault(row.name, row.name))
@@ -193,12 +193,12 @@ def _turns(connection: sa.Connection, id_: int, after: int, checksum: int | None
     return tuple(_turn(turn, tuple(parts[turn.number]), toolsets) for turn in turns)
 
 
-def _checksum_of_turn(turn: _TurnRow, parts: list[list[int | str | None]]) -> int:
+def _checksum_of_turn(turn: _StoredTurn, parts: list[list[int | str | None]]) -> int:
     toolset = None if turn.toolset is None else bytes(turn.toolset)
     return turn_checksum(turn.number, turn.role, toolset, blobs.checksum_of(turn.facts), parts)
 
 
-def _turn(row: _TurnRow, parts: tuple[Part, ...], toolsets: Mapping[int, tuple[ToolDefinition, ...]]) -> Turn:
+def _turn(row: _StoredTurn, parts: tuple[Part, ...], toolsets: Mapping[int, tuple[ToolDefinition, ...]]) -> Turn:
     tools = () if row.toolset_id is None else toolsets[row.toolset_id]
     return turn_from(row.role, unpack_facts(blobs.from_blob(row.facts)), parts, tools)
 
