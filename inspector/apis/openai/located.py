@@ -42,7 +42,7 @@ from weaklink.inspector.apis.openai.responses import CALL_ITEMS, END_EVENTS, tex
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.json_scanner import JsonKind, JsonNode
 from weaklink.inspector.model import SpanKind
-from weaklink.inspector.rules.recording import ERROR_INSIDE_200, REUSED_CALL_INDEX
+from weaklink.inspector.rules.recording import REUSED_CALL_INDEX
 from weaklink.inspector.text import Range
 
 _PARTS = {
@@ -104,10 +104,7 @@ class OpenAiShapes:
         """The pieces of an object that occurs only between the events of a stream; None if it is none."""
         if not self._chunks.is_stream and not self._events.begun:
             return None
-        if text_of(node, "type") == "error":
-            self._done = True
-            return list(failure(node))
-        if member(node, "error") is not None:
+        if text_of(node, "type") == "error" or member(node, "error") is not None:
             self._done = True
             return list(error_inside(node))
         return [] if node.member("usage") is not None or node.member("choices") is not None else None
@@ -315,13 +312,6 @@ def how_it_ended(response: JsonNode) -> Iterator[ApiFault]:
     """The faults of a response that was stopped at its limit, or failed."""
     yield from cut_off(string(member(response, "incomplete_details"), "reason"))
     yield from error_inside(response)
-
-
-def failure(node: JsonNode) -> Iterator[ApiFault]:
-    """The fault of the event `error` of a stream."""
-    message = text_of(node, "message")
-    words = f": {message[:200].rstrip('.')}" if message else ""
-    yield ApiFault(Fault(ERROR_INSIDE_200, node.range, f"The server sent an error inside the stream{words}."))
 
 
 def _call(node: JsonNode, kind: str, key: str | None) -> ApiCallPiece:
