@@ -36,7 +36,7 @@ from weaklink.inspector.apis.located_pieces import (
 )
 from weaklink.inspector.apis.openai.chat import LEGACY_INDEX, CallParts, FunctionDelta
 from weaklink.inspector.apis.openai.chat import ToolCallDelta as WirePiece
-from weaklink.inspector.apis.openai.client_tools import RESULT_ITEMS
+from weaklink.inspector.apis.openai.client_tools import CUSTOM, RESULT_ITEMS
 from weaklink.inspector.apis.openai.messages import API_ROLES, CALLS, TEXT_BLOCKS
 from weaklink.inspector.apis.openai.responses import CALL_ITEMS, END_EVENTS, text_of_event
 from weaklink.inspector.diagnostics import Fault
@@ -94,7 +94,7 @@ class OpenAiShapes:
         if is_message(node):
             return list(read_message(node))
         if is_call(node):
-            return [whole_call(node)]
+            return [read_call(node)]
         messages = items(node, "messages")
         if messages and all(map(is_message, messages)):
             return [piece for message in messages for piece in read_message(message)]
@@ -148,14 +148,10 @@ class ChunkReader:
 
     def _pieces(self, delta: JsonNode) -> Iterator[ApiPiece]:
         for call in objects(delta, CALLS):
-            if member(call, "custom") is not None:
-                piece = msgspec.structs.replace(whole_call(call), key="")
-            else:
-                piece = call_of(call, member(call, "function") or call, "", requires_id=True)
-            yield from self._placed(piece, number(call, "index"))
+            yield from self._placed(read_call(call), number(call, "index"))
         legacy = member(delta, "function_call")
         if legacy is not None:
-            yield from self._placed(call_of(legacy, legacy, ""), LEGACY_INDEX)
+            yield from self._placed(call_of(legacy, legacy), LEGACY_INDEX)
 
     def _placed(self, piece: ApiCallPiece, index: int | None) -> Iterator[ApiPiece]:
         """The piece with the key of its call."""
@@ -223,7 +219,7 @@ def read_item(node: JsonNode, key: str | None = None) -> Iterator[ApiPiece]:
     """The pieces of an item; `key` is that of its call if fragments of it came or may come."""
     kind = text_of(node, "type")
     if kind in CALL_ITEMS:
-        yield _call(node, kind, key)
+        yield call_of(node, node, key, is_text=kind == CUSTOM, requires_id=True)
     elif kind in RESULT_ITEMS:
         output = member(node, "output")
         place = output.range if output is not None else node.range
@@ -314,14 +310,6 @@ def how_it_ended(response: JsonNode) -> Iterator[ApiFault]:
     yield from error_inside(response)
 
 
-def _call(node: JsonNode, kind: str, key: str | None) -> ApiCallPiece:
-    if kind == "function_call":
-        whole = call_of(node, node, key, requires_id=True)
-        return msgspec.structs.replace(whole, id=string(node, "call_id", "id"))
-    name, id_, words = (string(node, member_) for member_ in ("name", "call_id", "input"))
-    return ApiCallPiece(node.range, key, name, id_, words, is_text=True, requires_id=True)
-
-
 def _streamed(piece: ApiCallPiece, read_keys: set[str]) -> ApiCallPiece:
     """An item's call as the first piece of a streamed one; an empty string is only a placeholder."""
     if piece.arguments is not None and piece.arguments.scalar == "":
@@ -356,11 +344,7 @@ def read_message(node: JsonNode) -> Iterator[ApiPiece]:
         return
     by_model = role in ("", "assistant")
     yield from read_words(node, by_model=by_model, in_order=False)
-    for call in items(node, CALLS):
-        yield whole_call(call)
-    legacy = member(node, "function_call")
-    if legacy is not None:
-        yield call_of(legacy, legacy)
+    yield from read_calls(node)
 
 
 def read_words(node: JsonNode, *, by_model: bool = True, in_order: bool = True) -> Iterator[TextPiece]:
@@ -377,40 +361,38 @@ def read_words(node: JsonNode, *, by_model: bool = True, in_order: bool = True) 
         yield TextPiece(SpanKind.TEXT, refusal, "refusal", by_model=by_model, in_order=in_order)
 
 
-def whole_call(node: JsonNode) -> ApiCallPiece:
+def read_calls(message: JsonNode) -> Iterator[ApiCallPiece]:
+    """The calls of a message, in order."""
+    yield from map(read_call, items(message, CALLS))
+    legacy = member(message, "function_call")
+    if legacy is not None:
+        yield call_of(legacy, legacy)
+
+
+def read_call(node: JsonNode) -> ApiCallPiece:
     """One element of `tool_calls`: the call of a function, or of a custom tool, whose input is free text."""
     custom = member(node, "custom")
     if custom is not None:
-        name, id_, words = string(custom, "name"), string(node, "id"), string(custom, "input")
-        return ApiCallPiece(node.range, None, name, id_, words, is_text=True, requires_id=True)
+        return call_of(node, custom, is_text=True, requires_id=True)
     return call_of(node, member(node, "function") or node, requires_id=True)
 
 
-def call_of(node: JsonNode, function: JsonNode, key: str | None = None, *, requires_id: bool = False) -> ApiCallPiece:
-    """The call that `node` is, whose name and arguments are in `function`."""
-    arguments = member(function, "arguments", "parameters")
+def call_of(
+    node: JsonNode, function: JsonNode, key: str | None = None, *, is_text: bool = False, requires_id: bool = False
+) -> ApiCallPiece:
+    """The call that `node` is, whose name and arguments are in `function`; `is_text`: they are its free `input`."""
+    arguments = string(function, "input") if is_text else member(function, "arguments", "parameters")
     foreign = function.member("parameters") if arguments is not None and member(function, "arguments") is None else None
     return ApiCallPiece(
         node.range,
         key,
         string(function, "name"),
-        string(node, "id", "call_id"),
+        string(node, "call_id", "id"),
         arguments,
+        is_text=is_text,
         foreign_key=foreign.key_range if foreign is not None else None,
         requires_id=requires_id,
     )
-
-
-def call_arguments(message: JsonNode) -> Iterator[tuple[int, JsonNode]]:
-    """The arguments of a message's calls, each with the number of its call; none for a call without arguments."""
-    listed, legacy = message.member(CALLS), message.member("function_call")
-    calls = [*(listed.value.items if listed is not None else ()), *([legacy.value] if legacy is not None else [])]
-    for index, call in enumerate(calls):
-        inner = call.member("function") or call.member("custom")
-        function = inner.value if inner is not None and inner.value.kind is JsonKind.OBJECT else call
-        arguments = function.member("arguments") or function.member("input")
-        if arguments is not None:
-            yield index, arguments.value
 
 
 def _reasoning(node: JsonNode) -> list[JsonNode]:
