@@ -36,8 +36,9 @@ class ApiCallPiece(msgspec.Struct, frozen=True):
     """A call, or one of the pieces that a stream sends it in.
 
     `place` is its object. `key` identifies the call that a piece belongs to; None if the call is whole. `arguments` is
-    a string that contains JSON (in a stream a fragment of it), an object, or None. `is_text`: they are free text;
-    `foreign_key` is the position of a wrong key for them; `requires_id`: a result must name the call's id.
+    a string that contains JSON (in a stream a fragment of it), an object, or None. `is_encoded`: whole arguments belong
+    into a string, as OpenAI's do, and not into an object. `is_text`: they are free text; `foreign_key` is the position
+    of a wrong key for them; `requires_id`: a result must name the call's id.
     """
 
     place: Range
@@ -45,6 +46,7 @@ class ApiCallPiece(msgspec.Struct, frozen=True):
     name: JsonNode | None = None
     id: JsonNode | None = None
     arguments: JsonNode | None = None
+    is_encoded: bool = False
     is_text: bool = False
     foreign_key: Range | None = None
     requires_id: bool = False
@@ -105,17 +107,11 @@ ApiPiece: TypeAlias = TextPiece | ApiCallPiece | RefusedCall | ResultPiece | Tur
 
 
 class ApiShapeReader(Protocol):
-    """Reads the values of one answer, one after the other, and remembers what a stream's pieces belong to.
-
-    `strings`: the API's whole calls have their arguments as a string, like OpenAI's, and not as an object.
-    `expects_end`: a stream began whose end has not come yet.
-    """
-
-    strings: bool
+    """Reads the values of one answer, one after the other, and remembers what a stream's pieces belong to."""
 
     @property
     def expects_end(self) -> bool:
-        """See above."""
+        """Whether a stream began whose end has not come yet."""
         ...
 
     def read(self, value: JsonNode, text: str) -> list[ApiPiece] | None:

@@ -36,7 +36,14 @@ from weaklink.inspector.apis.located_pieces import (
 )
 from weaklink.inspector.apis.openai.chat import LEGACY_INDEX, CallParts, FunctionDelta
 from weaklink.inspector.apis.openai.chat import ToolCallDelta as WirePiece
-from weaklink.inspector.apis.openai.client_tools import CUSTOM, RESULT_ITEMS
+from weaklink.inspector.apis.openai.client_tools import (
+    ARGUMENTS,
+    CUSTOM,
+    OWN_CALLS,
+    OWN_RESULTS,
+    RESULT_ITEMS,
+    is_run_by_client,
+)
 from weaklink.inspector.apis.openai.messages import API_ROLES, CALLS, TEXT_BLOCKS
 from weaklink.inspector.apis.openai.responses import CALL_ITEMS, END_EVENTS, text_of_event
 from weaklink.inspector.diagnostics import Fault
@@ -56,8 +63,6 @@ _WORDS_KEYS = ("content", CALLS, "function_call", "reasoning_content", "reasonin
 
 class OpenAiShapes:
     """The `ApiShapeReader` of chat completions and the Responses API: whole, and as streams."""
-
-    strings = True
 
     def __init__(self) -> None:
         self._chunks = ChunkReader()
@@ -197,6 +202,8 @@ def is_item(node: JsonNode) -> bool:
             return string(node, "name") is not None
         case "function_call_output" | "custom_tool_call_output":
             return string(node, "call_id") is not None
+        case kind if kind in OWN_CALLS or kind in OWN_RESULTS:
+            return string(node, "call_id", "id") is not None
         case "reasoning":
             return any(node.member(key) is not None for key in ("summary", "content", "encrypted_content"))
         case "message":
@@ -220,15 +227,15 @@ def read_item(node: JsonNode, key: str | None = None) -> Iterator[ApiPiece]:
     kind = text_of(node, "type")
     if kind in CALL_ITEMS:
         yield call_of(node, node, key, is_text=kind == CUSTOM, requires_id=True)
-    elif kind in RESULT_ITEMS:
-        output = member(node, "output")
+    elif kind in OWN_CALLS:
+        yield from _own_call(node, kind)
+    elif kind in RESULT_ITEMS or (kind in OWN_RESULTS and text_of(node, "execution") != "server"):
+        output = member(node, "output", "tools")
         place = output.range if output is not None else node.range
-        yield ResultPiece(place, output, string(node, "call_id"))
+        yield ResultPiece(place, output, string(node, "call_id", "id"))
     elif kind == "reasoning":
-        for block in (*objects(node, "summary"), *objects(node, "content")):
-            words = string(block, "text")
-            if words is not None and is_filled(words):
-                yield TextPiece(SpanKind.REASONING, words)
+        texts = (string(block, "text") for key in ("summary", "content") for block in objects(node, key))
+        yield from (TextPiece(SpanKind.REASONING, text) for text in texts if text is not None and is_filled(text))
     elif kind == "message":
         by_model = text_of(node, "role") == "assistant"
         for piece in read_message(node):
@@ -236,6 +243,16 @@ def read_item(node: JsonNode, key: str | None = None) -> Iterator[ApiPiece]:
                 yield TextPiece(piece.kind, piece.node, piece.label, by_model)
             elif not by_model or not isinstance(piece, TurnBegins):
                 yield piece
+
+
+def _own_call(node: JsonNode, kind: str) -> Iterator[ApiCallPiece]:
+    """A call of a tool of OpenAI's that the client runs; its type stands for its name."""
+    environment = member(node, "environment")
+    type_ = string(node, "type")
+    if type_ is not None and is_run_by_client(kind, text_of(node, "execution"), environment and environment.value()):
+        name = msgspec.structs.replace(type_, scalar=OWN_CALLS[kind])
+        id_, arguments = string(node, "call_id", "id"), member(node, *ARGUMENTS)
+        yield ApiCallPiece(node.range, None, name, id_, arguments, requires_id=True)
 
 
 class EventReader:
@@ -258,7 +275,8 @@ class EventReader:
             if words is not None and (step == "delta" or f"{key} arguments" not in self._read_keys):
                 self._mark_read(key)
                 self._read_keys.add(f"{key} arguments")
-                yield ApiCallPiece(words.range, key, arguments=words, is_text=text.member == "input")
+                is_text = text.member == "input"
+                yield ApiCallPiece(words.range, key, arguments=words, is_encoded=True, is_text=is_text)
         elif text is not None and step == "delta":
             words = string(node, "delta")
             if words is not None and is_filled(words):
@@ -286,7 +304,7 @@ class EventReader:
         elif is_done and f"{key} arguments" not in self._read_keys:
             late = string(item, "arguments", "input")
             if late is not None and is_filled(late):
-                yield ApiCallPiece(late.range, key, arguments=late)
+                yield ApiCallPiece(late.range, key, arguments=late, is_encoded=True)
         if is_done:
             yield CallsEnd(item.range, key)
 
@@ -389,6 +407,7 @@ def call_of(
         string(function, "name"),
         string(node, "call_id", "id"),
         arguments,
+        is_encoded=True,
         is_text=is_text,
         foreign_key=foreign.key_range if foreign is not None else None,
         requires_id=requires_id,
