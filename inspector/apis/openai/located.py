@@ -247,9 +247,9 @@ def read_item(node: JsonNode, key: str | None = None) -> Iterator[ApiPiece]:
 
 def _own_call(node: JsonNode, kind: str) -> Iterator[ApiCallPiece]:
     """A call of a tool of OpenAI's that the client runs; its type stands for its name."""
-    environment = member(node, "environment")
-    type_ = string(node, "type")
-    if type_ is not None and is_run_by_client(kind, text_of(node, "execution"), environment and environment.value()):
+    type_, environment = string(node, "type"), member(node, "environment")
+    where = environment.value() if environment is not None else None
+    if type_ is not None and is_run_by_client(kind, text_of(node, "execution"), where):
         name = msgspec.structs.replace(type_, scalar=OWN_CALLS[kind])
         id_, arguments = string(node, "call_id", "id"), member(node, *ARGUMENTS)
         yield ApiCallPiece(node.range, None, name, id_, arguments, requires_id=True)
