@@ -1,4 +1,4 @@
-"""A long text that shares its beginning and end with an earlier one has the same secrets as if it were searched alone."""
+"""A long text that begins and ends as an earlier one has the same secrets as if it were searched alone."""
 
 import json
 import random
