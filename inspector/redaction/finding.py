@@ -45,20 +45,9 @@ CONTEXT = LONGEST_INTRODUCTION + 128
 """Code points of earlier text that affect decisions on later text."""
 
 _MOST_KEPT = 4 * CONTEXT
-_FILLERS = lazy_pattern(r"\*{3,}")
-_SAMPLES = ("a1B2c3D4", "a1b2c3d4", "A1B2C3D4")  # of the alphabets of keys
-_UNKNOWN_FILLER = 8
 _SIGN_AHEAD = max(len(sign) for detector in DETECTORS for sign in detector.rule.signs)
 _SHORT = 1_024  # a text that is searched for any sign before it is scanned
 _ESCAPED_SIGN_AHEAD = 8 * _SIGN_AHEAD  # the same, with each character as an escape of JSON in JSON
-
-
-def without_secrets_of(source: str, text: str) -> str:
-    """The text, which may quote from `source`, with the secrets of `source` and of the text itself replaced."""
-    for one in find_secrets(source):
-        secret = source[one.start : one.end]
-        text = text.replace(secret, _filler(secret))
-    return replaced(text, find_secrets(text))
 
 
 def pattern_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
@@ -106,21 +95,6 @@ def _shared_length(text: str, other: str) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if text.startswith(other[low:middle], low) else (low, middle)
     return low
-
-
-def redactions(text: str) -> list[Secret]:
-    """Where fillers are in a redacted text, each with the rule that would put it there, `""` if none would.
-
-    Asterisks that were in the text before look the same; short ones without a rule are left out.
-    """
-    runs = [found.span() for found in _FILLERS.finditer(text)]
-    rules: dict[int, str] = {}
-    for sample in _SAMPLES if runs else ():
-        filled = _FILLERS.sub(lambda found, sample=sample: (sample * len(found[0]))[: len(found[0])], text)  # type: ignore[misc]  # it is bound at once
-        for secret in find_secrets(filled):
-            rules = {start: secret.rule for start, _ in runs if secret.start <= start < secret.end} | rules
-    known = (Secret(start, end, rule=rules.get(start, "")) for start, end in runs)
-    return [secret for secret in known if secret.rule or secret.end - secret.start >= _UNKNOWN_FILLER]
 
 
 class _Signs:

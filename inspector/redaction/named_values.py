@@ -216,9 +216,7 @@ class _Named:
                 at = row.start("cells") + sum(map(len, values[:column])) + column * len(separator)
                 at += len(value) - len(value.lstrip(" \"'`*"))
                 text = PATTERNS.other_cell.sub("", self.text[at : at + len(value.strip(" \"'`*"))])
-                # a file's name too, in this column
-                changes = text.isascii() and secret_values.changes_often(text) and PATTERNS.mixed_case.search(text)
-                is_mixed = changes or all(re.search(one, text) for one in ("[0-9]", "[A-Za-z]"))
+                is_mixed = all(re.search(one, text) for one in ("[0-9]", "[A-Za-z]"))  # also a file's name
                 if is_mixed and secret_values.can_be_quoted_secret(text, self.confidence):
                     yield Secret(at, at + len(text), rule="name of a column")
             elif not PATTERNS.ruler.fullmatch(row["cells"]):
@@ -232,7 +230,6 @@ class _Named:
             return
         remark = PATTERNS.remark.match(self.lowered, name_end.end())
         begin = remark.end() if remark else name_end.end()
-        limit = self._again(begin, limit)
         stop = PATTERNS.record_end.search(self.lowered, begin, limit)
         for match in PATTERNS.word.finditer(self.lowered, name_end.end(), limit):
             if stop and match.start() >= stop.end():
@@ -284,14 +281,6 @@ class _Named:
                 return secret_values.JOINED_WORD if is_secret else None
         is_secret = not PATTERNS.label_after.match(after) and self._introduces(word, gap, at)
         return secret_values.WORD if is_secret else None
-
-    def _again(self, begin: int, limit: int) -> int:
-        """Where the same name is again as a word, where the words behind it are judged; `limit` if it is not."""
-        again = self.lowered.find(self.place.found[0], begin, limit)
-        end = again + len(self.place.found[0])
-        around = self.lowered[again - 1] + self.lowered[end : end + 1]
-        is_alone = again >= 0 and not PATTERNS.name_character.search(around)
-        return again if is_alone and self.confidence is SecretConfidence.PASSWORD else limit
 
     def _introduces(self, word: str, gap: str, at: int) -> bool:
         """Whether a word is a secret after this name, and so much text between them."""
