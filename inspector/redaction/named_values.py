@@ -91,7 +91,7 @@ class _Named:
             return None
         if quote is None and not is_tag:
             around = PATTERNS.quoted_words.search(self.text, max(self.start - 64, 0), self.start)
-            if PATTERNS.line_end.search(gap) or (opened and around and opened == around[1]):
+            if PATTERNS.NEWLINE.search(gap) or (opened and around and opened == around[1]):
                 return None  # a heading, a line of code that ends after a name, or a prompt whose quote closes
         block = None if opened or is_tag else PATTERNS.block_begin.search(found[0])
         if block is not None:
@@ -134,7 +134,7 @@ class _Named:
         end = start + len(value)
         is_ended = PATTERNS.closing.match(self.text, end) or (is_argument and self.text.startswith("<", end))
         if len(value) >= PEEK:
-            is_ended = is_argument or not PATTERNS.blanks.search(value.strip())
+            is_ended = is_argument or len(value.split()) <= 1
         is_cut = PATTERNS.cut_closing.match(self.text, end) and (
             is_argument or PATTERNS.bare_element.fullmatch(value) or self.follows(PATTERNS.alone_tag, 48)
         )
@@ -257,7 +257,7 @@ class _Named:
             return ending
         quoted = ending_of(opened[0])
         value, _ = self.place.value(quoted, at)
-        if len(value) >= PEEK or PATTERNS.blanks.search(value):
+        if len(value) >= PEEK or any(map(str.isspace, value)):
             return ending
         return quoted if ending or self._introduces(value, gap, at) else None
 
@@ -271,7 +271,7 @@ class _Named:
         if PATTERNS.joint.match(after):
             joined, _ = self.place.value(secret_values.JOINED_WORD, at)
             is_value = self._is_clear(joined, gap) and not PATTERNS.location.match(joined)
-            is_mixed = secret_values.has_letters_and_digits(word) or PATTERNS.capital.search(joined)
+            is_mixed = secret_values.has_letters_and_digits(word) or any(map(str.isupper, joined))
             is_told = bool(gap.strip()) or secret_values.is_made(joined)
             is_list = after[0] != ":" and not (is_told and is_mixed)
             if is_value and not is_list:
@@ -315,7 +315,7 @@ class _Named:
         """Whether a gap says that a word is the value of this name, so that letters and digits suffice."""
         if len(word) < 5 or self.place.found["many"] or PATTERNS.clear.fullmatch(gap) is None:
             return False
-        is_loose = PATTERNS.loose.fullmatch(gap) is not None
+        is_loose = PATTERNS.LOOSE_GAP.fullmatch(gap) is not None
         setting = PATTERNS.no_password.match(word)
         if setting is not None:  # but `the password is a=b7Kx`
             value = word[setting.end() :] if setting[0].endswith("=") else ""
@@ -410,7 +410,7 @@ def _may_introduce(gap: str) -> bool:
     """Whether the text between a name and a value gives the value no other name."""
     end = max(len(gap) - _SIGN_CHARS, 0)
     label = PATTERNS.label_sign.search(gap, end) and PATTERNS.own_label.search(gap, max(len(gap) - _LABEL_CHARS, 0))
-    if PATTERNS.owner.fullmatch(gap):
+    if PATTERNS.OWNER.fullmatch(gap):
         return True
     if PATTERNS.other_thing.search(gap, max(len(gap) - _LABEL_CHARS, 0)):
         return False
