@@ -194,17 +194,11 @@ class _Named:
 
     def cells(self) -> Iterator[Secret]:
         """The cells below this name in the head of a table, separated by bars, tabs, commas or semicolons."""
-        if not PATTERNS.cell_end.match(self.lowered, self.end):
-            return
         least = max(self.start - _MAX_HEAD_CHARS, 0)
-        line = max(self.lowered.rfind(newline, least, self.start) + len(newline) for newline in ("\n", "\\n"))
-        texts = [opening.end() for opening in PATTERNS.text_begin.finditer(self.lowered, least, self.start)]
-        heads = (PATTERNS.head.match(self.lowered, begin) for begin in (max(line, least), *texts[-1:]))
-        for head in heads:
-            if head is not None and head.end() > self.end:
-                yield from self._cells_below(head)
-
-    def _cells_below(self, head: re.Match[str]) -> Iterator[Secret]:
+        begins = [least, *(match.end() for match in PATTERNS.row_begin.finditer(self.lowered, least, self.start))]
+        head = PATTERNS.head.match(self.lowered, begins[-1])
+        if head is None or head.end() <= self.end or not PATTERNS.cell_end.match(self.lowered, self.end):
+            return
         separator, start = head["separator"], head.end()
         column = self.lowered.count(separator, head.start("cells"), self.start)
         cells = head["cells"].split(separator)
