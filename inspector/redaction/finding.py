@@ -73,7 +73,7 @@ def _filler(secret: str, *, is_block: bool = False) -> str:
     return _SECRET_CHARACTER.sub(lambda found: FILLER if len(found[0]) == 1 else found[0], secret)
 
 
-_OPEN_PAIR = lazy_pattern(r"(?<=[\w.+-]:)[^\s:/@\"'`<>\\,;|()]{1,64}(?:@[\w.-]{0,80}(?::[0-9]{0,5})?)?\Z")
+_OPEN_PAIR = lazy_pattern(r":(?<=[\w.+-]:)[^\s:/@\"'`<>\\,;|()]{1,64}(?:@[\w.-]{0,80}(?::[0-9]{0,5})?)?\Z")
 """What may be a password before a host that follows, `user:password@host`, held back until the word ends."""
 _OPEN_PAIR_CHARS, _MAX_OVERLAPPING = 160, 16  # the latter: secrets behind a place which is before one of them
 _DEPENDENT_CHARS = WINDOW + 2 * LONGEST_INTRODUCTION  # before a change of the text, in which places are judged again
@@ -304,10 +304,10 @@ class Finder:
 
     def _hold_pair(self) -> None:
         """Hold back what may be a password before a host."""
-        start = _open_pair(self.text)
-        if start is not None and start < self.certain:
+        pair = _OPEN_PAIR.search(self.text, max(len(self.text) - _OPEN_PAIR_CHARS, 0))
+        if pair is not None and pair.start() + 1 < self.certain:
             ends = (secret.end for secret, _ in self.located if secret.end <= self.certain)
-            self.certain = max((start, self.released, *ends))
+            self.certain = max((pair.start() + 1, self.released, *ends))
 
 
 def _moved(secret: Secret, by: int) -> Secret:
@@ -383,18 +383,6 @@ def _disjoint(secrets: Iterable[Secret]) -> list[Secret]:
             endings = dict.fromkeys((*joined[-1].goes_on, *secret.goes_on))
             joined[-1] = structs.replace(joined[-1], goes_on=tuple(endings))
     return joined
-
-
-def _open_pair(text: str) -> int | None:
-    """Where a password may begin before a host that follows: behind the last colon, or that before a port."""
-    colon, least = len(text), max(len(text) - _OPEN_PAIR_CHARS, 0)
-    for _ in range(2):
-        colon = text.rfind(":", least, colon)
-        if colon <= 0:
-            return None
-        if _OPEN_PAIR.match(text, colon + 1):
-            return colon + 1
-    return None
 
 
 def _safe_end(text: str) -> int:
