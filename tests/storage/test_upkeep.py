@@ -15,9 +15,11 @@ from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import ExternalId, Trace
-from weaklink.storage import Store, StoreSink, open_store, tables
+from weaklink.storage import tables
 from weaklink.storage.engine import new_engine, used_bytes
+from weaklink.storage.live import StoreSink
 from weaklink.storage.maintenance import Retention
+from weaklink.storage.store import Store, open_store
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.ui.conftest import START, Run, environment
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.watch import PathWatcher
 from weaklink.ui.importing.file_places import PlacedFile, files_below
 
