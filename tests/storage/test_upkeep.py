@@ -79,6 +79,29 @@ def test_reinspecting_replaces_what_was_derived(filled: Store) -> None:
     assert filled.maintenance.stats().outdated == 2
 
 
+def test_others_write_while_traces_are_inspected_again(filled: Store, database: str) -> None:
+    ids = [one.id for one in filled.traces()]
+    turns: list[int] = []
+
+    def inspect(made: Trace) -> Inspection:
+        turns.append(len(made.turns))
+        with open_store(database, busy_timeout_s=0.05) as other:
+            if len(turns) == 1:
+                other.marks.put("broken", note="seen")
+                other.delete([one for one in ids if one != other.summary("broken").id][:1])
+            elif len(turns) == 3:  # all were inspected, none written
+                longer = other.trace("broken")
+                grown = replace(longer, turns=(*longer.turns, longer.turns[-1]))
+                other.save([(grown, replace(inspect_trace(grown), diagnostics=()))])
+        return inspect_trace(made)
+
+    assert filled.maintenance.reinspect(inspect) == 2
+    assert len(turns) == 4
+    assert filled.inspection("broken") == inspect_trace(filled.trace("broken"))
+    assert filled.summary("broken").note == "seen"
+    assert len(filled.traces()) == 2
+
+
 def test_what_the_inspection_raises_changes_nothing(filled: Store) -> None:
     def fail(_: Trace) -> Inspection:
         raise ValueError("the plug-in failed")
