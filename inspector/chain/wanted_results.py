@@ -24,7 +24,7 @@ Four things that only what stands around shows:
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
@@ -66,13 +66,9 @@ def with_answers_no(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
     """The steps; a look that did not find what the user had asked about is a probe."""
     users = _user_turns(trace)
     names = cache(lambda request: _names_asked_about(_text_of_request(trace, users, request)))
-
-    def asked_before(step: Step) -> frozenset[str]:
-        return names(bisect_left(users, step.location.turn))
-
     for step in steps:
         is_result = step.result_kind is ResultKind.FAILURE or step.is_good
-        if is_result and _answers_no(step, asked_before):
+        if is_result and _answers_no(step, names(bisect_left(users, step.location.turn))):
             rules, kind = (VerdictRule.ASKED_WHETHER,), ResultKind.PROBE
             outcome = StepOutcome.OK
             yield structs.replace(step, outcome=outcome, certainty=None, error=None, result_kind=kind, rules=rules)
@@ -80,12 +76,13 @@ def with_answers_no(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
             yield step
 
 
-def _answers_no(step: Step, asked_before: Callable[[Step], frozenset[str]]) -> bool:
+def _answers_no(step: Step, asked: frozenset[str]) -> bool:
     """Whether a call only looks, its result says no, and the request before it asked whether its target exists."""
-    if step.result is None or VerdictRule.PROGRAM_MISSING in step.rules or not _says_no(step.call, step.result):
+    if not asked or step.result is None or VerdictRule.PROGRAM_MISSING in step.rules:
         return False
-    asked = asked_before(step)  # last: reading a request takes longer than reading a result
-    return bool(asked) and not asked.isdisjoint(_names_in(step.call.raw_arguments[:_MAX_TEXT_CHARS].casefold()))
+    if not _says_no(step.call, step.result):
+        return False
+    return not asked.isdisjoint(_names_in(step.call.raw_arguments[:_MAX_TEXT_CHARS].casefold()))
 
 
 @memoized
@@ -95,7 +92,7 @@ def _names_asked_about(request: str) -> frozenset[str]:
     for sentence in map(str.casefold, _SENTENCE_END.split(request)):
         for match in _IS_THERE.finditer(sentence):
             names.update(_names_in(_PLACED.split(match["thing"], 1)[0]))
-        for match in _EXISTS.finditer(sentence):
+        for match in _EXISTS.finditer(sentence) if _TELLS_EXISTENCE.search(sentence) else ():
             names.update(_names_in(match["thing"]))
     return frozenset(names) - _SAYS_NOTHING
 
@@ -177,14 +174,17 @@ _IS_THERE = lazy_pattern(
 _PLACED = lazy_pattern(
     r"\s(?:in|im|en|dans|no|na|nel\w*|w|v|ve|в|у|i|of|von|de|di|da|van|for|für|with|and|und|et|y|e)\s"
 )
-_EXISTS = lazy_pattern(
-    r"(?P<thing>[^\s,]{1,60}?)[`'\",]{0,3}\s{0,3}(?:\b(?:if|whether|it|they|falls|wenn|ob|sie|er|es|si|s['’]il|s['’]\w+|se|als|"
-    r"het|om|den|det|если|он|она|jeśli|pokud|already|schon|bereits|déjà|ya|já|già|al|redan|уже) ){0,3}"
+_EXISTENCE = (
     r"(?:\b(?:(?:does not |do not |doesn['’]t )?exists?|"
     r"(?:is |are )(?:not )?(?:there|installed|available|present|missing)|"
     r"installed|present|existier\w+|vorhanden|installiert|existe|présente?|esiste|bestaat|finns|findes|finnes|"
     r"istnieje|existuje|существует|есть|існує|varsa|yoksa|var mı|mevcut)\b|"
-    r"存在|があ[るれ]|がなけれ|[이가] ?[있없])",
+    r"存在|があ[るれ]|がなけれ|[이가] ?[있없])"
+)
+_TELLS_EXISTENCE = lazy_pattern(_EXISTENCE, re.IGNORECASE)  # in a tenth of the time in which the thing is found, too
+_EXISTS = lazy_pattern(
+    r"(?P<thing>[^\s,]{1,60}?)[`'\",]{0,3}\s{0,3}(?:\b(?:if|whether|it|they|falls|wenn|ob|sie|er|es|si|s['’]il|s['’]\w+|se|als|"
+    r"het|om|den|det|если|он|она|jeśli|pokud|already|schon|bereits|déjà|ya|já|già|al|redan|уже) ){0,3}" + _EXISTENCE,
     re.IGNORECASE,
 )
 

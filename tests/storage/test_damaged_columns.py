@@ -29,10 +29,12 @@ from weaklink.inspector.model import (
 )
 from weaklink.inspector.model.exchange import RecordedExchange, compacted
 from weaklink.inspector.trace_file import write_trace_file
-from weaklink.storage import Store, StoreSink, tables
+from weaklink.storage import tables
 from weaklink.storage.exchanges import StoredExchanges, packed_exchanges, put_exchanges
+from weaklink.storage.live import StoreSink
 from weaklink.storage.packing.values import pack
 from weaklink.storage.record_rows import record_rows
+from weaklink.storage.store import Store
 from weaklink.storage.summaries import ListCursor, TraceSummary
 from weaklink.ui.views.trace import trace_lines
 

@@ -17,7 +17,7 @@ import pytest
 
 from tests.ui.conftest import ROOT, START, Run, environment, run_text
 from weaklink.inspector.errors import StoreError
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.import_paths import _import_all
 from weaklink.ui.cli.import_rounds import job_count, read_in_order
 from weaklink.ui.importing.file_places import PlacedFile, files_below, find_files

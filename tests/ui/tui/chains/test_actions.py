@@ -12,7 +12,8 @@ from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, at_home, filled, home, names, press, running, settled, shown, told
 from weaklink.inspector.model import ExternalId
 from weaklink.inspector.text import Range
-from weaklink.storage import Order, Store, open_store
+from weaklink.storage.listing import Order
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.tui.chains.filter_bar import FilterBar, FilterInput, has_words, toggled
 from weaklink.ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog
 from weaklink.ui.tui.dissector.screen import DissectorScreen
