@@ -74,7 +74,7 @@ def print_folders(words: Sequence[str]) -> int:
         sys.stderr.write(f"{missing}; there are: {', '.join(known)}\n")
         return 2
     differences_of = folders if "--differences" in words else ()
-    agreements = _print(sessions, differences_of=differences_of) if sessions else []
+    agreements = _print(sessions, differences_of=[name for name in differences_of if name in sessions]) if sessions else []
     for name in lists:
         _print_list(name, with_differences=name in differences_of)
     if "--rules" in words:
