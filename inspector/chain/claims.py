@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from msgspec import structs
 
-from weaklink.inspector.chain.assertions import FILE_NAME, KOREAN_PAST, Clause, counts_all, happens
+from weaklink.inspector.chain.assertions import FILE_NAME, KOREAN_PAST, Clause, counts_all, denies_barely, happens
 from weaklink.inspector.chain.effects import (
     Effect,
     EffectKind,
@@ -193,12 +193,17 @@ def claims_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     """Whether the clauses of a sentence claim the effect of a failed call."""
     if says_none_left(clauses) and claims_check(clauses, failed):
         return True
+    is_check = failed.effect is not None and failed.effect.kind is EffectKind.CHECK
+    if any(map(denies_barely, clauses)):
+        return False  # "The restart: failed."
+    excepted = [clause for clause, after in pairwise(clauses) if after.denies]  # "10 tests pass, 2 of them do not"
     asserted = [
         clause
         for clause in clauses
         if not clause.denies
         and _THE_REST.match(clause.text) is None
         and (not clause.supposes or _found(_PROMISES, clause.text))
+        and not (is_check and clause in excepted)
         and (not failed.states_cause(clause.text, only_faults=says_now(clause)) or _has_participle(clause, failed))
     ]
     if len(clauses) > 1 and len(asserted) == len(clauses):
@@ -368,7 +373,7 @@ def _speaks_of_others(clause: Clause, failed: FailedCall) -> bool:
     name = subject["file"].rsplit("/", 1)[-1] if subject is not None else ""
     if name and (name in failed.facts.written_names or _is_made(name, failed)) and name not in failed.request:
         return True
-    if not failed.facts.is_one_of_several(failed.step) or _has_participle(clause, failed):
+    if not failed.facts.is_one_of_several(failed.step):
         return False
     words = [word.strip(_MARKS) for word in clause.text.split()[:_SUBJECT_WORDS]]
     return any(
@@ -665,16 +670,26 @@ def _has_participle(clause: Clause, failed: FailedCall) -> bool:
     effect, terms = failed.effect, failed.terms
     verbs = _verbs(effect, failed.step.call)
     own = _participle_pattern(verbs)
-    if own is not None and own.search(clause.words):
+    if own is not None and _is_predicate(own, clause.words):
         is_specific = bool(verbs)
     elif own is not None and effect is not None and effect.command is not None and effect.command.program == "git":
         return False  # each subcommand has its own participle
     else:
         forms = _PROGRAM_CLAIMS.get(effect.command.program) if effect is not None and effect.command else None
         is_specific = False
-        if not forms or re.search(rf"\b(?:{forms})\b", clause.words, re.IGNORECASE) is None:
+        if not forms or not _is_predicate(re.compile(rf"\b(?:{forms})\b", re.IGNORECASE), clause.words):
             return False
     return is_specific or failed.is_alone or terms.names_target(clause.text) or terms.names_tool(clause.text)
+
+
+def _is_predicate(participle: re.Pattern[str], words: str) -> bool:
+    """Whether words say that something is done, and not of a thing what it is: "every finished job"."""
+    return any(
+        " " in match[0] or _DETERMINER.search(words, 0, match.start()) is None for match in participle.finditer(words)
+    )
+
+
+_DETERMINER = lazy_pattern(r"\b(?:the|an?|every|each|any|its|of|for|with|new|old) \Z", re.IGNORECASE)
 
 
 @lru_cache(256)

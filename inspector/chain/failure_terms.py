@@ -319,6 +319,11 @@ class FailedCall(Struct, frozen=True):
         names = (_NAME_PART.findall(name) for name in _LONG_NAME.findall((self.step.error or "")[:400]))
         return any(len({part.casefold() for part in parts} & words - _CASE_WORDS) > 1 for parts in names)
 
+    def names_case_alone(self, text: str) -> bool:
+        """Whether a text has a name in code of what a check found that the call has not."""
+        tokens = _tokens(text) & self.terms.rare - _tokens(self.step.call.raw_arguments)
+        return self.step.result_kind is ResultKind.FINDING and bool(tokens)
+
     def names_found(self, text: str) -> bool:
         """Whether a text has a name that was looked up after the failure and that the next change uses."""
         return not self.facts.named_since(self.step).isdisjoint(_words_and_hours(text))
@@ -411,6 +416,17 @@ class FailedCall(Struct, frozen=True):
         result = self.step.result.content[:_READ_CHARS] if self.step.result is not None else ""
         own = _stems_in(f"{self.step.call.name} {self.step.call.raw_arguments}".replace("_", " "), 3)
         return bool(others) and shared & (own | _stems_in(result, 3)) <= others
+
+    def is_named_alone(self, text: str) -> bool:
+        """Whether a text names this call, its error, or something that only this call has, and none that worked."""
+        if self.terms.names_tool(text) or self.tells_error(text):
+            return True
+        if any(not self.facts.is_in_good_call(name) for name in self.terms.targets_in(text)):
+            return True
+        result = self.step.result.content[:_READ_CHARS] if self.step.result is not None else ""
+        own = _stems_in(f"{self.step.call.name} {self.step.call.raw_arguments} {self.step.error}".replace("_", " "), 3)
+        own |= _stems_in(result, 3)
+        return bool(_stems_in(text, 3) & own - _stems_of_text(self.facts.good_texts))
 
     def is_of_other_file(self, text: str) -> bool:
         """Whether a text names a file that another call wrote, and not what this one was to act on."""
