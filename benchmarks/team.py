@@ -196,7 +196,7 @@ def _running_trace(store: Store) -> None:
     id_ = store.paging().pulse().newest_id
     if not id_:
         return
-    store.inspected(id_, in_columns=True)
+    store.inspected(id_)
     store.open_turns(id_)
 
 

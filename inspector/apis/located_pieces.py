@@ -1,15 +1,16 @@
 """The pieces that one JSON value of an API contains, and how to look them up in its nodes."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Protocol, TypeAlias
 
 import msgspec
 
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.json_scanner import JsonKind, JsonNode
-from weaklink.inspector.model import SpanKind
+from weaklink.inspector.model import FinishReason, SpanKind
 from weaklink.inspector.rules.recording import CUT_OFF_BY_LENGTH, ERROR_INSIDE_200, UNKNOWN_WIRE_EVENT
 from weaklink.inspector.text import Range
+from weaklink.inspector.wire.answer_reader import finish_meaning
 
 _MAX_QUOTE = 200
 
@@ -128,9 +129,9 @@ class ApiShapeReader(Protocol):
         ...
 
 
-def cut_off(reason: JsonNode | None, lengths: Collection[str]) -> Iterator[ApiFault]:
-    """The fault of a finish reason that is one of `lengths`, the API's words for its length limit."""
-    if reason is not None and reason.scalar in lengths:
+def cut_off(reason: JsonNode | None) -> Iterator[ApiFault]:
+    """The fault of a finish reason that means the length limit."""
+    if reason is not None and finish_meaning(str(reason.scalar)) is FinishReason.LENGTH:
         message = f"The answer was stopped by the length limit (finish reason `{reason.scalar}`)."
         yield ApiFault(Fault(CUT_OFF_BY_LENGTH, reason.range, message, "Raise the limit on output tokens."))
 

@@ -65,7 +65,7 @@ def with_attempts(pairing: Pairing, attempts: Iterable[PlacedCall]) -> Pairing:
     return structs.replace(pairing, pairs=tuple(pairs), orphans=tuple(orphans), attempts=known)
 
 
-def _place(placed: PlacedCall) -> Location:
+def _place(placed: PlacedCall | PlacedResult) -> Location:
     return placed.location
 
 
@@ -73,9 +73,10 @@ def pair(events: Iterable[PlacedCall | PlacedResult]) -> Pairing:
     """Pair the calls and results of a trace, given in its order. Ids may be reused, as real logs do.
 
     Results are assigned in rounds: all calls since the last results, then all results before the next call. A result
-    with an id answers the nearest earlier open call of that id, also from an earlier round; one without an id goes to
-    an open call of the round with its name, else to the next in order, else to the nearest earlier open call that may
-    have its name.
+    with an id answers the nearest earlier open call of that id, also from an earlier round. Where a turn has several
+    calls of one id, or a round several results, they go together by name if the results have one, else in order. A
+    result without an id goes to an open call of the round with its name, else to the next in order, else to the nearest
+    earlier open call that may have its name.
     """
     matcher = _ResultMatcher()
     for event in events:
@@ -118,13 +119,7 @@ class _ResultMatcher(Struct):
         if len(self.results) == 1 and not (self.results[0].result.call_id or self.results[0].result.name):
             waiting = len(self._open_of_round())
             self.results = list(_elements(self.results[0], waiting)) or self.results
-        unnamed: list[PlacedResult] = []
-        for placed in self.results:
-            index = self._by_id(placed.result)
-            if index is None:
-                unnamed.append(placed)
-            else:
-                self.answers[index] = placed
+        unnamed = self._by_id(self.results)
         for placed in self._by_order(self._by_name(unnamed)) if unnamed else ():
             index = self._from_earlier_rounds(placed.result)
             if index is None:
@@ -138,15 +133,36 @@ class _ResultMatcher(Struct):
         self.results = []
         self.round_start = len(self.calls)
 
-    def _by_id(self, result: ToolResult) -> int | None:
-        if result.call_id is None or result.call_id not in self.open_by_id:
-            return None
-        return self._nearest_open(self.open_by_id[result.call_id])
+    def _by_id(self, results: list[PlacedResult]) -> list[PlacedResult]:
+        by_id: defaultdict[str | None, list[PlacedResult]] = defaultdict(list)
+        for placed in results:
+            by_id[placed.result.call_id].append(placed)
+        left = by_id.pop(None, [])
+        for call_id, answers in by_id.items():
+            indexes = self.open_by_id.get(call_id or "", [])
+            nearest: list[int] = []
+            while (index := self._nearest_open(indexes)) is not None and (
+                len(nearest) < len(answers) or self._are_of_one_turn(index, nearest[-1])
+            ):
+                nearest.append(indexes.pop())
+            nearest.reverse()
+            indexes += nearest[len(answers) :]
+            names = [answer.result.name for answer in answers]
+            for index in nearest[: len(answers)]:
+                wanted = next((name for name in (self.calls[index].call.name, None) if name in names), names[0])
+                number = names.index(wanted)
+                names.pop(number)
+                self.answers[index] = answers.pop(number)
+            left += answers
+        return sorted(left, key=_place)
 
     def _nearest_open(self, indexes: list[int]) -> int | None:
         while indexes and indexes[-1] in self.answers:
             indexes.pop()
         return indexes[-1] if indexes else None
+
+    def _are_of_one_turn(self, index: int, other: int) -> bool:
+        return self.calls[index].location.turn == self.calls[other].location.turn
 
     def _by_name(self, results: list[PlacedResult]) -> list[PlacedResult]:
         waiting: defaultdict[str, deque[int]] = defaultdict(deque)

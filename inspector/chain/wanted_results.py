@@ -24,7 +24,7 @@ Four things that only what stands around shows:
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
@@ -66,9 +66,13 @@ def with_answers_no(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
     """The steps; a look that did not find what the user had asked about is a probe."""
     users = _user_turns(trace)
     names = cache(lambda request: _names_asked_about(_text_of_request(trace, users, request)))
+
+    def asked_before(step: Step) -> frozenset[str]:
+        return names(bisect_left(users, step.location.turn))
+
     for step in steps:
         is_result = step.result_kind is ResultKind.FAILURE or step.is_good
-        if is_result and _answers_no(step, names(bisect_left(users, step.location.turn))):
+        if is_result and _answers_no(step, asked_before):
             rules, kind = (VerdictRule.ASKED_WHETHER,), ResultKind.PROBE
             outcome = StepOutcome.OK
             yield structs.replace(step, outcome=outcome, certainty=None, error=None, result_kind=kind, rules=rules)
@@ -76,13 +80,12 @@ def with_answers_no(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
             yield step
 
 
-def _answers_no(step: Step, asked: frozenset[str]) -> bool:
+def _answers_no(step: Step, asked_before: Callable[[Step], frozenset[str]]) -> bool:
     """Whether a call only looks, its result says no, and the request before it asked whether its target exists."""
-    if not asked or step.result is None or VerdictRule.PROGRAM_MISSING in step.rules:
+    if step.result is None or VerdictRule.PROGRAM_MISSING in step.rules or not _says_no(step.call, step.result):
         return False
-    if not _says_no(step.call, step.result):
-        return False
-    return not asked.isdisjoint(_names_in(step.call.raw_arguments[:_MAX_TEXT_CHARS].casefold()))
+    asked = asked_before(step)  # last: reading a request takes longer than reading a result
+    return bool(asked) and not asked.isdisjoint(_names_in(step.call.raw_arguments[:_MAX_TEXT_CHARS].casefold()))
 
 
 @memoized

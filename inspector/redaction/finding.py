@@ -90,7 +90,7 @@ _OPEN_PAIR_CHARS, _MAX_OVERLAPPING = 160, 16  # the latter: secrets behind a pla
 _BLOCK, _SHORTEST_BLOCK = 8_192, 256
 _BLOCK_AHEAD = WINDOW + LONGEST_INTRODUCTION
 _MESSAGE = lazy_pattern(r'\{"(?:role|type|name)"')
-_BATCH = 48  # code points behind a name that are searched together, however small the pieces are
+_BATCH = 160  # code points behind a name that are searched together, however small the pieces are
 
 
 def find_secrets(text: str) -> list[Secret]:

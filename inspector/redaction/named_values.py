@@ -44,7 +44,6 @@ _GAPS, _GAPS_OUTSIDE_TAGS = (
 _MAX_TAG_CHARS = 208
 _TAG_BEGINS = ("<", "&lt;", "u003c", "argument")
 _MAX_FIELD_CHARS = 340
-_FIELDS = ("value", "default", "const", "example", "content", "data", "new")
 
 
 class _Named:
@@ -344,47 +343,16 @@ def introduces_nothing(view: str, found: re.Match[str]) -> bool:
     ):
         return True  # `names.name_confidence` knows it as the name of no secret
     follows = PATTERNS.follows.match(view, end)
-    kind = follows.lastgroup if follows is not None else None
-    if follows is None or kind == "nothing":
+    if follows is None or follows["nothing"]:
         return follows is not None
-    if kind == "number":
-        if found["sign"] != "token":
-            return False
-        is_count = found["many"] and names.counts_tokens(view, start)  # behind it, a word must be near
-        limit = follows.end() + (_LIKELY_CHARS if is_count else _BESIDE_CHARS)
-        return not _has_word(view, follows.end(), limit, PATTERNS.strange_token)
-    is_line = kind in {"variable", "words"} and found["sign"].endswith(_WHOLE_LINES)
-    if is_line or (kind != "digits" and _has_context(view, kind, start, end)):
-        return False
-    return not _has_word(view, end, end + _BESIDE_CHARS, PATTERNS.strange_digit)
-
-
-def _has_context(view: str, kind: str | None, start: int, end: int) -> bool:
-    """Whether what is around a name, which is followed by that, may say that it has a value elsewhere."""
-    before = max(start - 208, 0)
-    return bool(
-        _may_be_in_tag(view, start)
-        or PATTERNS.before_words.search(view, before, start)
-        or (view[end] != " " and PATTERNS.call_before.search(view, max(start - 160, 0), start))
+    if follows["words"] and (
+        found["sign"].endswith(_WHOLE_LINES)
+        or _may_be_in_tag(view, start)
+        or PATTERNS.before_words.search(view, max(start - _MAX_TAG_CHARS, 0), start)
         or _may_have_field(view, end)
-        or (kind == "cells" and PATTERNS.cells_follow.match(view, end))
-        or (
-            kind == "line"
-            and PATTERNS.row_follows.match(view, end)
-            and PATTERNS.separator_before.search(view, before, start)
-        )
-    )
-
-
-def _has_word(view: str, end: int, limit: int, strange: re.Pattern[str]) -> bool:
-    """Whether a word up to `limit` that has such a digit could be a secret, behind a name that ends at `end`."""
-    if strange.search(view, end, limit + _STRANGE_AHEAD) is None:
+    ):
         return False
-    if (word := PATTERNS.word.search(view, end, limit)) is None:
-        return False
-    remark = PATTERNS.remark.match(view, end)
-    stop = PATTERNS.record_end.search(view, remark.end() if remark else end, limit)
-    return stop is None or stop.end() > word.start()
+    return PATTERNS.strange_digit.search(view, end, end + _BESIDE_CHARS + _STRANGE_AHEAD) is None
 
 
 def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
@@ -413,10 +381,7 @@ def _may_be_in_tag(view: str, start: int) -> bool:
 
 def _may_have_field(view: str, end: int) -> bool:
     """Whether a name that ends there is followed by the name of a field with the value of another, such as `value:`."""
-    limit = end + _MAX_FIELD_CHARS
-    has_word = any(map(view[end:limit].__contains__, _FIELDS))
-    is_long = has_word and PATTERNS.field.search(view, end, limit) is not None
-    return is_long or PATTERNS.short_field.search(view, end, limit) is not None
+    return PATTERNS.field.search(view, end, end + _MAX_FIELD_CHARS) is not None
 
 
 def judge_bare(

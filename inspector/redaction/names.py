@@ -169,11 +169,6 @@ def label_before(text: str, at: int) -> str:
     return word if word.endswith((*_KEY_KINDS, *_TOKEN_KINDS)) else ""
 
 
-def counts_tokens(view: str, at: int) -> bool:
-    """Whether the word tokens there has no word before it that makes it a secret's name, as in `prompt_tokens`."""
-    return view.startswith("token", at) and not view[max(at - 16, 0) : at].rstrip("_-. ").endswith(_TOKEN_KINDS)
-
-
 def confidence_of(name: str) -> SecretConfidence | None:
     """How strongly a whole name, such as one of an environment variable, indicates that its value is a secret."""
     match = PATTERNS.name_at_end.search(view(name))

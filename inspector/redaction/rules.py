@@ -27,9 +27,7 @@ class DetectorRule(Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     signs: tuple[str, ...]
     pattern: str
-    judge: str = "run"
-    characters: str = ""
-    at_least: int = 0
+    judge: str
     can_hold_secrets: bool = False
     span: int = LONGEST_INTRODUCTION
     longest: int = LONGEST_INTRODUCTION
@@ -45,6 +43,7 @@ class _Rules(Struct, frozen=True, forbid_unknown_fields=True):
     parts: dict[str, str]
     relations: dict[str, str]
     commands: dict[str, str]
+    runs: dict[str, tuple[str, str, int]]
     patterns: dict[str, str]
     detectors: tuple[DetectorRule, ...]
 

@@ -3,6 +3,9 @@
 import pytest
 
 from tests.chain.building import chain_of, codes, inspection_of, outcomes
+from weaklink.inspector.apis.openai.messages import read_messages
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Json, Trace
 
 
 def answers(*lines: str) -> list[str | None]:
@@ -21,10 +24,29 @@ def test_an_id_used_again_belongs_to_the_nearest_earlier_open_call() -> None:
     assert codes(inspection_of(*lines)) == []
 
 
-def test_two_open_calls_with_one_id_are_reported_and_the_nearest_is_answered_first() -> None:
-    lines = ("call a: f", "also a: g", "result a: of g", "result a: of f", "say: Done.")
+@pytest.mark.parametrize("second", ["also a: g", "call a: g"])
+def test_two_open_calls_with_one_id_are_reported_and_answered_in_order(second: str) -> None:
+    lines = ("call a: f", second, "result a: of f", "result a: of g", "say: Done.")
     assert answers(*lines) == ["of f", "of g"]
     assert "T402" in codes(inspection_of(*lines))
+
+
+def test_of_open_calls_with_one_id_the_latest_turn_is_answered_first_from_its_first_call_on() -> None:
+    assert answers("call a: f", "call a: g", "also a: h", "result a: of g", "say: Done.") == [None, "of g", None]
+
+
+def test_results_with_one_id_and_names_go_to_the_calls_of_those_names() -> None:
+    calls: list[Json] = [
+        {"id": "a", "type": "function", "function": {"name": name, "arguments": "{}"}} for name in "fgh"
+    ]
+    results: list[Json] = [
+        {"role": "tool", "tool_call_id": "a", "content": "of h", "name": "h"},
+        {"role": "tool", "tool_call_id": "a", "content": "of f"},
+        {"role": "tool", "tool_call_id": "a", "content": "of g", "name": "g"},
+    ]
+    trace = Trace(turns=read_messages([{"role": "assistant", "tool_calls": calls}, *results]))
+    steps = inspect_trace(trace).chain.steps
+    assert [step.result and step.result.content for step in steps] == ["of f", "of g", "of h"]
 
 
 def test_an_id_whose_first_call_was_answered_by_order_is_not_answered_twice() -> None:

@@ -120,8 +120,6 @@ def _look(store: Store, id_: int) -> _Seen:
     trace, inspection = store.inspected(id_)
     assert list(trace_lines(trace, inspection, id=id_, width=80, full=True))
     write_trace_file(StringIO(), [trace])
-    in_columns = store.inspected(id_, in_columns=True)
-    assert in_columns[1].chain.status == inspection.chain.status
     (summary,) = [one for one in store.traces() if one.id == id_]
     assert store.summary(id_) == summary
     store.search.find("weather")

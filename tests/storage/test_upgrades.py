@@ -120,15 +120,14 @@ def test_the_layout_of_inspections_covers_every_struct_that_is_packed_in_order()
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("in_columns", [False, True])
 def test_an_inspection_in_another_layout_is_made_again_where_it_is_read(
-    store: Store, monkeypatch: pytest.MonkeyPatch, in_columns: bool
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("weaklink.storage.packing.derived_values.LAYOUT", findings.LAYOUT + 1)
     store.save((one, inspect_trace(one)) for one in stored_traces())
     monkeypatch.undo()
     for one in store.traces():
-        trace, inspection = store.inspected(one.id, in_columns=in_columns)
+        trace, inspection = store.inspected(one.id)
         assert inspection == inspect_trace(trace)
 
 

@@ -19,9 +19,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from enum import Enum, StrEnum, auto
 from pathlib import Path, PurePath
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Condition, Thread
 
 import click
@@ -324,13 +325,19 @@ class StandardInput:
 
     def __iter__(self) -> Iterator[bytes]:
         Thread(target=self._read, name="weaklink-log-input", daemon=True).start()
-        while piece := self._pieces.get():
+        while piece := self._next_piece():
             if not isinstance(piece, bytes):
                 raise piece
             yield piece
             with self._room:
                 self._waiting_bytes -= len(piece)
                 self._room.notify()
+
+    def _next_piece(self) -> bytes | OSError | KeyboardInterrupt:
+        while True:
+            # A signal that comes right before the wait, or that the other thread gets, does not end it: look again.
+            with suppress(Empty):
+                return self._pieces.get(timeout=_POLL_S)
 
     def interrupt(self) -> None:
         """End the input after what was read: for a signal's handler. The second time it raises KeyboardInterrupt."""

@@ -263,7 +263,8 @@ class FileSaver:
     """Saves files one after another, each whole or not at all, and small ones together in one transaction.
 
     `done` is called, in order, with each file and its reports once it is in the database. Memory is bounded: a large
-    file is saved by itself, while it is read. `clock` returns seconds.
+    file is saved by itself, and what was read of it waits in a temporary file (`Store.save_drafts`). `clock` returns
+    seconds.
     """
 
     def __init__(

@@ -109,7 +109,7 @@ class LabSample(Struct, frozen=True):
 
 def sample_of(store: Store, *, id: int, location: Location | None) -> LabSample | None:
     """The text at a place, else at the break, else of the longest answer; None if there is none. Raises StoreError."""
-    trace, inspection = store.inspected(id, in_columns=True)
+    trace, inspection = store.inspected(id, may_lag=True)
     number = _turn(trace, inspection, location)
     part = trace.turns[number - 1].part(TEXT) if number else None
     if part is None:

@@ -5,7 +5,7 @@ import msgspec
 from weaklink.inspector.apis.openai.chat import OpenAIUsageShape
 from weaklink.inspector.json_text import compact_json, flag_of, word_of
 from weaklink.inspector.model import Json, Part, Role, Turn
-from weaklink.inspector.wire.answer_reader import ObjectReader
+from weaklink.inspector.wire.answer_reader import ObjectReader, ids_and_texts
 from weaklink.inspector.wire.events import (
     PROMPT_TOKENS_PART,
     DecodedRequest,
@@ -122,21 +122,15 @@ class CompletionsReader(ObjectReader):
             if text := raw_text(kept):
                 found.append(PartGrew(prefix + part, text, at_s))
         columns = choice.logprobs or TokenColumns()
-        token_ids = tuple(choice.token_ids or _written_ids(columns)) or None
+        written_ids, words = ids_and_texts(columns.tokens or ())
+        token_ids = tuple(choice.token_ids or ()) or written_ids
         logprobs = tuple(number for number in columns.token_logprobs or () if number is not None) or None
         if choice.text or token_ids or logprobs:
             grew = PartGrew(f"{prefix}text", choice.text or "", at_s, token_ids, logprobs)
             found.append(grew)
             if logprobs is not None:
-                words = [word for word in columns.tokens or () if not word.startswith("token_id:")]
                 self._token_texts.keep(grew, words, found)
         if choice.finish_reason and prefix:
             found.append(PartGrew(f"{prefix}finish_reason", choice.finish_reason, at_s))
         elif choice.finish_reason and choice.finish_reason != self.finish:
             self._learn_finish(choice.finish_reason, found)
-
-
-def _written_ids(columns: TokenColumns) -> list[int]:
-    """Token ids that vLLM writes as words (`return_tokens_as_token_ids`)."""
-    words = [word.removeprefix("token_id:") for word in columns.tokens or () if word.startswith("token_id:")]
-    return [int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 19]

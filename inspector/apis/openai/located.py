@@ -38,22 +38,18 @@ from weaklink.inspector.apis.openai.chat import LEGACY_INDEX, CallParts, Functio
 from weaklink.inspector.apis.openai.chat import ToolCallDelta as WirePiece
 from weaklink.inspector.apis.openai.client_tools import RESULT_ITEMS
 from weaklink.inspector.apis.openai.messages import API_ROLES, CALLS, TEXT_BLOCKS
-from weaklink.inspector.apis.openai.responses import CALL_ITEMS, END_EVENTS
+from weaklink.inspector.apis.openai.responses import CALL_ITEMS, END_EVENTS, text_of_event
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.json_scanner import JsonKind, JsonNode
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.rules.recording import ERROR_INSIDE_200, REUSED_CALL_INDEX
 from weaklink.inspector.text import Range
 
-_WORD_DELTAS = {
-    "response.output_text.delta": (SpanKind.TEXT, ""),
-    "response.refusal.delta": (SpanKind.TEXT, "refusal"),
-    "response.reasoning_text.delta": (SpanKind.REASONING, ""),
-    "response.reasoning_summary_text.delta": (SpanKind.REASONING, ""),
+_PARTS = {
+    "text": (SpanKind.TEXT, ""),
+    "refusal": (SpanKind.TEXT, "refusal"),
+    "reasoning": (SpanKind.REASONING, ""),
 }
-
-_CALL_DELTAS = frozenset({"response.function_call_arguments.delta", "response.custom_tool_call_input.delta"})
-_CALL_DONE = frozenset({"response.function_call_arguments.done", "response.custom_tool_call_input.done"})
 _RESULT_ROLES = frozenset({"tool", "function"})
 _WORDS_KEYS = ("content", CALLS, "function_call", "reasoning_content", "reasoning", "refusal")
 
@@ -151,7 +147,7 @@ class ChunkReader:
             if finish is not None:
                 self.has_ended = True
                 yield CallsEnd(finish.range)
-                yield from cut_off(finish, ("length",))
+                yield from cut_off(finish)
 
     def _pieces(self, delta: JsonNode) -> Iterator[ApiPiece]:
         for call in objects(delta, CALLS):
@@ -263,18 +259,19 @@ class EventReader:
         self.begun = True
         kind = text_of(node, "type")
         key = text_of(node, "item_id") or f"output {number(node, 'output_index')}"
-        if kind in _WORD_DELTAS:
+        text, step = text_of_event(kind)
+        if text is not None and text.place.part == "call":
+            words = string(node, "delta" if step == "delta" else text.member)
+            if words is not None and (step == "delta" or f"{key} arguments" not in self._read_keys):
+                self._mark_read(key)
+                self._read_keys.add(f"{key} arguments")
+                yield ApiCallPiece(words.range, key, arguments=words, is_text=text.member == "input")
+        elif text is not None and step == "delta":
             words = string(node, "delta")
             if words is not None and is_filled(words):
                 self._mark_read(key)
-                span_kind, label = _WORD_DELTAS[kind]
+                span_kind, label = _PARTS[text.place.part]
                 yield TextPiece(span_kind, words, label)
-        elif kind in _CALL_DELTAS or (kind in _CALL_DONE and f"{key} arguments" not in self._read_keys):
-            words = string(node, "delta", "arguments", "input")
-            if words is not None:
-                self._mark_read(key)
-                self._read_keys.add(f"{key} arguments")
-                yield ApiCallPiece(words.range, key, arguments=words, is_text="custom" in kind)
         elif kind in ("response.output_item.added", "response.output_item.done"):
             yield from self._item(node, is_done=kind.endswith("done"))
         elif kind in END_EVENTS:
@@ -316,7 +313,7 @@ class EventReader:
 
 def how_it_ended(response: JsonNode) -> Iterator[ApiFault]:
     """The faults of a response that was stopped at its limit, or failed."""
-    yield from cut_off(string(member(response, "incomplete_details"), "reason"), ("max_output_tokens", "max_tokens"))
+    yield from cut_off(string(member(response, "incomplete_details"), "reason"))
     yield from error_inside(response)
 
 

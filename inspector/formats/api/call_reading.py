@@ -6,7 +6,7 @@ from msgspec import Struct, field, structs
 
 from weaklink.inspector.apis.located_pieces import ApiCallPiece
 from weaklink.inspector.diagnostics import Edit, Fault, Fix, Related
-from weaklink.inspector.formats.api.units import BracketCounter, Unit
+from weaklink.inspector.formats.api.units import Unit
 from weaklink.inspector.formats.json.call_shape import has_arguments, is_no_object, not_an_object
 from weaklink.inspector.formats.json.calls import strict_object
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, is_strict, read_json
@@ -16,7 +16,7 @@ from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.conversation import MISSING_CALL_ID
 from weaklink.inspector.rules.json_syntax import ARGUMENTS_AS_OBJECT, EMPTY_ARGUMENTS
 from weaklink.inspector.rules.recording import REPEATED_CALL_NAME
-from weaklink.inspector.scanning import trailing_backslashes
+from weaklink.inspector.scanning import BracketCounter, trailing_backslashes
 from weaklink.inspector.text import Range
 from weaklink.inspector.wire.events import WIRE_PREFIX
 

@@ -164,6 +164,30 @@ def test_an_interrupt_ends_the_trace_as_aborted(tmp_path: Path, by: signal.Signa
     assert (generation.error.phase, generation.error.message) == (ErrorPhase.CLIENT_ABORT, "Interrupted.")
 
 
+_SIGNALED_WHILE_IT_WAITS = """
+import os, signal, threading
+from weaklink.ui.cli.log import StandardInput
+pieces = StandardInput(passes_on=True)
+signal.signal(signal.SIGINT, lambda *_: pieces.interrupt())
+for piece in pieces:
+    # The thread that reads gets the signal, so that nothing wakes the one that waits for the next piece.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+"""
+
+
+def test_an_interrupt_that_does_not_end_the_wait_for_input_is_noticed_all_the_same() -> None:
+    words = [sys.executable, "-c", _SIGNALED_WHILE_IT_WAITS]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"half a ")
+        process.stdin.flush()
+        try:
+            assert process.wait(60) == -signal.SIGINT
+        finally:
+            process.kill()
+
+
 @pytest.mark.slow
 def test_a_reader_that_left_ends_the_trace_quietly(tmp_path: Path) -> None:
     with logging(tmp_path, "-", "-f", "hermes", "--to", "a.jsonl") as process:

@@ -43,6 +43,7 @@ def test_why_one_run_failed_where_another_worked(page: Page, demo_dashboard: str
     clicks.on(page.locator('tbody[aria-label^="Traces;"] tr', has_text="Add a --json option").locator("td").nth(2))
     expect(page.locator(".wl-prose", has_text="broke at step 6")).to_be_visible()
     clicks.on(page.get_by_role("button", name="Open", exact=True))
+    expect(page).to_have_url(re.compile(r"/trace\?"))  # the list has a button of the same name
     clicks.on(page.get_by_role("button", name="Compare", exact=True))
     clicks.on(page.locator('tbody[aria-label^="Traces to add;"] tr').first.locator("td").nth(2))
     expect(page.locator(".wl-prose").first).to_contain_text("Runs differ first")

@@ -455,7 +455,7 @@ def _detail_lines(summary: TraceSummary) -> tuple[Line, ...]:
 def _looked_up(store: Store, *, summary: TraceSummary, filter_text: str, width: int) -> list[Line]:
     lines: list[Line] = []
     if summary.characters <= _MAX_CHARS and summary.turns + summary.tool_calls <= _MAX_ITEMS:
-        lines.append(minimap(*store.inspected(summary.id, in_columns=True), width))
+        lines.append(minimap(*store.inspected(summary.id), width))
     else:
         lines.append((Run("a long trace; open it to see its map", Style.DIM),))
     hit = _first_hit(store, summary=summary, filter_text=filter_text) if has_words(filter_text) else None
