@@ -93,9 +93,9 @@ _PLAN = lazy_pattern(
 _PROGRESS = lazy_pattern(r"^\W*[A-Z][a-z]+ing\b|\b(?:I am|I['’]m|we are|we['’]re) (?:now )?\w+ing\b", re.IGNORECASE)
 # What the agent takes for the reason.
 _GUESSES = lazy_pattern(
-    r"\b(?:probably|apparently|likely|seems?|looks like|suggests|wohl|vermutlich|offenbar|anscheinend|sans doute|"
-    r"apparemment|quizás?|probablemente|aparentemente|talvez|forse|probabilmente|наверное|видимо|похоже|chyba|"
-    r"prawdopodobnie|zřejmě|waarschijnlijk|blijkbaar|antagligen|sannsynligvis|galiba|muhtemelen)\b|おそらく|多分|大概|"
+    r"\b(?:perhaps|maybe|probably|apparently|likely|seems?|looks like|suggests|wohl|vermutlich|offenbar|anscheinend|"
+    r"sans doute|apparemment|quizás?|probablemente|aparentemente|talvez|forse|probabilmente|наверное|видимо|похоже|"
+    r"chyba|prawdopodobnie|zřejmě|waarschijnlijk|blijkbaar|antagligen|sannsynligvis|galiba|muhtemelen)\b|おそらく|多分|大概|"
     r"看来|아마",
     re.IGNORECASE,
 )
@@ -123,9 +123,9 @@ _NOT_ENGLISH = lazy_pattern(
 _ACKNOWLEDGES = lazy_pattern(
     r"^\W*(?:no|not|none|never)\b|\b(?:no longer|(?:is|was|are|were|does|do|did|has|have|may|can|could|would|wo|"
     r"should|must)(?:n['’]t| ?not|['’]t)\b|instead|another|alternativ\w+|elsewhere|^\W*th(?:at|"
-    r"is)\b[^.,]{0,40}\b(?:is|was|has)|trying another|another way|differently|need(?:s|ed)? to|have to|must (?:be|"
-    r"first)|properly|wrong|because|muss|fehlt|fehlen|nicht|keine?[nrms]?|falta\w*|hay que|no (?:está|hay|se|permite|"
-    r"existe|es)|pas|manque|faut|falta|não|нет|не|нужно)\b|[不没無无未缺]|ない|ません",
+    r"is)\b[^.,]{0,40}\b(?:is|was|has)|trying another|another way|differently|need(?:s|ed)? to|have to|must (?:be|use|"
+    r"have|first)|properly|wrong|because|muss|fehlt|fehlen|nicht|keine?[nrms]?|falta\w*|hay que|no (?:está|hay|se|"
+    r"permite|existe|es)|pas|manque|faut|falta|não|нет|не|нужно)\b|[不没無无未缺]|ない|ません",
     re.IGNORECASE,
 )
 # What only describes the noun before it: "the section, which the tool does not have any more".
@@ -711,9 +711,12 @@ _WORD_OR_NUMBER = lazy_pattern(r"[^\W\d_]\w{3,}|\d{2,}")
 
 
 def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
-    if _ACKNOWLEDGES.search(sentence):
+    is_denied, acknowledges = denies(sentence), _ACKNOWLEDGES.search(sentence) is not None
+    is_cause = _GUESSES.search(sentence) is not None or (acknowledges and _STATES.match(sentence) is not None)
+    if failed.is_lost and not is_denied and not is_cause and not failed.is_named_alone(sentence):
+        return False  # what nothing repaired is told by its name, or by what stood in the way
+    if acknowledges:
         return True
-    is_denied = denies(sentence)
     if _PLAN.match(sentence) and not (is_denied and _NOT_ENGLISH.search(sentence)):
         return False
     if is_denied:
