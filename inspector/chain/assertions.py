@@ -37,8 +37,9 @@ _LEVEL = r"\b(?:trace|debug|verbose|info|notice|warn(?:ing)?|error|critical|fata
 _LEVELS = lazy_pattern(rf"{_LEVEL}(?:(?:,| to| bis)? (?:(?:and|or|und|oder|et|ou|y|o|e) )?{_LEVEL})+", re.IGNORECASE)
 _CLAUSE_END = lazy_pattern(
     r"(?:,(?!\d)|[;(){}\u2013\u2014\u060c\u061b\uff0c\uff1b\uff1a\u3001\u3002])\s*|:(?=\s|$)|\s-\s|\b(?:but|however|"
-    r"because|since|so|although|though|whereas|while|and|aber|weil|denn|da|und|mais|car|et|pero|porque|mas|y|ma|"
-    r"perché|ale|lecz|bo|oraz|protože|але|бо|тому|но|maar|omdat|men|eftersom|fordi|ama|çünkü|ve|dar|és(?! (?:als?|el|"
+    r"because|since|so|although|though|whereas|while|and|aber|weil|denn|da|und|mais|car|et|pero|porque|mas|y|"
+    r"e(?= n[ãa]o| non)|ma|perché|"
+    r"ale|lecz|bo|oraz|protože|але|бо|тому|но|maar|omdat|men|eftersom|fordi|ama|çünkü|ve|dar|és(?! (?:als?|el|"
     r"una?|en|que)\b)|mert|mutta|koska|αλλά|nhưng|tetapi|tapi|karena|og|och|і|та|dan|và|και|și)\s",
     re.IGNORECASE,
 )
@@ -60,6 +61,8 @@ _NO_DENIAL = folded_pattern(
     r"no one)\b(?: [\w-]{1,30}){0,2}? (?:(?:is|are|was|were) )?(?:\w+ )?(?:waiting|blocking|blocked|locked|stuck|"
     r"hanging|holding)\b|\b(?:finds?|found|reports?|reported|shows?|says?) nothing\b|\bnothing (?:else )?to \w+|"
     r"\bnone of (?:them|these|those|the \w+) (?:is|are|was|were) (?:broken|missing|red|failing|invalid|wrong)\b|"
+    r"\b(?:the|all|both|any) (?:\w+ )?(?:pending|missing|failing|broken|outstanding|stale|remaining) \w+ "
+    r"(?=(?:\w+ )?(?:has|have|is|are|was|were) (?:now |all )?(?:been )?\w+ed\b)|\beverything but (?:errors|warnings)\b|"
     r"\bdenial (?=case|path|flow|page)|"
     r"\bnothing (?:\w+ )?(?:missing|broken|red|lost|breaks|left|pending|open)\b|\b(?:no longer|not|never|don['’]t|"
     r"doesn['’]t|didn['’]t) (?:fail\w*|break\w*|miss\w*|crash\w*|complain\w*|broken|red|missing)\b|"
@@ -294,7 +297,7 @@ _SUPPOSES = folded_pattern(
     r"将要|请|應該|应该|是否|能否|もし|かどうか|でしょう|यदि|अगर|ถ้า|만약"
 )
 # Syllables that end a Korean verb in the past: those with a double "s" below, but not "is" and "will".
-KOREAN_PAST = f"[{''.join(sorted(set(map(chr, range(0xAC00 + 20, 0xD7A4, 28))) - set('있겠')))}]습니다"
+KOREAN_PAST = f"[{''.join(sorted(set(map(chr, range(0xAC00 + 20, 0xD7A4, 28))) - set('있겠')))}](?:습니다|으며|고(?= ))"
 """Matches the end of a Korean verb in the past."""
 _DONE = folded_pattern(
     r"\b(?:now|ora|adesso|si trov\w+|is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|"

@@ -62,7 +62,8 @@ FAMILY_NOUNS = MappingProxyType(
         "test": (
             r"\btest\w{0,6}|\b\w{4,16}tests\b|\b(?:suite|specs?|cases?|assertions?|checks?|e2e|prüfung\w*|pruebas?|"
             r"provas?|"
-            r"proves|тест\w*|teszt\w*|δοκιμ\w+|tes|(?:ال)?اختبار\w*|(?:ה)?בדיקות)\b|测试|測試|テスト|테스트|टेस्ट|ทดสอบ"
+            r"proves|тест\w*|teszt\w*|δοκιμ\w+|tes|pengujian|kiểm thử|"
+            r"(?:ال)?اختبار\w*|(?:ה)?בדיקות)\b|测试|測試|テスト|테스트|टेस्ट|ทดสอบ"
         ),
         "lint": r"\b(?:\w{0,4}lint\w*|л[иі]нт\w*|style|format\w*|warnings?|hooks?)\b|检查|格式",
         "types": rf"\b(?:typ(?:es?|ing|en|i|os|y|y?er)|typ(?:e|en)?-?check\w*|{_COMPILES})\b|类型|型",
@@ -73,19 +74,19 @@ FAMILY_NOUNS = MappingProxyType(
 SIGNS = MappingProxyType(
     {
         "build": "构建|编译|ビルド|빌드",
-        "mail": "邮件|メール",
-        "email": "邮件|メール",
-        "message": "消息|メッセージ",
-        "commit": "提交|コミット",
-        "push": "推送|プッシュ",
+        "mail": "邮件|メール|메일",
+        "email": "邮件|メール|메일",
+        "message": "消息|メッセージ|메시지",
+        "commit": "提交|コミット|커밋",
+        "push": "推送|プッシュ|푸시",
         "publish": "发布|發佈|公開",
         "release": "发布|發佈|公開|リリース",
-        "send": "发送|发出|寄出|送信",
+        "send": "发送|发出|寄出|送信|보냈|보내|발송|전송",
         "deploy": "部署|デプロイ|배포",
-        "delete": "删除|刪除|削除",
-        "remove": "删除|刪除|削除",
-        "create": "创建|建立|作成",
-        "install": "安装|安裝|インストール",
+        "delete": "删除|刪除|削除|삭제",
+        "remove": "删除|刪除|削除|삭제",
+        "create": "创建|建立|作成|생성",
+        "install": "安装|安裝|インストール|설치",
         "start": "启动|啟動|起動|시작",
         "restart": "重启|重新启动|再起動|재시작",
         "reboot": "重启|重新启动|再起動|재시작",
@@ -98,8 +99,9 @@ SIGNS = MappingProxyType(
         "backup": "备份|備份|バックアップ|백업",
         "tag": "标签|標籤|タグ|태그",
         "notify": "通知|알림",
-        "book": "预订|予約",
-        "cancel": "取消|キャンセル",
+        "book": "预订|予約|예약",
+        "refund": "退款|返金|환불",
+        "cancel": "取消|キャンセル|취소",
     }
 )
 """What a sentence in Chinese or Japanese, which has no spaces, calls an effect."""

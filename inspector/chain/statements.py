@@ -44,11 +44,10 @@ from weaklink.inspector.chain.assertions import (
     sounds_failed,
 )
 from weaklink.inspector.chain.claims import (
-    claims_check,
     claims_effect,
     claims_everything,
     names_effect,
-    says_none_left,
+    says_clean,
     says_now,
 )
 from weaklink.inspector.chain.failure_terms import FailedCall, says_already
@@ -441,7 +440,7 @@ class Statements:
             return None
         sentences = _cached_sentences(self._speeches[-1].text)
         clauses = [clause for sentence in sentences for clause in clauses_of(sentence.read)]
-        if any(clause.denies or clause.supposes for clause in clauses):
+        if any(clause.supposes or is_unable(clause) or fails(clause) or is_undone(clause) for clause in clauses):
             return None
         return next((Statement(self._turns[-1], sentence, is_final=True) for sentence in sentences), None)
 
@@ -550,7 +549,8 @@ class Statements:
             plain = _ERROR_NOUN.sub(lambda match: "" if match["stem"].casefold() in own else match[0], plain)
         clauses = clauses_of(plain)
         clauses = tuple(map(self._without_asked_names, clauses))
-        return tuple(map(self._without_deed, clauses)) if verb in _BLOCKING else clauses
+        own = None if verb in _BLOCKING else frozenset(_stems_of_name(failed.step.call.name or ""))
+        return tuple(self._without_deed(clause, own) for clause in clauses)
 
     def _without_asked_names(self, clause: Clause) -> Clause:
         """A clause that denies nothing if it denies only in a name of the user's, and says that something is done.
@@ -565,15 +565,22 @@ class Statements:
         is_done = bool(asked) and not denies(rest) and any(other.is_done for other in clauses_of(rest))
         return structs.replace(clause, denies=False, admits=False) if is_done else clause
 
-    def _without_deed(self, clause: Clause) -> Clause:
-        """A clause that denies nothing if its one denial is the deed that the user wanted: "The card is blocked"."""
+    def _without_deed(self, clause: Clause, names: frozenset[str] | None) -> Clause:
+        """A clause that denies nothing if its one denial is the deed that the user wanted: "The card is blocked".
+
+        `names` are the stems of a tool's name, of which the deed must be one; None if the tool's verb is one.
+        """
         if not clause.denies:
             return clause
-        asked = {word[:_STEM] for word in _WORD.findall(self._asked) if len(word) >= _STEM}
+        asked = self._asked_stems if names is None else self._asked_stems & names
         own = (word for word in clause.words.split() if word.casefold().strip(_MARKS)[:_STEM] in asked)
         deeds = frozenset(word for word in own if sounds_failed(word))
         rest = " ".join(word for word in clause.words.split() if word not in deeds)
         return clause if denies(rest) else structs.replace(clause, denies=False, admits=False)
+
+    @cached_property
+    def _asked_stems(self) -> frozenset[str]:
+        return frozenset(word[:_STEM] for word in self._asked_words if len(word) >= _STEM)
 
     @cached_property
     def _asked_pairs(self) -> frozenset[tuple[str, str]]:
@@ -615,6 +622,10 @@ _BLOCKING = frozenset(
 _DIGIT = lazy_pattern(r"\d")
 
 
+def _stems_of_name(name: str) -> Iterator[str]:
+    return (word[:_STEM] for word in bare_name(name).split("_") if len(word) >= _STEM)
+
+
 def _states_cause(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause states the cause of a failure by its noun, and not that all is well: "the team has access"."""
     is_affirmed = says_now(clause) or _ENGLISH.search(clause.text) is not None
@@ -634,7 +645,7 @@ def _tells_success(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     """Whether a sentence claims that a check passes or finds nothing, whatever else it has of what was found."""
     if not failed.is_lost:
         return False
-    if says_none_left(clauses) and claims_check(clauses, failed):
+    if says_clean(clauses, failed):
         return True
     is_finding = failed.step.result_kind is ResultKind.FINDING
     return is_finding and not any(clause.denies for clause in clauses) and claims_effect(clauses, failed)
