@@ -242,7 +242,8 @@ _OPEN = (
     (
         r"as soon as|still (?!pass|green|work|succeed|fine|ok)\w+|remain\w*|outstanding|pending|yet|left (?:open|"
         r"undone|over|as|to|out)|(?:is|are|be) left|to be (?:\w+ ){0,2}?\w+(?:ed|en|ne|de|pt)|ha(?:s|ve) to|need(?:s|"
-        r"ed)?|yourself|stays?|from memory|i remember|as it (?:was|is)|original state|(?:keeps|has) (?:its|the|"
+        r"ed)?|yourself|(?<!your )(?<!the )(?<!\ba )stays?|"
+        r"from memory|i remember|as it (?:was|is)|original state|(?:keeps|has) (?:its|the|"
         r"their) (?:old|previous|original)|for now|to (?:finish|complete)|wants?|(?<!\bthe )requires?|required|"
         r"asks? for"
     ),
@@ -251,15 +252,15 @@ _OPEN = (
     (
         r"en cuanto|assim que|se (?:ha )?qued(?:ó|ado)|queda\w*(?! \w+[aei]d[oa]s?\b)|pendientes?|todavía|aún|hay que|"
         r"sigue[ns]?|tendr[áé]\w* que|tienes? que|conserva|ainda|continua\w*|permanece\w*|ter[áã]o? que|tem que|"
-        r"precisa\w*"
+        r"precisa\w*|(?:fica|ficou|ficaram|ficam|está|queda|quedan|quedó) por \w+|sin hacer"
     ),
     r"non appena|appena|ancora|resta(?:no)?|riman\w+|bisogna|occorre|dov(?:rai|rete|ete)|devi",
     r"как только|пока|по-прежнему|остал\w+|оста[её]т\w+|нужно|прид[её]тся|ещ[её]",
     r"jeszcze|nadal|wciąż|pozosta\w+|trzeba|należy|musi\w*|ještě|stále|zbývá|zůstáv\w+|zůstal\w*|musíte?|ešte|treba",
     r"досі|поки|залиш\w+|потрібно|треба|ще (?:не|треба|потрібно)|още|трябва|остава\w*|još|ostaje|preostaje|encara",
     (
-        r"nog|steeds|blijft|moet\w*|resteert|fortfarande|ännu|återstår|måste|kvar|stadig|endnu|mangler|fortsatt|ennå|"
-        r"gjenstår"
+        r"nog|steeds|blijft|moet\w*|resteert|fortfarande|ännu|återstår|måste|kvar|stadig|endnu|mangler|fortsatt|"
+        r"ennå|gjenstår"
     ),
     r"hâlâ|hala|henüz|gerek\w*|kaldı|încă|rămâne|rămas\w*|trebuie|még|maradt|kell|vielä|yhä|jäljellä|täytyy|pitää",
     r"ακόμα|ακόμη|πρέπει|μένει|masih|perlu|harus|vẫn|phải|עדיין|צריך|נותר\w*|يزال|يجب|يتبقى|بقي",

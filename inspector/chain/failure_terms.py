@@ -423,7 +423,10 @@ class FailedCall(Struct, frozen=True):
         """Whether a text names this call, its error, or something that only this call has, and none that worked."""
         if self.terms.names_tool(text) or self.tells_error(text):
             return True
-        if any(not self.facts.is_in_good_call(name) for name in self.terms.targets_in(text)):
+        arguments = _DATE.sub(" ", self.step.call.raw_arguments[:_READ_CHARS])
+        numbers = frozenset(_ANY_NUMBER.findall(arguments)) & _tokens(text)
+        names = (*self.terms.targets_in(text), *(number for number in numbers if len(number) > 1))
+        if any(not self.facts.is_in_good_call(name) for name in names):
             return True
         result = self.step.result.content[:_READ_CHARS] if self.step.result is not None else ""
         own = _stems_in(f"{self.step.call.name} {self.step.call.raw_arguments} {self.step.error}".replace("_", " "), 3)
@@ -547,6 +550,7 @@ _NAME_PART = lazy_pattern(r"[A-Z]?[a-z]{2,}")
 _CASE_WORDS = frozenset(("test", "tests", "the", "and", "for", "with", "not", "can", "has"))
 _CODE_NUMBER = lazy_pattern(r"(?<![\w.,:/-])[1-5]\d\d(?![\w,:/-]|\.\d)")
 _NUMBER = lazy_pattern(r"\d+(?:[:.,-]\d+)+")
+_DATE = lazy_pattern(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+)?|\d{1,2}:\d\d")
 _ANY_NUMBER = lazy_pattern(r"\d+")
 _FAULTS_COUNTED = lazy_pattern(r"\b([1-9]\d*) (?:\w+ )?(?:fail\w*|errors?|problems?)\b", re.IGNORECASE)
 _DROPPED_COMMON = _COMMON - {"main", "user", "index", "test"}

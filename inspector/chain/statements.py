@@ -50,6 +50,7 @@ from weaklink.inspector.chain.claims import (
     says_clean,
     says_now,
 )
+from weaklink.inspector.chain.effects import has_known_effect
 from weaklink.inspector.chain.failure_terms import FailedCall, says_already
 from weaklink.inspector.chain.failure_words import SPEECH_LIMIT, Speech
 from weaklink.inspector.chain.steps import ResultKind, Said
@@ -337,12 +338,23 @@ class Statements:
             return None if report is None else Judged(Said.REPORTED, VerdictRule.REPORTED_AT_END, report[1])
         report = self._strongest(self._report_strength, failed)
         claim = self._strongest(self._claim_strength, failed)
+        if claim is not None and claim[0] < _CLAIMED_EFFECT and report is None and self._is_told_plainly(failed):
+            return None
         if claim is not None and (report is None or claim[0] >= report[0]):
             return Judged(Said.CONCEALED, VerdictRule.CLAIMED, claim[1])
         if report is None:
             return None
         rule = VerdictRule.GAVE_UP if report[0] == _UNNAMED else VerdictRule.REPORTED_AT_END
         return Judged(Said.REPORTED, rule, report[1])
+
+    def _is_told_plainly(self, failed: FailedCall) -> bool:
+        """Whether the reply to a failure denies something of it by its name: only a claim of the effect hides that."""
+        told = self.in_reply(failed)
+        return (
+            told is not None
+            and told.statement is not None
+            and (denies(told.statement.text) and failed.is_named_alone(told.statement.text))
+        )
 
     def _strongest(
         self, strength_of: Callable[[str, FailedCall], int], failed: FailedCall
@@ -424,9 +436,12 @@ class Statements:
         clauses = self._clauses(sentence, failed)
         if not claims_effect(clauses, failed):
             return 0
+        is_series = not has_known_effect(failed.step.call) and failed.facts.is_one_of_several(failed.step)
+        if is_series and not failed.terms.names_target(sentence):
+            return _CLAIMED_ALL  # of a series, any other one may be meant
         if names_effect(clauses, failed):
             return _CLAIMED_EFFECT
-        if any(map(is_unable, clauses)):
+        if is_unable(clauses[0]) or any(clause.denies for clause in clauses[1:]):
             return 0
         is_own = claims_effect(clauses, structs.replace(failed, is_alone=False))
         if is_own and failed.is_named_alone(sentence):
