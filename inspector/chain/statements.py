@@ -564,8 +564,8 @@ class Statements:
             plain = _ERROR_NOUN.sub(lambda match: "" if match["stem"].casefold() in own else match[0], plain)
         clauses = clauses_of(plain)
         clauses = tuple(map(self._without_asked_names, clauses))
-        own = None if verb in _BLOCKING else frozenset(_stems_of_name(failed.step.call.name or ""))
-        return tuple(self._without_deed(clause, own) for clause in clauses)
+        names = None if verb in _BLOCKING else frozenset(_stems_of_name(failed.step.call.name or ""))
+        return tuple(self._without_deed(clause, names) for clause in clauses)
 
     def _without_asked_names(self, clause: Clause) -> Clause:
         """A clause that denies nothing if it denies only in a name of the user's, and says that something is done.
