@@ -18,6 +18,7 @@ What changes files, and a check that reports faults, are left to `inspector.chai
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import islice, pairwise
 from typing import Any
 
@@ -76,7 +77,7 @@ class Corrections:
         if effect.command is not None:
             if _is_respelt(failed, step, effect):
                 return True
-            is_informed = any(self._is_brought_between(word, failed, step) for word in _new_words(failed, step))
+            is_informed = any(self.is_brought_between(word, failed, step) for word in _new_words(failed, step))
             lines = effects_of(step.call)
             return any(_corrects_line(later, step, failed, effect, is_informed=is_informed) for later in lines)
         is_same = bare_name(step.call.name or "") == bare_name(failed.call.name or "")
@@ -101,7 +102,7 @@ class Corrections:
         old, new = (frozenset(key for key, _ in leaves(one.call.arguments)) for one in (failed, step))
         if not old or not old.isdisjoint(new) or not _values(failed).isdisjoint(_values(step)):
             return False
-        return not any(self._is_brought_between(value, failed, step) for value in _values(step))
+        return not any(self.is_brought_between(value, failed, step) for value in _values(step))
 
     def _is_next_item(self, step: Step, failed: Step) -> bool:
         """Whether a call only does to the next thing what the failed one was to do to another."""
@@ -112,7 +113,7 @@ class Corrections:
         error = failed.error or ""
         if dropped and _BLAMES_NOTHING.search(error) is not None and not _names_element_again(failed, dropped, new):
             return True
-        if not dropped or any(self._is_brought_between(value, failed, step) for value in new):
+        if not dropped or any(self.is_brought_between(value, failed, step) for value in new):
             return False
         if _plain(dropped) == _plain(new):
             return False  # `W300`, `#W300`
@@ -172,7 +173,7 @@ class Corrections:
         first = self._facts.first_good.get(failed.call.name or "")
         return first is not None and first < known_turn(failed)
 
-    def _is_brought_between(self, value: str, failed: Step, later: Step) -> bool:
+    def is_brought_between(self, value: str, failed: Step, later: Step) -> bool:
         """Whether a result between two calls was the first to contain a value."""
         steps = self._facts.steps
         if not any(value in self._result_of(step) for step in steps[failed.number : later.number - 1]):
@@ -247,6 +248,78 @@ def _words_and_times(text: str) -> frozenset[str]:
 
 
 _TIME = lazy_pattern(r"(?<!\d)\d{1,2}:\d\d(?!\d)")
+
+
+def replaced_values(failed: Step, later: Step) -> list[tuple[str, str]]:
+    """The values of a failed call, each with the one that a later call has in its place.
+
+    An error that does not know a name, or its form, asks for another one of the same thing: then only the values count
+    that it calls unknown or unsupported, of a program those of its options, even if the later call has none instead.
+    """
+    mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(later.call))
+    if mine is None or theirs is None or is_interpreter(bare_name(failed.call.name or "")):
+        return []
+    error = _UNSUPPORTED.search(failed.error or "")
+    if mine.command is not None and theirs.command is not None:
+        old, new = mine.command.words, theirs.command.words
+        before, after = _options(old), _options(new)
+        pairs = [(value, after.get(name, "")) for name, value in before.items()]
+        pairs += [] if error is not None or len(old) != len(new) else zip(old, new, strict=True)
+    else:
+        before, after = ({path: str(value) for path, value in leaves(step.call.arguments)} for step in (failed, later))
+        pairs = [(value, after.get(path, "")) for path, value in before.items()]
+    if error is not None:
+        return [pair for pair in pairs if pair[0].isalnum() and pair[0].casefold() in error[0].casefold()]
+    is_value = (old != new and new and (old[:1] == "-") is (new[:1] == "-") for old, new in pairs)
+    return [pair for pair, counts in zip(pairs, is_value, strict=True) if counts and len(pair[0]) <= _MAX_VALUE_CHARS]
+
+
+def _options(words: Sequence[str]) -> dict[str, str]:
+    return {name: value for name, value in pairwise(words) if name.startswith("-") and not value.startswith("-")}
+
+
+_UNSUPPORTED = lazy_pattern(
+    r"\b(?:unknown|unsupported|unrecogni[sz]ed|unavailable|invalid|no such|(?:is|are) not|not|no rule|must be)\b"
+    r"[^\n]{0,80}",
+    re.IGNORECASE,
+)
+
+
+def spoken_words(text: str) -> frozenset[str]:
+    """The words of a text and of its longer names, its numbers, and its times of day, as people say them."""
+    text = _GROUP_END.sub("", text[:MAX_READ_CHARS])
+    times = {f"{int(match[1]) % 12 + 12}:{match[2] or '00'}" for match in _AFTERNOON.finditer(text)}
+    times |= {f"{int(match[1])}:{match[2]}" for match in _SPOKEN_TIME.finditer(text)}
+    rest = _SPOKEN_TIME.sub(" ", text)
+    words = {
+        word.casefold() for word in (*folded_names(rest), *_WORD_PIECE.findall(rest)) if len(word) >= _MIN_VALUE_CHARS
+    }
+    return frozenset((words - _METHODS) | times | {number.lstrip("0") or "0" for number in _DIGITS.findall(rest)})
+
+
+def are_spoken_alike(words: AbstractSet[str], spoken: AbstractSet[str]) -> bool:
+    """Whether one of some words is spoken: a time also by its hour alone, a longer word with an ending."""
+    if not words.isdisjoint(spoken):
+        return True
+    return any(_is_spoken_as(word, other) for word in words for other in spoken)
+
+
+def _is_spoken_as(word: str, other: str) -> bool:
+    if word.endswith(":00"):
+        return word[:-3] == other
+    if not (word.isalpha() and other.isalpha()) or len(word) < _MIN_STEM_CHARS:
+        return False
+    is_spelt_otherwise = _MIN_STEM_CHARS + 1 < len(word) <= len(other) and is_typo(word, other[: len(word)])
+    return other.startswith(word) or is_spelt_otherwise
+
+
+_AFTERNOON = lazy_pattern(r"(?<![\d:.])(\d{1,2})(?::(\d\d))? ?(?:pm|p\.m\.)", re.IGNORECASE)
+_SPOKEN_TIME = lazy_pattern(r"(?<!\d)(\d{1,2})[:h](\d\d)(?!\d)")
+_METHODS = frozenset(("get", "post", "put", "patch", "delete", "head"))  # of HTTP, and words of other meanings
+_GROUP_END = lazy_pattern(r"(?<=\d)[.,'\u2019\u00a0\u202f](?=\d{3}(?!\d))")
+_WORD_PIECE = lazy_pattern(r"[^\W\d_]?[^\W\d_A-Z]+|[A-Z]{2,}")
+_DIGITS = lazy_pattern(r"\d+")
+_MIN_STEM_CHARS = 4
 
 
 def _pushed_branches(step: Step) -> frozenset[str]:
