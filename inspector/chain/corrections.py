@@ -75,6 +75,8 @@ class Corrections:
         if (only_asks(failed.call) is False and only_asks(step.call)) or only_explains(step):
             return False
         if effect.command is not None:
+            if self.is_other_item(step, failed):
+                return False
             if _is_respelt(failed, step, effect):
                 return True
             is_informed = any(self.is_brought_between(word, failed, step) for word in _new_words(failed, step))
@@ -111,7 +113,11 @@ class Corrections:
         mine, theirs = _values(failed), _values(step)
         dropped, new = mine - theirs, theirs - mine
         error = failed.error or ""
-        if dropped and _BLAMES_NOTHING.search(error) is not None and not _names_element_again(failed, dropped, new):
+        is_blamed = any(key.rpartition("/")[2].casefold() in error.casefold() for key in _keys_of(failed, dropped))
+        is_blamed = is_blamed or _names_element_again(failed, dropped, new)
+        if dropped and (
+            (_BLAMES_NOTHING.search(error) is not None and not is_blamed) or self._are_both_wanted(step, failed)
+        ):
             return True
         if not dropped or any(self.is_brought_between(value, failed, step) for value in new):
             return False
@@ -121,21 +127,32 @@ class Corrections:
             return False  # the same thing by another key: `place`, `zip`
         if len(mine & theirs) > max(1, len(dropped)) and len(new) <= len(dropped):
             return False  # most stays as it was: the same payment from another account
-        return self._is_series(failed) or self.are_both_named(step, failed)
+        return self._is_series(failed)
 
     def is_other_item(self, step: Step, failed: Step) -> bool:
-        """Whether a later call acts on another thing: of a tool, if the user named both; of a command, by its URL."""
+        """Whether a later call acts on another thing: of a tool, if the user named both; of a line, its URL."""
         if not has_known_effect(failed.call):
             return self.are_both_named(step, failed)
-        return self._facts.are_listed_together(step, failed) or self._pushes_elsewhere(step, failed)
+        if self._facts.are_listed_together(step, failed) or self._pushes_elsewhere(step, failed):
+            return True
+        named = self._facts.words_before(failed)
+        pairs = (pair for pair in _paired_values(failed, step) if all(value.isdigit() for value in pair))
+        return any(named.issuperset(pair) for pair in pairs) and not self._has_alternatives(failed)
 
     def _pushes_elsewhere(self, step: Step, failed: Step) -> bool:
         """Whether two pushes have other branches as their targets, and the user named the first one's."""
         old, new = _pushed_branches(failed), _pushed_branches(step)
         named = self._facts.words_before(failed)
-        if not new or not old.isdisjoint(new) or _OR.search(self._facts.texts_before(failed)) is not None:
+        if not new or not old.isdisjoint(new) or self._has_alternatives(failed):
             return False
         return any(branch in named for branch in old)
+
+    def _has_alternatives(self, failed: Step) -> bool:
+        """Whether the user named several ways or conditions."""
+        return _OR.search(self._facts.texts_before(failed)) is not None
+
+    def _are_both_wanted(self, step: Step, failed: Step) -> bool:
+        return self.are_both_named(step, failed) and not self._has_alternatives(failed)
 
     def is_other_record(self, step: Step, failed: Step) -> bool:
         """Whether an earlier result lists what both calls act on, and the user's words fit only the first one's record.
@@ -256,22 +273,30 @@ def replaced_values(failed: Step, later: Step) -> list[tuple[str, str]]:
     An error that does not know a name, or its form, asks for another one of the same thing: then only the values count
     that it calls unknown or unsupported, of a program those of its options, even if the later call has none instead.
     """
+    error, pairs = _UNSUPPORTED.search(failed.error or ""), _paired_values(failed, later)
+    if error is None:
+        return [pair for pair in pairs if pair[1] and len(pair[0]) <= _MAX_VALUE_CHARS]
+    blamed = [pair for pair in pairs if pair[0].isalnum() and pair[0].casefold() in error[0].casefold()]
+    mine = main_effect(effects_of(failed.call))
+    options = None if mine is None or mine.command is None else _options(mine.command.words).values()
+    return [pair for pair in blamed if options is None or pair[0] in options]
+
+
+def _paired_values(failed: Step, later: Step) -> list[tuple[str, str]]:
+    """The values of two calls that differ: under one key or option, or at one place of lines of equal length."""
     mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(later.call))
     if mine is None or theirs is None or is_interpreter(bare_name(failed.call.name or "")):
         return []
-    error = _UNSUPPORTED.search(failed.error or "")
     if mine.command is not None and theirs.command is not None:
         old, new = mine.command.words, theirs.command.words
         before, after = _options(old), _options(new)
-        pairs = [(value, after.get(name, "")) for name, value in before.items()]
-        pairs += [] if error is not None or len(old) != len(new) else zip(old, new, strict=True)
+        same_length = list(zip(old, new, strict=True)) if len(old) == len(new) else []
     else:
         before, after = ({path: str(value) for path, value in leaves(step.call.arguments)} for step in (failed, later))
-        pairs = [(value, after.get(path, "")) for path, value in before.items()]
-    if error is not None:
-        return [pair for pair in pairs if pair[0].isalnum() and pair[0].casefold() in error[0].casefold()]
-    is_value = (old != new and new and (old[:1] == "-") is (new[:1] == "-") for old, new in pairs)
-    return [pair for pair, counts in zip(pairs, is_value, strict=True) if counts and len(pair[0]) <= _MAX_VALUE_CHARS]
+        same_length = []
+    lacking = [key for key in before if key not in after] if after.keys() - before.keys() else []  # by another key
+    pairs = [*((value, after.get(key, "")) for key, value in before.items() if key not in lacking), *same_length]
+    return [(old, new) for old, new in pairs if old != new and (old[:1] == "-") is (new[:1] == "-")]
 
 
 def _options(words: Sequence[str]) -> dict[str, str]:
@@ -330,7 +355,10 @@ def _pushed_branches(step: Step) -> frozenset[str]:
     return frozenset(branch for branch in branches if branch != "head")
 
 
-_OR = lazy_pattern(r"\b(?:or|otherwise|else|oder|sonst|ou|sinon|o|si no|ou senão|oppure|или|lub|of)\b|或|否则|または")
+_OR = lazy_pattern(
+    r"\b(?:if|unless|wenn|falls|si|se|если|jeśli|or|otherwise|else|oder|sonst|ou|sinon|o|ou senão|oppure|или|lub)\b|"
+    r"或|否则|または"
+)
 
 
 def _plain(values: frozenset[str]) -> frozenset[str]:
@@ -459,12 +487,14 @@ _MISSING = lazy_pattern(r"no such file|file (?:was )?not found|(?:file|path) doe
 
 
 def _is_respelt(failed: Step, step: Step, effect: Effect) -> bool:
-    """Whether a line is a failed one with the name of the program that was not found spelt right."""
-    if effect.command is None or not effect.command.words or "not found" not in (failed.error or ""):
+    """Whether a line is a failed one with the name of the program or package that was not found spelt right."""
+    error = _error_of(failed)
+    if effect.command is None or not effect.command.words or "not found" not in error:
         return False
     old, new = (Counter(_LINE_WORD.findall(one.call.raw_arguments)) for one in (failed, step))
     dropped, added = old - new, new - old
-    return list(dropped) == [effect.command.own_name] and len(added) == 1 and is_typo(*dropped, *added)
+    is_blamed = len(dropped) == len(added) == 1 and all(word.casefold() in error for word in dropped)
+    return is_blamed and is_typo(*dropped, *added)
 
 
 _LINE_WORD = lazy_pattern(r"[\w.+-]+")

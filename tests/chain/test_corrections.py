@@ -160,3 +160,25 @@ def test_a_call_with_another_value_repairs_nothing_if_the_answer_claims_the_one_
     assert statuses == ["broken", "recovered"]
     agreed = chain_of(*lines[:3], "say: Another one?", "user: Yes.", lines[3], 'result b: {"ok": true}', f"say: {told}")
     assert agreed.status == "recovered"
+
+
+@pytest.mark.parametrize(
+    ("user", "failed", "error", "later", "expected"),
+    [
+        ("Close 301 and 302.", 'close {"id": 301, "as": "dup", "of": "290"}', "invalid", "301 302", None),
+        ("Close 301, or if that fails 302.", 'close {"id": 301, "as": "dup", "of": "290"}', "invalid", "301 302", 2),
+        ("Close 12 and 15.", 'Bash {"command": "gh issue close 12"}', "Could not resolve to 12", "12 15", None),
+        ("Give Tomas and Ines access.", 'share {"file": "a", "email": "ines@n.example", "role": "editor"}', "no member",
+         "ines tomas", None),
+        ("Print the label.", 'print_label {"order": "771", "printer": "hall"}', "printer offline", "hall office", 2),
+        ("Check the licences.", 'Bash {"command": "npx license-checkr --all"}', "404 Not Found - GET r/license-checkr",
+         "checkr checker", 2),
+    ],
+)  # fmt: skip
+def test_the_next_of_the_items_in_a_request_is_no_correction(
+    user: str, failed: str, error: str, later: str, expected: int | None
+) -> None:
+    again = failed.replace(*later.split())
+    assert (
+        became(f"call a: {failed}", f"result a!: {error}", f"call b: {again}", "result b: ok", user=user)[1] == expected
+    )
