@@ -14,7 +14,7 @@ import pytest
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
 from tests.storage.emptying import EmptiedDatabase
 from tests.storage.templates import put_empty_database
-from weaklink.storage import Store, open_store
+from weaklink.storage.store import Store, open_store
 
 DATABASES = ("sqlite", "postgresql")
 
