@@ -125,7 +125,8 @@ class Necessity:
             spoken = _SPEAKS_OF_CHANGES
         elif not _PREPARES.isdisjoint(words := self._name_words(failed, effect)):
             spoken = _SPEAKS_OF_COPIES
-        elif _TO_BE_SAFE.search(self._said_with(failed)) is not None and not self.is_requested(failed):
+        elif _TO_BE_SAFE.search(self._said_with(failed)) is not None:
+            words -= self._facts.words_of_other_tools(failed)
             spoken = re.compile("|".join(map(re.escape, sorted(words))), re.IGNORECASE)
         else:
             return False
