@@ -144,8 +144,8 @@ def test_the_selection_has_each_way_of_recording_with_everything() -> None:
         assert {sdk for sdk, way in _SELECTED if way in ways} == set(SDKS)
 
 
-# Without a recording, tests/ui/web/test_downloads.py opens them all in the gate.
-@pytest.mark.parametrize("running", [pytest.param(0, marks=pytest.mark.slow), 1, 2])
+# The gate opens them all here and not in tests/ui/web/test_downloads.py.
+@pytest.mark.parametrize("running", [*(pytest.param(count, marks=pytest.mark.slow) for count in (0, 1)), 2])
 def test_every_page_and_every_download_beside_recordings(running: int, desk: Desk, tmp_path: Path) -> None:
     recorded = desk.record(tmp_path, "openai_chat", "run", "malformed")["malformed"]
     title, id_ = recorded.traces[0]["title"], recorded.ids[0]
