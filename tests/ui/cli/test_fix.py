@@ -316,6 +316,7 @@ def _read(path: Path) -> tuple[pa.Table, list[int]]:
     return rows, [len(batch) for batch in rows.to_batches()]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["rows.parquet", "stream.arrow", "file.arrow", "file.data"])
 def test_a_table_is_copied_as_the_same_kind_of_file(weaklink: Run, tmp_path: Path, name: str) -> None:
     kinds = {"instruction": pa.string(), "input": pa.string(), "output": pa.string(), "day": pa.date32()}

@@ -111,6 +111,7 @@ def test_a_dry_run_ends_with_2_where_nothing_can_be_read(weaklink: Run) -> None:
     assert weaklink("import", "--dry-run", "none").returncode == 2
 
 
+@pytest.mark.slow
 def test_many_processes_report_and_write_what_one_does(weaklink: Run, tmp_path: Path) -> None:
     told = []
     for jobs in ("1", "3"):
