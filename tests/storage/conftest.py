@@ -40,6 +40,21 @@ _REPEATED = (
     "test_damage_is_copied_as_it_is[postgresql-postgresql",
     "test_what_is_still_recorded_is_left_out[postgresql-postgresql",
     "test_traces_of_the_target_keep_their_ids_and_their_longer_versions[postgresql-postgresql",
+    "test_damage_is_copied_as_it_is[postgresql-sqlite",
+    "test_a_copy_goes_on_where_it_was_interrupted[postgresql-sqlite",
+    "test_two_processes_write_while_one_reads",
+    "test_a_killed_writer_leaves_everything_committed",
+    "test_a_killed_recorder_leaves_its_stream_cut_where_it_was_written",
+    "test_the_samples_show_all_that_is_counted",
+    "test_each_counted_value_finds_the_traces_that_it_counts",
+    "test_a_scan_and_the_edges_of_pages_agree",
+    "test_pages_of_a_filter_follow_each_other",
+    "test_the_rows_of_any_turns_do_not_depend_on_when_they_were_written",
+    "test_a_database_counts_breaks_as_python_does",
+    "test_vacuum_gives_room_back",
+    "test_a_share_of_what_did_not_break_is_kept_the_same_one_every_time",
+    "test_a_saved_trace_without_a_time_comes_before_older_ones",
+    "test_no_moment_finds_a_trace_without_a_time",
 )
 
 

@@ -312,6 +312,7 @@ def test_a_damaged_inspection_is_told_when_it_is_read(
         assert found == _found()
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("column", [tables.turn.c.facts, tables.part.c.text, tables.part.c.chunks], ids=str)
 @pytest.mark.parametrize("number", [SHORT_TURN, LONG_TURN], ids=["a short one", "a long one"])
