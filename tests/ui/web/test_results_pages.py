@@ -75,6 +75,7 @@ def number_in(text: str) -> int:
 # ---------------------------------------------------------------- selections
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("column", "table"),
     [("status", "traces"), ("break_code", "traces"), ("model", "traces"), ("break_tool", "traces"), ("day", "traces")],
