@@ -72,6 +72,7 @@ def test_each_call_keeps_its_result(target: str) -> None:
         assert places == sorted(places)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", [format.name for format in formats() if format.name not in FORMATS])
 def test_each_call_keeps_its_result_where_only_calls_are_rewritten(target: str) -> None:
     for order in ORDERS:
