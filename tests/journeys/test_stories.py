@@ -110,7 +110,7 @@ def test_stories_one_after_the_other(sdk: str, way: str, desk: Desk, tmp_path: P
             desk.look(recorded[story], after)
 
 
-@pytest.mark.parametrize("way", ["in-process", "trace-file"])
+@pytest.mark.parametrize("way", ["in-process", pytest.param("trace-file", marks=pytest.mark.slow)])
 def test_an_agent_that_writes_everything_down_itself(
     way: str, desk: Desk, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:

@@ -72,6 +72,7 @@ def test_run_and_record_read_the_calls_of_a_chat_template(tmp_path: Path, file: 
     assert _calls(tmp_path) == [(name, "get_weather", ["J104"])] * 2
 
 
+@pytest.mark.slow
 def test_import_reads_them_and_later_commands_know_a_registered_format(tmp_path: Path) -> None:
     (tmp_path / "acme.toml").write_text(_TABLE.replace('"acme"', '"other"'))
     messages = [{"role": "user", "content": "Oslo?"}, {"role": "assistant", "content": _ANSWER}]

@@ -273,6 +273,7 @@ def test_records_and_files_that_cannot_be_read_are_reported_and_copied_as_they_a
     assert (done.returncode, b"gone.jsonl" in done.stderr) == (1, True)
 
 
+@pytest.mark.slow
 def test_damaged_data_ends_without_anything_to_repair(weaklink: Run, tmp_path: Path) -> None:
     rng = random.Random(8)  # made-up damage
     rows = [json.dumps({"id": at, "text": _damaged(SOUND, rng)}) for at in range(200)]

@@ -26,7 +26,7 @@ _STATES = {
 }
 """What the address says beside nothing, by page; a page that is not named here is opened as it is."""
 
-_RICH = ("trace", "traces")  # the pages that show most of a trace's text
+_RICH = ("trace",)  # the page that shows most of a trace's text
 
 _FOUND = (Path(__file__).parent / "made_of_text.js").read_text(encoding="utf-8")
 _SEEN = (Path(__file__).parent / "seen.js").read_text(encoding="utf-8")

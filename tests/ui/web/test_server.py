@@ -255,6 +255,7 @@ def test_an_interrupt_ends_it_quietly(browser: Browser, demo_database: Path, wan
     assert len(found.said) == 1, found.said
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("wanted", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_although_a_browser_reads_nothing_more(demo_database: Path, wanted: signal.Signals) -> None:
     with running(demo_database.parent, demo_database) as found:
