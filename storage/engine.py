@@ -20,7 +20,6 @@ from weaklink.storage.database_file import database_file, named_database, open_f
 from weaklink.storage.packing.blobs import DamagedBlobError
 
 _BUSY_TIMEOUT_S = 10.0
-_PIECE = 1 << 18  # bytes of a large value to read at a time
 CONNECTIONS = 10
 """Maximum number of simultaneous connections of an open store to a server; half of them stay open."""
 _WORK_MEM = "64MB"  # so that PostgreSQL hashes the ids of a condition that half a million traces match
@@ -276,28 +275,6 @@ def insert_new(connection: sa.Connection, table: sa.Table, rows: Sequence[Mappin
         connection.execute(postgresql.insert(table).on_conflict_do_nothing(), rows)
     else:
         connection.execute(sqlite.insert(table).on_conflict_do_nothing(), rows)
-
-
-def blob_pieces(connection: sa.Connection, column: sa.Column[bytes], *where: sa.ColumnElement[bool]) -> Iterator[bytes]:
-    """The bytes of one row's column, a quarter of a megabyte at a time, so that memory is bounded."""
-    if connection.dialect.name == "sqlite":
-        row = connection.scalar(sa.select(sa.literal_column("rowid")).select_from(column.table).where(*where))
-        raw: Any = connection.connection.driver_connection
-        with raw.blobopen(column.table.name, column.name, row, readonly=True) as blob:
-            while piece := blob.read(_PIECE):
-                yield piece
-        return
-    at = 1  # SQL positions start at 1
-    while piece := connection.scalar(sa.select(sa.func.substr(column, at, _PIECE)).where(*where)):
-        yield bytes(piece)
-        at += _PIECE
-
-
-def blob_begin(connection: sa.Connection, column: sa.Column[bytes], size: int, *where: sa.ColumnElement[bool]) -> bytes:
-    """Up to `size` first bytes of one row's column, without reading the rest."""
-    if connection.dialect.name == "sqlite":
-        return next(blob_pieces(connection, column, *where), b"")[:size]
-    return bytes(connection.scalar(sa.select(sa.func.substr(column, 1, size)).where(*where)) or b"")
 
 
 def vacuum(engine: sa.Engine) -> None:

@@ -26,6 +26,7 @@ _NO_WORD = lazy_pattern(r"[\W_]+")
 _PIECE = 100_000  # characters; PostgreSQL bounds a tsvector to 1 MB
 _TOGETHER = 4_000_000  # characters that are indexed by one statement
 _MOST_TOGETHER = 500  # traces, because the number of parameters of a statement is limited
+_INDEXED_AT_ONCE = 8_000_000  # characters, in half a second, while other writers wait
 _BETWEEN_PARTS = "\n\ue000\n"  # a separate word, so that no phrase matches across two parts
 
 
@@ -76,9 +77,16 @@ def ids_holding(connection: sa.Connection, phrases: Sequence[Phrase]) -> sa.Sele
 
 
 def index_waiting(connection: sa.Connection, most: int) -> int:
-    """Add pending traces to the index, at most `most`; the number of traces added."""
+    """Add pending traces to the index, `most` or those of `_INDEXED_AT_ONCE` characters; the number of traces added."""
     pending = tables.search_pending
-    ids = connection.scalars(sa.select(pending.c.trace_id).order_by(pending.c.trace_id).limit(most)).all()
+    query = sa.select(pending.c.trace_id, _trace.characters).join(tables.trace).order_by(pending.c.trace_id).limit(most)
+    characters = 0
+    ids: list[int] = []
+    for id_, of_trace in connection.execute(query):
+        ids.append(id_)
+        characters += of_trace
+        if characters >= _INDEXED_AT_ONCE:
+            break
     if ids:
         _index(connection, ids)
         for group in in_groups(ids):

@@ -673,6 +673,7 @@ def _stems_in(text: str, least: int) -> frozenset[str]:
 
 
 @memoized
+@lru_cache(1)  # each failure of a trace is compared with the same texts
 def _stems_of_text(text: str) -> frozenset[str]:
     return frozenset(_stems(_short_tokens(text), 3))
 

@@ -21,7 +21,7 @@ from weaklink.inspector.capture.safeguards import CloseOnce
 from weaklink.inspector.errors import SinkError
 from weaklink.inspector.model import BodyState, CallHeader, ErrorPhase, FinishReason, Role, Trace
 from weaklink.inspector.trace_file import read_trace_file
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 if TYPE_CHECKING:
     import anthropic

@@ -34,7 +34,7 @@ from weaklink.inspector.model import (
     Usage,
 )
 from weaklink.inspector.trace_file import read_trace_file
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 TOOL = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
 

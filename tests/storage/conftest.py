@@ -14,14 +14,14 @@ import pytest
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
 from tests.storage.emptying import EmptiedDatabase
 from tests.storage.templates import put_empty_database
-from weaklink.storage import Store, open_store
+from weaklink.storage.store import Store, open_store
 
 DATABASES = ("sqlite", "postgresql")
 
 NewStore = Callable[[], Store]
 
 # What these test is packed and unpacked by Python, and only carried by the database: PostgreSQL's turn is a slow test.
-_OF_PACKING = ("test_round_trip.py", "test_wide_traces.py", "test_long_sessions.py", "test_long_streams.py")
+_OF_PACKING = ("test_round_trip.py", "test_long_sessions.py", "test_long_streams.py")
 # The same for single tests, whose work Python does, or of which another test shows that PostgreSQL does it too.
 _REPEATED = (
     "test_a_check_finds_every_changed_column",

@@ -24,11 +24,11 @@ from weaklink.inspector.model import (
     Trace,
     Turn,
 )
-from weaklink.storage import FilterError, Store
-from weaklink.storage.filter import FilterKey
+from weaklink.storage.filter import FilterError, FilterKey
 from weaklink.storage.filter.parsing import LONGEST
 from weaklink.storage.filter.reading import UNITS, WORDS_OF
 from weaklink.storage.filter.wildcards import matching_values
+from weaklink.storage.store import Store
 
 _HOSTILE_NAME = "b" * 100
 _FEWEST_STARS, _MANY_STARS = 12, 150

@@ -7,7 +7,10 @@ from tests.chain.building import trace_of
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.capture.events import TraceEnded, TraceStarted
 from weaklink.inspector.model import Trace
-from weaklink.storage import ListCursor, Order, Store, StoreSink, rank_of
+from weaklink.storage.listing import Order, rank_of
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import Store
+from weaklink.storage.summaries import ListCursor
 
 TRACES = 23
 

@@ -27,9 +27,9 @@ from weaklink.inspector.model import (
     Trace,
     Turn,
 )
-from weaklink.storage import Store, open_store
 from weaklink.storage.packing.records import pack_facts, turn_facts, turn_from, unpack_facts
 from weaklink.storage.packing.values import pack, unpack, unpack_list
+from weaklink.storage.store import Store, open_store
 
 
 @pytest.fixture(scope="module")

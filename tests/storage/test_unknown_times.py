@@ -11,8 +11,11 @@ from tests.storage.conftest import NewStore
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Instant
-from weaklink.storage import ListCursor, Order, Store, TraceSummary, tables
+from weaklink.storage import tables
+from weaklink.storage.listing import Order
 from weaklink.storage.maintenance import Retention
+from weaklink.storage.store import Store
+from weaklink.storage.summaries import ListCursor, TraceSummary
 from weaklink.ui.views.styled_text import plain
 from weaklink.ui.views.trace_columns import FittedColumns, ListedTrace, fitted, summary_object, tab_separated
 from weaklink.ui.web.components import HintCell

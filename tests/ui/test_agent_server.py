@@ -15,7 +15,7 @@ from tests.capture.events import wait_until
 from tests.ui.conftest import START, Run, environment
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import CallHeader, Part, ResultHeader, Role, Trace, Turn
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.agent_server import MARK, MAX_CHARS
 from weaklink.ui.views.brief import MAX_BYTES, brief
 

@@ -38,7 +38,7 @@ from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.sessions.exchange import ExchangeEnd
 from weaklink.inspector.text import Range
-from weaklink.storage import StoreSink
+from weaklink.storage.live import StoreSink
 
 _CASES = Path("tests/cases/importers")
 

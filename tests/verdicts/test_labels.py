@@ -28,6 +28,8 @@ BLIND = (
     "blind/ten/second",
     "blind/eleven/first",
     "blind/eleven/second",
+    "blind/twelve/first",
+    "blind/twelve/second",
 )
 FOLDERS = ("tuning", "held-out", *BLIND)
 LABELS = sorted(path for folder in FOLDERS for path in (FOLDER / folder).glob("*.labels.json"))

@@ -14,7 +14,7 @@ from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import running_upstream
 from tests.ui.cli.recordings import recording_process
 from tests.ui.conftest import environment, run_text
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _AGENT = """
 import openai

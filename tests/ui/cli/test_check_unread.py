@@ -23,7 +23,7 @@ from tests.redaction.introductions import one_of_each_container
 from tests.redaction.secrets_in_the_wild import FORMS
 from tests.ui.conftest import START, Run, environment
 from weaklink.inspector.redaction.redactor import Redactor
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.check_files import AdjoiningTexts
 
 GOOD = '{"messages": [{"role": "user", "content": "Hé."}, {"role": "assistant", "content": "Hello."}]}'

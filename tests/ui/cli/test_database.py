@@ -15,7 +15,7 @@ from tests.ui.conftest import START, Run, environment
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Instant, Part, Role, Trace, Turn
 from weaklink.inspector.version import __version__
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 LOST = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
 

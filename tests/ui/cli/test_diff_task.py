@@ -10,7 +10,7 @@ from tests.chain.building import trace_of
 from tests.ui.conftest import Run
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import ExternalId, Outcome, Trace
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.diff import task_filter
 from weaklink.ui.views.run_diff import ComparedRun
 from weaklink.ui.views.styled_text import plain

@@ -11,7 +11,7 @@ from tests.capture.upstream import running_upstream
 from tests.ui.cli.recordings import recording_process
 from tests.ui.conftest import environment, run_text
 from weaklink.inspector.chain.steps import Status
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _AGENT = """
 import openai, sys

@@ -11,7 +11,7 @@ import pytest
 
 from tests.ui.conftest import Run
 from weaklink.inspector.redaction.redactor import Redactor
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.importing.file_places import files_to_read
 from weaklink.ui.importing.files import read_file, report_only

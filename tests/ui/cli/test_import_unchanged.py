@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from weaklink.storage import open_store
 from weaklink.storage.maintenance import Retention
+from weaklink.storage.store import open_store
 from weaklink.ui.cli import import_rounds
 from weaklink.ui.importing import unchanged_files
 from weaklink.ui.importing.file_places import PlacedFile

@@ -11,7 +11,7 @@ from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, running_upstream
 from tests.ui.cli.test_replay import weaklink
 from weaklink.inspector.model import Json
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.reference import schema_of
 
 _TOOL = {

@@ -21,7 +21,7 @@ from tests.capture.upstream import Answer, Received, running_upstream
 from tests.ui.conftest import ROOT, START, environment, run_text
 from weaklink.inspector.capture.client_addresses import routes
 from weaklink.inspector.capture.proxy.config import ProxyConfigError
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo",}}\n</tool_call>'
 _ASKS = """

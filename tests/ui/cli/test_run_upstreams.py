@@ -19,7 +19,7 @@ from weaklink.inspector.capture.client_addresses import PROVIDERS, ClientVariabl
 from weaklink.inspector.capture.proxy.config import leaves_root
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.model import Json
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _VARIABLES = {one.name: (provider, one) for provider in PROVIDERS for one in provider.variables}
 _ANNOUNCED = "is not set, so requests of"

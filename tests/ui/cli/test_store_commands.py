@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.conftest import START, Run, environment
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.demo import demo
 
 GOOD = [

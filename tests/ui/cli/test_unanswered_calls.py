@@ -13,7 +13,8 @@ from tests.ui.conftest import run_text
 from weaklink.inspector import TraceLogger, inspect_trace
 from weaklink.inspector.chain.steps import Status, StepOutcome
 from weaklink.inspector.model import BodyState, Trace
-from weaklink.storage import StoreSink, open_store
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import open_store
 
 _AGENT = """
 import json, openai, sys

@@ -16,7 +16,8 @@ import pytest
 
 from tests.ui.cli.test_discovery import environment as agents_environment
 from tests.ui.conftest import START, environment
-from weaklink.storage import Store, Verdict, open_store
+from weaklink.storage.saved import Verdict
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli import watch as watching
 from weaklink.ui.cli.import_rounds import FileCallback as Done
 from weaklink.ui.cli.import_rounds import import_round

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from weaklink.inspector.memoized import forget_unused, is_memoizing, memoized, memoizing
-from weaklink.storage import Store, open_store, tables
+from weaklink.storage import tables
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli import watch as watching
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.cli.watch import LiveImport

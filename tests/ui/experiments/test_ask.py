@@ -16,7 +16,7 @@ from tests.ui.experiments.asking import APIS, BROKEN, GOOD, broken_trace, databa
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import CallHeader, Json, ParentWhy, Part
 from weaklink.inspector.replay.resend import ResendError, turn_request
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.group import weaklink
 
 KEY = "wl-test-4f6c1a7b9d2e8f305a6b7c8d"

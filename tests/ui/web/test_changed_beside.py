@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 
 from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled
-from weaklink.storage import open_store
 from weaklink.storage.maintenance import Retention
+from weaklink.storage.store import open_store
 
 _ROWS = 'tbody[aria-label^="Traces;"] tr'
 

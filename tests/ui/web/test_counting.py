@@ -12,7 +12,7 @@ from tests.ui.web.apps import page as drawn_page
 from tests.ui.web.dashboards import running
 from tests.ui.web.gates import break_figures, gate_of, gated, lose_newest, minding
 from tests.ui.web.pages_walked import PATIENCE_MS
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.web import queries
 from weaklink.ui.web.queries import grouped, page_results
 from weaklink.ui.web.stores import DashboardOptions, set_options

@@ -13,7 +13,7 @@ from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import LATE_ANSWERS, settled
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Part, Role, Trace, Turn
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _FOLDER = Path(__file__).parents[3] / "ui" / "web"
 _STREAM_WAITS = """

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.ui.web.downloads import WITHOUT_PICKER, content_of, downloaded, name_of, offers
 from tests.ui.web.pages_walked import settled, watched
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.web.application import PAGES
 
 

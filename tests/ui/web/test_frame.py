@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.ui.web.pages_walked import LATE_ANSWERS, settled, watched
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _LEAST_PX, _HIGHEST_PX = 180, 130
 _BETWEEN = pytest.mark.slow  # a width between two that are tried in the gate, or another pair of what is tried there

@@ -12,7 +12,7 @@ from tests.ui.web.dashboards import dashboard
 from tests.ui.web.hostile import ATTACKS, MARKER, make_hostile
 from tests.ui.web.pages_walked import settled, watched
 from weaklink.inspector.model import Json
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.views.styled_text import visible_line
 from weaklink.ui.web.application import PAGES
 

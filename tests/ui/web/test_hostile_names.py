@@ -9,7 +9,7 @@ from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import CallHeader, Generation, Part, ResultHeader, Role, ToolDefinition, Trace, Turn
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.web.application import PAGES
 
 NAMES = (

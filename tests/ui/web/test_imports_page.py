@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 from tests.ui.cli.test_discovery import LOGS, put_logs
 from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import watched
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 
 def test_the_logs_of_agents_are_offered_and_imported(browser: Browser, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.ui.web.dashboards import dashboard, running
 from tests.ui.web.pages_walked import settled
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Outcome
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 
 @pytest.fixture

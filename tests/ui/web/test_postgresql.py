@@ -15,8 +15,8 @@ from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.conftest import START, environment
 from tests.ui.web.dashboards import Dashboard, running
 from tests.ui.web.pages_walked import settled
-from weaklink.storage import open_store
 from weaklink.storage.access_tokens import TokenRole
+from weaklink.storage.store import open_store
 
 
 @pytest.fixture(scope="module")

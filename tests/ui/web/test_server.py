@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, expect
 from tests.ui.conftest import Run
 from tests.ui.web.dashboards import Dashboard, dashboard, running
 from tests.ui.web.pages_walked import settled, watched
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _PATHS = (
     *("/", "/traces", "/trace?trace=1", "/_stcore/health", "/_stcore/host-config", "/_stcore/metrics"),

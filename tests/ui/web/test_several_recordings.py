@@ -10,7 +10,7 @@ from tests.storage.samples import GOOD_CALL, inspected, trace
 from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled
 from tests.ui.web.recorded import Runs, begin, counted_runs, finish, open_recordings
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.web.application import PAGES
 
 _ENDED = 2

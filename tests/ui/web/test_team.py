@@ -13,8 +13,8 @@ from tests.ui.conftest import Run
 from tests.ui.web.dashboards import Dashboard, running
 from tests.ui.web.pages_walked import settled, watched
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.storage import open_store
 from weaklink.storage.access_tokens import TokenRole
+from weaklink.storage.store import open_store
 from weaklink.ui.web.stores import READS_ONLY
 
 

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from tests.capture.upstream import running_upstream
 from tests.ui.experiments.asking import database, server
 from tests.ui.tui.apps import press, running, settled, shown, told
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.ask_screen import AskScreen
 

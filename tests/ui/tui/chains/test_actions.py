@@ -1,6 +1,8 @@
 """What the commands of the home screen do, each by its key."""
 
+import asyncio
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,11 +12,13 @@ from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, at_home, filled, home, names, press, running, settled, shown, told
 from weaklink.inspector.model import ExternalId
 from weaklink.inspector.text import Range
-from weaklink.storage import Order, open_store
+from weaklink.storage.listing import Order
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.tui.chains.filter_bar import FilterBar, FilterInput, has_words, toggled
 from weaklink.ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog
 from weaklink.ui.tui.dissector.screen import DissectorScreen
 from weaklink.ui.tui.line_bar import LineBar
+from weaklink.ui.tui.store_access import StoreAccess
 
 
 async def test_enter_opens_a_chain_and_escape_comes_back(tmp_path: Path) -> None:
@@ -219,6 +223,27 @@ async def test_a_mark_and_a_note_are_kept_in_the_database(tmp_path: Path) -> Non
         await press(pilot, ";", *["backspace"] * 9, "enter")
         with open_store(where) as store:
             assert not any(one.marked for one in store.traces())
+
+
+async def test_what_is_typed_after_the_key_of_a_note_is_the_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = filled(tmp_path / "runs.db")
+    with open_store(where) as store:
+        for one in store.traces():
+            store.marks.put(one.id, note="look ")
+            store.marks.put(one.id, step=1, note="the step's own")
+    query = StoreAccess.query
+
+    async def slow(access: StoreAccess, of_store: Callable[[Store], object]) -> object:
+        await asyncio.sleep(0.5)
+        return await query(access, of_store)
+
+    async with running(where) as (_, pilot):
+        monkeypatch.setattr(StoreAccess, "query", slow)
+        await press(pilot, ";", *"here", "enter")
+        with open_store(where) as store:
+            assert [one.own_note for one in store.traces() if one.own_note != "look "] == ["here"]
 
 
 @pytest.mark.slow

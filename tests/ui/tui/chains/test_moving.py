@@ -20,7 +20,9 @@ from tests.ui.tui.apps import (
 )
 from weaklink.inspector.capture.events import TraceStarted, TurnEnded, with_losses
 from weaklink.inspector.model import Instant, Part, Role, Trace, Turn
-from weaklink.storage import Order, StoreSink, open_store
+from weaklink.storage.listing import Order
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import open_store
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.chains import chain_list as pages_module
 from weaklink.ui.tui.chains.actions import _POLLS_PER_COUNT

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from tests.chain.building import trace_of
 from tests.ui.tui.apps import SIZES, agree, at_home, filled, press, running, settled, shown, told
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.diff_screen import DiffScreen
 from weaklink.ui.tui.dissector.screen import DissectorScreen

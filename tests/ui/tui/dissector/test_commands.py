@@ -15,7 +15,9 @@ from tests.ui.tui.dissector.stage import SMALL, WIDE, Stage, dissecting, stored
 from tests.ui.views.dissect import scenes
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
 from weaklink.inspector.model import Chunk, Role
-from weaklink.storage import Mark, StoreSink, open_store
+from weaklink.storage.live import StoreSink
+from weaklink.storage.marks import Mark
+from weaklink.storage.store import open_store
 from weaklink.ui.tui.commands import available_commands, key_names
 from weaklink.ui.tui.dialogs import ChoiceDialog, jump_labels
 from weaklink.ui.tui.dissector.actions import TraceCallbacks

@@ -12,7 +12,7 @@ from tests.ui.tui.apps import at_home, press, running, settled, shown, until_sho
 from tests.ui.tui.dissector.stage import WIDE, Stage, dissecting
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Part, Role, Trace, Turn
-from weaklink.storage import Store, open_store
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.tui.store_access import StoreAccess
 from weaklink.ui.views.dissect.dissection import Dissection
 

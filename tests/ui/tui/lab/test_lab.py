@@ -16,7 +16,7 @@ from weaklink.inspector.formats import registry
 from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.model import Chunks, Part, Role, Trace, Turn
 from weaklink.inspector.segmenter.events import FormatParser
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.lab_readings import MOST_PIECES, Chunking, ResultMatch, pieces_of
 from weaklink.ui.tui.lab_screen import LabScreen
