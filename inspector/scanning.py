@@ -1,4 +1,4 @@
-r"""Searches in linear time and constant memory: the closing quote of a string, the end of a repeated pattern.
+r"""Searches in linear time and constant memory: the end of a string, of a JSON value, of a repeated pattern.
 
 Why not one regular expression: `(?:[^"\\]++|\\.)*+"` matches a string, but before Python 3.11.5 a possessive repeat of
 more than one character matches wrongly (CPython issues 106052 and 100061), and one that contains groups raises
@@ -31,6 +31,58 @@ def trailing_backslashes(text: AnyStr, start: int, end: int) -> int:
     while first > start and text[first - 1 : first] in _BACKSLASHES:
         first -= 1
     return end - first
+
+
+_BRACKET_OR_QUOTE = re.compile(r'["{}\[\]]')
+
+
+class BracketCounter:
+    """Counts the open brackets of one value. It does not check them: a closer of any kind closes one."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._is_escape = False
+        self.in_string = False
+        """Whether a string is open."""
+        self.begun = False
+        """Whether a bracket was read."""
+        self.opened_at = 0
+        """The position of the first opening bracket in the text that had it."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether there was a bracket, and all are closed."""
+        return self.begun and not self._depth
+
+    def feed(self, text: str, at: int = 0, end: int | None = None) -> int:
+        """Read `text` from `at` to `end`; returns the position after the value's last bracket, -1 if it continues."""
+        end = len(text) if end is None else end
+        if self._is_escape and at < end:
+            at, self._is_escape = at + 1, False
+        while at < end:
+            if self.in_string:
+                last = closing_quote(text, '"', at, end)
+                if last >= 0:
+                    self.in_string, at = False, last + 1
+                    continue
+                self._is_escape = bool(trailing_backslashes(text, at, end) & 1)
+                return -1
+            match = _BRACKET_OR_QUOTE.search(text, at, end)
+            if match is None:
+                return -1
+            at = match.end()
+            bracket = match[0]
+            if bracket == '"':
+                self.in_string = True
+            elif bracket in "{[":
+                self._depth += 1
+                self.opened_at = self.opened_at if self.begun else at - 1
+                self.begun = True
+            elif self._depth:
+                self._depth -= 1
+                if not self._depth:
+                    return at
+        return -1
 
 
 class QuoteSearch:

@@ -1,4 +1,22 @@
-"""Connections to the database: its location, the settings of each kind of database, and readable error messages."""
+"""Connections to the database: its location, the settings of each kind of database, and readable error messages.
+
+Theory of operation. There are two kinds of transactions, and whoever has a `Database` uses one of them:
+
+    reading    the database as it was at the first statement, whatever others write meanwhile
+    writing    the only writer from the first statement on; committed completely or not at all
+
+                  SQLite                                       PostgreSQL
+    reading       BEGIN on a file with a write-ahead log       REPEATABLE READ
+    writing       BEGIN IMMEDIATE, after at most               READ COMMITTED, behind one advisory lock for all
+                  `busy_timeout_s`                             writers of weaklink
+    read-only     the file is opened so, and refuses           the transaction is READ ONLY
+
+Writers wait for each other on PostgreSQL too, though it would let them write at once: a batch reads which versions are
+stored and then decides, and of two that decide to add the same trace at the same time one would fail.
+
+Errors of the driver become one sentence about what the user can do (`database_errors`); errors while stored bytes are
+unpacked are DAMAGE_ERRORS, which are reported with the value that is damaged.
+"""
 
 import os
 import sqlite3
@@ -20,7 +38,6 @@ from weaklink.storage.database_file import database_file, named_database, open_f
 from weaklink.storage.packing.blobs import DamagedBlobError
 
 _BUSY_TIMEOUT_S = 10.0
-_PIECE = 1 << 18  # bytes of a large value to read at a time
 CONNECTIONS = 10
 """Maximum number of simultaneous connections of an open store to a server; half of them stay open."""
 _WORK_MEM = "64MB"  # so that PostgreSQL hashes the ids of a condition that half a million traces match
@@ -276,28 +293,6 @@ def insert_new(connection: sa.Connection, table: sa.Table, rows: Sequence[Mappin
         connection.execute(postgresql.insert(table).on_conflict_do_nothing(), rows)
     else:
         connection.execute(sqlite.insert(table).on_conflict_do_nothing(), rows)
-
-
-def blob_pieces(connection: sa.Connection, column: sa.Column[bytes], *where: sa.ColumnElement[bool]) -> Iterator[bytes]:
-    """The bytes of one row's column, a quarter of a megabyte at a time, so that memory is bounded."""
-    if connection.dialect.name == "sqlite":
-        row = connection.scalar(sa.select(sa.literal_column("rowid")).select_from(column.table).where(*where))
-        raw: Any = connection.connection.driver_connection
-        with raw.blobopen(column.table.name, column.name, row, readonly=True) as blob:
-            while piece := blob.read(_PIECE):
-                yield piece
-        return
-    at = 1  # SQL positions start at 1
-    while piece := connection.scalar(sa.select(sa.func.substr(column, at, _PIECE)).where(*where)):
-        yield bytes(piece)
-        at += _PIECE
-
-
-def blob_begin(connection: sa.Connection, column: sa.Column[bytes], size: int, *where: sa.ColumnElement[bool]) -> bytes:
-    """Up to `size` first bytes of one row's column, without reading the rest."""
-    if connection.dialect.name == "sqlite":
-        return next(blob_pieces(connection, column, *where), b"")[:size]
-    return bytes(connection.scalar(sa.select(sa.func.substr(column, 1, size)).where(*where)) or b"")
 
 
 def vacuum(engine: sa.Engine) -> None:

@@ -16,7 +16,7 @@ from weaklink.inspector.model import Generation, Instant, Outcome, Part, Role, T
 from weaklink.inspector.model.exchange import compacted
 from weaklink.storage.checksums import canonical, record_checksum, turn_checksum
 from weaklink.storage.packing.blobs import checksum_of, escaped, key, text_to_bytes, to_blob
-from weaklink.storage.packing.chunks import chunks_blob, pack_chunks
+from weaklink.storage.packing.chunks import pack_chunks
 from weaklink.storage.packing.records import pack_facts, provenance_facts, tool_facts, trace_facts, turn_facts
 from weaklink.storage.packing.values import pack
 from weaklink.storage.tables import Row, Toolset
@@ -405,5 +405,5 @@ def _part_columns(part: Part, text: bytes, chunks: bytes | None) -> Row:
         "characters": len(part.text),
         "chunk_count": None if part.chunks is None else len(part.chunks),
         "text": text,
-        "chunks": None if part.chunks is None or chunks is None else chunks_blob(part.chunks, chunks),
+        "chunks": None if chunks is None else to_blob(chunks),
     }

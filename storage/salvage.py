@@ -370,10 +370,10 @@ def _raw_rows(connection: sa.Connection, table: sa.Table, where: sa.ColumnElemen
     return [dict(row) for row in connection.execute(query).mappings()]
 
 
-def read_stored(connection: sa.Connection, id_: int, *, in_columns: bool = False) -> SalvagedTrace:
+def read_stored(connection: sa.Connection, id_: int) -> SalvagedTrace:
     """The trace with this id, which must exist; as `read_trace` if it is intact, else as far as it can be read."""
     try:
-        return SalvagedTrace(read_trace(connection, id_, in_columns=in_columns), (), is_complete=True)
+        return SalvagedTrace(read_trace(connection, id_), (), is_complete=True)
     except DAMAGE_ERRORS:
         return salvage_trace(connection, id_)
 
@@ -395,7 +395,7 @@ def read_stored_turns(connection: sa.Connection, id_: int, *, after: int = 0) ->
 
 
 def read_stored_inspection(
-    connection: sa.Connection, id_: int, stored: SalvagedTrace, *, in_columns: bool = False
+    connection: sa.Connection, id_: int, stored: SalvagedTrace, *, may_lag: bool = False
 ) -> tuple[Inspection, str]:
     """The inspection of a trace, and a sentence if the stored one is damaged.
 
@@ -406,7 +406,7 @@ def read_stored_inspection(
     if stored.damage:
         return inspect_readable(trace), ""
     try:
-        return read_inspection(connection, id_, stored.trace, in_columns=in_columns), ""
+        return read_inspection(connection, id_, stored.trace, may_lag=may_lag), ""
     except DAMAGE_ERRORS as error:
         words = f"The stored inspection is damaged ({first_line(error)}) and was computed again"
         return inspect_readable(trace), f"{words}; `weaklink db repair {id_}` stores the new one."

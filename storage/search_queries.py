@@ -1,6 +1,7 @@
 """Searches over the texts of traces: hits with the matching words and the text around them."""
 
 import re
+import time
 import unicodedata
 from collections.abc import Iterable
 
@@ -24,6 +25,7 @@ _AROUND = 60
 _NOWHERE = Range(0, 0)
 _WORD = lazy_pattern(r"[^\W_]+")
 _GROUP = 200  # traces that are indexed in one transaction
+_PAUSE_S = 0.02  # between transactions: SQLite does not queue writers, each tries again ten times a second
 
 
 class SearchHit(Struct, frozen=True):
@@ -141,6 +143,8 @@ class TextSearch:
         done = 0
         while (limit is None or done < limit) and self.waiting():
             count = _GROUP if limit is None else min(_GROUP, limit - done)
+            if done:
+                time.sleep(_PAUSE_S)
             with self._database.writing() as connection:
                 done += index_waiting(connection, count)
         return done

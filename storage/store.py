@@ -1,16 +1,19 @@
 """The store: the interface to traces and their inspections in a database."""
 
+import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import sqlalchemy as sa
 
+from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace, Turn
+from weaklink.inspector.spool import RecordSpool, SpoolPosition
 from weaklink.storage import tables
 from weaklink.storage.access_tokens import AccessTokens
 from weaklink.storage.derived_rows import inspect_trace
@@ -46,7 +49,7 @@ from weaklink.storage.salvage import (
     read_stored_turns,
     with_damage,
 )
-from weaklink.storage.saved import Saved
+from weaklink.storage.saved import Saved, Verdict
 from weaklink.storage.schema import check_file, ensure_current, upgrade
 from weaklink.storage.search import merge_index
 from weaklink.storage.search_queries import TextSearch
@@ -64,7 +67,8 @@ from weaklink.storage.writing import (
     write,
 )
 
-_GROUP, _GROUP_BYTES = 200, 32 << 20  # traces whose rows are in memory at a time, and about how large their texts are
+_GROUP, _GROUP_BYTES = 200, 32 << 20  # traces of a transaction, and about how large their texts are
+_SPOOL_BYTES = 4 << 20  # of packed rows in memory
 _RECOVERED = 5  # traces to recover in one transaction
 
 
@@ -153,11 +157,13 @@ class Store:
         self._database.engine.dispose()
 
     def save(self, items: Iterable[tuple[Trace, Inspection]]) -> list[Saved]:
-        """Save traces with their inspections, in one transaction; the result of each, in order.
+        """Save traces with their inspections; the result of each, in order.
 
         A version of a stored trace (see `storage.record_rows`) replaces it under the same id if it is at least as long;
         otherwise the stored one stays. If the record is the same, only a new inspection is stored. `items` is consumed
-        lazily, so it may be long; if it raises, nothing is written.
+        lazily, so it may be long, and before anything is written: others write meanwhile, and if it raises, nothing is
+        written. Then each `_GROUP` traces are a transaction; if one of several fails, the traces that the others added
+        are deleted again.
         """
         return self.save_drafts(trace_rows(trace, inspection) for trace, inspection in items)
 
@@ -171,15 +177,20 @@ class Store:
 
     def save_drafts(self, items: Iterable[TraceDraft]) -> list[Saved]:
         """Like `save`, for traces that `storage.writing.trace_rows` has already converted to rows, in any process."""
-        drafts = _batches(items)
-        first = next(drafts, [])
-        if not first:
-            return []
         now_s = time.time()
-        with self._database.writing() as connection:
-            saved = write(connection, first, now_s)
-            for group in drafts:
-                saved += write(connection, group, now_s)
+        saved: list[Saved] = []
+        with closing(RecordSpool(_SPOOL_BYTES)) as spool:
+            try:
+                for group in _spooled(_batches(items), spool):
+                    with self._database.writing() as connection:
+                        written = write(connection, group, now_s)
+                    saved += written
+            except BaseException:
+                added = [trace.id for trace in saved if trace.verdict is Verdict.ADDED]
+                if added:
+                    with suppress(StoreError):  # the first error is the one to report
+                        self.delete(added)
+                raise
         return saved
 
     def delete(self, ids: Iterable[int | str]) -> int:
@@ -305,20 +316,19 @@ class Store:
         """The inspection of a trace, equal to the one that was saved."""
         return self.inspected(id)[1]
 
-    def inspected(self, id: int | str, *, in_columns: bool = False) -> tuple[Trace, Inspection]:
+    def inspected(self, id: int | str, *, may_lag: bool = False) -> tuple[Trace, Inspection]:
         """A trace and its inspection, read together; a running trace whose inspection is out of date is inspected.
 
-        With `in_columns`, the items of a large trace are built when they are accessed, in little memory: for screens
-        that show a part of it. Otherwise all of it is built at once, for callers that iterate over it. With
-        `in_columns`, the inspection of a large running trace covers only the turns that its recorder has inspected.
+        With `may_lag`, for screens, the inspection of a long running trace covers only the turns that its recorder has
+        inspected.
 
         A damaged trace is returned as by `trace`, and is inspected as far as it can be read; so is a trace whose stored
         inspection is damaged. The warnings of its provenance then have a sentence on that too.
         """
         with self._database.reading() as connection:
             number = find_id(connection, id)
-            stored = read_stored(connection, number, in_columns=in_columns)
-            inspection, problem = read_stored_inspection(connection, number, stored, in_columns=in_columns)
+            stored = read_stored(connection, number)
+            inspection, problem = read_stored_inspection(connection, number, stored, may_lag=may_lag)
             sentences = filter(None, (problem, damage_of_row(connection, number)))
             return with_damage(stored.shown, tuple(sentences)), inspection
 
@@ -370,6 +380,21 @@ class Store:
     def _following(self) -> Iterator[sa.Connection]:
         with self._database.reading() as connection, damage_errors(self.place, "a running trace"):
             yield connection
+
+
+def _spooled(batches: Iterator[list[TraceDraft]], spool: RecordSpool) -> Iterator[list[TraceDraft]]:
+    """The batches, each when all of them have been read; all but the first wait in the spool. Raises StoreError."""
+    first = next(batches, [])
+    positions: list[SpoolPosition] = []
+    for batch in batches:
+        try:
+            positions.append(spool.put(pickle.dumps(batch, pickle.HIGHEST_PROTOCOL)))
+        except OSError as error:
+            raise StoreError(f"cannot write a temporary file: {error}") from error
+    if first:
+        yield first
+    for position in positions:
+        yield pickle.loads(spool.take(position))
 
 
 def _batches(drafts: Iterable[TraceDraft]) -> Iterator[list[TraceDraft]]:

@@ -47,13 +47,14 @@ class TraceSummary(Struct, frozen=True):
     other fields then describe the trace so far, and diagnostics of its last turns may be counted some seconds late if
     those turns are slow to inspect. `open_turns` is the number of its turns that have begun and not ended; the other
     counts exclude them. `marked` is true if the user marked the trace, or a turn or step of it; `note` is the newest
-    note of a mark. `outcome` is the source's own; `parent` is the related trace, by its external id, and the kind of
-    relation; `project` and `branch` are the trace's. `opening` is the beginning of the user's first message, at most
-    200 characters on one line; only a trace without a name has it. `damaged` is true if the stored columns that lists
-    show are damaged: those that can be read are as they are stored, the others are empty; the trace itself may be
-    intact. `layers` are those at which a call, a result or the history differs, according to warnings and errors;
-    `codes` the rules of all diagnostics. `certainty` is how sure `status` is, None in a trace that an older version
-    inspected. `abort_message` says what ended an aborted trace, `""` if that is not known.
+    note of a mark, `own_note` that of the mark on the trace itself. `outcome` is the source's own; `parent` is the
+    related trace, by its external id, and the kind of relation; `project` and `branch` are the trace's. `opening` is
+    the beginning of the user's first message, at most 200 characters on one line; only a trace without a name has it.
+    `damaged` is true if the stored columns that lists show are damaged: those that can be read are as they are stored,
+    the others are empty; the trace itself may be intact. `layers` are those at which a call, a result or the history
+    differs, according to warnings and errors; `codes` the rules of all diagnostics. `certainty` is how sure `status`
+    is, None in a trace that an older version inspected. `abort_message` says what ended an aborted trace, `""` if that
+    is not known.
     """
 
     id: int
@@ -85,6 +86,7 @@ class TraceSummary(Struct, frozen=True):
     open_turns: int = 0
     marked: bool = False
     note: str = ""
+    own_note: str = ""
     outcome: Outcome | None = None
     parent: ParentTrace | None = None
     project: str = ""
@@ -238,6 +240,7 @@ def _whole(row: Mapping[str, Any], state: Liveness | None, *, open_turns: int, m
         open_turns=open_turns,
         marked=bool(marks),
         note=next((mark.note for mark in reversed(marks) if mark.note), ""),
+        own_note=next((mark.note for mark in marks if mark.turn is None and mark.step is None), ""),
         outcome=trace.outcome,
         parent=trace.parent,
         project=trace.project,

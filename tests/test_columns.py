@@ -7,9 +7,7 @@ import pytest
 
 from weaklink.inspector.model import Chunks
 from weaklink.inspector.model.columns import (
-    Ascending,
     Column,
-    ColumnSlice,
     Entries,
     LazyColumn,
     Numbers,
@@ -18,13 +16,9 @@ from weaklink.inspector.model.columns import (
     Seconds,
     Singles,
     Sparse,
-    Uneven,
-    Windowed,
-    first_above,
 )
 
 _LONG = tuple(range(1, 1001))
-_UNEVEN = Uneven((0, 1, 1, 3, 6), lambda number: ("a", "", "bc", "def")[number])
 _Pair: TypeAlias = tuple[Column[Any], tuple[Any, ...]]
 _COLUMNS: dict[str, _Pair] = {
     "an array": (Numbers(array("d", (0.5, -0.0, 3.0))), (0.5, -0.0, 3.0)),
@@ -39,21 +33,8 @@ _COLUMNS: dict[str, _Pair] = {
     "many gaps": (Sparse(b"\0\1" * 500, Numbers(range(500))), tuple(x for n in range(500) for x in (None, n))),
     "sums from a start": (RunningSums(b"\0\1\2", 500), (500, 501, 503)),
     "seconds from a start": (Seconds(array("i", (0, 250_000)), 10**12), (1e6, 1000000.25)),
-    "windows": (Windowed(5, 2, lambda number: ("ab", "cd", "e")[number]), tuple("abcde")),
-    "full windows": (Windowed(4, 2, lambda number: ("ab", "cd")[number]), tuple("abcd")),
-    "ascending windows": (Ascending((3, 3, 4), 5, 2, lambda number: ((1, 3), (3, 3), (4,))[number]), (1, 3, 3, 3, 4)),
-    "windows of differing lengths": (_UNEVEN, tuple("abcdef")),
-    "a stretch of windows": (ColumnSlice(_UNEVEN, 1, 5), tuple("bcde")),
-    "a stretch within a window": (ColumnSlice(_UNEVEN, 4, 5), ("e",)),
-    "an empty stretch": (ColumnSlice(_UNEVEN, 3, 3), ()),
-    "a stretch of made things": (
-        ColumnSlice(Uneven((0, 3, 4), lambda n: LazyColumn(((1, 2, 3), (4,))[n], str)), 1, 4),
-        tuple("234"),
-    ),
     "made things": (LazyColumn(b"\1\2\3", str), ("1", "2", "3")),
-    "no uneven windows": (Uneven((0,), lambda number: ()), ()),
     "nothing": (RunningSums(b""), ()),
-    "no windows": (Windowed(0, 2, lambda number: ()), ()),
 }
 
 
@@ -108,11 +89,3 @@ def test_chunks_are_equal_however_their_columns_are_kept() -> None:
     assert hash(packed) == hash(plain)
     with pytest.raises(ValueError, match="2 chunks, but a column of 3"):
         Chunks(ends, Numbers(range(3)))
-
-
-@pytest.mark.parametrize("value", range(-1, 8))
-@pytest.mark.parametrize("ends", [(0, 1, 3, 3, 3, 3, 6), (2,), ()])
-def test_the_first_entry_above_a_value_is_the_same_in_windows(ends: tuple[int, ...], value: int) -> None:
-    windows = [ends[at : at + 2] for at in range(0, len(ends), 2)]
-    ascending = Ascending([window[-1] for window in windows], len(ends), 2, windows.__getitem__)
-    assert first_above(ascending, value) == first_above(ends, value) == sum(end <= value for end in ends)

@@ -41,7 +41,7 @@ from weaklink.inspector.model.calls import ToolDefinition
 from weaklink.inspector.model.trace import CallHeader, FinishReason, Part, ResultHeader, Role, SpanKind, Turn, Usage
 from weaklink.inspector.text import Range
 from weaklink.inspector.wire import events
-from weaklink.inspector.wire.answer_reader import ObjectReader
+from weaklink.inspector.wire.answer_reader import ChoiceParts, ChunkTokens, ObjectReader
 from weaklink.inspector.wire.provider_json import NOTHING, StructReader, parse_json, raw_text
 
 _NO_SETTINGS = frozenset({"model", "contents", "systemInstruction", "tools"})
@@ -209,6 +209,13 @@ class LogprobsResult(msgspec.Struct, rename="camel"):
 
     chosen_candidates: list[ChosenToken] | None = None
 
+    def tokens(self) -> ChunkTokens:
+        """The tokens; they have ids if one of them is not 0."""
+        chosen = self.chosen_candidates or []
+        ids = tuple(token.token_id for token in chosen)
+        logprobs = tuple(token.log_probability for token in chosen)
+        return ChunkTokens([token.token for token in chosen], ids if any(ids) else None, logprobs or None)
+
 
 class Candidate(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """One of the answers to a request; most requests have only one."""
@@ -343,17 +350,15 @@ class GeminiReader(ObjectReader):
         found.append(events.FactsLearned(finish_reason=self.finish, finish=FinishReason.FILTER))
 
 
-class CandidateReader:
-    """Turns the pieces of one candidate into events; `last_part` is the part that grew last."""
+class CandidateReader(ChoiceParts):
+    """Turns the pieces of one candidate into events."""
 
-    __slots__ = ("_calls", "_count", "_prefix", "_token_texts", "last_part")
+    __slots__ = ("_calls", "_count")
 
     def __init__(self, index: int) -> None:
-        self._prefix = f"choice{index}:" if index else ""
-        self._token_texts = events.TokenTexts()
+        super().__init__(index)
         self._calls = 0
         self._count = 0  # of parts
-        self.last_part = f"{self._prefix}text"
 
     def read(self, candidate: Candidate, at_s: float | None, found: list[events.WireEvent]) -> list[str]:
         """Append the events of a piece; returns the paths of unknown members."""
@@ -361,14 +366,14 @@ class CandidateReader:
         strange = []
         for part in (candidate.content.parts if candidate.content else None) or ():
             strange += self._read_part(raw_text(part), at_s, found)
-        if candidate.logprobs_result:
-            self._add_tokens(candidate.logprobs_result, first, at_s, found)
+        if candidate.logprobs_result is not None:
+            self.add_tokens(candidate.logprobs_result.tokens(), at_s, found, since=first)
         for part_name, attribute in _KEPT_MEMBERS:
             value = getattr(candidate, attribute)
             if text := value if isinstance(value, str) else raw_text(value) if value is not None else "":
-                found.append(events.PartGrew(self._prefix + part_name, text, at_s))
-        if self._prefix and candidate.finish_reason:
-            found.append(events.PartGrew(f"{self._prefix}finish_reason", candidate.finish_reason, at_s))
+                self.keep(part_name, text, at_s, found)
+        if self.prefix and candidate.finish_reason:
+            self.keep("finish_reason", candidate.finish_reason, at_s, found)
         return strange
 
     def _read_part(self, text: str, at_s: float | None, found: list[events.WireEvent]) -> list[str]:
@@ -380,14 +385,14 @@ class CandidateReader:
             return ["content.parts[]"]
         kinds = self._kinds(text) if strange else set()
         if kinds & _KEPT and not kinds & {"text", "functionCall"}:
-            found.append(events.PartGrew(f"{self._prefix}content:{index}", text, at_s))
+            self.keep(f"content:{index}", text, at_s, found)
             strange = sorted(kinds - _KEPT - _READ)
         if part.text:
-            self._grow("reasoning" if part.thought else "text", part.text, at_s, found)
+            self.grow("reasoning" if part.thought else "text", part.text, at_s, found)
         if part.function_call is not None:
             self._read_call(part.function_call, at_s, found)
         if part.thought_signature:
-            found.append(events.PartGrew(f"{self._prefix}wire:signature:{index}", part.thought_signature, at_s))
+            self.keep(f"wire:signature:{index}", part.thought_signature, at_s, found)
         return [f"part.{path}" for path in strange]
 
     def _kinds(self, text: str) -> set[str]:
@@ -395,42 +400,15 @@ class CandidateReader:
         return {camel_case(key) for key in document} if isinstance(document, dict) else set()
 
     def _read_call(self, call: GeminiFunctionCall, at_s: float | None, found: list[events.WireEvent]) -> None:
-        part = f"{self._prefix}call:{self._calls}"
+        part = f"call:{self._calls}"
         self._calls += 1
-        self.last_part = part
-        if self._prefix:
-            named = (("name", call.name), ("id", call.id))
-            found += [events.PartGrew(f"{part}:{what}", word, at_s) for what, word in named if word]
-        else:
-            found.append(events.CallNamed(part, call.name or None, call.id or None))
+        self.name_call(events.CallNamed(self.prefix + part, call.name or None, call.id or None), at_s, found)
         if arguments := raw_text(call.args):
-            found.append(events.PartGrew(part, arguments, at_s))
-
-    def _grow(self, part: str, text: str, at_s: float | None, found: list[events.WireEvent]) -> None:
-        self.last_part = self._prefix + part
-        found.append(events.PartGrew(self.last_part, text, at_s))
-
-    def _add_tokens(
-        self, result: LogprobsResult, first: int, at_s: float | None, found: list[events.WireEvent]
-    ) -> None:
-        """Add tokens to the first text that came with them, or to an empty one."""
-        tokens = result.chosen_candidates or []
-        if not tokens:
-            return
-        token_ids = tuple(token.token_id for token in tokens)
-        logprobs = tuple(token.log_probability for token in tokens)
-        at = next((n for n in range(first, len(found)) if isinstance(found[n], events.PartGrew)), None)
-        grew = events.PartGrew(self.last_part, "", at_s) if at is None else found[at]
-        assert isinstance(grew, events.PartGrew)
-        new = events.PartGrew(grew.part, grew.text, at_s, token_ids if any(token_ids) else None, logprobs)
-        found[len(found) if at is None else at : len(found) if at is None else at + 1] = [new]
-        self._token_texts.keep(new, [token.token for token in tokens], found)
+            self.grow(part, arguments, at_s, found)
 
 
 class GeminiShapes:
     """The `ApiShapeReader` of Gemini's API: consecutive responses, a list of them, contents or parts."""
-
-    strings = False
 
     def __init__(self) -> None:
         self._responses = 0
@@ -461,6 +439,9 @@ class GeminiShapes:
         return []
 
     def _one(self, node: JsonNode) -> list[ApiPiece] | None:
+        wrapped = member(node, "response")  # Code Assist
+        if wrapped is not None and _is_response(wrapped):
+            node = wrapped
         if _is_response(node):
             return list(self._response(node))
         if _is_content(node):
@@ -491,7 +472,7 @@ class GeminiShapes:
             if reason is None:
                 continue
             self._has_ended = True
-            yield from cut_off(reason, ("MAX_TOKENS",))
+            yield from cut_off(reason)
             if (refused := refused_by_gemini(candidate)) is not None:
                 yield refused
 

@@ -17,7 +17,7 @@ from weaklink.inspector.apis.openai.messages import CHAT_MEMBERS, read_message, 
 from weaklink.inspector.json_text import compact_json, flag_of, word_of
 from weaklink.inspector.model import Instant, InstantSource, Json, Part, ResultHeader, Role, Turn, Usage
 from weaklink.inspector.wire import events
-from weaklink.inspector.wire.answer_reader import ObjectReader, finish_meaning
+from weaklink.inspector.wire.answer_reader import ChoiceParts, ChunkTokens, ObjectReader, finish_meaning
 from weaklink.inspector.wire.provider_json import NOTHING, StructReader, raw_text
 
 _TIMES = ("created_at", "total_duration", "load_duration", "prompt_eval_duration", "eval_duration")
@@ -168,7 +168,7 @@ read_line = StructReader(OllamaLineShape)
 class OllamaReader(ObjectReader):
     """Reads the lines of one answer, or a body that came whole; see `inspector.wire.answer_reader`."""
 
-    __slots__ = ("_calls", "_is_over", "_is_timed", "_token_texts", "api")
+    __slots__ = ("_calls", "_is_over", "_is_timed", "_parts", "api")
 
     unended = "The stream ended without a line with `done`."
 
@@ -177,7 +177,7 @@ class OllamaReader(ObjectReader):
         self.api = api
         self._is_over = False
         self._calls = 0
-        self._token_texts = events.TokenTexts()
+        self._parts = ChoiceParts()
         self._is_timed = False  # whether the pieces have the server's times, since there are no others
 
     @property
@@ -219,26 +219,22 @@ class OllamaReader(ObjectReader):
         first = len(found)
         for part, text in (("reasoning", thinking), ("text", words)):
             if text:
-                self.faults.last_part = part
-                found.append(events.PartGrew(part, text, at_s))
-        logprobs = tuple(token.logprob for token in line.logprobs or () if token.logprob is not None)
-        if logprobs:
-            grew = found[first] if len(found) > first else events.PartGrew(self.faults.last_part, "", at_s)
-            assert isinstance(grew, events.PartGrew)
-            with_logprobs = events.PartGrew(grew.part, grew.text, at_s, None, logprobs)
-            found[first : first + 1] = [with_logprobs]
-            self._token_texts.keep(with_logprobs, [token.token for token in line.logprobs or ()], found)
+                self._parts.grow(part, text, at_s, found)
+        if line.logprobs:
+            logprobs = tuple(token.logprob for token in line.logprobs if token.logprob is not None)
+            tokens = ChunkTokens([token.token for token in line.logprobs], None, logprobs or None)
+            self._parts.add_tokens(tokens, at_s, found, since=first)
         for call in (message.tool_calls if message else None) or ():
             self._read_call(call, at_s, found)
+        self.faults.last_part = self._parts.last_part
 
     def _read_call(self, call: OllamaCall, at_s: float | None, found: list[events.WireEvent]) -> None:
         part = f"call:{self._calls}"
         self._calls += 1
-        self.faults.last_part = part
-        function = call.function
-        found.append(events.CallNamed(part, (function.name if function else None) or None, call.id or None))
-        if function and (arguments := raw_text(function.arguments)):
-            found.append(events.PartGrew(part, arguments, at_s))
+        function = call.function or OllamaFunction()
+        self._parts.name_call(events.CallNamed(part, function.name or None, call.id or None), at_s, found)
+        if arguments := raw_text(function.arguments):
+            self._parts.grow(part, arguments, at_s, found)
 
     def _read_end(self, line: OllamaLineShape, at_s: float | None, found: list[events.WireEvent]) -> None:
         self._is_over = True

@@ -10,7 +10,7 @@ from weaklink.inspector.apis import gemini, ollama
 from weaklink.inspector.apis.anthropic import messages as anthropic
 from weaklink.inspector.apis.openai import chat, completions, responses
 from weaklink.inspector.apis.openai.messages import read_chat_request
-from weaklink.inspector.json_text import flag_of, objects_of, word_of
+from weaklink.inspector.json_text import flag_of, object_of, objects_of, word_of
 from weaklink.inspector.model import Json
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import decode
@@ -44,7 +44,6 @@ _EVENT_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
 _ENOUGH = 16  # bytes after leading white space; no others are read
 _PRETTY = re.compile(rb"\{[ \t\r]*\n")
 _GEMINI_KEYS = frozenset({"candidates", "promptFeedback", "usageMetadata", "usage_metadata", "prompt_feedback"})
-_TEXT_CHOICE = frozenset({"text", "finish_reason"})
 
 
 def api_of_path(path: str) -> str:
@@ -200,8 +199,12 @@ def decoder_for(path: str = "", request: Json = None, content_type: str = "", *,
     each may be missing. What they leave open is detected from the answer's first bytes and first object; an answer that
     does not show its API is read as a chat completion, which keeps it word for word.
     """
-    api = find_api(path, request)
     streams = flag_of(request.get("stream")) if isinstance(request, dict) else None
+    return decoder_of(find_api(path, request), content_type, streams=streams, status=status)
+
+
+def decoder_of(api: str, content_type: str = "", *, streams: bool | None = None, status: int | None = None) -> Decoder:
+    """A decoder for an answer of this kind of endpoint, of any if it is empty; the rest is as in `decoder_for`."""
     return UndecidedDecoder(
         partial(framing_of, api=api, content_type=content_type, streams=streams, status=status),
         partial(_find_reader, api),
@@ -224,13 +227,13 @@ def _find_reader(api: str, framing: Framing, text: str) -> tuple[Framing, NewRea
     return framing, _BY_API[found].new_reader
 
 
-class ObjectHead(Struct, frozen=True):
+class ObjectHead(Struct, frozen=True, gc=False):
     """What one object of an answer shows about the answer.
 
     `api` is the kind of endpoint, `""` for an error that any may send. `is_whole`: it is a whole answer by itself.
     `begins`: no earlier answer can continue with it; `ends`: its answer does not continue after it. `finishes`: the
-    model is done, and only objects with the same `id` still belong to the answer. `created` is the server's time, as it
-    was sent.
+    model is done, and only objects with the same `id` still belong to the answer. `names_role`: it has the role of the
+    answer, as a first chunk does. `created` is the server's time, as it was sent.
     """
 
     api: str
@@ -238,6 +241,7 @@ class ObjectHead(Struct, frozen=True):
     begins: bool = False
     ends: bool = False
     finishes: bool = False
+    names_role: bool = False
     id: str = ""
     created: Json = None
 
@@ -283,15 +287,21 @@ def _of_event(kind: str, value: dict[str, Json]) -> ObjectHead | None:
 
 
 def _of_choices(value: dict[str, Json], choices: list[Json]) -> ObjectHead:
-    listed = objects_of(choices)
-    is_text = value.get("object") == "text_completion" or any(choice.keys() >= _TEXT_CHOICE for choice in listed)
-    finishes = any(choice.get("finish_reason") for choice in listed)
+    is_text = value.get("object") == "text_completion"
+    finishes = has_message = names_role = False
+    listed = [choice for choice in choices if isinstance(choice, dict)]
+    for choice in listed:  # in one pass: a capture has an object for each chunk
+        is_text = is_text or ("text" in choice and "finish_reason" in choice)
+        finishes = finishes or bool(choice.get("finish_reason"))
+        has_message = has_message or "message" in choice
+        names_role = names_role or bool(object_of(choice.get("delta")).get("role"))
     has_only_usage = not listed and "object" not in value  # usage alone, of either kind
     return ObjectHead(
         completions.API if is_text else "" if has_only_usage else chat.API,
-        is_whole=any("message" in choice for choice in listed) or (is_text and finishes and bool(value.get("usage"))),
-        ends=any("message" in choice for choice in listed),
+        is_whole=has_message or (is_text and finishes and bool(value.get("usage"))),
+        ends=has_message,
         finishes=finishes,
+        names_role=names_role,
         id=word_of(value.get("id")),
         created=value.get("created"),
     )

@@ -235,7 +235,7 @@ def _text_failure(text: str, result: ToolResult, call: ToolCall | None) -> Failu
     printed = None if call is None else printed_exit_code(effects_of(call), text)
     framed = unframed(text)
     code = framed.exit_code if printed is None else printed
-    if printed is None and code and call is not None and states_code_in_content(call, text):
+    if printed is None and code and call is not None and states_code_in_content(call, framed):
         code = None
     stated = () if code is None else (_of_text(code),)
     if result.is_error:
@@ -510,7 +510,7 @@ def without_frame(result: ToolResult, call: ToolCall | None = None) -> ToolResul
     What a call only shows (a file, a log) stays as it is, and so does a state that the source recorded.
     """
     framed = unframed(result.content)
-    if framed.output is result.content or (call is not None and states_code_in_content(call, result.content)):
+    if framed.output is result.content or (call is not None and states_code_in_content(call, framed)):
         return result
     recorded = result.recorded
     if framed.exit_code is not None and (recorded is None or recorded.exit_code is None):

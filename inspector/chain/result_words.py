@@ -32,7 +32,7 @@ from weaklink.inspector.chain.reader_messages import (
 )
 from weaklink.inspector.chain.refusals import refusal_told
 from weaklink.inspector.chain.refused_changes import denial
-from weaklink.inspector.chain.shell_frames import unframed
+from weaklink.inspector.chain.shell_frames import Framed
 from weaklink.inspector.chain.shell_lines import ShellCommand
 from weaklink.inspector.chain.tool_kinds import bare_name, is_search
 from weaklink.inspector.model import ToolCall, ToolResult
@@ -302,8 +302,8 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     return None if ends_well(effect, text) else _error_of_work(call, effects, effect, text)
 
 
-def states_code_in_content(call: ToolCall, text: str) -> bool:
-    """Whether the exit code that a text states stands in what a call shows: the end of a log, or of what a tool reads.
+def states_code_in_content(call: ToolCall, framed: Framed) -> bool:
+    """Whether the exit code that a result states is in what a call shows: the end of a log, or of what a tool reads.
 
     A tool that reads has no exit code, but one that reads what a command printed. Of a command, the last line of an
     output counts as the log's if it has no brackets, as agents write them around it, and no program of the line reports
@@ -313,7 +313,6 @@ def states_code_in_content(call: ToolCall, text: str) -> bool:
     effect = main_effect(effects)
     if effect is None:
         return False
-    framed = unframed(text)
     if shows_content(effect, call.name or ""):
         return framed.is_bare or _OF_RUN.isdisjoint(bare_name(call.name or "").split("_"))
     if not framed.is_bare or not only_shows(effect) or not framed.output.strip():

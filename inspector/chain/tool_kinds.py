@@ -31,7 +31,9 @@ _WRITES_TABLE = (
     "schedule archive transition pin unpin lock unlock extend approve assign close reopen merge deploy publish notify "
     "invite enable disable grant revoke resume suspend activate share start stop restart reserve "
     "restore block unblock register subscribe unsubscribe renew forward reply cast vote print import sync "
-    "ingest migrate append charge withdraw deposit"
+    "ingest migrate resize rotate refresh rebuild regenerate reindex reboot attach detach terminate provision purge "
+    "promote unmute deactivate reactivate reassign reschedule rebook deregister dispatch escalate append charge "
+    "withdraw deposit"
 )
 
 # ... in the languages of services, too.

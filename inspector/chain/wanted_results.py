@@ -145,7 +145,8 @@ def _names_asked_about(request: str) -> frozenset[str]:
     for sentence in map(str.casefold, _SENTENCE_END.split(request)):
         for match in _IS_THERE.finditer(sentence):
             names.update(_names_in(_PLACED.split(match["thing"], 1)[0]))
-        for match in chain(_EXISTS.finditer(sentence), _WHETHER.finditer(sentence)):
+        existing = _EXISTS.finditer(sentence) if _TELLS_EXISTENCE.search(sentence) else ()
+        for match in chain(existing, _WHETHER.finditer(sentence)):
             names.update(_names_in(" ".join(filter(None, match.groups()))))
         if (match := _IF_ANY.search(sentence)) is not None:
             names.update(_names_in(sentence[max(match.start() - _MAX_LINE_CHARS, 0) : match.start()]))
@@ -253,14 +254,17 @@ _IS_THERE = lazy_pattern(
 _PLACED = lazy_pattern(
     r"\s(?:in|im|en|dans|no|na|nel\w*|w|v|ve|в|у|i|of|von|de|di|da|van|for|für|with|and|und|et|y|e)\s"
 )
-_EXISTS = lazy_pattern(
-    r"(?P<thing>[^\s,]{1,60}?)[`'\",]{0,3}\s{0,3}(?:\b(?:if|whether|it|they|falls|wenn|ob|sie|er|es|si|s['’]il|s['’]\w+|se|als|"
-    r"het|om|den|det|если|он|она|jeśli|pokud|already|schon|bereits|déjà|ya|já|già|al|redan|уже) ){0,3}"
+_EXISTENCE = (
     r"(?:\b(?:(?:does not |do not |doesn['’]t )?exists?|"
     r"(?:is |are )(?:not )?(?:there|installed|available|present|missing)|"
     r"installed|present|existier\w+|vorhanden|installiert|existe|présente?|esiste|bestaat|finns|findes|finnes|"
     r"istnieje|existuje|существует|есть|існує|varsa|yoksa|var mı|mevcut)\b|"
-    r"存在|があ[るれ]|がなけれ|[이가] ?[있없])",
+    r"存在|があ[るれ]|がなけれ|[이가] ?[있없])"
+)
+_TELLS_EXISTENCE = lazy_pattern(_EXISTENCE, re.IGNORECASE)  # in a tenth of the time in which the thing is found, too
+_EXISTS = lazy_pattern(
+    r"(?P<thing>[^\s,]{1,60}?)[`'\",]{0,3}\s{0,3}(?:\b(?:if|whether|it|they|falls|wenn|ob|sie|er|es|si|s['’]il|s['’]\w+|se|als|"
+    r"het|om|den|det|если|он|она|jeśli|pokud|already|schon|bereits|déjà|ya|já|già|al|redan|уже) ){0,3}" + _EXISTENCE,
     re.IGNORECASE,
 )
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from msgspec import structs
 
-from weaklink.inspector.apis.openai.messages import first_choice, stored_usage
+from weaklink.inspector.apis.openai.chat import stored_usage
+from weaklink.inspector.apis.openai.messages import first_choice
 from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import count_of, member_at

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from weaklink.inspector.apis.openai.chat_captures import CapturedAnswer
+from weaklink.inspector.apis.captures import CapturedAnswer
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import member_at
@@ -83,8 +83,9 @@ def answer_ids(answer: CapturedAnswer, path: Path) -> Iterable[ExternalId]:
         yield ExternalId("id", response_id)
     yield place_of(path)
     yield ExternalId("answer", str(answer.number))
-    if response_id and answer.created_s:
-        yield ExternalId("created", str(int(answer.created_s)))
+    created = instant(answer.created)
+    if response_id and created is not None:
+        yield ExternalId("created", str(int(created.at_s)))
     else:
         yield ExternalId("sha256", answer.digest)
 

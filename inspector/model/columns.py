@@ -1,13 +1,24 @@
-"""Columns: long sequences of entries of one type, in a few bytes each, for millions of chunks or many turns.
+r"""Columns: sequences whose entries are created when they are accessed, from numbers that take a few bytes each.
 
-Code that has the entries packed already, such as the store, creates a column without an object for each entry. An entry
-is created on each access: two accesses return equal objects, not the same one. A column is immutable, equal to a tuple
-of the same entries, and has the same hash.
+Theory of operation. A stream of a million chunks has five million numbers. As Python objects they take 276 MB, as
+the arrays that the store keeps 20. So the fields of `Chunks` are columns, views of these arrays:
+
+    RunningSums(b"\3\5\1")               3, 8, 9            where chunks end, as the length of each
+    Seconds([250000, 20000])             0.25, 0.27         when they came, as differences in microseconds
+    Singles([5, 7])                      (5,), (7,)         their token ids, if each has one
+    Ragged([1, 2], [5, 7, 9])            (5,), (7, 9)       if some have several
+    Sparse(b"\1\0", Singles([5]))        (5,), None         if some have none
+
+An access creates an entry: two accesses return equal objects, not the same one. To read a whole column, iterate over
+it: the next sum is then one addition, while an access by index adds up at most 128 differences to a sum that is kept.
+A column is immutable, equal to a tuple of the same entries, and has the same hash.
+
+`LazyColumn` and the columns of other modules are the same for lists on a screen: places, aligned steps and parts are
+found by numbers, and a list of a hundred thousand creates those that it shows.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, chain, islice, repeat
+from itertools import accumulate, islice, repeat
 from operator import eq, truediv
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
@@ -56,7 +67,7 @@ class Column(Sequence[_Entry_co]):
 if TYPE_CHECKING:
     Entries: TypeAlias = tuple[_Entry_co, ...] | Column[_Entry_co]
 else:
-    Entries = tuple[_Entry_co, ...]  # what msgspec decodes; `plain` writes a column like a tuple
+    Entries = tuple[_Entry_co, ...]  # what msgspec decodes
 """A sequence of entries of one type: a tuple, or a column that creates each on access."""
 
 
@@ -183,95 +194,6 @@ class Sparse(Column[_Entry_co | None]):
         return self._entries[self._numbers[index] - 1] if self._there[index] else None
 
 
-class Windowed(Column[_Entry_co]):
-    """Entries that are unpacked one window at a time: `window` returns the one with a number, from 0.
-
-    Each window has `size` entries, the last one the rest of `length`. `window` is called again and again, so it should
-    cache its last results; its exceptions pass through the column.
-    """
-
-    __slots__ = ("_length", "_size", "_window")
-
-    def __init__(self, length: int, size: int, window: Callable[[int], Sequence[_Entry_co]]) -> None:
-        self._length, self._size, self._window = length, size, window
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __iter__(self) -> Iterator[_Entry_co]:
-        return chain.from_iterable(map(self._window, range(-(-self._length // self._size))))
-
-    def _at(self, index: int) -> _Entry_co:
-        return self._window(index // self._size)[index % self._size]
-
-
-class Ascending(Windowed[int]):
-    """Integers that never descend, in windows; `lasts` has the last entry of each window."""
-
-    __slots__ = ("_lasts",)
-
-    def __init__(self, lasts: Sequence[int], length: int, size: int, window: Callable[[int], Sequence[int]]) -> None:
-        super().__init__(length, size, window)
-        self._lasts = lasts
-
-    def around(self, value: int) -> tuple[int, int]:
-        """The start and end of the window with the first entry above a value; both the length if there is none."""
-        number = bisect_right(self._lasts, value)
-        return min(number * self._size, self._length), min((number + 1) * self._size, self._length)
-
-
-class Uneven(Column[_Entry_co]):
-    """Entries in windows of different lengths: window `number` has those from `starts[number]` up to the next start.
-
-    `starts` is one longer than the number of windows, begins with 0 and ends with the number of entries. `window` is
-    called again and again, so it should cache its last results; its exceptions pass through the column.
-    """
-
-    __slots__ = ("_starts", "_window")
-
-    def __init__(self, starts: Sequence[int], window: Callable[[int], Sequence[_Entry_co]]) -> None:
-        self._starts, self._window = starts, window
-
-    def __len__(self) -> int:
-        return self._starts[-1]
-
-    def __iter__(self) -> Iterator[_Entry_co]:
-        return self.stretch(0, len(self))
-
-    def stretch(self, start: int, end: int) -> Iterator[_Entry_co]:
-        """The entries in `[start, end)`, which must be within the column, in order; requests each window once."""
-        number = bisect_right(self._starts, start) - 1
-        while start < end:
-            first, stop = self._starts[number], min(self._starts[number + 1], end)
-            window = self._window(number)
-            yield from (
-                window if stop - start == len(window) else map(window.__getitem__, range(start - first, stop - first))
-            )
-            start, number = stop, number + 1
-
-    def _at(self, index: int) -> _Entry_co:
-        number = bisect_right(self._starts, index) - 1
-        return self._window(number)[index - self._starts[number]]
-
-
-class ColumnSlice(Column[_Entry_co]):
-    """The entries in `[start, end)` of a column, which must be within it."""
-
-    __slots__ = ("_column", "_end", "_start")
-
-    def __init__(self, column: Uneven[_Entry_co], start: int, end: int) -> None:
-        self._column, self._start, self._end = column, start, end
-
-    def __len__(self) -> int:
-        return self._end - self._start
-
-    def __iter__(self) -> Iterator[_Entry_co]:
-        return self._column.stretch(self._start, self._end)
-
-    def _at(self, index: int) -> _Entry_co:
-        return self._column[self._start + index]
-
-
 class LazyColumn(Column[_Entry_co]):
     """Entries that `make` creates from packed values on each access."""
 
@@ -289,12 +211,3 @@ class LazyColumn(Column[_Entry_co]):
 
     def _at(self, index: int) -> _Entry_co:
         return self._make(self._packed[index])
-
-
-def first_above(ascending: Entries[int], value: int) -> int:
-    """The index of the first entry above a value, for integers that never descend; their number if there is none.
-
-    For a long column it unpacks one window, where a search of the whole column would unpack many.
-    """
-    low, high = ascending.around(value) if isinstance(ascending, Ascending) else (0, len(ascending))
-    return bisect_right(ascending, value, low, high)

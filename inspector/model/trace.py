@@ -1,5 +1,6 @@
 """A recorded agent session: the trace, its turns, parts, chunks and spans, and the facts of each generation."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from itertools import accumulate, repeat
@@ -9,7 +10,7 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.model.calls import RecordedState, ToolDefinition
-from weaklink.inspector.model.columns import Entries, first_above
+from weaklink.inspector.model.columns import Entries
 from weaklink.inspector.rich_display import html_of
 from weaklink.inspector.text import Range
 
@@ -252,7 +253,7 @@ class Chunks(Struct, frozen=True, omit_defaults=True):
 
     def at(self, offset: int) -> int:
         """The index of the chunk with the character at `offset`; the number of chunks if none has it."""
-        return first_above(self.ends, offset)
+        return bisect_right(self.ends, offset)
 
 
 class Grade(StrEnum):
@@ -459,7 +460,7 @@ class Trace(Struct, frozen=True, omit_defaults=True):
     is not stored.
     """
 
-    turns: Entries[Turn]
+    turns: tuple[Turn, ...]
     name: str = ""
     model: str = ""
     format: str = ""

@@ -50,29 +50,23 @@ class Detector(Struct, frozen=True):
 class KeyShape(Struct, frozen=True):
     """A key whose `prefix` begins a word; at least `at_least` characters of the set `secret` follow.
 
-    The prefix stays readable and the whole run of `secret` characters after it is redacted. `is_free`: the prefix may
-    follow a letter or digit. `must_mix`: within the first 64 characters there must be a segment with a digit and a
+    The prefix stays readable and the whole run of `secret` characters after it is redacted. One that begins with a sign
+    may follow a letter or digit. `must_mix`: within the first 64 characters there must be a segment with a digit and a
     letter, or with both cases, because words joined by dashes have the same shape.
     """
 
-    name: str
-    source: str
     prefix: str
-    at_least: int = 20
-    secret: str = "A-Za-z0-9_-"
-    is_free: bool = False
-    must_mix: bool = True
+    at_least: int
+    secret: str
+    must_mix: bool
 
 
 def _shapes() -> Iterator[KeyShape]:
     for row in RULES.keys.strip().replace("\n  ", " ").splitlines():
-        head, _, pairs = row.partition(": ")
-        origin, characters, at_least, *options = head.split(" ")
+        head, _, prefixes = row.partition(": ")
+        characters, at_least, *words = head.split(" ")
         secret = RULES.characters.get(characters, characters)
-        for pair in pairs.split(" "):
-            rule, _, prefix = pair.partition("=")
-            source, is_free, must_mix = f"{origin} {rule}", "free" in options, "words" not in options
-            yield KeyShape(rule, source, prefix, int(at_least), secret, is_free, must_mix)
+        yield from (KeyShape(prefix, int(at_least), secret, not words) for prefix in prefixes.split(" "))
 
 
 KEYS = tuple(_shapes())
@@ -91,11 +85,11 @@ def _judge_key(place: FoundIntroduction) -> Secret | None:
     text, at, is_final = place.text, place.found.start(), place.is_final
     begins = names.begins_word(text, at, place.free_at)
     for key in _by_first().get(text[at], ()):
-        if text.startswith(key.prefix, at) and (begins or key.is_free):
+        if text.startswith(key.prefix, at) and (begins or not key.prefix[0].isalnum()):
             start, run = at + len(key.prefix), _key_run(key.secret)
             body = text[start : run.pattern.match(text, start, start + max(key.at_least, _LOOK)).end()]  # type: ignore[union-attr]  # it may match nothing
             if len(body) >= key.at_least and (not key.must_mix or _has_random_segment(body)):
-                return replace(Secret.of(text, start, run, is_final=is_final), rule=key.source)
+                return replace(Secret.of(text, start, run, is_final=is_final), rule=f"prefix {key.prefix}")
     for name, token in _TOKENS.items() if begins else ():
         match = token.match(text, at)
         if match is not None and secret_values.is_mixed(match["body"]):
@@ -155,14 +149,6 @@ def _judge_pair_at_host(place: FoundIntroduction) -> Secret | None:
     is_other = user in _NO_USER or host.startswith("sha") or password.isdigit()
     is_secret = is_strange and not is_other and not secret_values.is_placeholder(password)
     return Secret(*place.found.span("password")) if is_secret else None
-
-
-def _run(characters: str, at_least: int) -> _Judge:
-    """A judge of a run of characters: a secret has at least so many, and mixes them."""
-    run = secret_values.PatternRun(lazy_pattern(f"(?:{characters})*"), "\\" if "\\" in characters else "")
-    return lambda place: place.judge(
-        run, place.found.end(), lambda value: len(value) >= at_least and secret_values.is_mixed(value)
-    )
 
 
 def _judge_pem(place: FoundIntroduction) -> Secret | None:
@@ -240,11 +226,23 @@ def _detector(rule: DetectorRule, judge: _Judge) -> Detector:
     return Detector(rule, lazy_pattern(pattern(rule.pattern)), lambda place: filter(None, (judge(place),)), before)
 
 
-_NAME = DetectorRule("name", names.SIGNS, names.NAME, can_hold_secrets=True, span=0, longest=64)
+def _run(name: str, introduction: str, characters: str, at_least: int) -> Detector:
+    """A detector of a run of characters: a secret has at least so many, and mixes them."""
+    run = secret_values.PatternRun(lazy_pattern(f"(?:{pattern(characters)})*"), "\\" if "SLASH" in characters else "")
+    sign = re.match("[a-z:~]+", introduction.replace("(?=", ""))[0]  # type: ignore[index]  # each begins with its sign
+
+    def judge(place: FoundIntroduction) -> Secret | None:
+        return place.judge(run, place.found.end(), lambda text: len(text) >= at_least and secret_values.is_mixed(text))
+
+    return _detector(DetectorRule(name, (sign,), introduction, "run", can_hold_secrets=True, span=0), judge)
+
+
+_NAME = DetectorRule("name", names.SIGNS, names.NAME, "", can_hold_secrets=True, span=0, longest=64)
 _KEY_RUN = f"{_KEY_CHARACTER}{{{_SHORTEST_KEY},{_MAX_EXAMINED_CHARS}}}|{_KEY_CHARACTER}*\\Z"
-_KEY = DetectorRule("key", _PREFIXES, _KEY_RUN, span=0, window=1, is_exact=True)
+_KEY = DetectorRule("key", _PREFIXES, _KEY_RUN, "", span=0, window=1, is_exact=True)
 DETECTORS = (
     Detector(_NAME, lazy_pattern(names.NAME), judge_named, is_idle=introduces_nothing),
     _detector(_KEY, _judge_key),
-    *(_detector(rule, _JUDGES.get(rule.judge) or _run(rule.characters, rule.at_least)) for rule in RULES.detectors),
+    *(_run(name, *run) for name, run in RULES.runs.items()),
+    *(_detector(rule, _JUDGES[rule.judge]) for rule in RULES.detectors),
 )

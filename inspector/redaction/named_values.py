@@ -44,7 +44,6 @@ _GAPS, _GAPS_OUTSIDE_TAGS = (
 _MAX_TAG_CHARS = 208
 _TAG_BEGINS = ("<", "&lt;", "u003c", "argument")
 _MAX_FIELD_CHARS = 340
-_FIELDS = ("value", "default", "const", "example", "content", "data", "new")
 
 
 class _Named:
@@ -92,7 +91,7 @@ class _Named:
             return None
         if quote is None and not is_tag:
             around = PATTERNS.quoted_words.search(self.text, max(self.start - 64, 0), self.start)
-            if PATTERNS.line_end.search(gap) or (opened and around and opened == around[1]):
+            if PATTERNS.NEWLINE.search(gap) or (opened and around and opened == around[1]):
                 return None  # a heading, a line of code that ends after a name, or a prompt whose quote closes
         block = None if opened or is_tag else PATTERNS.block_begin.search(found[0])
         if block is not None:
@@ -135,7 +134,7 @@ class _Named:
         end = start + len(value)
         is_ended = PATTERNS.closing.match(self.text, end) or (is_argument and self.text.startswith("<", end))
         if len(value) >= PEEK:
-            is_ended = is_argument or not PATTERNS.blanks.search(value.strip())
+            is_ended = is_argument or len(value.split()) <= 1
         is_cut = PATTERNS.cut_closing.match(self.text, end) and (
             is_argument or PATTERNS.bare_element.fullmatch(value) or self.follows(PATTERNS.alone_tag, 48)
         )
@@ -195,17 +194,11 @@ class _Named:
 
     def cells(self) -> Iterator[Secret]:
         """The cells below this name in the head of a table, separated by bars, tabs, commas or semicolons."""
-        if not PATTERNS.cell_end.match(self.lowered, self.end):
-            return
         least = max(self.start - _MAX_HEAD_CHARS, 0)
-        line = max(self.lowered.rfind(newline, least, self.start) + len(newline) for newline in ("\n", "\\n"))
-        texts = [opening.end() for opening in PATTERNS.text_begin.finditer(self.lowered, least, self.start)]
-        heads = (PATTERNS.head.match(self.lowered, begin) for begin in (max(line, least), *texts[-1:]))
-        for head in heads:
-            if head is not None and head.end() > self.end:
-                yield from self._cells_below(head)
-
-    def _cells_below(self, head: re.Match[str]) -> Iterator[Secret]:
+        begins = [least, *(match.end() for match in PATTERNS.row_begin.finditer(self.lowered, least, self.start))]
+        head = PATTERNS.head.match(self.lowered, begins[-1])
+        if head is None or head.end() <= self.end or not PATTERNS.cell_end.match(self.lowered, self.end):
+            return
         separator, start = head["separator"], head.end()
         column = self.lowered.count(separator, head.start("cells"), self.start)
         cells = head["cells"].split(separator)
@@ -217,9 +210,7 @@ class _Named:
                 at = row.start("cells") + sum(map(len, values[:column])) + column * len(separator)
                 at += len(value) - len(value.lstrip(" \"'`*"))
                 text = PATTERNS.other_cell.sub("", self.text[at : at + len(value.strip(" \"'`*"))])
-                # a file's name too, in this column
-                changes = text.isascii() and secret_values.changes_often(text) and PATTERNS.mixed_case.search(text)
-                is_mixed = changes or all(re.search(one, text) for one in ("[0-9]", "[A-Za-z]"))
+                is_mixed = all(re.search(one, text) for one in ("[0-9]", "[A-Za-z]"))  # also a file's name
                 if is_mixed and secret_values.can_be_quoted_secret(text, self.confidence):
                     yield Secret(at, at + len(text), rule="name of a column")
             elif not PATTERNS.ruler.fullmatch(row["cells"]):
@@ -233,7 +224,6 @@ class _Named:
             return
         remark = PATTERNS.remark.match(self.lowered, name_end.end())
         begin = remark.end() if remark else name_end.end()
-        limit = self._again(begin, limit)
         stop = PATTERNS.record_end.search(self.lowered, begin, limit)
         for match in PATTERNS.word.finditer(self.lowered, name_end.end(), limit):
             if stop and match.start() >= stop.end():
@@ -261,7 +251,7 @@ class _Named:
             return ending
         quoted = ending_of(opened[0])
         value, _ = self.place.value(quoted, at)
-        if len(value) >= PEEK or PATTERNS.blanks.search(value):
+        if len(value) >= PEEK or any(map(str.isspace, value)):
             return ending
         return quoted if ending or self._introduces(value, gap, at) else None
 
@@ -275,7 +265,7 @@ class _Named:
         if PATTERNS.joint.match(after):
             joined, _ = self.place.value(secret_values.JOINED_WORD, at)
             is_value = self._is_clear(joined, gap) and not PATTERNS.location.match(joined)
-            is_mixed = secret_values.has_letters_and_digits(word) or PATTERNS.capital.search(joined)
+            is_mixed = secret_values.has_letters_and_digits(word) or any(map(str.isupper, joined))
             is_told = bool(gap.strip()) or secret_values.is_made(joined)
             is_list = after[0] != ":" and not (is_told and is_mixed)
             if is_value and not is_list:
@@ -285,14 +275,6 @@ class _Named:
                 return secret_values.JOINED_WORD if is_secret else None
         is_secret = not PATTERNS.label_after.match(after) and self._introduces(word, gap, at)
         return secret_values.WORD if is_secret else None
-
-    def _again(self, begin: int, limit: int) -> int:
-        """Where the same name is again as a word, where the words behind it are judged; `limit` if it is not."""
-        again = self.lowered.find(self.place.found[0], begin, limit)
-        end = again + len(self.place.found[0])
-        around = self.lowered[again - 1] + self.lowered[end : end + 1]
-        is_alone = again >= 0 and not PATTERNS.name_character.search(around)
-        return again if is_alone and self.confidence is SecretConfidence.PASSWORD else limit
 
     def _introduces(self, word: str, gap: str, at: int) -> bool:
         """Whether a word is a secret after this name, and so much text between them."""
@@ -327,7 +309,7 @@ class _Named:
         """Whether a gap says that a word is the value of this name, so that letters and digits suffice."""
         if len(word) < 5 or self.place.found["many"] or PATTERNS.clear.fullmatch(gap) is None:
             return False
-        is_loose = PATTERNS.loose.fullmatch(gap) is not None
+        is_loose = PATTERNS.LOOSE_GAP.fullmatch(gap) is not None
         setting = PATTERNS.no_password.match(word)
         if setting is not None:  # but `the password is a=b7Kx`
             value = word[setting.end() :] if setting[0].endswith("=") else ""
@@ -344,47 +326,16 @@ def introduces_nothing(view: str, found: re.Match[str]) -> bool:
     ):
         return True  # `names.name_confidence` knows it as the name of no secret
     follows = PATTERNS.follows.match(view, end)
-    kind = follows.lastgroup if follows is not None else None
-    if follows is None or kind == "nothing":
+    if follows is None or follows["nothing"]:
         return follows is not None
-    if kind == "number":
-        if found["sign"] != "token":
-            return False
-        is_count = found["many"] and names.counts_tokens(view, start)  # behind it, a word must be near
-        limit = follows.end() + (_LIKELY_CHARS if is_count else _BESIDE_CHARS)
-        return not _has_word(view, follows.end(), limit, PATTERNS.strange_token)
-    is_line = kind in {"variable", "words"} and found["sign"].endswith(_WHOLE_LINES)
-    if is_line or (kind != "digits" and _has_context(view, kind, start, end)):
-        return False
-    return not _has_word(view, end, end + _BESIDE_CHARS, PATTERNS.strange_digit)
-
-
-def _has_context(view: str, kind: str | None, start: int, end: int) -> bool:
-    """Whether what is around a name, which is followed by that, may say that it has a value elsewhere."""
-    before = max(start - 208, 0)
-    return bool(
-        _may_be_in_tag(view, start)
-        or PATTERNS.before_words.search(view, before, start)
-        or (view[end] != " " and PATTERNS.call_before.search(view, max(start - 160, 0), start))
+    if follows["words"] and (
+        found["sign"].endswith(_WHOLE_LINES)
+        or _may_be_in_tag(view, start)
+        or PATTERNS.before_words.search(view, max(start - _MAX_TAG_CHARS, 0), start)
         or _may_have_field(view, end)
-        or (kind == "cells" and PATTERNS.cells_follow.match(view, end))
-        or (
-            kind == "line"
-            and PATTERNS.row_follows.match(view, end)
-            and PATTERNS.separator_before.search(view, before, start)
-        )
-    )
-
-
-def _has_word(view: str, end: int, limit: int, strange: re.Pattern[str]) -> bool:
-    """Whether a word up to `limit` that has such a digit could be a secret, behind a name that ends at `end`."""
-    if strange.search(view, end, limit + _STRANGE_AHEAD) is None:
+    ):
         return False
-    if (word := PATTERNS.word.search(view, end, limit)) is None:
-        return False
-    remark = PATTERNS.remark.match(view, end)
-    stop = PATTERNS.record_end.search(view, remark.end() if remark else end, limit)
-    return stop is None or stop.end() > word.start()
+    return PATTERNS.strange_digit.search(view, end, end + _BESIDE_CHARS + _STRANGE_AHEAD) is None
 
 
 def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
@@ -413,10 +364,7 @@ def _may_be_in_tag(view: str, start: int) -> bool:
 
 def _may_have_field(view: str, end: int) -> bool:
     """Whether a name that ends there is followed by the name of a field with the value of another, such as `value:`."""
-    limit = end + _MAX_FIELD_CHARS
-    has_word = any(map(view[end:limit].__contains__, _FIELDS))
-    is_long = has_word and PATTERNS.field.search(view, end, limit) is not None
-    return is_long or PATTERNS.short_field.search(view, end, limit) is not None
+    return PATTERNS.field.search(view, end, end + _MAX_FIELD_CHARS) is not None
 
 
 def judge_bare(
@@ -456,7 +404,7 @@ def _may_introduce(gap: str) -> bool:
     """Whether the text between a name and a value gives the value no other name."""
     end = max(len(gap) - _SIGN_CHARS, 0)
     label = PATTERNS.label_sign.search(gap, end) and PATTERNS.own_label.search(gap, max(len(gap) - _LABEL_CHARS, 0))
-    if PATTERNS.owner.fullmatch(gap):
+    if PATTERNS.OWNER.fullmatch(gap):
         return True
     if PATTERNS.other_thing.search(gap, max(len(gap) - _LABEL_CHARS, 0)):
         return False

@@ -111,7 +111,7 @@ def _plain_word(found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=4_096)
 def _plain_letters(before: str, letters: str) -> str:
-    decoded = PATTERNS.escaped_letter.sub(lambda code: chr(int(code[1] or code[2], 16)), letters)
+    decoded = PATTERNS.ESCAPED_LETTER.sub(lambda code: chr(int(code[1] or code[2], 16)), letters)
     word = before + decoded.replace("İ", "i").lower()  # of the first, the lower case is longer
     name = (PATTERNS.name_at_end if word.isascii() else _FOREIGN_WORD).search(word)
     if name is None or name.end() <= len(before):
@@ -167,11 +167,6 @@ def label_before(text: str, at: int) -> str:
     match = PATTERNS.label.search(text, max(at - 16, 0), at)
     word = match[0].lower() if match is not None else ""
     return word if word.endswith((*_KEY_KINDS, *_TOKEN_KINDS)) else ""
-
-
-def counts_tokens(view: str, at: int) -> bool:
-    """Whether the word tokens there has no word before it that makes it a secret's name, as in `prompt_tokens`."""
-    return view.startswith("token", at) and not view[max(at - 16, 0) : at].rstrip("_-. ").endswith(_TOKEN_KINDS)
 
 
 def confidence_of(name: str) -> SecretConfidence | None:

@@ -27,9 +27,7 @@ class DetectorRule(Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     signs: tuple[str, ...]
     pattern: str
-    judge: str = "run"
-    characters: str = ""
-    at_least: int = 0
+    judge: str
     can_hold_secrets: bool = False
     span: int = LONGEST_INTRODUCTION
     longest: int = LONGEST_INTRODUCTION
@@ -42,9 +40,9 @@ class _Rules(Struct, frozen=True, forbid_unknown_fields=True):
     keys: str
     characters: dict[str, str]
     words: dict[str, str]
-    parts: dict[str, str]
     relations: dict[str, str]
     commands: dict[str, str]
+    runs: dict[str, tuple[str, str, int]]
     patterns: dict[str, str]
     detectors: tuple[DetectorRule, ...]
 
@@ -69,7 +67,7 @@ def pattern(text: str) -> str:
 def part(name: str) -> str:
     """A part of patterns; `WORDS` are the last words of names."""
     names = (*words("passwords"), *words("names"))
-    return one_of(names) if name == "WORDS" else pattern(RULES.parts[name])
+    return one_of(names) if name == "WORDS" else pattern(RULES.patterns[name])
 
 
 class _Patterns:

@@ -241,7 +241,7 @@ def can_be_bare_secret(value: str, confidence: SecretConfidence, *, name: str, g
 
     `gap` is the text between its name and it, `after` some characters that follow it.
     """
-    word = value.rstrip(".,;:!?)")
+    word = value.rstrip(".,;:!?)}")
     if value.startswith(("--", *"{[(<,;)]}|&:=*!?")) or _is_no_value(value) or _is_no_value(word):
         return False
     if confidence in {SecretConfidence.LIKELY, SecretConfidence.UNLIKELY}:

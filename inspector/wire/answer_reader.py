@@ -1,7 +1,8 @@
 """What the readers of all APIs share: their interface, error objects, finish reasons, and faults as wire events."""
 
 import re
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
 
 from weaklink.inspector.json_text import compact_json
 from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Json, Usage
@@ -71,11 +72,9 @@ class AnswerFaults:
         phase = ErrorPhase.HTTP if is_http_error else ErrorPhase.IN_STREAM
         rule = recording.UPSTREAM_ERROR if is_http_error else recording.ERROR_INSIDE_200
         read = read_error(error, phase, status=self._status if is_http_error else None)
-        words = f"`{_quoted(read.message)}`" if read.message else "an error without a message"
+        message = aborted_message(read)
         if is_http_error:
-            message = f"The server answered {f'with status {self._status}: ' if self._status else ''}{words}."
-        else:
-            message = f"The server aborted the answer with {words}."
+            message = f"The server answered {f'with status {self._status}: ' if self._status else ''}{_words(read)}."
         self.failed = True
         if raw:
             found.append(events.PartGrew(events.ERROR_PART, raw, at_s))
@@ -136,10 +135,23 @@ class AnswerFaults:
             )
         match finish_meaning(finish):
             case FinishReason.LENGTH:
-                message = f"The answer was stopped here by the length limit (finish reason `{_quoted(finish)}`)."
-                found.append(events.FaultSeen(self.last_part, recording.CUT_OFF_BY_LENGTH, message))
+                found.append(events.FaultSeen(self.last_part, recording.CUT_OFF_BY_LENGTH, cut_off_message(finish)))
             case FinishReason.ERROR:
                 self.fail(f"finish reason {finish}", finish, None, found, in_answer=True)
+
+
+def aborted_message(error: GenerationError) -> str:
+    """The sentence for an error inside an answer (C508)."""
+    return f"The server aborted the answer with {_words(error)}."
+
+
+def cut_off_message(finish: str) -> str:
+    """The sentence for an answer that its length limit ended (C503); `finish` is the server's finish reason."""
+    return f"The answer was stopped here by the length limit (finish reason `{_quoted(finish)}`)."
+
+
+def _words(error: GenerationError) -> str:
+    return f"`{_quoted(error.message)}`" if error.message else "an error without a message"
 
 
 def _quoted(text: str) -> str:
@@ -220,6 +232,80 @@ class ObjectReader:
     def _keep(self, strange: list[str], raw: str, at_s: float | None, found: list[events.WireEvent]) -> None:
         if strange:
             self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
+
+
+class ChoiceParts:
+    """The parts of one of the answers to a request, as its pieces come.
+
+    Choice 0 is the turn. Any other is kept separately, in parts that begin with `choice1:`. Its calls are not reported
+    as calls, since they were not run: their names, their ids and the finish reason are parts too, such as
+    `choice1:call:0:name`. `last_part` is the part that grew last; `has_grown`: a text or a call came.
+    """
+
+    __slots__ = ("_token_texts", "has_grown", "last_part", "prefix")
+
+    def __init__(self, index: int = 0) -> None:
+        self.prefix = f"choice{index}:" if index else ""
+        self.last_part = f"{self.prefix}text"
+        self.has_grown = False
+        self._token_texts = events.TokenTexts()
+
+    def grow(self, part: str, text: str, at_s: float | None, found: list[events.WireEvent]) -> None:
+        """Append a text of `part`, a name without the prefix."""
+        self.last_part = name = self.prefix + part if self.prefix else part
+        self.has_grown = True
+        found.append(events.PartGrew(name, text, at_s))
+
+    def keep(self, part: str, text: str, at_s: float | None, found: list[events.WireEvent]) -> None:
+        """Append what the server says beside the answer."""
+        found.append(events.PartGrew(self.prefix + part, text, at_s))
+
+    def name_call(self, call: events.CallNamed, at_s: float | None, found: list[events.WireEvent]) -> None:
+        """Append the header of a call; the name of its part has the prefix."""
+        self.last_part = call.part
+        self.has_grown = True
+        if not self.prefix:
+            found.append(call)
+            return
+        header_texts = (("name", call.name), ("id", call.id))
+        found += [events.PartGrew(f"{call.part}:{what}", word, at_s) for what, word in header_texts if word]
+
+    def add_tokens(
+        self, tokens: "ChunkTokens", at_s: float | None, found: list[events.WireEvent], *, since: int
+    ) -> None:
+        """Add tokens to the first text from `found[since]` on, or to an empty text if the server held it back."""
+        if tokens.ids is None and tokens.logprobs is None:
+            return
+        at = next((n for n in range(since, len(found)) if isinstance(found[n], events.PartGrew)), None)
+        grew = events.PartGrew(self.last_part, "", at_s) if at is None else found[at]
+        assert isinstance(grew, events.PartGrew)
+        with_tokens = events.PartGrew(grew.part, grew.text, grew.at_s, tokens.ids, tokens.logprobs)
+        found[len(found) if at is None else at : len(found) if at is None else at + 1] = [with_tokens]
+        if tokens.logprobs is not None:
+            self._token_texts.keep(with_tokens, tokens.texts, found)
+
+
+class ChunkTokens(NamedTuple):
+    """The tokens that came with a chunk: their texts, ids and log probabilities, as far as the server sends them."""
+
+    texts: Sequence[str]
+    ids: tuple[int, ...] | None = None
+    logprobs: tuple[float, ...] | None = None
+
+
+_TOKEN_ID = "token_id:"  # vLLM with `return_tokens_as_token_ids` writes this instead of the text
+
+
+def ids_and_texts(tokens: Iterable[str]) -> tuple[tuple[int, ...] | None, list[str]]:
+    """The token ids that vLLM writes as words, None if there are none, and the other tokens."""
+    ids: list[int] = []
+    texts: list[str] = []
+    for token in tokens:
+        if not token.startswith(_TOKEN_ID):
+            texts.append(token)
+        elif (word := token.removeprefix(_TOKEN_ID)).isascii() and word.isdigit() and len(word) < 19:
+            ids.append(int(word))
+    return tuple(ids) or None, texts
 
 
 class UsageShape(Protocol):

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import msgspec
 
+from weaklink.inspector.scanning import BracketCounter
 from weaklink.inspector.text import incremental_decoder
 from weaklink.inspector.wire.answer_reader import AnswerReader
 from weaklink.inspector.wire.events import UNREAD_PART, PartGrew, WireEvent
@@ -23,9 +24,7 @@ _LINE_END = re.compile("\r\n|\n|\r")
 _FIELDS = frozenset({"event", "id", "retry"})
 MAX_TEXT_LENGTH = MAX_EVENT_LENGTH
 """Code points after which a text that does not end is returned as it is, like an event."""
-_OUTSIDE = re.compile(r'["{}\[\]]')
-_INSIDE = re.compile(r'["\\]')
-_BETWEEN = " \t\r\n,"
+_BLANK = "\ufeff \t\r\n"
 
 
 class ServerSentEvent(msgspec.Struct, frozen=True, gc=False):
@@ -256,21 +255,17 @@ class NdjsonDecoder:
         return JsonText(raw, text.strip(" \t\r\n"), complete)
 
 
-# A JSON array that arrives in pieces: bytes in, split anywhere; elements out, whose joined raw texts are the stream.
-#
-# The state is the number of open brackets, and whether the position is within a string; nothing else matters for
-# finding the end of an element. An element is an object or an array. What is between elements (commas, white space, the
-# outer brackets, and anything that does not belong there) is part of the element that follows, or separate at the end.
-
-
 class JsonArrayDecoder:
     """Splits a streamed array of objects into its elements, as Gemini streams without `alt=sse`; nothing is lost.
 
-    A byte order mark at the start is no part of a text; a byte that is not UTF-8 is kept as one lone surrogate. It
-    holds back the element that has not ended, at most `max_length` code points. Linear in the stream.
+    An element is an object or an array; it ends with the bracket that closes it, whatever is in its strings. What is
+    between elements (commas, white space, the outer brackets, and anything that does not belong there) is part of the
+    element that follows, or separate at the end. A byte order mark at the start is no part of a text; a byte that is
+    not UTF-8 is kept as one lone surrogate. It holds back the element that has not ended, at most `max_length` code
+    points. Linear in the stream.
     """
 
-    __slots__ = ("_decoder", "_depth", "_escaped", "_in_string", "_length", "_max", "_opened", "_pieces", "_start")
+    __slots__ = ("_counter", "_decoder", "_length", "_max", "_opened", "_pieces", "_start")
 
     def __init__(self, *, max_length: int = MAX_TEXT_LENGTH) -> None:
         self._max = max_length
@@ -279,9 +274,7 @@ class JsonArrayDecoder:
         self._length = 0
         self._start = 0  # where in them the element begins
         self._opened = False  # whether the outer bracket came
-        self._depth = 0  # within the element
-        self._in_string = False
-        self._escaped = False  # the last code point was a backslash in a string
+        self._counter = BracketCounter()
 
     def feed(self, raw: bytes) -> list[JsonText]:
         """The elements that end in these bytes."""
@@ -291,9 +284,9 @@ class JsonArrayDecoder:
         """End the stream; returns an element that had not ended, or what follows the last one."""
         texts = self._cut(self._decoder.decode(b"", True))  # noqa: FBT003 - codecs takes `final` by place
         if self._pieces:
-            is_cut = self._depth > 0
+            is_cut = self._counter.begun
             left = self._take_element("", complete=not is_cut)
-            between = left.raw.strip(_BETWEEN + "\ufeff[]")
+            between = left.raw.strip(f"{_BLANK},[]")
             texts.append(left if is_cut else JsonText(left.raw, between, complete=True))
         return texts
 
@@ -301,49 +294,33 @@ class JsonArrayDecoder:
         pieces: list[JsonText] = []
         start = at = 0
         while at < len(text):
-            limit = start + self._max - self._length
-            ended, at = self._step(text, at, start, limit)
-            if ended or at >= limit:
-                pieces.append(self._take_element(text[start:at], complete=ended))
+            limit = min(start + self._max - self._length, len(text))
+            if not self._opened:
+                at = self._open(text, at, limit)
+            has_begun = self._counter.begun
+            end = self._counter.feed(text, at, limit)
+            if self._counter.begun and not has_begun:
+                self._start = self._length + self._counter.opened_at - start
+            at = limit if end < 0 else end
+            if end >= 0 or at == start + self._max - self._length:
+                pieces.append(self._take_element(text[start:at], complete=end >= 0))
                 start = at
         if start < len(text):
             self._pieces.append(text[start:])
             self._length += len(text) - start
         return pieces
 
-    def _step(self, text: str, at: int, start: int, limit: int) -> tuple[bool, int]:
-        """Go to the next significant character, or to the limit: whether an element ends, and the position after it."""
-        if self._escaped:
-            self._escaped = False
-            return False, at + 1
-        match = (_INSIDE if self._in_string else _OUTSIDE).search(text, at, limit)
-        if match is None:
-            return False, min(len(text), limit)
-        char, end = match[0], match.end()
-        if char == "\\":
-            self._escaped = True
-        elif char == '"':
-            self._in_string = not self._in_string
-        elif char in "{[":
-            self._open(char, self._length + match.start() - start)
-        elif self._depth:
-            self._depth -= 1
-            return not self._depth, end
-        return False, end
-
-    def _open(self, char: str, at: int) -> None:
-        if char == "[" and not self._opened:
-            self._opened = True
-            return
-        if not self._depth:
-            self._start = at
-        self._depth += 1
+    def _open(self, text: str, at: int, end: int) -> int:
+        """The position after the outer bracket, if that is the first character that is not white space."""
+        first = end - len(text[at:end].lstrip(_BLANK))
+        self._opened = first < end
+        return first + 1 if text[first:end].startswith("[") else first
 
     def _take_element(self, last: str, *, complete: bool) -> JsonText:
         raw = "".join([*self._pieces, last])
         text = raw[self._start :]
         self._pieces, self._length, self._start = [], 0, 0
-        self._depth, self._in_string, self._escaped = 0, False, False
+        self._counter = BracketCounter()
         return JsonText(raw, text, complete)
 
 

@@ -4,7 +4,7 @@ A typed structure is read at once if it fits, else member by member; the members
 """
 
 import json
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Generic, TypeVar, get_args
 
@@ -14,7 +14,8 @@ from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
 from weaklink.inspector.memory import SMALL_JSON, check_json
 from weaklink.inspector.model import Json
 
-_EMPTY: tuple[Any, ...] = (None, "", [], {})
+_NULL = b"null"
+_EMPTY = frozenset({_NULL, b'""', b"[]", b"{}"})
 NOTHING = msgspec.Raw(b"")
 """The default of a member whose exact JSON text is kept."""
 
@@ -23,7 +24,7 @@ _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
 def raw_text(raw: msgspec.Raw) -> str:
     """The JSON text of a member exactly as it was on the wire; `""` if it is missing or null."""
-    text = bytes(raw).decode("utf-8", "surrogatepass")
+    text = _text(raw)
     return "" if text == "null" else text
 
 
@@ -34,77 +35,97 @@ class StructReader(Generic[_Shape]):
     out, and members that are not empty and that a structure with `forbid_unknown_fields` does not name. A member of
     type `msgspec.Raw` keeps its exact text. `rename` maps an unknown key to the name of a member. ValueError for a text
     that is no JSON object. Linear in the text.
+
+    A text that fits is decoded at once. Any other is taken apart level by level into the JSON texts of its members,
+    `{"a": {"b": 1}}` into `{"a": '{"b": 1}'}`, and each is decoded as its type, or taken apart in its turn.
     """
 
     def __init__(self, shape: type[_Shape], *, rename: Callable[[str], str] = str) -> None:
         self._shape = shape
-        self._decode = msgspec.json.Decoder(shape).decode
         self._rename = rename
+        self.decode = msgspec.json.Decoder(shape).decode
+        """Reads a text that fits; ValueError or RecursionError for any other."""
 
     def __call__(self, text: str) -> tuple[_Shape, list[str]]:
         """The structure, and the paths of what did not fit."""
         try:
-            return self._decode(text), []
+            return self.decode(text), []
         except (ValueError, RecursionError):
-            if not isinstance(parse_json(text), dict):
-                raise ValueError("not a JSON object") from None
-        reading = _MemberReader(text, self._rename)
-        shape: _Shape = reading.struct(self._shape, read_json(text).nodes[0], "")
-        return shape, reading.strange
+            return self.read_members(text)
+
+    def read_members(self, text: str) -> tuple[_Shape, list[str]]:
+        """The same for a text that does not fit."""
+        members = _members(text.encode("utf-8", "surrogatepass"))
+        if members is None:
+            raise ValueError("not a JSON object")
+        reader = _MemberReader(self._rename)
+        shape: _Shape = reader.struct(self._shape, members, "")
+        return shape, reader.strange
 
 
 class _MemberReader:
-    def __init__(self, text: str, rename: Callable[[str], str]) -> None:
-        self._text = text
+    def __init__(self, rename: Callable[[str], str]) -> None:
         self._rename = rename
         self.strange: list[str] = []
 
-    def struct(self, shape: Any, node: JsonNode, path: str) -> Any:
-        if node.kind is not JsonKind.OBJECT:
+    def struct(self, shape: Any, members: dict[str, msgspec.Raw] | None, path: str) -> Any:
+        if members is None:
             self.strange.append(path)
             return shape()
         fields = _fields(shape)
         known: dict[str, Any] = {}
-        for member in node.members:
-            key = member.key if member.key in fields else self._rename(member.key)
-            where = f"{path}.{key}" if path else key
-            if key in fields:
-                name, type_ = fields[key]
-                self._take(known, name, type_, member.value, where)
-            elif shape.__struct_config__.forbid_unknown_fields and member.value.value() not in _EMPTY:
-                self.strange.append(where)
+        for key, raw in members.items():
+            field = fields.get(key) or fields.get(key := self._rename(key))
+            if field is not None:
+                self._read(known, field, raw, f"{path}.{key}" if path else key)
+            elif shape.__struct_config__.forbid_unknown_fields and not _is_empty(bytes(raw)):
+                self.strange.append(f"{path}.{key}" if path else key)
         return shape(**known)
 
-    def _take(self, known: dict[str, Any], name: str, type_: Any, node: JsonNode, path: str) -> None:
-        inner, item = _inner_shape(type_), _item_shape(type_)
-        if type_ is msgspec.Raw:
-            known[name] = self._raw(node)
-        elif node.kind is JsonKind.NULL:
-            return
-        elif item is not None and node.kind is JsonKind.ARRAY:
-            known[name] = [
-                self._raw(one) if item is msgspec.Raw else self.struct(item, one, f"{path}[{index}]")
-                for index, one in enumerate(node.items)
-            ]
-        elif inner is not None:
-            known[name] = self.struct(inner, node, path)
+    def _read(self, known: dict[str, Any], field: "_Field", raw: msgspec.Raw, path: str) -> None:
+        if field.type is msgspec.Raw:
+            known[field.name] = raw
+        elif field.item is not None and (elements := _elements(raw)) is not None:
+            known[field.name] = elements if field.item is msgspec.Raw else self._structs(field.item, elements, path)
+        elif field.inner is not None:
+            if bytes(raw) != _NULL:
+                known[field.name] = self.struct(field.inner, _members(raw), path)
         else:
             try:
-                known[name] = msgspec.convert(node.value(), type_)
+                known[field.name] = _value(raw, field)
             except (ValueError, RecursionError):
-                self.strange.append(path)
+                if bytes(raw) != _NULL:
+                    self.strange.append(path)
 
-    def _raw(self, node: JsonNode) -> msgspec.Raw:
-        return msgspec.Raw(node.range.of(self._text).encode("utf-8", "surrogatepass"))
+    def _structs(self, shape: Any, elements: list[msgspec.Raw], path: str) -> list[Any]:
+        return [self.struct(shape, _members(raw), f"{path}[{index}]") for index, raw in enumerate(elements)]
+
+
+class _Field(msgspec.Struct, frozen=True):
+    """A member of a structure: its attribute, its type, and the structure that it is or that it is a list of."""
+
+    name: str
+    type: Any
+    decode: Callable[[msgspec.Raw], Any]
+    inner: Any
+    item: Any
 
 
 @cache
-def _fields(shape: type[msgspec.Struct]) -> dict[str, tuple[str, Any]]:
-    return {field.encode_name: (field.name, field.type) for field in msgspec.structs.fields(shape)}
+def _fields(shape: type[msgspec.Struct]) -> dict[str, _Field]:
+    return {
+        field.encode_name: _Field(
+            field.name,
+            field.type,
+            msgspec.json.Decoder(field.type).decode,
+            _inner_shape(field.type),
+            _item_shape(field.type),
+        )
+        for field in msgspec.structs.fields(shape)
+    }
 
 
-@cache
-def _inner_shape(type_: Hashable) -> type[Any] | None:
+def _inner_shape(type_: Any) -> type[Any] | None:
     """The structure that a type is, or may be; None if it is none."""
     for one in (type_, *get_args(type_)):
         if isinstance(one, type) and issubclass(one, msgspec.Struct):
@@ -112,8 +133,7 @@ def _inner_shape(type_: Hashable) -> type[Any] | None:
     return None
 
 
-@cache
-def _item_shape(type_: Hashable) -> type[Any] | None:
+def _item_shape(type_: Any) -> type[Any] | None:
     """The structure, or raw text, that a type is a list of; None if it is no such list."""
     for one in (type_, *get_args(type_)):
         if getattr(one, "__origin__", None) is list:
@@ -121,6 +141,56 @@ def _item_shape(type_: Hashable) -> type[Any] | None:
             if isinstance(item, type) and issubclass(item, msgspec.Struct | msgspec.Raw):
                 return item
     return None
+
+
+_decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def _members(raw: msgspec.Raw | bytes) -> dict[str, msgspec.Raw] | None:
+    """The JSON texts of an object's members; None if it is another value. ValueError for a text that is no JSON."""
+    try:
+        return _decode_members(raw)
+    except msgspec.ValidationError:
+        return None
+    except (ValueError, RecursionError):  # no JSON, or what only the exact reader accepts: half a surrogate pair
+        text = _text(raw)
+    if not isinstance(parse_json(text), dict):
+        return None
+    return {member.key: _raw(text, member.value) for member in read_json(text).nodes[0].members}
+
+
+def _elements(raw: msgspec.Raw) -> list[msgspec.Raw] | None:
+    """The JSON texts of a list's elements; None if it is another value."""
+    try:
+        return _decode_elements(raw)
+    except msgspec.ValidationError:
+        return None
+    except (ValueError, RecursionError):
+        text = _text(raw)
+    node = read_json(text).nodes[0]
+    return [_raw(text, item) for item in node.items] if node.kind is JsonKind.ARRAY else None
+
+
+def _value(raw: msgspec.Raw, field: _Field) -> Any:
+    try:
+        return field.decode(raw)
+    except msgspec.ValidationError:
+        raise
+    except ValueError:
+        return msgspec.convert(parse_json(_text(raw)), field.type)
+
+
+def _text(raw: msgspec.Raw | bytes) -> str:
+    return bytes(raw).decode("utf-8", "surrogatepass")
+
+
+def _raw(text: str, node: JsonNode) -> msgspec.Raw:
+    return msgspec.Raw(node.range.of(text).encode("utf-8", "surrogatepass"))
+
+
+def _is_empty(raw: bytes) -> bool:
+    return raw in _EMPTY or (raw[:1] in b"[{" and not raw[1:-1].strip())
 
 
 def is_json(text: str) -> bool:

@@ -4,11 +4,9 @@ A blob is a mark of one byte, the CRC-32 of all that follows it, and the bytes.
 """
 
 import sys
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from hashlib import sha256
 from importlib import import_module
-from itertools import chain
 from struct import Struct
 from zlib import crc32
 
@@ -16,10 +14,9 @@ from weaklink.inspector.scanning import lazy_pattern
 
 _PLAIN, _ZSTD = b"\x3c", b"\xc3"
 _BARE_PLAIN, _BARE_ZSTD = b"\0", b"\1"  # without a checksum
-_HEAD = Struct("<cI")  # a paged blob begins like this too
+_HEAD = Struct("<cI")
 _SMALL = 192  # bytes; compressing less is not worth the time
 _AT_ONCE = 1 << 18  # bytes to unpack at a time
-_GROWS, _SHARE = 1 << 20, 16  # a long text grows by this many bytes, and by a sixteenth of its size, at a time
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"  # of a frame (RFC 8878, section 3.1.1)
 _SALVAGED_AT_ONCE = 1 << 12  # packed bytes of a damaged blob to unpack at a time: the damage costs at most the rest
 _MAX_SALVAGED = 1 << 28  # bytes that a damaged blob may unpack to
@@ -56,7 +53,7 @@ def to_blob(raw: bytes) -> bytes:
 
 
 def checksum_of(head: bytes) -> int:
-    """The checksum at the beginning of a blob, paged or not; DamagedBlobError if the blob is too short."""
+    """The checksum at the beginning of a blob; DamagedBlobError if the blob is too short."""
     if len(head) < HEAD_BYTES:
         raise DamagedBlobError("a packed column is too short to contain its checksum")
     return int.from_bytes(head[1:HEAD_BYTES], "little")
@@ -66,24 +63,19 @@ def from_blob(blob: bytes) -> bytes:
     """The inverse of `to_blob`; DamagedBlobError for bytes that `to_blob` did not return."""
     mark = blob[:1]
     if mark in (_PLAIN, _ZSTD):
-        packed = blob[HEAD_BYTES:]
+        packed = memoryview(blob)[HEAD_BYTES:]  # no copy: a long stream has megabytes
         if checksum_of(blob) != crc32(packed):
             raise DamagedBlobError(_NOT_AS_WRITTEN)
     elif mark in (_BARE_PLAIN, _BARE_ZSTD):
-        packed = blob[1:]
+        packed = memoryview(blob)[1:]
     else:
         raise DamagedBlobError("a packed column starts with an unknown format byte")
     if mark in (_PLAIN, _BARE_PLAIN):
-        return packed
+        return bytes(packed)
     try:
         return zstd.decompress(packed)
     except zstd.ZstdError as error:
         raise DamagedBlobError(f"cannot unpack a packed column: {error}") from error
-
-
-def uncompressed(blob: bytes) -> bytes:
-    """An uncompressed blob of the same bytes, larger but fast to unpack; DamagedBlobError as in `from_blob`."""
-    return _BARE_PLAIN + from_blob(blob)
 
 
 def salvaged(blob: bytes) -> bytes:
@@ -116,17 +108,6 @@ def salvaged_text(blob: bytes) -> str:
         return raw.decode("utf-8", "replace")
 
 
-def text_from_pieces(pieces: Iterable[bytes]) -> str:
-    """The text of a blob that comes in pieces; needs little more memory than the text itself.
-
-    DamagedBlobError for bytes that `to_blob` did not return.
-    """
-    text = ""
-    for grown in _growing(_unpacked(pieces)):
-        text += grown  # the only reference to the text, so that CPython extends it in place, without a copy
-    return text
-
-
 def text_to_bytes(text: str) -> bytes:
     """Text as UTF-8, including lone surrogates."""
     return text.encode("utf-8", "surrogatepass")
@@ -135,68 +116,6 @@ def text_to_bytes(text: str) -> bytes:
 def text_from_bytes(raw: bytes) -> str:
     """The inverse of `text_to_bytes`."""
     return raw.decode("utf-8", "surrogatepass")
-
-
-def _unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The unpacked bytes of a blob, in pieces."""
-    rest = iter(pieces)
-    first = b""
-    while len(first) < HEAD_BYTES and (piece := next(rest, b"")):
-        first += piece
-    mark = first[:1]
-    if mark in (_PLAIN, _ZSTD):
-        rest = _verified(chain((first[HEAD_BYTES:],), rest), checksum_of(first))
-    elif mark in (_BARE_PLAIN, _BARE_ZSTD):
-        rest = chain((first[1:],), rest)
-    else:
-        raise DamagedBlobError("a packed column starts with an unknown format byte")
-    if mark in (_PLAIN, _BARE_PLAIN):
-        yield from rest
-        return
-    decompressor = zstd.ZstdDecompressor()
-    try:
-        for piece in filter(None, rest):
-            yield decompressor.decompress(piece, _AT_ONCE)
-            while not decompressor.eof and not decompressor.needs_input:
-                yield decompressor.decompress(b"", _AT_ONCE)
-    except (zstd.ZstdError, EOFError) as error:
-        raise DamagedBlobError(f"cannot unpack a packed column: {error}") from error
-    if not decompressor.eof:
-        raise DamagedBlobError("cannot unpack a packed column: it is truncated")
-
-
-def _verified(pieces: Iterable[bytes], checksum: int) -> Iterator[bytes]:
-    """The same pieces; DamagedBlobError after the last one if they do not match the checksum."""
-    found = 0
-    for piece in pieces:
-        found = crc32(piece, found)
-        yield piece
-    if found != checksum:
-        raise DamagedBlobError(_NOT_AS_WRITTEN)
-
-
-def _growing(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Text in pieces of whole characters, each a fixed share of the text before it, so that there are few pieces."""
-    buffer: list[bytes] = []
-    consumed = buffered = 0
-    for piece in pieces:
-        buffer.append(piece)
-        buffered += len(piece)
-        if buffered >= _GROWS + consumed // _SHARE:
-            raw = b"".join(buffer)
-            whole = _whole(raw)
-            buffer, consumed, buffered = [raw[whole:]], consumed + whole, len(raw) - whole
-            raw = raw[:whole]
-            yield text_from_bytes(raw)
-    yield text_from_bytes(b"".join(buffer))
-
-
-def _whole(raw: bytes) -> int:
-    """The number of bytes up to the end of the last complete character."""
-    for back in range(1, min(4, len(raw)) + 1):
-        if raw[-back] >> 6 != 0b10:  # a first byte of a character in UTF-8
-            return len(raw) - (back if raw[-back] >= 0xC0 else 0)
-    return len(raw)
 
 
 def escaped(text: str) -> str:

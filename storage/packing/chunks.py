@@ -1,68 +1,64 @@
-"""The chunks of a part as packed columns of numbers, without their text; those of a long part in pages."""
+"""The chunks of a part as bytes: a few arrays of numbers instead of a row for each token.
+
+Theory of operation. A server sends some 50 chunks a second, each of a token or a few, and what is to be kept of each is
+where it ends, when it came, and perhaps its token ids with their log probabilities:
+
+    ends          3, 8, 9, 15           the differences 3, 5, 1, 6, of one byte each
+    sequences     7, 8, 9, 10           the differences 7, 1, 1, 1: consecutive, so read back as a range
+    offsets_s     0.25, 0.27, 0.31      whole microseconds as differences, if that restores every number exactly
+    token_ids     (5,), (7, 9), None    the lengths 1, 2, -1, and the ids 5, 7, 9
+    logprobs      (-0.1,), ...          the same, in single precision if that is exact, else double
+
+`packing.values` chooses the narrowest array that restores all of a column. A token takes 4 to 20 bytes before
+compression, where a row would take 40 and ten times the time to write.
+
+Reading copies nothing: each column is a view of the unpacked bytes (`inspector.model.columns`), which builds an entry
+when it is accessed. So a stream of a million tokens is opened in some 30 ms, most of them for decompression.
+
+weaklink 0.2.0 stored more than 4,096 chunks in windows that were read one by one: a header `[length, 4096, names,
+lasts, sizes]`, and a blob of the columns of each window, with the first number of a window apart from the differences.
+They are read into the same columns, and stored in one piece when their trace is written again.
+"""
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
-from itertools import chain
+from itertools import accumulate, chain, pairwise
+from struct import Struct
 from typing import Any, TypeVar
+from zlib import crc32
 
 import msgspec
 
 from weaklink.inspector.model import Chunks
-from weaklink.inspector.model.columns import Ascending, Column, Ragged, Singles, Sparse, Windowed
+from weaklink.inspector.model.columns import Column, Ragged, Singles, Sparse
 from weaklink.storage.packing import values
-from weaklink.storage.packing.blobs import from_blob, to_blob
-from weaklink.storage.packing.paged_blobs import PagedBlob, Read, is_paged, page_reader, paged_blob
+from weaklink.storage.packing.blobs import DamagedBlobError, from_blob
 
-WINDOW = 4096
-"""Number of chunks in a window: about 100 KB of numbers."""
-
-_KEPT = 16  # unpacked windows in the cache: those that a screen shows, and a few that a search has visited
-_COLUMNS = ("offsets_s", "token_ids", "logprobs")
 _NONE, _NO_LENGTH = -1, b"\xff"
-
-
-def chunks_blob(chunks: Chunks, packed: bytes) -> bytes:
-    """Chunks as a blob for the database; `packed` is the result of `pack_chunks`, which is stored if they are few."""
-    return to_blob(packed) if len(chunks) <= WINDOW else _in_windows(chunks)
+_WINDOWED = (b"\x5a", b"\2")  # the first bytes of blobs of windows; the second one before tables v0007
+_WINDOWED_HEAD = Struct("<cII")  # the mark, the checksum of all bytes after this head, and the size of the header
 
 
 def chunks_from_blob(blob: bytes) -> Chunks:
-    """The chunks of a blob from `chunks_blob`; DamagedBlobError for any other bytes."""
-    return read_windows(page_reader(blob)) if is_paged(blob) else unpack_chunks(from_blob(blob))
+    """The chunks of a blob of `pack_chunks`; DamagedBlobError or another ValueError for any other bytes."""
+    return _from_windows(blob) if blob[:1] in _WINDOWED else unpack_chunks(from_blob(blob))
 
 
-def read_windows(read: Read) -> Chunks:
-    """The chunks of a paged blob whose checksum was verified; a window is read and unpacked when it is accessed."""
-    blob = PagedBlob(read)
-    length, size, columns, lasts = blob.header
+def _from_windows(blob: bytes) -> Chunks:
+    if len(blob) < _WINDOWED_HEAD.size:
+        raise DamagedBlobError("a packed column is too short to contain its checksum")
+    _, checksum, size = _WINDOWED_HEAD.unpack_from(blob)
+    body = blob[_WINDOWED_HEAD.size :]
+    if checksum != crc32(body):
+        raise DamagedBlobError("checksum mismatch in the windows of a packed column")
+    _, _, names, _, sizes = values.unpack(from_blob(body[:size]))
+    starts = accumulate(values.unpack_integers(sizes), initial=size)
+    windows = [unpack_chunks(from_blob(body[start:end])) for start, end in pairwise(starts)]
 
-    @lru_cache(_KEPT)
-    def window(number: int) -> Chunks:
-        return unpack_chunks(blob.piece(number))
+    def joined(name: str) -> tuple[Any, ...]:
+        return tuple(chain.from_iterable(getattr(window, name) for window in windows))
 
-    def column(name: str) -> Windowed[Any]:
-        return Windowed(length, size, lambda number: getattr(window(number), name))
-
-    return Chunks(
-        Ascending(tuple(values.unpack_steps(lasts)), length, size, lambda number: window(number).ends),
-        column("sequences"),
-        **{name: column(name) for name in columns},
-    )
-
-
-def _in_windows(chunks: Chunks) -> bytes:
-    kept = [name for name in _COLUMNS if getattr(chunks, name) is not None]
-    windows = [
-        to_blob(pack_chunks(_slice(chunks, kept, slice(index, index + WINDOW)), apart=True))
-        for index in range(0, len(chunks), WINDOW)
-    ]
-    lasts = [chunks.ends[min(index + WINDOW, len(chunks)) - 1] for index in range(0, len(chunks), WINDOW)]
-    return paged_blob([len(chunks), WINDOW, kept, values.pack_steps(lasts)], windows)
-
-
-def _slice(chunks: Chunks, kept: Sequence[str], indices: slice) -> Chunks:
-    columns = {name: getattr(chunks, name)[indices] for name in kept}
-    return Chunks(chunks.ends[indices], chunks.sequences[indices], **columns)
+    whole = Chunks(joined("ends"), joined("sequences"), **{name: joined(name) for name in names})
+    return unpack_chunks(pack_chunks(whole))  # in a few bytes each
 
 
 _Entry = TypeVar("_Entry")
@@ -82,13 +78,13 @@ _columns = msgspec.msgpack.Decoder(
 _IS_PRESENT = bytes(length != _NO_LENGTH[0] for length in range(256))
 
 
-def pack_chunks(chunks: Chunks, *, apart: bool = False) -> bytes:
-    """Chunks as bytes; `apart` for chunks from the middle of a stream, whose first numbers are large."""
+def pack_chunks(chunks: Chunks) -> bytes:
+    """Chunks as bytes."""
     return values.pack(
         [
-            values.pack_steps(chunks.ends, apart=apart),
-            values.pack_steps(chunks.sequences, apart=apart),
-            _sparse(chunks.offsets_s, partial(values.pack_floats, apart=apart)),
+            values.pack_steps(chunks.ends),
+            values.pack_steps(chunks.sequences),
+            _sparse(chunks.offsets_s, values.pack_floats),
             _nested(chunks.token_ids, values.pack_integers),
             _nested(chunks.logprobs, values.pack_floats),
         ]

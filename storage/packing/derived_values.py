@@ -13,7 +13,7 @@ needs no code here, and changes LAYOUT.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 from zlib import crc32
 
 import msgspec
@@ -24,12 +24,10 @@ from weaklink.inspector.diagnostics import AttemptedCall, Diagnostic, Edit, Faul
 from weaklink.inspector.errors import UnknownRuleError
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.memoized import memoized
-from weaklink.inspector.model import Json, Parameter, Span, ToolCall, ToolResult, Trace, Turn
-from weaklink.inspector.model.columns import Column
+from weaklink.inspector.model import Json, Parameter, Span, ToolCall, ToolResult, Trace
 from weaklink.inspector.rules.catalogue import find_rule
 from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.text import Range
-from weaklink.storage.packing.paged_blobs import StringPool
 from weaklink.storage.packing.records import tool_facts, tool_from
 from weaklink.storage.packing.values import packable
 
@@ -47,39 +45,21 @@ _DEEP = 100  # brackets; msgspec recurses, so texts with more are not decoded ag
 Facts = list[Any]
 """The unpacked array of a value."""
 
+StringPool = dict[str, str]
+"""A cache of strings, so that equal ones are in memory once."""
 
-class Texts(Protocol):
-    """The text of each part of a trace, by turn (from 1) and name; the last one if parts of a turn share a name."""
 
-    def get(self, place: tuple[int, str], default: str, /) -> str:
-        """The text of the part at `place`, or `default` if there is none."""
-        ...
+Texts = Mapping[tuple[int, str], str]
+"""The text of each part of a trace, by turn (from 1) and name; the last one if parts of a turn share a name."""
 
 
 def texts_of(trace: Trace) -> Texts:
-    """The texts that an inspection of `trace` refers to; those of a lazy column are looked up in it, not held."""
-    if isinstance(trace.turns, Column):
-        return _InColumn(trace.turns)
+    """The texts that an inspection of `trace` refers to."""
     return {(number, part.name): part.text for number, turn in enumerate(trace.turns, 1) for part in turn.parts}
 
 
-class _InColumn:
-    """The texts of turns that are built when they are accessed."""
-
-    def __init__(self, turns: Column[Turn]) -> None:
-        self._turns = turns
-
-    def get(self, place: tuple[int, str], default: str, /) -> str:
-        """The text of the last part with this name in this turn, or `default`."""
-        number, name = place
-        if not 0 < number <= len(self._turns):
-            return default
-        parts = self._turns[number - 1].parts
-        return next((part.text for part in reversed(parts) if part.name == name), default)
-
-
-Position = Callable[[ToolCall | ToolResult, Location | None], int | None]
-"""The position of a call or result, from this location, among the packed ones; None if it is not one of them."""
+Position = Callable[[ToolCall | ToolResult], int | None]
+"""The position of a call or result among the packed ones; None if it is not one of them."""
 
 
 class OtherLayoutError(ValueError):
@@ -93,25 +73,25 @@ _CALL, _LOCATION, _RESULT, _RESULT_LOCATION = map(
 
 def step_facts(step: Step, position: Position, texts: Texts) -> Step:
     """A step; its call and its result are replaced with their positions, if they have any."""
-    call: Any = position(step.call, step.location)
+    call: Any = position(step.call)
     if call is None:
         call = call_facts(step.call, _text(texts, step.location))
     result: Any = None
     if step.result is not None:
-        result = position(step.result, step.result_location)
+        result = position(step.result)
         if result is None:
             result = result_facts(step.result, _text(texts, step.result_location))
     return structs.replace(step, call=call, result=result)
 
 
-def step_from(facts: Facts, calls: Sequence[Any], results: Sequence[Any], texts: Texts) -> Step:
-    """The inverse of `step_facts`, with the same texts; positions are indices of `calls` and `results`."""
+def step_from(facts: Facts, placed: Sequence[Any], texts: Texts) -> Step:
+    """The inverse of `step_facts`, with the same texts; positions are indices of `placed`."""
     call, result = facts[_CALL], facts[_RESULT]
-    facts[_CALL] = call_from(call, _text_at(texts, facts[_LOCATION])) if isinstance(call, list) else calls[call]
+    facts[_CALL] = call_from(call, _text_at(texts, facts[_LOCATION])) if isinstance(call, list) else placed[call]
     if isinstance(result, list):
         facts[_RESULT] = result_from(result, _text_at(texts, facts[_RESULT_LOCATION]))
     elif result is not None:
-        facts[_RESULT] = results[result]
+        facts[_RESULT] = placed[result]
     return msgspec.convert(facts, Step)
 
 
@@ -167,14 +147,14 @@ def part_facts(part: PartInspection, text: str) -> PartInspection:
     )
 
 
-def part_from(facts: Facts, texts: Texts) -> PartInspection:
+def part_from(facts: Facts, texts: Texts, pool: StringPool) -> PartInspection:
     """The inverse of `part_facts`; the part's text is found in `texts` by turn and name."""
     turn, part, format_, spans, calls, results, definitions = facts
     text = texts.get((turn, part), "")
     return PartInspection(
         turn,
-        part,
-        format_,
+        pool.setdefault(part, part),
+        pool.setdefault(format_, format_),
         msgspec.convert(spans, tuple[Span, ...]),
         tuple([call_from(call, text) for call in calls]),
         tuple([result_from(result, text) for result in results]),

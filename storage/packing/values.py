@@ -20,7 +20,7 @@ from weaklink.inspector.model.columns import Column, Numbers, RunningSums, Secon
 
 _MICROSECONDS = "u"
 _ANY = "?"
-_FROM, _FROM_BYTES = "^", 8  # steps after a first integer that is stored before them
+_FROM, _FROM_BYTES = "^", 8  # steps after a first integer that is stored before them, in windows of weaklink 0.2.0
 BYTES = "b"
 """The array type of numbers of one byte."""
 
@@ -50,14 +50,9 @@ def unpack_integers(packed: Packed) -> Sequence[int]:
     return unpack(raw) if code == _ANY else _numbers(code, raw)
 
 
-def pack_steps(values: Sequence[int], *, apart: bool = False) -> Packed:
-    """Integers that mostly ascend in small steps, packed as differences; `apart` stores the first one separately."""
-    steps = list(map(sub, values, chain((0,), values)))
-    if not apart or not steps or not -(2**63) <= steps[0] < 2**63:
-        return pack_integers(steps)
-    first, steps[0] = steps[0], 0
-    code, raw = pack_integers(steps)
-    return _FROM + code, first.to_bytes(_FROM_BYTES, "little", signed=True) + raw
+def pack_steps(values: Sequence[int]) -> Packed:
+    """Integers that mostly ascend in small steps, packed as differences."""
+    return pack_integers(list(map(sub, values, chain((0,), values))))
 
 
 def unpack_steps(packed: Packed) -> Column[int]:
@@ -69,15 +64,12 @@ def unpack_steps(packed: Packed) -> Column[int]:
     return RunningSums(steps, first)
 
 
-def pack_floats(values: Sequence[float], *, apart: bool = False) -> Packed:
-    """Floats without loss; as whole microseconds or in single precision, if that is exact, since it is smaller.
-
-    `apart` stores a large first one separately, if the others ascend in small steps.
-    """
+def pack_floats(values: Sequence[float]) -> Packed:
+    """Floats without loss; as whole microseconds or in single precision, if that is exact, since it is smaller."""
     doubles = array("d", values)
     steps = _as_microseconds(doubles)
     if steps and _same(_from_microseconds(steps), doubles):
-        code, raw = pack_steps(steps, apart=apart)
+        code, raw = pack_steps(steps)
         return _MICROSECONDS + code, raw
     singles = _as_singles(doubles)
     if singles is not None and _same(array("d", singles), doubles):

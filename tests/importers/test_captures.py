@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from weaklink.inspector.apis.captures import CaptureDecoder
 from weaklink.inspector.apis.providers import decoder_for
 from weaklink.inspector.importers.reading import read_source
-from weaklink.inspector.importers.servers.api_captures import ApiCaptureDecoder
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.model import BodyState, Json, Trace, Turn
 from weaklink.inspector.wire.decoder import decode_answer
@@ -55,10 +55,10 @@ def test_captures_one_behind_the_other_are_as_many_answers(api: str, tmp_path: P
 @pytest.mark.parametrize("name", ["messages.sse", "responses.http", "completions.txt"])
 def test_where_the_bytes_of_a_capture_are_cut_does_not_matter(name: str) -> None:
     raw = (CASES / name).read_bytes()
-    whole = ApiCaptureDecoder()
+    whole = CaptureDecoder()
     expected = whole.feed(raw) + whole.close()
     for size in (1, 7, 64):
-        decoder = ApiCaptureDecoder()
+        decoder = CaptureDecoder()
         found = [one for at in range(0, len(raw), size) for one in decoder.feed(raw[at : at + size])]
         assert found + decoder.close() == expected
 
@@ -82,6 +82,19 @@ def test_a_tunnel_and_a_redirect_are_no_answers_and_an_empty_one_at_the_end_is(t
     assert turns[1].generation.error.status == 502
 
 
+@pytest.mark.parametrize("api", ["", "chat.completions"])
+def test_a_body_that_header_lines_follow_at_once_has_its_time_and_its_api(api: str) -> None:
+    head = b"HTTP/1.1 200 OK\r\nx: y\r\n\r\n"
+    body = b'{"object": "response", "created_at": 1790000000, "output": []}'
+    decoder = CaptureDecoder(api)
+    first, second = decoder.feed(head + body + head + body) + decoder.close()
+    assert first.created == second.created == 1790000000
+    for answer in (first, second):
+        assert answer.decoded is not None
+        assert answer.decoded.turn.generation is not None
+        assert answer.decoded.turn.generation.api == "responses"
+
+
 def test_rows_that_are_no_answers_are_told(tmp_path: Path) -> None:
     rows: list[Json] = [
         {"model": "m", "created_at": "2026-09-21T12:00:00Z", "response": "x", "done": True},
@@ -92,3 +105,16 @@ def test_rows_that_are_no_answers_are_told(tmp_path: Path) -> None:
     records = list(read_source(path).records)
     assert [isinstance(one, Trace) for one in records] == [False, True]
     assert records[0] == Skipped("line 2", "the row is not an answer of an API that weaklink knows")
+
+
+def test_a_row_after_the_finish_is_no_answer_of_its_own(tmp_path: Path) -> None:
+    finished: Json = {
+        "candidates": [{"content": {"parts": [{"text": "x"}]}, "finishReason": "STOP"}],
+        "modelVersion": "m",
+        "responseId": "r",
+    }
+    begun: Json = {"candidates": [{"content": {"parts": [{"text": "x"}]}}], "modelVersion": "m", "responseId": "r"}
+    path = tmp_path / "x"
+    path.write_text("".join(json.dumps(row) + "\n" for row in (begun, finished, {"level": "info"}, {"level": "info"})))
+    records = list(read_source(path, "api-captures").records)
+    assert [isinstance(one, Trace) for one in records] == [False, False, True]

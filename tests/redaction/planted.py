@@ -24,7 +24,6 @@ _ALPHABETS = {
     "A-Z0-9": string.ascii_uppercase + string.digits,
     "A-Z0-9-": string.ascii_uppercase + string.digits,
     "A-Fa-f0-9": "0123456789abcdef",
-    "A-Fa-f0-9_-": "0123456789abcdef",
     "A-Za-z0-9+/=_-": string.ascii_letters + string.digits + "+/",
 }
 
@@ -47,8 +46,8 @@ def _key(key: KeyShape) -> Planted:
     source = random.Random(key.prefix)
     letters = _ALPHABETS[key.secret]
     body = "".join(source.choice(letters) for _ in range(max(key.at_least, 32) - 4))
-    before = f"a1b2c3d4e5f6g7{key.prefix}" if key.is_free else key.prefix
-    return Planted(key.name, before, body + _mixed(letters))
+    before = key.prefix if key.prefix[0].isalnum() else f"a1b2c3d4e5f6g7{key.prefix}"
+    return Planted(key.prefix, before, body + _mixed(letters))
 
 
 def _mixed(letters: str) -> str:

@@ -2,7 +2,6 @@
 
 import json
 import random
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from tests.redaction.planted import ALL, CONTEXTS, KEY_SHAPES, NAMED, Planted
 from tests.shares import in_shares
-from weaklink.inspector.redaction.introductions import KEYS, KeyShape
+from weaklink.inspector.redaction.introductions import KEYS
 from weaklink.inspector.redaction.masking import SecretStream
 from weaklink.inspector.redaction.redactor import Redactor
 
@@ -22,17 +21,6 @@ _ESCAPES = (
     *("%0A", "%20", "%22", "%3D", "%250A", "&quot;", "&#34;", "&#x22;", "&amp;", "&lt;", "\x1b[31m", "\\u001b[1;32m"),
     *("\n", "\t", '"', "'", "`", "(", "[", "{", "<", ">", "=", ":", ",", ";", "|", "/", "@", "é", "—", "日", "*", "_"),
 )
-
-
-_RULE_SETS = {"gitleaks", "betterleaks", "detect-secrets", "kingfisher"}
-_OWN_SOURCE = re.compile(r"[\w-]+/[\w-]+|docs\.[\w.-]+(?:/[\w-]+)+")
-
-
-@pytest.mark.parametrize("key", KEYS, ids=lambda one: one.name)
-def test_every_shape_has_a_source_that_can_be_looked_up(key: KeyShape) -> None:
-    origin, _, rule = key.source.partition(" ")
-    assert origin in _RULE_SETS or _OWN_SOURCE.fullmatch(origin), key.source
-    assert re.fullmatch(r"[\w./-]+", rule), key.source
 
 
 def _is_gone(planted: Planted, redacted: str) -> bool:
@@ -75,7 +63,7 @@ def test_every_shape_goes_in_json_in_json_and_leaves_json(planted: Planted) -> N
         whole = text
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @in_shares([*NAMED, *CONTEXTS])
 def test_cut_anywhere_gives_the_same(planted: Planted) -> None:
     text = f"Look: {planted.text} and on."
@@ -205,7 +193,7 @@ _HOSTILE = (
 )
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("unit", _HOSTILE)
 def test_time_is_linear(unit: str) -> None:
     """Four times the text takes about four times as long, and not sixteen times."""

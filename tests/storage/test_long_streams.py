@@ -1,29 +1,27 @@
-"""Long texts and long streams come back as they were, and what nobody looks at stays where it lies."""
+"""Long texts and long streams come back as they were, also those that weaklink 0.2.0 stored in windows."""
 
-import errno
-import io
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from struct import Struct
+from typing import Any
+from zlib import crc32
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.strategies import texts
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Chunks, Part, Role, Trace, Turn
-from weaklink.storage import Store, open_store, tables
+from weaklink.storage import tables
 from weaklink.storage.engine import new_engine, place_of
-from weaklink.storage.packing import paged_blobs as spool
-from weaklink.storage.packing.blobs import DamagedBlobError, text_from_pieces, text_to_bytes, to_blob
-from weaklink.storage.packing.chunks import WINDOW, chunks_blob, chunks_from_blob, pack_chunks, read_windows
-from weaklink.storage.packing.paged_blobs import Spool, checked_pages, is_paged
+from weaklink.storage.packing import values
+from weaklink.storage.packing.blobs import DamagedBlobError, from_blob, to_blob
+from weaklink.storage.packing.chunks import chunks_from_blob, pack_chunks
+from weaklink.storage.store import Store, open_store
 
-_MANY = 3 * WINDOW + 5
+_WINDOW = 4096
+_MANY = 3 * _WINDOW + 5
 _RANDOM = random.Random(9)
 
 
@@ -48,7 +46,7 @@ def _stream(length: int) -> Chunks:
 _STREAMS = {
     "all that a server sends": _stream(_MANY),
     "nothing but ends": _chunks(_MANY),
-    "a whole number of windows": _stream(2 * WINDOW),
+    "a whole number of windows": _stream(2 * _WINDOW),
     "times that are no microseconds": _chunks(_MANY, offsets_s=[number / 3 for number in range(_MANY)]),
     "times that are missing": _chunks(_MANY, offsets_s=[None if number % 5 else 0.25 for number in range(_MANY)]),
     "ids in one window alone": _chunks(_MANY, token_ids=[None] * (_MANY - 3) + [(1, 2), (), None]),
@@ -56,78 +54,68 @@ _STREAMS = {
 }
 
 
+def _in_windows(chunks: Chunks) -> bytes:
+    """The blob of weaklink 0.2.0, which stored the first number of a window apart if that made the others shorter."""
+    names = [name for name in ("offsets_s", "token_ids", "logprobs") if getattr(chunks, name) is not None]
+    pieces = [_window(chunks, names, slice(index, index + _WINDOW)) for index in range(0, len(chunks), _WINDOW)]
+    lasts = chunks.ends[_WINDOW - 1 :: _WINDOW]
+    header = [len(chunks), _WINDOW, names, values.pack_steps(lasts), values.pack_integers(list(map(len, pieces)))]
+    begin, body = to_blob(values.pack(header)), b"".join(pieces)
+    return Struct("<cII").pack(b"\x5a", crc32(begin + body), len(begin)) + begin + body
+
+
+def _window(chunks: Chunks, names: Sequence[str], indices: slice) -> bytes:
+    window = Chunks(chunks.ends[indices], chunks.sequences[indices], **{n: getattr(chunks, n)[indices] for n in names})
+    ends, sequences, offsets, *others = values.unpack(pack_chunks(window))
+    offsets = offsets and [offsets[0], _apart(offsets[1], "u") if offsets[1][0].startswith("u") else offsets[1]]
+    return to_blob(values.pack([_apart(ends), _apart(sequences), offsets, *others]))
+
+
+def _apart(packed: tuple[str, bytes], kind: str = "") -> tuple[str, bytes]:
+    first, *steps = values.unpack_integers((packed[0].removeprefix(kind), packed[1]))
+    if abs(first) >= 2**62:
+        return packed
+    code, raw = values.pack_integers([0, *steps])
+    return f"{kind}^{code}", first.to_bytes(8, "little", signed=True) + raw
+
+
+@pytest.mark.parametrize("mark", [b"\x5a", b"\2"], ids=["tables v0007", "before"])
 @pytest.mark.parametrize("chunks", _STREAMS.values(), ids=list(_STREAMS))
-def test_chunks_in_windows_are_those_that_were_packed(chunks: Chunks) -> None:
-    blob = chunks_blob(chunks, pack_chunks(chunks))
-    assert is_paged(blob)
-    found = chunks_from_blob(blob)
+def test_windows_of_an_older_version_are_read(chunks: Chunks, mark: bytes) -> None:
+    found = chunks_from_blob(mark + _in_windows(chunks)[1:])
     for column in Chunks.__struct_fields__:
         assert getattr(found, column) == getattr(chunks, column)
-    assert [found.ends[index] for index in (0, WINDOW - 1, WINDOW, -1)] == [
-        chunks.ends[index] for index in (0, WINDOW - 1, WINDOW, -1)
-    ]
+    assert pack_chunks(found) == pack_chunks(chunks)
 
 
-def test_a_short_stream_is_packed_in_one_piece() -> None:
-    chunks = _stream(WINDOW)
-    blob = chunks_blob(chunks, pack_chunks(chunks))
-    assert not is_paged(blob)
-    assert chunks_from_blob(blob) == chunks
-
-
-def test_a_character_leads_to_the_chunk_that_brought_it_and_only_its_window_is_read() -> None:
-    chunks = _stream(_MANY)
-    blob = chunks_blob(chunks, pack_chunks(chunks))
-    reads: list[int] = []
-
-    def read(start: int, size: int) -> bytes:
-        reads.append(start)
-        return blob[start : start + size]
-
-    found = read_windows(read)
-    about_the_table = len(reads)
-    for offset in (0, chunks.ends[WINDOW], chunks.ends[WINDOW] + 1, chunks.ends[-1] - 1):
-        index = found.at(offset)
-        assert index == chunks.at(offset)
-        assert found.logprobs is not None
-        assert chunks.logprobs is not None
-        assert found.logprobs[index] == chunks.logprobs[index]
-    assert found.at(chunks.ends[-1]) == len(chunks)
-    assert len(reads) - about_the_table == 3
+@pytest.mark.parametrize("chunks", _STREAMS.values(), ids=list(_STREAMS))
+def test_chunks_are_those_that_were_packed(chunks: Chunks) -> None:
+    found = chunks_from_blob(to_blob(pack_chunks(chunks)))
+    for column in Chunks.__struct_fields__:
+        assert getattr(found, column) == getattr(chunks, column)
+    for offset in (0, chunks.ends[_WINDOW], chunks.ends[-1] - 1, chunks.ends[-1]):
+        assert found.at(offset) == chunks.at(offset)
 
 
 @pytest.mark.parametrize("at", [1, 5, 20, -1], ids=["the checksum", "the size", "the table", "a window"])
-def test_a_changed_byte_is_found_before_anything_is_read(at: int) -> None:
-    chunks = _stream(_MANY)
-    blob = bytearray(chunks_blob(chunks, pack_chunks(chunks)))
-    blob[at] ^= 1
-    with pytest.raises((DamagedBlobError, ValueError)):
-        chunks_from_blob(bytes(blob))
+@pytest.mark.parametrize("blob_of", [_in_windows, lambda chunks: to_blob(pack_chunks(chunks))], ids=["windows", "one"])
+def test_a_changed_byte_is_found_before_anything_is_read(blob_of: Callable[[Chunks], bytes], at: int) -> None:
+    changed = bytearray(blob_of(_stream(_MANY)))
+    changed[at] ^= 1
+    with pytest.raises(ValueError, match=r"checksum|packed|valid|data"):
+        chunks_from_blob(bytes(changed))
 
 
-def test_a_blob_that_was_cut_short_is_found() -> None:
-    chunks = _stream(_MANY)
-    blob = chunks_blob(chunks, pack_chunks(chunks))
-    with pytest.raises(DamagedBlobError, match="checksum mismatch in the pages"):
-        list(checked_pages((blob[:2000], blob[2000:-1])))
-
-
-@given(texts(), st.integers(1, 9))
-def test_a_text_is_the_same_however_its_blob_is_cut(text: str, size: int) -> None:
-    blob = to_blob(text_to_bytes(text * 40))
-    assert text_from_pieces(blob[at : at + size] for at in range(0, len(blob), size)) == text * 40
-
-
-def test_a_long_text_is_put_together_out_of_whole_characters() -> None:
-    text = "a\ud800é漢😀" * 500_000
-    blob = to_blob(text_to_bytes(text))
-    assert text_from_pieces((blob[:1000], blob[1000:])) == text
+@pytest.mark.parametrize("size", [0, 1, 8, 2000, -1])
+def test_windows_that_were_cut_short_are_found(size: int) -> None:
+    with pytest.raises(DamagedBlobError):
+        chunks_from_blob(_in_windows(_stream(_MANY))[:size])
 
 
 @pytest.mark.parametrize("blob", [b"", b"\7abc", b"\1abc", to_blob(b"a" * 1000)[:-2]])
 def test_a_damaged_text_is_told(blob: bytes) -> None:
     with pytest.raises(DamagedBlobError):
-        text_from_pieces((blob,))
+        from_blob(blob)
 
 
 def _long_trace() -> Trace:
@@ -138,7 +126,7 @@ def _long_trace() -> Trace:
     return Trace((Turn(Role.USER, (Part("text", "Hm?"),)), Turn(Role.ASSISTANT, parts)), format="hermes")
 
 
-def test_a_store_gives_back_what_is_too_long_to_fetch_at_once(store: Store) -> None:
+def test_a_store_gives_back_a_long_stream(store: Store) -> None:
     trace = _long_trace()
     store.save([(trace, inspect_trace(trace))])
     found = store.trace(1)
@@ -158,43 +146,5 @@ def test_a_damaged_stream_is_told_when_the_trace_is_read(tmp_path: Path) -> None
         engine.dispose()
         found = store.trace(1)
         assert [part.text for part in found.turns[1].parts[:2]] == [part.text for part in trace.turns[1].parts[:2]]
-        assert all("checksum mismatch in the pages" in warning for warning in found.provenance.warnings)
+        assert all("checksum mismatch in a packed column" in warning for warning in found.provenance.warnings)
         assert found.provenance.warnings
-
-
-@pytest.mark.parametrize("room", [0, 9, 99], ids=["on the disk", "moved there", "in memory"])
-def test_a_spool_gives_its_bytes_in_any_order(room: int) -> None:
-    kept = Spool(room)
-    letters, digits = kept.add((b"abc", b"", b"defgh"), 8), kept.add((b"123",), 3)
-    assert [letters(*wanted) for wanted in ((5, 2), (0, 4), (5, 3))] == [b"fg", b"abcd", b"fgh"]
-    assert [digits(*wanted) for wanted in ((0, 3), (1, 9), (7, 1))] == [b"123", b"23", b""]
-
-
-class _FullDisk(io.BytesIO):
-    """A file on a disk that has room for five bytes."""
-
-    def write(self, piece: Any) -> int:
-        room = 5 - self.tell()
-        if room <= 0:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return super().write(bytes(piece)[:room])
-
-
-def test_where_no_disk_takes_it_memory_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spool, "TemporaryFile", lambda **_: _FullDisk())
-    assert Spool(0).add((b"abc", b"defgh", b"ij"), 10)(0, 99) == b"abcdefghij"
-
-
-def test_what_lies_in_memory_stays_there_where_the_disk_does_not_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spool, "TemporaryFile", lambda **_: _FullDisk())
-    kept = Spool(9)
-    letters, digits = kept.add((b"abcdefgh",), 8), kept.add((b"123",), 3)
-    assert (letters(0, 9)[:8], digits(0, 9)) == (b"abcdefgh", b"123")
-
-
-def test_where_no_file_can_be_made_memory_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuses(**_: Any) -> BinaryIO:
-        raise OSError(errno.EROFS, "Read-only file system")
-
-    monkeypatch.setattr(spool, "TemporaryFile", refuses)
-    assert Spool(2).add((b"abc", b"defgh"), 8)(1, 3) == b"bcd"

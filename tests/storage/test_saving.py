@@ -1,18 +1,23 @@
 """The same trace is kept once, in its longest version."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from threading import Thread
 
 import pytest
+import sqlalchemy as sa
 from msgspec.structs import replace
 
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from weaklink import storage
 from weaklink.inspector.chain.steps import Status
+from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import ExternalId, Instant, Trace
-from weaklink.storage import Store, Verdict, open_store
 from weaklink.storage.record_rows import IdentityKind, identity_of
+from weaklink.storage.saved import Saved, Verdict
+from weaklink.storage.store import Store, open_store
+from weaklink.storage.writing import TraceDraft, write
 
 
 def _saved(store: Store, *traces: Trace) -> list[tuple[int, str]]:
@@ -153,3 +158,40 @@ def test_a_summary_says_what_lists_show(store: Store) -> None:
     assert (got.input_tokens, got.output_tokens, got.duration_s) == (10, 20, None)
     assert got.status is Status.BROKEN
     assert got.broken == inspect_trace(one).chain.broken
+
+
+def test_other_writers_do_not_wait_while_traces_are_read(store: Store, database: str) -> None:
+    store.save(inspected(trace("marked")))
+
+    found = inspect_trace(trace("s0"))
+
+    def reads() -> Iterator[tuple[Trace, Inspection]]:
+        with open_store(database, busy_timeout_s=0.05) as other:
+            for number in range(450):
+                other.marks.put(1, note=str(number))
+                yield trace(f"s{number}"), found
+
+    assert [saved.verdict for saved in store.save(reads())] == [Verdict.ADDED] * 450
+    assert store.marks.of([1])[1][0].note == "449"
+    assert store.trace(451) == trace("s449")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, StoreError])
+def test_of_a_save_that_fails_after_its_first_transaction_nothing_stays(
+    store: Store, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    store.save(inspected(trace("before"), trace("s1")))
+    found = inspect_trace(trace("s0"))
+    written: list[int] = []
+
+    def fails(connection: sa.Connection, drafts: Sequence[TraceDraft], now_s: float) -> list[Saved]:
+        if len(written) == 2:
+            raise error
+        written.append(len(drafts))
+        return write(connection, drafts, now_s)
+
+    monkeypatch.setattr(storage.store, "write", fails)
+    with pytest.raises(error):
+        store.save((trace(f"s{number}"), found) for number in range(450))
+    assert written == [200, 200]
+    assert {one.name for one in store.traces()} == {"before", "s1"}

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import texts
-from weaklink.inspector.apis.openai.chat_captures import CapturedAnswer, ChatCaptureDecoder
+from weaklink.inspector.apis.captures import CapturedAnswer, CaptureDecoder
+from weaklink.inspector.apis.openai.chat import API as CHAT
 
 CAPTURES = sorted(
     path
@@ -18,7 +19,7 @@ CAPTURES = sorted(
 
 
 def answers(*pieces: bytes, limit: int = 100_000) -> list[CapturedAnswer]:
-    decoder = ChatCaptureDecoder(max_answer_bytes=limit)
+    decoder = CaptureDecoder(CHAT, max_answer_bytes=limit)
     found = [answer for piece in pieces for answer in decoder.feed(piece)]
     return found + decoder.close()
 

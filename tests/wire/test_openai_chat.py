@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import texts
 from tests.wire.transcripts import chat_body, chat_stream, plain
-from weaklink.inspector.apis.openai.chat import API, ChatReader
+from weaklink.inspector.apis.openai.chat import API, ChatReader, stored_usage
 from weaklink.inspector.apis.providers import decoder_for
 from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, Grade, Usage
 from weaklink.inspector.text import decode
@@ -236,3 +236,31 @@ def test_a_reused_index_is_told_once_for_each_event_that_reuses_it() -> None:
     assert kept is not None
     assert kept.text == f"data: {json.dumps(calls[1])}\n\n"
     assert [fault.rule.name for _, fault in decoded.faults] == ["reused-call-index"]
+
+
+def test_a_count_that_is_none_does_not_lose_the_others() -> None:
+    usage = {"prompt_tokens": 11, "completion_tokens": "4", "prompt_tokens_details": {"cached_tokens": 8}}
+    decoded = chat_body(json.dumps({"choices": [{"message": {"content": "x"}}], "usage": usage}).encode())
+    assert decoded.turn.generation is not None
+    assert decoded.turn.generation.usage == Usage(11, None, None, 8)
+    assert [fault.message for _, fault in decoded.faults] == [
+        "This decoder does not know what `usage.completion_tokens` means here."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        (None, Usage()),
+        ([], Usage()),
+        (
+            {"prompt_tokens": 5, "completion_tokens": "7", "prompt_tokens_details": {"cached_tokens": 3}},
+            Usage(5, None, None, 3),
+        ),
+        ({"input_tokens": 5, "output_tokens": 7, "output_tokens_details": {"reasoning_tokens": 6}}, Usage(5, 7, 6)),
+        ({"prompt_tokens": 5, "prompt_cache_hit_tokens": 3, "\ud83d": 1}, Usage(5, None, None, 3)),
+        ({"prompt_tokens": 5, "x": json.loads("[" * 900 + "]" * 900)}, Usage(5)),
+    ],
+)
+def test_stored_counts_are_read_under_the_names_of_either_api(usage: Any, expected: Usage) -> None:
+    assert stored_usage(usage) == expected

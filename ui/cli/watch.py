@@ -2,8 +2,9 @@
 
 There is no thread and no service of the operating system: a round asks for the state of every file (a glob and a
 `stat`), imports those that changed, newest first and at most `_ROUND_BYTES` of them, and sleeps nine times as long as
-looking took, at least `_MIN_PAUSE_S` and at most `_MAX_PAUSE_S`. So the logs of a new session are found like the lines
-of a known one, a folder may appear later, and a long history does not delay what happens now.
+looking took, at least `_MIN_PAUSE_S` and at most `_MAX_PAUSE_S`, or until a session that grew before grows again. So
+the logs of a new session are found like the lines of a known one, a folder may appear later, and neither a long history
+nor many logs delay what happens now.
 
 A session that grows is imported as a whole for each line, and by itself, so that its break is printed at once. That is
 fast, because what was found out about its known turns is remembered (`inspector.memoized`) until it rests for a minute
@@ -41,7 +42,10 @@ from weaklink.inspector.importers.records import layout_of
 from weaklink.inspector.importers.source import HEAD_BYTES, is_url
 from weaklink.inspector.importers.sqlite_tables import MAGIC
 from weaklink.inspector.memoized import RecentValues, forget_unused, memoizing
-from weaklink.storage import DatabaseLockedError, Store, TraceSummary, Verdict, open_store
+from weaklink.storage.engine import DatabaseLockedError
+from weaklink.storage.saved import Verdict
+from weaklink.storage.store import Store, open_store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice
 from weaklink.ui.cli.discovery import notice_unknown_agents
@@ -60,6 +64,7 @@ _UNCHANGED_S = 1.0
 _BLOCK = 1 << 16
 _REFUSAL_DELAY_S = 3.0  # longer than a client takes between two parts of a log's first line
 _MIN_PAUSE_S, _MAX_PAUSE_S, _PAUSE_FACTOR = 0.2, 1.0, 9
+_MIN_GLANCE_S, _GLANCE_FACTOR = 0.05, 3  # between two looks at the files that grow; the factor as for the pause
 _TICK_NS = 10_000_000  # a time of change is that of the kernel's last tick, 1 to 10 ms ago
 _INDEX_AFTER_S = 5.0
 _FORGET_AFTER_S = 60.0
@@ -118,6 +123,7 @@ class PathWatcher:
         self._paths = paths
         self._clock = clock
         self.pause_s = _MIN_PAUSE_S
+        self._look_s = self._read_s = 0.0  # how long the last look took, and the longest of the reads after it
         self._seen: dict[str, _FileState] = {}
         self._taken: dict[str, _ReadFile] = {}
 
@@ -147,11 +153,35 @@ class PathWatcher:
             rests_until_s = now_s if before is None else before.rests_until_s
             self._taken[file.path] = _ReadFile(state, file.size_bytes, before is not None, rests_until_s)
             files.append(file)
-        self.pause_s = min(max(_PAUSE_FACTOR * (self._clock() - now_s), _MIN_PAUSE_S), _MAX_PAUSE_S)
+        if files:
+            self._read_s = 0.0
+        self._look_s = self._clock() - now_s
+        self.pause_s = min(max(_PAUSE_FACTOR * self._look_s, _MIN_PAUSE_S), _MAX_PAUSE_S)
         return files
+
+    def wait(self) -> None:
+        """Sleep for `pause_s`, or until a file that has grown before changes: the sooner, the longer reading it takes.
+
+        A session of 12 MB takes the most of a second for each line.
+        """
+        until_s = self._clock() + self.pause_s
+        glance_s = max(_MIN_PAUSE_S - self._read_s, _GLANCE_FACTOR * self._look_s, _MIN_GLANCE_S)
+        while (left_s := until_s - self._clock()) > 0:
+            time.sleep(min(glance_s, left_s))
+            if self._has_grown():
+                return
+
+    def _has_grown(self) -> bool:
+        """Whether a file that has grown before, and should not rest, has changed since the last look."""
+        now_s = self._clock()
+        growing = (
+            path for path, file in self._taken.items() if file.is_again and now_s >= file.rests_until_s - _BURST_S
+        )
+        return any(_state(path) not in (None, self._seen.get(path)) for path in growing)
 
     def took(self, file: PlacedFile, seconds: float) -> None:
         """Record how long reading a file took; one that is read for the first time is due again at once."""
+        self._read_s = max(self._read_s, seconds)
         known = self._taken.get(file.path)
         if known is not None and known.is_again:
             rests_until_s = max(known.rests_until_s, self._clock()) + seconds
@@ -373,7 +403,7 @@ def watch_paths(store: Store, paths: Sequence[str], options: ImportOptions, jobs
         print_notice(f"watching {_places(paths) or 'the usual places'}; Ctrl-C ends it")
         while True:
             if not live.round(put_news):
-                time.sleep(live.files.pause_s)
+                live.files.wait()
     except KeyboardInterrupt:
         print_notice(f"stopped watching; imports of files: {imported:,}")
 
@@ -487,7 +517,7 @@ def _print_breaks(store: Store, live: LiveImport, color: str) -> None:
             )
             backlog = 0
         news.print_refusals()
-        time.sleep(live.files.pause_s)
+        live.files.wait()
 
 
 _MAX_REMEMBERED = 1_000  # broken traces, the newest: a session that goes on is one of them

@@ -20,7 +20,9 @@ from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import Input, OptionList
 
 from weaklink.inspector.errors import WeaklinkError
-from weaklink.storage import Mark, Store, TraceSummary
+from weaklink.storage.marks import Mark
+from weaklink.storage.store import Store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.tui.commands import LINE_COMMANDS, Command, bindings, keymap_path
 from weaklink.ui.tui.exporting import FORMS, export_problem, export_traces, proposed_name
 from weaklink.ui.tui.line_bar import LineBar, StatusLine, StatusText
@@ -299,10 +301,8 @@ class StoreScreen(ShowsToasts[ScreenResultType]):
         """Mark a trace, or a step of it; or remove that mark."""
         start_work(self, partial(self._changed_mark, partial(_toggled, id, step)), "mark", supersedes=False)
 
-    def ask_note(self, id: int, step: int | None, marks: tuple[Mark, ...]) -> None:
-        """Ask for a note on a trace, or on a step of it, and save it; `marks` are those of the trace."""
-        mark = _mark_at(marks, step)
-        before = mark.note if mark is not None else ""
+    def ask_note(self, id: int, step: int | None, before: str) -> None:
+        """Ask for a note on a trace, or on a step of it, and save it. Opens at once: the next keys are the note."""
         dialog = LineDialog(f"note on {_target(id, step)}", about=_NOTE_HINT, typed=before)
         self.app.push_screen(dialog, partial(self._note, id, step, before))
 
@@ -353,7 +353,7 @@ class StoreScreen(ShowsToasts[ScreenResultType]):
 
 def _toggled(id: int, step: int | None, store: Store) -> tuple[str, tuple[Mark, ...]]:
     """Mark a trace or a step, or remove that mark, unless it has a note; the marks of other places stay."""
-    marks = marks_of(id, store)
+    marks = _marks_of(id, store)
     mark, target = _mark_at(marks, step), _target(id, step)
     if mark is None:
         store.marks.put(id, step=step)
@@ -364,7 +364,7 @@ def _toggled(id: int, step: int | None, store: Store) -> tuple[str, tuple[Mark, 
         store.marks.remove(id, step=step, own_only=True)
         left = f" {counted(len(marks) - 1, 'mark')} in it remain." if step is None and len(marks) > 1 else ""
         message = f"The mark of {target} is removed.{left}"
-    return message, marks_of(id, store)
+    return message, _marks_of(id, store)
 
 
 def _noted(id: int, step: int | None, note: str, store: Store) -> tuple[str, tuple[Mark, ...]]:
@@ -373,12 +373,18 @@ def _noted(id: int, step: int | None, note: str, store: Store) -> tuple[str, tup
         store.marks.put(id, step=step, note=note)
     else:
         store.marks.remove(id, step=step, own_only=True)
-    return f"The note on {_target(id, step)} is {'saved' if note else 'removed'}.", marks_of(id, store)
+    return f"The note on {_target(id, step)} is {'saved' if note else 'removed'}.", _marks_of(id, store)
 
 
-def marks_of(id: int, store: Store) -> tuple[Mark, ...]:
+def _marks_of(id: int, store: Store) -> tuple[Mark, ...]:
     """The marks of a trace, and of its turns and steps."""
     return store.marks.of([id]).get(id, ())
+
+
+def note_at(marks: tuple[Mark, ...], step: int | None) -> str:
+    """The note on a step, or on the trace as a whole; "" if there is none."""
+    mark = _mark_at(marks, step)
+    return "" if mark is None else mark.note
 
 
 def _mark_at(marks: tuple[Mark, ...], step: int | None) -> Mark | None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from weaklink.storage import Store
+from weaklink.storage.store import Store
 from weaklink.ui.tui.commands import Command, bindings
 from weaklink.ui.tui.dialogs import UpperScreen
 from weaklink.ui.tui.line_bar import KeyFooter, LineBar, StatusLine
@@ -361,5 +361,5 @@ def chosen_runs(store: Store, *, id: int) -> ChosenRuns:
 
 def read_runs(store: Store, *, ids: Sequence[int], layer: Layer | None = None) -> RunDiff:
     """Read and compare these traces at a layer; all are compared with the first. Raises StoreError."""
-    runs = (ComparedRun(str(id_), *store.inspected(id_, in_columns=True)) for id_ in ids)
+    runs = (ComparedRun(str(id_), *store.inspected(id_, may_lag=True)) for id_ in ids)
     return compare([run.at(layer) for run in runs])

@@ -14,10 +14,9 @@ from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.model import Part, Role, Span, ToolCall, Trace, Turn
-from weaklink.inspector.model.columns import Entries
 from weaklink.inspector.segmentation import Segmentation, Segmenter
 from weaklink.inspector.wire.events import PROMPT_PART
-from weaklink.storage import Store
+from weaklink.storage.store import Store
 from weaklink.ui.views.trace import title_of
 
 MOST_PIECES = 20_000
@@ -109,7 +108,7 @@ class LabSample(Struct, frozen=True):
 
 def sample_of(store: Store, *, id: int, location: Location | None) -> LabSample | None:
     """The text at a place, else at the break, else of the longest answer; None if there is none. Raises StoreError."""
-    trace, inspection = store.inspected(id, in_columns=True)
+    trace, inspection = store.inspected(id, may_lag=True)
     number = _turn(trace, inspection, location)
     part = trace.turns[number - 1].part(TEXT) if number else None
     if part is None:
@@ -192,8 +191,8 @@ class ResultCounts(Struct, frozen=True):
 class LabResult(Struct, frozen=True):
     """The content of a reading, for comparison."""
 
-    spans: Entries[Span]
-    calls: Entries[ToolCall]
+    spans: tuple[Span, ...]
+    calls: tuple[ToolCall, ...]
     diagnostics: Sequence[Diagnostic]
 
 

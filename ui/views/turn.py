@@ -3,18 +3,16 @@
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
-from itertools import accumulate, chain
-from typing import TypeVar
+from itertools import accumulate
 
 from msgspec import Struct, structs
 
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import Diagnostic, Fault
 from weaklink.inspector.formats.server_parsers import sentences, wrong_predictions
-from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.inspected import Inspection, PartInspection, is_long
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model.calls import ToolCall, ToolDefinition
-from weaklink.inspector.model.columns import Column, Entries
 from weaklink.inspector.model.trace import BodyState, Generation, GenerationError, Role, Span, SpanKind, Trace, Turn
 from weaklink.inspector.segmentation import Segmenter
 from weaklink.inspector.text import Range
@@ -45,9 +43,6 @@ def unfinished_turn_lines(opened: UnfinishedTurn, *, width: int, model: str = ""
     yield (Run("   "), RUNNING, Run(f", {counted(characters_in(opened.turn), 'character')} so far"))
 
 
-_Entry = TypeVar("_Entry")
-
-
 def unfinished_turns(turns: Mapping[int, Turn], trace: Trace, inspection: Inspection) -> tuple[UnfinishedTurn, ...]:
     """Open turns by number, parsed in the format of their trace if it has one, otherwise in a detected format."""
     has_answers = any(turn.generation is not None for turn in trace.turns)
@@ -63,43 +58,18 @@ def continued(trace: Trace, inspection: Inspection, begun: Mapping[int, Turn]) -
     ended = len(trace.turns)
     open_ = {number: turn for number, turn in begun.items() if number > ended}
     read = unfinished_turns(_late(trace, inspection) | open_, trace, inspection)
-    longer = structs.replace(
-        trace, turns=_joined(trace.turns, tuple(turn.turn for turn in read if turn.number > ended))
-    )
-    parts = _joined(inspection.parts, tuple(part for turn in read for part in turn.parts))
-    diagnostics = _joined(inspection.diagnostics, tuple(fault for turn in read for fault in turn.faults))
+    longer = structs.replace(trace, turns=(*trace.turns, *(turn.turn for turn in read if turn.number > ended)))
+    parts = (*inspection.parts, *(part for turn in read for part in turn.parts))
+    diagnostics = (*inspection.diagnostics, *(fault for turn in read for fault in turn.faults))
     return longer, structs.replace(inspection, parts=parts, diagnostics=diagnostics)
 
 
 def _late(trace: Trace, inspection: Inspection) -> dict[int, Turn]:
-    """The last turns, by number, that are not inspected yet, if the turns are a column."""
-    if not isinstance(trace.turns, Column):
+    """The last turns of a long trace, by number, that are not inspected yet."""
+    if not is_long(trace):
         return {}
     known, count = inspection.parts[-1].turn if inspection.parts else 0, len(trace.turns)
     return {number: trace.turns[number - 1] for number in range(max(known, count - _MOST_LATE) + 1, count + 1)}
-
-
-class _Joined(Column[_Entry]):
-    """The entries of a column, and a few more."""
-
-    __slots__ = ("_first", "_more")
-
-    def __init__(self, first: Column[_Entry], more: tuple[_Entry, ...]) -> None:
-        self._first, self._more = first, more
-
-    def __len__(self) -> int:
-        return len(self._first) + len(self._more)
-
-    def __iter__(self) -> Iterator[_Entry]:
-        return chain(self._first, self._more)
-
-    def _at(self, index: int) -> _Entry:
-        offset = index - len(self._first)
-        return self._first[index] if offset < 0 else self._more[offset]
-
-
-def _joined(first: Entries[_Entry], more: tuple[_Entry, ...]) -> Entries[_Entry]:
-    return (*first, *more) if isinstance(first, tuple) else _Joined(first, more)
 
 
 def _read(number: int, turn: Turn, trace: Trace) -> UnfinishedTurn:

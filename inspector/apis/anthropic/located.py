@@ -31,13 +31,10 @@ from weaklink.inspector.text import Range
 
 _CALLS = frozenset({CALL_BLOCK, "server_tool_use", "mcp_tool_use"})
 _WORD_DELTAS = {"text_delta": (SpanKind.TEXT, "text"), "thinking_delta": (SpanKind.REASONING, "thinking")}
-_LENGTHS = ("max_tokens", "model_context_window_exceeded")
 
 
 class ClaudeShapes:
     """The `ApiShapeReader` of the Messages API: whole, and as a stream."""
-
-    strings = False
 
     def __init__(self) -> None:
         self._is_stream = False
@@ -105,7 +102,7 @@ class ClaudeShapes:
             case "content_block_stop":
                 yield CallsEnd(node.range, key)
             case "message_delta":
-                yield from cut_off(string(member(node, "delta"), "stop_reason"), _LENGTHS)
+                yield from cut_off(string(member(node, "delta"), "stop_reason"))
             case "message_stop":
                 self._has_ended = True
                 yield CallsEnd(node.range)
@@ -146,7 +143,7 @@ def _message(node: JsonNode) -> Iterator[ApiPiece]:
         yield TextPiece(SpanKind.TEXT, content, "text", by_model)
     for block in objects(node, "content"):
         yield from _block(block, by_model=by_model)
-    yield from cut_off(string(node, "stop_reason"), _LENGTHS)
+    yield from cut_off(string(node, "stop_reason"))
 
 
 def _block(node: JsonNode, key: str | None = None, *, by_model: bool = True) -> Iterator[ApiPiece]:

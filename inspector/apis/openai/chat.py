@@ -6,19 +6,20 @@ Sources: OpenAI's API reference (chat completion object and chunk); `reasoning_c
 Pieces of calls are identified by `index`; servers that violate this are supported as well.
 """
 
-from collections.abc import Callable
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
 from weaklink.inspector.json_text import compact_json
 from weaklink.inspector.model import Json, Usage
-from weaklink.inspector.wire.answer_reader import ObjectReader
-from weaklink.inspector.wire.events import PROMPT_TOKENS_PART, CallNamed, PartGrew, TokenTexts, WireEvent
-from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.inspector.wire.answer_reader import ChoiceParts, ChunkTokens, ObjectReader, ids_and_texts
+from weaklink.inspector.wire.events import PROMPT_TOKENS_PART, CallNamed, PartGrew, WireEvent
+from weaklink.inspector.wire.provider_json import StructReader
 
-_CALL_MEMBERS = frozenset({"index", "id", "type", "function", "custom"})
-_Nothing: TypeAlias = Annotated[list[Any], msgspec.Meta(max_length=0)] | None
+_Nothing: TypeAlias = (
+    Annotated[list[Any], msgspec.Meta(max_length=0)] | Annotated[dict[str, Any], msgspec.Meta(max_length=0)] | None
+)
+_ANSWER = frozenset({"choices", "usage"})
 API = "chat.completions"
 """The name of this kind of endpoint in a generation's facts."""
 DETAILS_PART = "wire:reasoning_details"
@@ -28,10 +29,10 @@ LEGACY_INDEX = -1
 
 
 class FunctionDelta(msgspec.Struct, forbid_unknown_fields=True):
-    """A call's name and a piece of its arguments."""
+    """A call's name and a piece of its arguments, or, from some servers, their value."""
 
     name: str | None = None
-    arguments: str | None = None
+    arguments: Any = None
 
 
 class CustomToolDelta(msgspec.Struct, forbid_unknown_fields=True):
@@ -55,7 +56,7 @@ class ChoiceDelta(msgspec.Struct, forbid_unknown_fields=True):
     """An addition to a choice or, in a body that came whole, its message. Members not named here may contain text."""
 
     role: str | None = None
-    content: str | None = None
+    content: str | list[Any] | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
     reasoning_details: Any = None
@@ -99,20 +100,42 @@ class TokenDetails(msgspec.Struct):
 
 
 class OpenAIUsageShape(msgspec.Struct):
-    """Token counts; in a stream they come with the last chunk, if requested, or cumulatively with each."""
+    """Token counts, under the names of chat completions or of the Responses API; DeepSeek names cached tokens itself.
+
+    In a stream they come with the last chunk, if requested, or cumulatively with each.
+    """
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: TokenDetails | None = None
     completion_tokens_details: TokenDetails | None = None
     prompt_cache_hit_tokens: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    input_tokens_details: TokenDetails | None = None
+    output_tokens_details: TokenDetails | None = None
 
     def usage(self) -> Usage:
         """The counts as `Usage`."""
-        prompt = self.prompt_tokens_details or TokenDetails()
-        completion = self.completion_tokens_details or TokenDetails()
-        cached = self.prompt_cache_hit_tokens if prompt.cached_tokens is None else prompt.cached_tokens
-        return Usage(self.prompt_tokens, self.completion_tokens, completion.reasoning_tokens, cached)
+        prompt = self.prompt_tokens_details or self.input_tokens_details or TokenDetails()
+        completion = self.completion_tokens_details or self.output_tokens_details or TokenDetails()
+        return Usage(
+            self.input_tokens if self.prompt_tokens is None else self.prompt_tokens,
+            self.output_tokens if self.completion_tokens is None else self.completion_tokens,
+            completion.reasoning_tokens,
+            self.prompt_cache_hit_tokens if prompt.cached_tokens is None else prompt.cached_tokens,
+        )
+
+
+_read_usage = StructReader(OpenAIUsageShape)
+
+
+def stored_usage(usage: Json) -> Usage:
+    """The token counts of a stored response; what is none is left out. Never raises."""
+    try:
+        return _read_usage(compact_json(usage))[0].usage()
+    except ValueError:  # no object, or one that is nested too deeply
+        return Usage()
 
 
 class ChatChunk(msgspec.Struct):
@@ -127,137 +150,7 @@ class ChatChunk(msgspec.Struct):
     prompt_token_ids: Any = None
 
 
-decode_chunk: Callable[[str], ChatChunk] = msgspec.json.Decoder(ChatChunk).decode
-"""A chunk of the usual shape; ValueError or RecursionError for any other."""
-
-_Shape = TypeVar("_Shape")
-
-
-def lenient_chunk(text: str) -> tuple[ChatChunk, list[str]]:
-    """A chunk of an unusual shape, as far as it can be read, and the paths of members that could not.
-
-    ValueError if the text is no JSON object, or has neither choices nor usage.
-    """
-    document = parse_json(text)
-    if not isinstance(document, dict) or not document.keys() & {"choices", "usage"}:
-        raise ValueError("not a chat completion")
-    strange: list[str] = []
-    choices = document.get("choices")
-    return (
-        ChatChunk(
-            id=_take(document.get("id"), str, "id", strange),
-            model=_take(document.get("model"), str, "model", strange),
-            choices=[_choice(choice, f"choices[{at}]", strange) for at, choice in _items(choices, "choices", strange)],
-            usage=_take(document.get("usage"), OpenAIUsageShape, "usage", strange),
-            error=document.get("error"),
-            object=_take(document.get("object"), str, "object", strange),
-            prompt_token_ids=document.get("prompt_token_ids"),
-        ),
-        strange,
-    )
-
-
-def _choice(value: Json, path: str, strange: list[str]) -> ChoiceShape:
-    if not isinstance(value, dict):
-        strange.append(path)
-        return ChoiceShape()
-    delta, message = value.get("delta"), value.get("message")
-    return ChoiceShape(
-        index=_take(value.get("index"), int, f"{path}.index", strange) or 0,
-        delta=None if delta is None else _delta(delta, f"{path}.delta", strange),
-        message=None if message is None else _delta(message, f"{path}.message", strange),
-        finish_reason=_take(value.get("finish_reason"), str, f"{path}.finish_reason", strange),
-        logprobs=_take(value.get("logprobs"), Logprobs, f"{path}.logprobs", strange),
-        token_ids=_take(value.get("token_ids"), list[int], f"{path}.token_ids", strange),
-    )
-
-
-def _delta(value: Json, path: str, strange: list[str]) -> ChoiceDelta:
-    if not isinstance(value, dict):
-        strange.append(path)
-        return ChoiceDelta()
-    delta = ChoiceDelta(reasoning_details=value.get("reasoning_details"))
-    for key, member in value.items():
-        where = f"{path}.{key}"
-        if key == "content" and isinstance(member, list):
-            _read_blocks(member, delta, where, strange)
-        elif key in {"role", "content", "reasoning_content", "reasoning", "refusal"}:
-            setattr(delta, key, _take(member, str, where, strange))
-        elif key == "tool_calls":
-            delta.tool_calls = [_call(call, f"{where}[{at}]", strange) for at, call in _items(member, where, strange)]
-        elif key == "function_call":
-            delta.function_call = _function(member, where, strange)
-        elif key != "reasoning_details" and member not in (None, "", [], {}):
-            strange.append(where)
-    return delta
-
-
-def _read_blocks(blocks: list[Json], delta: ChoiceDelta, path: str, strange: list[str]) -> None:
-    text, thinking = [], []
-    for index, block in enumerate(blocks):
-        match block:
-            case {"type": "text", "text": str(words)}:
-                text.append(words)
-            case {"type": "thinking", "thinking": list(inner)}:
-                thinking += [str(words) for piece in inner for words in _texts(piece, f"{path}[{index}]", strange)]
-            case {"type": "thinking", "thinking": str(words)}:
-                thinking.append(words)
-            case _:
-                strange.append(f"{path}[{index}]")
-    delta.content = "".join(text)
-    delta.reasoning_content = "".join([delta.reasoning_content or "", *thinking])
-
-
-def _texts(block: Json, path: str, strange: list[str]) -> list[str]:
-    match block:
-        case {"type": "text", "text": str(words)}:
-            return [words]
-    strange.append(path)
-    return []
-
-
-def _call(value: Json, path: str, strange: list[str]) -> ToolCallDelta:
-    if not isinstance(value, dict):
-        strange.append(path)
-        return ToolCallDelta()
-    call = ToolCallDelta(
-        index=_take(value.get("index"), int, f"{path}.index", strange),
-        id=_take(value.get("id"), str, f"{path}.id", strange),
-        type=_take(value.get("type"), str, f"{path}.type", strange),
-        function=_function(value.get("function"), f"{path}.function", strange),
-        custom=_take(value.get("custom"), CustomToolDelta, f"{path}.custom", strange),
-    )
-    strange += [f"{path}.{key}" for key, member in value.items() if key not in _CALL_MEMBERS and member is not None]
-    return call
-
-
-def _function(value: Json, path: str, strange: list[str]) -> FunctionDelta | None:
-    if not isinstance(value, dict):
-        return None if value is None else _take(value, FunctionDelta, path, strange)
-    arguments = value.get("arguments")
-    strange += [f"{path}.{key}" for key, member in value.items() if key not in {"name", "arguments"} and member]
-    return FunctionDelta(
-        _take(value.get("name"), str, f"{path}.name", strange),
-        arguments if arguments is None or isinstance(arguments, str) else compact_json(arguments),
-    )
-
-
-def _take(value: Json, shape: type[_Shape], path: str, strange: list[str]) -> _Shape | None:
-    if value is None:
-        return None
-    try:
-        return msgspec.convert(value, shape)
-    except (ValueError, RecursionError):
-        strange.append(path)
-        return None
-
-
-def _items(value: Json, path: str, strange: list[str]) -> list[tuple[int, Json]]:
-    if isinstance(value, list):
-        return list(enumerate(value))
-    if value is not None:
-        strange.append(path)
-    return []
+read_chunk = StructReader(ChatChunk)
 
 
 class ChatReader(ObjectReader):
@@ -277,13 +170,13 @@ class ChatReader(ObjectReader):
         """Append the events of one object, `text`; `raw` is its text on the wire. False if it is no answer at all."""
         strange: list[str] = []
         try:
-            chunk = decode_chunk(text)
+            chunk = read_chunk.decode(text)  # nearly every chunk
         except (ValueError, RecursionError):
             try:
-                chunk, strange = lenient_chunk(text)
+                chunk, strange = read_chunk.read_members(text)
             except ValueError:
                 return self.faults.read_error(text, raw, at_s, found)
-        if chunk.choices is None and chunk.usage is None:
+        if chunk.choices is None and chunk.usage is None and not _ANSWER & set(strange):
             return self.faults.read_error(text, raw, at_s, found)
         strange += self._read_chunk(chunk, raw, at_s, found)
         if strange:
@@ -309,7 +202,7 @@ class ChatReader(ObjectReader):
         reader = self._choices.get(choice.index)
         if reader is None:
             reader = self._choices.setdefault(choice.index, ChoiceReader(choice.index))
-        if choice.message is not None and (choice.delta is not None or reader.grown):
+        if choice.message is not None and (choice.delta is not None or reader.has_grown):
             strange = [f"choices[{choice.index}].message"]  # the whole message again, after its pieces
         else:
             strange = reader.read(choice, at_s, found)
@@ -322,24 +215,14 @@ class ChatReader(ObjectReader):
         return strange
 
 
-_TOKEN_ID = "token_id:"  # vLLM with `return_tokens_as_token_ids` writes this instead of the text
+class ChoiceReader(ChoiceParts):
+    """Turns the pieces of one choice into events."""
 
-
-class ChoiceReader:
-    """Turns the pieces of one choice into events.
-
-    Choice 0 is the turn. Any other is kept separately, in parts that begin with `choice1:`. Its calls are not reported
-    as calls, since they were not run: their names, ids and the finish reason are parts too (`choice1:call:0:name`).
-    """
-
-    __slots__ = ("_calls", "_prefix", "_token_texts", "grown", "last_part", "repeated_name", "reused_index")
+    __slots__ = ("_calls", "repeated_name", "reused_index")
 
     def __init__(self, index: int) -> None:
-        self._prefix = f"choice{index}:" if index else ""
-        self._calls = CallParts(self._prefix)
-        self._token_texts = TokenTexts()
-        self.last_part = f"{self._prefix}text"  # which part grew last
-        self.grown = False  # whether any did
+        super().__init__(index)
+        self._calls = CallParts(self.prefix)
         self.reused_index: int | None = None  # the index of a new call, if another one already has it
         self.repeated_name = ""  # the name of a call whose earlier piece had the name, too
 
@@ -350,26 +233,32 @@ class ChoiceReader:
         self.reused_index, self.repeated_name = None, ""
         delta = choice.delta or choice.message
         if delta is not None:
-            self._read_texts(delta, at_s, found)
-            strange = self._read_calls(delta, at_s, found, whole=choice.delta is None)
+            content = delta.content
+            if isinstance(content, list):
+                content, others = _join_blocks(delta, content)
+                path = f"choices[{choice.index}].{'message' if choice.delta is None else 'delta'}.content"
+                strange += [f"{path}[{index}]" for index in others]
+            self._read_texts(delta, content, at_s, found)
+            if delta.tool_calls or delta.function_call:
+                strange += self._read_calls(delta, at_s, found, whole=choice.delta is None)
         if choice.token_ids or choice.logprobs:
-            self._add_tokens(choice, first, at_s, found)
-        if self._prefix and choice.finish_reason:
-            found.append(PartGrew(f"{self._prefix}finish_reason", choice.finish_reason, at_s))
+            self.add_tokens(_tokens(choice), at_s, found, since=first)
+        if self.prefix and choice.finish_reason:
+            self.keep("finish_reason", choice.finish_reason, at_s, found)
         return strange
 
-    def _read_texts(self, delta: ChoiceDelta, at_s: float | None, found: list[WireEvent]) -> None:
-        if delta.content and not (delta.reasoning_content or delta.reasoning or delta.reasoning_details):
-            self._grow("text", delta.content, at_s, found)  # nearly every piece
+    def _read_texts(self, delta: ChoiceDelta, content: str | None, at_s: float | None, found: list[WireEvent]) -> None:
+        if content and not (delta.reasoning_content or delta.reasoning or delta.reasoning_details):
+            self.grow("text", content, at_s, found)  # nearly every piece
         else:
             for words in _reasoning(delta):
-                self._grow("reasoning", words, at_s, found)
+                self.grow("reasoning", words, at_s, found)
             if delta.reasoning_details and _more_than_words(delta.reasoning_details):
-                found.append(PartGrew(self._prefix + DETAILS_PART, compact_json(delta.reasoning_details), at_s))
-            if delta.content:
-                self._grow("text", delta.content, at_s, found)
+                self.keep(DETAILS_PART, compact_json(delta.reasoning_details), at_s, found)
+            if content:
+                self.grow("text", content, at_s, found)
         if delta.refusal:
-            self._grow("refusal", delta.refusal, at_s, found)
+            self.grow("refusal", delta.refusal, at_s, found)
 
     def _read_calls(self, delta: ChoiceDelta, at_s: float | None, found: list[WireEvent], *, whole: bool) -> list[str]:
         pieces = delta.tool_calls or []
@@ -377,50 +266,30 @@ class ChoiceReader:
             pieces = [*pieces, ToolCallDelta(index=LEGACY_INDEX, function=delta.function_call)]
         contradicting = []
         for index, piece in enumerate(pieces):
-            function = piece.function or _custom(piece)
+            function = piece.function
+            if function is None or not isinstance(function.arguments, str):
+                function = _function(piece)
             call = self._calls.place(piece, function, whole=whole)
             if self._calls.reused_index is not None:
                 self.reused_index = self._calls.reused_index
             if call.learn(piece, function):
                 custom = piece.function is None and piece.custom is not None
-                self._announce(CallNamed(call.part, function.name or None, piece.id or None, custom), at_s, found)
+                self.name_call(CallNamed(call.part, function.name or None, piece.id or None, custom), at_s, found)
             elif call.contradicts(piece, function):
                 contradicting.append(f"tool_calls[{index}]")
             elif function.name and not whole:
                 self.repeated_name = function.name
             if function.arguments:
-                self._grow(call.part.removeprefix(self._prefix), function.arguments, at_s, found)
+                self.last_part, self.has_grown = call.part, True
+                found.append(PartGrew(call.part, function.arguments, at_s))
         return contradicting
 
-    def _announce(self, call: CallNamed, at_s: float | None, found: list[WireEvent]) -> None:
-        if not self._prefix:
-            found.append(call)
-            self.last_part = call.part
-            self.grown = True
-            return
-        header_texts = (("name", call.name), ("id", call.id))
-        found += [PartGrew(f"{call.part}:{what}", word, at_s) for what, word in header_texts if word]
 
-    def _grow(self, part: str, text: str, at_s: float | None, found: list[WireEvent]) -> None:
-        name = self._prefix + part if self._prefix else part
-        self.last_part = name
-        self.grown = True
-        found.append(PartGrew(name, text, at_s))
-
-    def _add_tokens(self, choice: ChoiceShape, first: int, at_s: float | None, found: list[WireEvent]) -> None:
-        """Add tokens to the first text that came with them, or to an empty text if the server held it back."""
-        token_ids = tuple(choice.token_ids or _written_ids(choice.logprobs)) or None
-        logprobs = tuple(token.logprob for token in _tokens(choice.logprobs) if token.logprob is not None) or None
-        if token_ids is None and logprobs is None:
-            return
-        at = next((n for n in range(first, len(found)) if isinstance(found[n], PartGrew)), None)
-        grew = PartGrew(self.last_part, "", at_s) if at is None else found[at]
-        assert isinstance(grew, PartGrew)
-        with_tokens = PartGrew(grew.part, grew.text, grew.at_s, token_ids, logprobs)
-        found[len(found) if at is None else at : len(found) if at is None else at + 1] = [with_tokens]
-        if logprobs is not None:
-            words = [token.token for token in _tokens(choice.logprobs) if not token.token.startswith(_TOKEN_ID)]
-            self._token_texts.keep(with_tokens, words, found)
+def _tokens(choice: ChoiceShape) -> ChunkTokens:
+    tokens = [*(choice.logprobs.content or ()), *(choice.logprobs.refusal or ())] if choice.logprobs else []
+    ids, texts = ids_and_texts(token.token for token in tokens)
+    logprobs = tuple(token.logprob for token in tokens if token.logprob is not None)
+    return ChunkTokens(texts, tuple(choice.token_ids or ()) or ids, logprobs or None)
 
 
 def _reasoning(delta: ChoiceDelta) -> list[str]:
@@ -442,18 +311,37 @@ def _more_than_words(details: object) -> bool:
     return any(not isinstance(detail, dict) or detail.get("signature") or detail.get("data") for detail in details)
 
 
-def _custom(piece: ToolCallDelta) -> FunctionDelta:
-    return FunctionDelta(piece.custom.name, piece.custom.input) if piece.custom else FunctionDelta()
+def _join_blocks(delta: ChoiceDelta, blocks: list[Any]) -> tuple[str, list[int]]:
+    """The text of content blocks, whose thoughts go to the delta's reasoning; and the indexes of other blocks."""
+    text, thinking, strange = [], [], []
+    for index, block in enumerate(blocks):
+        match block:
+            case {"type": "text", "text": str(words)}:
+                text.append(words)
+            case {"type": "thinking", "thinking": str(words)}:
+                thinking.append(words)
+            case {"type": "thinking", "thinking": list(inner)}:
+                texts = [piece["text"] for piece in inner if _is_text(piece)]
+                thinking += texts
+                strange += [index] * (len(inner) - len(texts))
+            case _:
+                strange.append(index)
+    delta.reasoning_content = "".join([delta.reasoning_content or "", *thinking])
+    return "".join(text), strange
 
 
-def _tokens(logprobs: Logprobs | None) -> list[TokenLogprob]:
-    return [*(logprobs.content or []), *(logprobs.refusal or [])] if logprobs else []
+def _is_text(block: object) -> bool:
+    return isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
 
 
-def _written_ids(logprobs: Logprobs | None) -> list[int]:
-    """Token ids that vLLM writes as words (`return_tokens_as_token_ids`)."""
-    words = [token.token.removeprefix(_TOKEN_ID) for token in _tokens(logprobs) if token.token.startswith(_TOKEN_ID)]
-    return [int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 19]
+def _function(piece: ToolCallDelta) -> FunctionDelta:
+    """The name and the arguments' text of a piece."""
+    function = piece.function
+    if function is None:
+        return FunctionDelta(piece.custom.name, piece.custom.input) if piece.custom else FunctionDelta()
+    if function.arguments is not None and not isinstance(function.arguments, str):
+        return FunctionDelta(function.name, compact_json(function.arguments))
+    return function
 
 
 class StreamedCall:

@@ -14,7 +14,6 @@ import msgspec
 from weaklink.inspector.apis.openai.chat import API
 from weaklink.inspector.json_text import (
     compact_json,
-    count_of,
     flag_of,
     list_of,
     object_of,
@@ -23,7 +22,7 @@ from weaklink.inspector.json_text import (
     word_of,
 )
 from weaklink.inspector.memoized import CacheKey
-from weaklink.inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
+from weaklink.inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn
 from weaklink.inspector.wire.events import UNREAD_PART, DecodedRequest, parameters_of
 from weaklink.inspector.wire.provider_json import try_parse_json
 
@@ -265,24 +264,6 @@ def first_choice(response: dict[str, Json]) -> dict[str, Json]:
     """The first choice of a stored response; empty if there is none."""
     choices = list_of(response.get("choices"))
     return object_of(choices[0]) if choices else {}
-
-
-def stored_usage(usage: Json) -> Usage:
-    """The token counts of a stored response, of chat completions or Responses; other values are left out."""
-    counts = object_of(usage)
-    prompt_details, completion_details = (
-        object_of(counts.get(f"{side}_tokens_details")) for side in ("prompt", "completion")
-    )
-    return Usage(
-        _first_count(counts, "prompt_tokens", "input_tokens"),
-        _first_count(counts, "completion_tokens", "output_tokens"),
-        count_of(completion_details.get("reasoning_tokens")),
-        count_of(prompt_details.get("cached_tokens")),
-    )
-
-
-def _first_count(counts: dict[str, Json], *keys: str) -> int | None:
-    return next((count for key in keys if (count := count_of(counts.get(key))) is not None), None)
 
 
 def message_object(role: Json, content: Json, *, calls: Sequence[Json] = (), **members: Json) -> dict[str, Json]:

@@ -13,25 +13,24 @@ import msgspec
 from msgspec.structs import replace
 
 from weaklink.inspector.apis.openai import client_tools
-from weaklink.inspector.apis.openai.chat import TokenDetails, TokenLogprob
+from weaklink.inspector.apis.openai.chat import OpenAIUsageShape, TokenLogprob
 from weaklink.inspector.apis.openai.messages import read_message, read_tools
 from weaklink.inspector.apis.openai.tool_lists import ADDITIONAL_TOOLS
 from weaklink.inspector.json_text import compact_json, flag_of, word_of
-from weaklink.inspector.model import CallHeader, Json, Part, Role, Turn, Usage
+from weaklink.inspector.model import CallHeader, Json, Part, Role, Turn
 from weaklink.inspector.wire import events
 from weaklink.inspector.wire.answer_reader import ObjectReader
 from weaklink.inspector.wire.provider_json import NOTHING, StructReader, raw_text
 
 _NO_SETTINGS = ("model", "input", "instructions", "tools", "stream", "previous_response_id")
-_CALL_TYPES = {"function_call": "arguments", "custom_tool_call": "input"}
+_ARGUMENTS = {client_tools.FUNCTION: "arguments", client_tools.CUSTOM: "input"}
 _BY_CLIENT = frozenset({"mcp_approval_response", ADDITIONAL_TOOLS})
 """The types of items that a client adds and that answer no call."""
 
 ANNOTATIONS_PART = "wire:annotations"
 """The part that keeps, as JSON texts, the annotations of a text."""
 
-_CUSTOM = "custom_tool_call"
-CALL_ITEMS = frozenset({"function_call", _CUSTOM})
+CALL_ITEMS = frozenset(_ARGUMENTS)
 """The types of items that are calls."""
 
 _READ = CALL_ITEMS | {"message", "reasoning"}
@@ -129,9 +128,11 @@ def _answer(items: list[tuple[int, dict[str, Json]]]) -> Iterator[Turn]:
         kind = _kind(item)
         call_id, caller = word_of(item.get("call_id")) or None, client_tools.caller_id(item.get("caller"))
         part = f"call:{len(calls)}"
-        if kind in _CALL_TYPES:
-            calls.append(CallHeader(part, word_of(item.get("name")) or None, call_id, kind == _CUSTOM, caller))
-            arguments = item.get(_CALL_TYPES[kind], "")
+        if kind in _ARGUMENTS:
+            calls.append(
+                CallHeader(part, word_of(item.get("name")) or None, call_id, kind == client_tools.CUSTOM, caller)
+            )
+            arguments = item.get(_ARGUMENTS[kind], "")
             texts[part] = [arguments if isinstance(arguments, str) else compact_json(arguments)]
         elif client_tools.is_run_by_client(kind, item.get("execution"), item.get("environment")):
             calls.append(CallHeader(part, client_tools.OWN_CALLS[kind], call_id, caller=caller))
@@ -190,23 +191,6 @@ class ItemKind(msgspec.Struct):
     environment: Any = None
 
 
-class ResponsesUsageShape(msgspec.Struct):
-    """Token counts; they come with the last event."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    input_tokens_details: TokenDetails | None = None
-    output_tokens_details: TokenDetails | None = None
-
-    def usage(self) -> Usage:
-        """The counts as `Usage`."""
-        input_details = self.input_tokens_details or TokenDetails()
-        output_details = self.output_tokens_details or TokenDetails()
-        return Usage(
-            self.input_tokens, self.output_tokens, output_details.reasoning_tokens, input_details.cached_tokens
-        )
-
-
 class IncompleteDetails(msgspec.Struct):
     """Why a response is incomplete."""
 
@@ -221,7 +205,7 @@ class ResponseShape(msgspec.Struct):
     model: str | None = None
     status: str | None = None
     output: list[msgspec.Raw] | None = None
-    usage: ResponsesUsageShape | None = None
+    usage: OpenAIUsageShape | None = None
     error: Any = None
     incomplete_details: IncompleteDetails | None = None
 
@@ -264,7 +248,7 @@ def _read_item(text: str) -> tuple[OutputItem, list[str]]:
 
 def _named(part: str, item: OutputItem) -> events.CallNamed:
     caller = client_tools.caller_id(item.caller)
-    return events.CallNamed(part, item.name or None, item.call_id or None, item.type == _CUSTOM, caller)
+    return events.CallNamed(part, item.name or None, item.call_id or None, item.type == client_tools.CUSTOM, caller)
 
 
 class ItemText(NamedTuple):
@@ -412,7 +396,7 @@ class ItemsReader:
     ) -> list[str]:
         strange = []
         if known.call:
-            text = item.input if item.type == _CUSTOM else item.arguments
+            text = item.input if item.type == client_tools.CUSTOM else item.arguments
             self._complete(known, ItemText("call", "call"), text, at_s, found)
         for index, piece in enumerate(item.summary or ()):
             self._complete(known, ItemText(f"summary[{index}]", "reasoning"), piece.text, at_s, found)
@@ -489,18 +473,29 @@ def _part(item: _OpenItem, place: ItemText) -> str:
     return item.call if place.part == "call" else place.part
 
 
-# Which text a piece belongs to, by the event's name without `response.` and `.delta` or `.done`: its key in the item,
-# the part that it goes to, and the member that contains it whole.
+class EventText(NamedTuple):
+    """The text that an event adds to; `member` is that of the event's end that has it whole."""
+
+    place: ItemText
+    member: str
+
+
 _TEXTS = {
-    "output_text": (ItemText("content[{0}]", "text"), "text"),
-    "refusal": (ItemText("refusal[{0}]", "refusal"), "refusal"),
-    "reasoning_text": (ItemText("content[{0}]", "reasoning"), "text"),
-    "reasoning": (ItemText("content[{0}]", "reasoning"), "text"),
-    "reasoning_summary_text": (ItemText("summary[{1}]", "reasoning"), "text"),
-    "reasoning_summary": (ItemText("summary[{1}]", "reasoning"), "text"),
-    "function_call_arguments": (ItemText("call", "call"), "arguments"),
-    "custom_tool_call_input": (ItemText("call", "call"), "input"),
+    "output_text": EventText(ItemText("content[{0}]", "text"), "text"),
+    "refusal": EventText(ItemText("refusal[{0}]", "refusal"), "refusal"),
+    "reasoning_text": EventText(ItemText("content[{0}]", "reasoning"), "text"),
+    "reasoning": EventText(ItemText("content[{0}]", "reasoning"), "text"),
+    "reasoning_summary_text": EventText(ItemText("summary[{1}]", "reasoning"), "text"),
+    "reasoning_summary": EventText(ItemText("summary[{1}]", "reasoning"), "text"),
+    "function_call_arguments": EventText(ItemText("call", "call"), "arguments"),
+    "custom_tool_call_input": EventText(ItemText("call", "call"), "input"),
 }
+
+
+def text_of_event(kind: str) -> tuple[EventText | None, str]:
+    """The text that an event of this type adds to, None if it adds to none; and `delta` for a piece, `done` for all."""
+    name, _, step = kind.removeprefix("response.").rpartition(".")
+    return _TEXTS.get(name) if step in {"delta", "done"} else None, step
 
 
 class ResponsesReader(ObjectReader):
@@ -566,13 +561,14 @@ class ResponsesReader(ObjectReader):
     def _read_text(
         self, kind: str, event: ResponseEvent, at_s: float | None, found: list[events.WireEvent]
     ) -> list[str] | None:
-        name, _, step = kind.removeprefix("response.").rpartition(".")
-        if name in _TEXTS and step in {"delta", "done"}:
-            (key, part), whole = _TEXTS[name]
-            place = ItemText(key.format(event.content_index or 0, event.summary_index or 0), part)
+        text, step = text_of_event(kind)
+        if text is not None:
+            key = text.place.key.format(event.content_index or 0, event.summary_index or 0)
+            place = ItemText(key, text.place.part)
             if step == "delta":
                 return self._items.grow(place, event, at_s, found)
-            return self._items.complete(place, getattr(event, whole), event, at_s, found)
+            return self._items.complete(place, getattr(event, text.member), event, at_s, found)
+        name = kind.removeprefix("response.").rpartition(".")[0]
         if name in _KEPT_TEXTS and step in {"delta", "done"}:
             return self._items.grow(ItemText(name, "content"), event, at_s, found) if step == "delta" else []
         return [] if _STATES.fullmatch(kind) else None

@@ -49,6 +49,7 @@ from weaklink.inspector.text import Range
 _STREAM_BEGINNINGS = ("data:", "event:", "id:", "retry:", ":")
 _LONGEST_BEGINNING = max(map(len, _STREAM_BEGINNINGS))
 _MAX_QUOTE = 40
+_MARK = "\ufeff"
 LABEL = "api"
 """The label of an API's spans that have no other label."""
 
@@ -71,7 +72,7 @@ def api_or_text(shapes: Callable[[], ApiShapeReader], text_side: NewParser) -> N
 
 def may_be_api(text: str) -> bool:
     """Whether a whole text begins like an API's JSON, or is too short to decide."""
-    beginning = text.lstrip()[:_LONGEST_BEGINNING]
+    beginning = _beginning(text)
     return _may_begin(beginning) or beginning.startswith(("{", "[", *_STREAM_BEGINNINGS))
 
 
@@ -110,10 +111,12 @@ class ApiOrText:
             self._undecided.append(text)
         if self._cutter is None:
             text = "".join(self._undecided)
-            beginning = text.lstrip()[:_LONGEST_BEGINNING]
+            beginning = _beginning(text)
             if _may_begin(beginning):
                 return []
-            self._cutter = _cutter(beginning)
+            if text.startswith(_MARK):
+                self._early.append(Unit(UnitKind.STRUCTURE, 0, _MARK, Range(0, 0), _MARK))
+            self._cutter = _cutter(beginning, len(text) - len(text := text.removeprefix(_MARK)))
         if self._cutter is None:
             return self._fall_back()
         return self._read(self._cutter, text)
@@ -170,7 +173,7 @@ class ApiOrText:
             return self._fall_back()
         self._undecided = []
         self._cutter.by_line = self._cutter.by_line or "\n" not in unit.text.strip()
-        self._tiler = Tiler(strings=self._shapes.strings)
+        self._tiler = Tiler()
         events = [event for early in self._early for event in self._tiler.take(early, [])]
         self._early = []
         return [*events, *self._tiler.take(unit, pieces, reading.faults)]
@@ -218,22 +221,26 @@ class ApiOrText:
         return (Fault(UNKNOWN_WIRE_EVENT, place, f"The API has no event of the shape `{quoted}`: kept, not parsed."),)
 
 
+def _beginning(text: str) -> str:
+    """The first characters after white space and a byte order mark; they decide."""
+    return text.removeprefix(_MARK).lstrip()[:_LONGEST_BEGINNING]
+
+
 def _may_begin(beginning: str) -> bool:
     """Whether more text is needed to decide what begins here."""
     return any(sign.startswith(beginning) and beginning != sign for sign in _STREAM_BEGINNINGS)
 
 
-def _cutter(beginning: str) -> Cutter | None:
+def _cutter(beginning: str, base: int) -> Cutter | None:
     if beginning.startswith(("{", "[")):
-        return JsonValues()
-    return EventLines() if beginning.startswith(_STREAM_BEGINNINGS) else None
+        return JsonValues(base)
+    return EventLines(base) if beginning.startswith(_STREAM_BEGINNINGS) else None
 
 
 class Tiler:
-    """Takes units and their pieces, in order; returns events. `strings` is as in ApiShapeReader."""
+    """Takes units and their pieces, in order; returns events."""
 
-    def __init__(self, *, strings: bool) -> None:
-        self._strings = strings
+    def __init__(self) -> None:
         self._events: list[ParseEvent] = []
         self._unit_text = ""
         self._base = 0
@@ -337,7 +344,7 @@ class Tiler:
         self._close(Span(kind, place, place, label=LABEL), inner, reading)
 
     def _calls(self, calls: list[GrowingCall]) -> ParseResult:
-        read = [read_call(call, strings=self._strings) for call in calls]
+        read = [read_call(call) for call in calls]
         self._call_seen, self._after_call = True, None
         faults = tuple(fault for _, found in read for fault in found)
         return ParseResult(calls=tuple(call for call, _ in read), faults=faults, complete=True)

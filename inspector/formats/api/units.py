@@ -9,7 +9,7 @@ from enum import Enum
 
 import msgspec
 
-from weaklink.inspector.scanning import closing_quote, lazy_pattern, trailing_backslashes
+from weaklink.inspector.scanning import BracketCounter, lazy_pattern
 from weaklink.inspector.text import Range
 
 MAX_UNIT = 64 * 1024 * 1024
@@ -19,7 +19,6 @@ _DATA = "data:"
 _FIELDS = ("event:", "id:", "retry:", ":")
 _FIELD_NAMES = frozenset({"event", "id", "retry", "data"})
 _SPACE = lazy_pattern(r"\s*")
-_OUTSIDE = lazy_pattern(r'["{}\[\]]')
 
 
 class UnitKind(Enum):
@@ -48,13 +47,16 @@ class Unit(msgspec.Struct, frozen=True):
 
 
 class Cutter:
-    """Splits a text, fed in any chunks, into units; a unit that is too long takes the whole rest."""
+    """Splits a text, fed in any chunks, into units; a unit that is too long takes the whole rest.
+
+    `base` is the position of the text's first character.
+    """
 
     by_line = False
 
-    def __init__(self, max_unit: int = MAX_UNIT) -> None:
+    def __init__(self, base: int = 0, *, max_unit: int = MAX_UNIT) -> None:
         self._max = max_unit
-        self._base = 0
+        self._base = base
         self._pieces: list[str] = []
         self._length = 0
         self._takes_rest = False
@@ -105,8 +107,8 @@ class EventLines(Cutter):
 
     by_line = True
 
-    def __init__(self, max_unit: int = MAX_UNIT) -> None:
-        super().__init__(max_unit)
+    def __init__(self, base: int = 0, *, max_unit: int = MAX_UNIT) -> None:
+        super().__init__(base, max_unit=max_unit)
         self._line: list[str] = []
         self._values: list[str] = []
         self._counter = BracketCounter()
@@ -167,8 +169,8 @@ class JsonValues(Cutter):
     If `by_line` is set, the end of a line also ends a value that is not complete.
     """
 
-    def __init__(self, max_unit: int = MAX_UNIT) -> None:
-        super().__init__(max_unit)
+    def __init__(self, base: int = 0, *, max_unit: int = MAX_UNIT) -> None:
+        super().__init__(base, max_unit=max_unit)
         self._counter: BracketCounter | None = None
         self._is_stray = False
 
@@ -209,49 +211,3 @@ class JsonValues(Cutter):
 
 def _trimmed(text: str) -> Range:
     return Range(0, len(text)).stripped(text)
-
-
-class BracketCounter:
-    """Counts the open brackets of one value. It does not check them: a closer of any kind closes one."""
-
-    def __init__(self) -> None:
-        self._depth = 0
-        self._is_escape = False
-        self.in_string = False
-        """Whether a string is open."""
-        self.begun = False
-        """Whether a bracket was read."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether there was a bracket, and all are closed."""
-        return self.begun and not self._depth
-
-    def feed(self, text: str, at: int = 0, end: int | None = None) -> int:
-        """Read `text` from `at` to `end`; returns the position after the value's last bracket, -1 if it continues."""
-        end = len(text) if end is None else end
-        if self._is_escape and at < end:
-            at, self._is_escape = at + 1, False
-        while at < end:
-            if self.in_string:
-                last = closing_quote(text, '"', at, end)
-                if last >= 0:
-                    self.in_string, at = False, last + 1
-                    continue
-                self._is_escape = bool(trailing_backslashes(text, at, end) & 1)
-                return -1
-            match = _OUTSIDE.search(text, at, end)
-            if match is None:
-                return -1
-            at = match.end()
-            bracket = match[0]
-            if bracket == '"':
-                self.in_string = True
-            elif bracket in "{[":
-                self._depth += 1
-                self.begun = True
-            elif self._depth:
-                self._depth -= 1
-                if not self._depth:
-                    return at
-        return -1

@@ -8,7 +8,7 @@ versions, items of the Responses API in `output`. Source: exports in the tests o
 import html
 from functools import partial
 
-from weaklink.inspector.apis.openai.messages import stored_usage
+from weaklink.inspector.apis.openai.chat import stored_usage
 from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
     AnswerPieces,

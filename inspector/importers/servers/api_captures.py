@@ -6,30 +6,27 @@ chunks. An answer is one trace of one turn; if it was streamed, its deltas are t
 prompts, tools and results are unknown.
 """
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
-from weaklink.inspector.apis import ollama
-from weaklink.inspector.apis.anthropic import messages as anthropic_messages
-from weaklink.inspector.apis.gemini import API as GEMINI
-from weaklink.inspector.apis.openai import completions, responses
-from weaklink.inspector.apis.openai.chat import API as CHAT
-from weaklink.inspector.apis.openai.chat_captures import (
+from weaklink.inspector.apis.captures import (
     MAX_ANSWER_BYTES,
-    STATUS_LINE,
+    AnswerBounds,
+    ArrivingCapture,
     CapturedAnswer,
-    ChatCaptureDecoder,
+    CaptureDecoder,
 )
-from weaklink.inspector.apis.providers import OLLAMA, PROVIDERS, ObjectHead, decoder_for, head_of
+from weaklink.inspector.apis.gemini import API as GEMINI
+from weaklink.inspector.apis.openai.chat import API as CHAT
+from weaklink.inspector.apis.providers import OLLAMA, PROVIDERS, ObjectHead, decoder_of, head_of
 from weaklink.inspector.importers.identity import answer_ids, instant
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import (
     Line,
+    NotJsonError,
     blocks_of,
     first_rows,
     layout_of,
@@ -40,13 +37,10 @@ from weaklink.inspector.importers.records import (
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile, until_damage
 from weaklink.inspector.json_text import objects_of
 from weaklink.inspector.memory import too_long
-from weaklink.inspector.model import Generation, Instant, Json, Provenance, RecognisedBy, Trace
+from weaklink.inspector.model import Generation, Json, Provenance, RecognisedBy, Trace
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import decode
-from weaklink.inspector.wire.decoder import DONE, Decoder, Framing, new_decoder
-from weaklink.inspector.wire.events import TurnAssembly, WireEvent
-from weaklink.inspector.wire.framing import ServerSentEvent, SseDecoder
-from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.inspector.wire.decoder import Framing, new_decoder
 
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # in JSON both occur only between values
@@ -71,18 +65,6 @@ _ONLY_THE_ANSWER = "the source stores only the answer: no prompt, tools or resul
 _NO_TIMES = "the source does not store chunk times"
 _NO_ANSWER = "the row is not an answer of an API that weaklink knows"
 _SEPARATORS = {Framing.WHOLE: b"", Framing.LINES: b"\n", Framing.EVENTS: b"\n\n", Framing.ARRAY: b""}
-_BLANK_TEXT = "\ufeff\r\n\t "
-_STREAM_STARTS = ("data:", "event:", "id:", "retry:", ":")
-_BODY_STARTS = ("{", "[")
-
-_PATHS = {
-    completions.API: "/v1/completions",
-    responses.API: "/v1/responses",
-    anthropic_messages.API: "/v1/messages",
-    GEMINI: "/v1/models/x:streamGenerateContent",
-    ollama.CHAT: "/api/chat",
-    ollama.GENERATE: "/api/generate",
-}
 
 _READERS = {provider.api: provider.new_reader for provider in PROVIDERS}
 
@@ -100,7 +82,10 @@ def _chat_score(sample: FileSample) -> float:
 
 
 def _chat_completions(file: SourceFile) -> Iterator[Trace | Skipped]:
-    found = _chat_rows(file) if _has_rows(file) else _from_stream(file, ChatCaptureDecoder(), _CHAT_EVENTS, _ended)
+    if _has_rows(file):
+        found = _from_rows(file, CHAT)
+    else:
+        found = _from_stream(file, CaptureDecoder(CHAT), _CHAT_EVENTS, _ended)
     for answer in found:
         yield answer if isinstance(answer, Skipped) else _trace(answer, file.path, (_ONLY_THE_ANSWER,))
 
@@ -127,26 +112,6 @@ def _is_error(row: JsonObject) -> bool:
     return isinstance(row.get("error"), dict) and row.keys() <= _ERROR_KEYS
 
 
-def _chat_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
-    decoder = ChatCaptureDecoder()
-    for row in read_rows(file):
-        if isinstance(row, Skipped):
-            yield row
-            continue
-        raw = row.raw.translate(_ONE_LINE) + b"\n\n"
-        if _has_choice_with(row.value, "message"):
-            yield from decoder.close()
-            yield from decoder.feed(raw)
-            yield from decoder.close()
-        elif isinstance(row.value.get("choices"), list):
-            yield from decoder.feed(b"data: " + raw)
-        elif row.value.get("error"):
-            yield from decoder.feed(raw)
-        else:
-            yield Skipped(row.record, "the row is not an answer: it has neither `choices` nor an `error`")
-    yield from decoder.close()
-
-
 def _score(sample: FileSample) -> float:
     """By an object of an API other than chat completions, in an event stream, an HTTP response or a row."""
     if _FRAME.match(sample.text.lstrip("\ufeff \t\r\n")):
@@ -162,13 +127,13 @@ def _captures(file: SourceFile) -> Iterator[Trace | Skipped]:
 
 def _answers(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
     if not _has_rows(file):
-        return _from_stream(file, ApiCaptureDecoder(), _TWO_EVENTS, _with_end)
+        return _from_stream(file, CaptureDecoder(), _TWO_EVENTS, _with_end)
     return _from_array(file) if _is_one_array(file) else _from_rows(file)
 
 
 def _from_stream(
     file: SourceFile,
-    decoder: "ChatCaptureDecoder | ApiCaptureDecoder",
+    decoder: CaptureDecoder,
     two_events: re.Pattern[bytes],
     ended: Callable[[bytes], bytes],
 ) -> Iterator[CapturedAnswer | Skipped]:
@@ -192,16 +157,17 @@ def _with_end(line: bytes) -> bytes:
 
 
 class _JsonRecord(Struct, frozen=True):
-    """A record of a JSON file: `value` is None if it is not JSON, `fault` is the reason."""
+    """A record of a JSON file: `value` is None if it is not JSON, `skipped` is the reason."""
 
     record: str
     raw: bytes
     value: Json
-    fault: str = ""
+    skipped: Skipped | None = None
 
 
-def _from_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
-    bounds = AnswerBounds(is_framed=False)
+def _from_rows(file: SourceFile, api: str = "") -> Iterator[CapturedAnswer | Skipped]:
+    """The answers of rows: all of one API, or of any, where a row without a head may be part of the answer before."""
+    bounds = AnswerBounds(is_framed=bool(api))
     answer: ArrivingCapture | None = None
     framing = Framing.WHOLE
     number = 0
@@ -210,10 +176,10 @@ def _from_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
             yield record
             continue
         head = head_of(record.value)
-        if head is None and (answer is None or bounds.has_ended):
-            yield Skipped(record.record, record.fault or _NO_ANSWER)
+        if head is None and (api or answer is None or bounds.is_finished):
+            yield record.skipped or Skipped(record.record, _NO_ANSWER)
             continue
-        if not bounds.take(head) and answer is not None:
+        if not bounds.add(head) and answer is not None:
             number += 1
             yield answer.captured(number)
             answer = None
@@ -221,7 +187,7 @@ def _from_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
         if answer is None:
             separator, framing = b"", _framing(head)
             answer = ArrivingCapture(new_decoder(framing, _READERS[(head and head.api) or CHAT]))
-        answer.take(separator + _framed(record.raw, framing), head)
+        answer.add(separator + _framed(record.raw, framing), head)
         if framing is Framing.WHOLE:
             bounds.end()
     if answer is not None:
@@ -242,8 +208,8 @@ def _record(line: Line) -> _JsonRecord:
     record = f"line {line.number}"
     try:
         return _JsonRecord(record, line.raw, parse_json_bytes(line.raw))
-    except ValueError as error:
-        return _JsonRecord(record, line.raw, None, str(error))
+    except NotJsonError as error:
+        return _JsonRecord(record, line.raw, None, Skipped(record, str(error), error.offset))
 
 
 def _framing(head: ObjectHead | None) -> Framing:
@@ -267,12 +233,12 @@ def _is_one_array(file: SourceFile) -> bool:
 
 
 def _from_array(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
-    answer = ArrivingCapture(api_decoder(GEMINI))
+    answer = ArrivingCapture(decoder_of(GEMINI))
     for block in until_damage(blocks_of(file)):
         if isinstance(block, Skipped):
             yield block
         else:
-            answer.take(block)
+            answer.add(block)
     yield answer.captured(1)
 
 
@@ -292,202 +258,11 @@ def _trace(answer: CapturedAnswer, path: Path, warnings: tuple[str, ...]) -> Tra
     return Trace(
         turns=(turn,),
         model=generation.answered_model,
-        started=generation.started or (Instant(answer.created_s) if answer.created_s else None),
+        started=generation.started or instant(answer.created),
         external_ids=tuple(answer_ids(answer, path)),
         recognised_by=RecognisedBy.FILE,
         provenance=Provenance(record=record, warnings=warnings),
     )
-
-
-class AnswerBounds:
-    """Finds, object by object, where one answer of a capture ends and the next begins.
-
-    `is_framed` is True if the capture itself groups answers, as a JSON array or an event stream does. Otherwise
-    (lines), an object without an id after a finish belongs to another answer.
-    """
-
-    def __init__(self, *, is_framed: bool) -> None:
-        self._is_framed = is_framed
-        self._is_empty, self._has_ended, self._is_finished = True, False, False
-        self._id = self._api = ""
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the answer has ended, so that an object without a head does not belong to it."""
-        return self._has_ended
-
-    def take(self, head: ObjectHead | None) -> bool:
-        """Take the head of the next object, None if it has none; returns False if another answer begins with it."""
-        belongs = self._belongs(head)
-        if not belongs:
-            self._has_ended, self._is_finished, self._id, self._api = False, False, "", ""
-        self._is_empty = False
-        if head is not None:
-            self._has_ended = self._has_ended or head.ends
-            self._is_finished = self._is_finished or head.finishes
-            self._id, self._api = self._id or head.id, self._api or head.api
-        return belongs
-
-    def end(self) -> None:
-        """End the answer by an explicit marker: `[DONE]`."""
-        self._has_ended = not self._is_empty
-
-    def _belongs(self, head: ObjectHead | None) -> bool:
-        if self._is_empty:
-            return True
-        if self._has_ended or (head is not None and (head.begins or self._is_another(head.api))):
-            return False
-        if not self._is_finished:
-            return True
-        if head is None:
-            return self._is_framed
-        if head.id and self._id:
-            return head.id == self._id
-        return self._is_framed
-
-    def _is_another(self, api: str) -> bool:
-        return bool(api and self._api) and api != self._api
-
-
-def api_decoder(api: str, *, status: int | None = None) -> Decoder:
-    """A decoder for an answer of this kind of endpoint, however it is framed; of any endpoint if `api` is empty."""
-    return decoder_for(_PATHS.get(api, ""), status=status)
-
-
-class ArrivingCapture:
-    """An answer that `decoder` reads as its bytes arrive; nothing is kept of an answer with more than `limit` bytes."""
-
-    def __init__(self, decoder: Decoder, *, limit: int = MAX_ANSWER_BYTES) -> None:
-        self._decoder = decoder
-        self._left = limit
-        self._assembly: TurnAssembly | None = None
-        self._sha256 = hashlib.sha256()
-        self._created: Json = None
-
-    def take(self, raw: bytes, head: ObjectHead | None = None) -> None:
-        """Take bytes of the answer; `head` is the head of the object in them."""
-        self._sha256.update(raw)
-        self._left -= len(raw)
-        self._created = self._created or (head.created if head else None)
-        if self._left >= 0:
-            self._extend(self._decoder.feed(raw))
-        else:
-            self._assembly = None
-
-    def captured(self, number: int) -> CapturedAnswer:
-        """The complete answer; call it once the answer has ended."""
-        digest = self._sha256.hexdigest()[:16]
-        if self._left < 0:
-            return CapturedAnswer(number, None, None, digest)
-        self._extend(self._decoder.close())
-        assembly = self._assembly or TurnAssembly(self._decoder.api, streamed=self._decoder.streamed)
-        created = instant(self._created)
-        return CapturedAnswer(number, assembly.decoded(), created.at_s if created else None, digest)
-
-    def _extend(self, events: list[WireEvent]) -> None:
-        if events and self._assembly is None:
-            self._assembly = TurnAssembly(self._decoder.api, streamed=self._decoder.streamed)
-        if self._assembly is not None:
-            self._assembly.extend(events)
-
-
-class ApiCaptureDecoder:
-    """Splits a capture into answers and decodes each; never raises, and accepts bytes cut at any position.
-
-    Answers are event streams, JSON bodies or JSON lines, or a mix of them, with or without HTTP header lines before
-    them; headers are read for the status and not kept. The unfinished answer is in memory, of at most 64 MiB, and one
-    event of the stream.
-    """
-
-    def __init__(self) -> None:
-        self._sse = SseDecoder()
-        self._number = 0
-        self._status: int | None = None
-        self._answer: ArrivingCapture | None = None
-        self._bounds = AnswerBounds(is_framed=True)
-        self._is_whole = self._continues_event = False
-
-    def feed(self, raw: bytes) -> list[CapturedAnswer]:
-        """The answers that are known to have ended."""
-        return self._take(self._sse.feed(raw))
-
-    def close(self) -> list[CapturedAnswer]:
-        """End the capture; returns the last answer."""
-        answers = self._take(self._sse.close())
-        self._begin(None, answers, at_end=True)
-        return answers
-
-    def _take(self, events: list[ServerSentEvent]) -> list[CapturedAnswer]:
-        answers: list[CapturedAnswer] = []
-        for event in events:
-            head = STATUS_LINE.search(event.raw) if "HTTP/" in event.raw else None
-            if head:
-                if before := event.raw[: head.start()].strip(_BLANK_TEXT):
-                    self._add(before, None)
-                self._begin(int(head["status"]), answers)
-            elif self._continues_event:
-                self._add(event.raw, None)
-            else:
-                self._take_event(event, answers)
-            self._continues_event = not event.complete
-        return answers
-
-    def _take_event(self, event: ServerSentEvent, found: list[CapturedAnswer]) -> None:
-        start = event.raw.lstrip(_BLANK_TEXT)
-        is_body = start.startswith(_BODY_STARTS)
-        head: ObjectHead | None = None
-        if event.data == DONE:
-            self._bounds.end()
-        elif event.data is not None or is_body:
-            head = head_of(_value(event.raw if event.data is None else event.data))
-            begins = not self._bounds.take(head)
-            if begins or (self._is_whole and (is_body or start.startswith(_STREAM_STARTS))):
-                self._begin(None, found)
-                self._bounds.take(head)
-        if self._answer is None:
-            is_error_page = self._status is not None and self._status >= 400
-            self._is_whole = is_body or (is_error_page and not start.startswith(_STREAM_STARTS))
-        self._add(event.raw, head)
-
-    def _add(self, text: str, head: ObjectHead | None) -> None:
-        if self._answer is None:
-            if not text.strip(_BLANK_TEXT):
-                return
-            self._answer = ArrivingCapture(api_decoder(head.api if head else "", status=self._status))
-        self._answer.take(text.encode("utf-8", "surrogateescape"), head)
-
-    def _begin(self, status: int | None, found: list[CapturedAnswer], *, at_end: bool = False) -> None:
-        """Append the answer so far to `found`, unless the response only forwards or announces (1xx, 3xx, a tunnel)."""
-        previous_status = self._status
-        if (
-            self._answer is None
-            and previous_status is not None
-            and (previous_status >= 400 or (at_end and previous_status < 300))
-        ):
-            self._answer = ArrivingCapture(api_decoder("", status=previous_status))
-        if self._answer is not None and (
-            previous_status is None or 200 <= previous_status < 300 or previous_status >= 400
-        ):
-            self._number += 1
-            found.append(self._answer.captured(self._number))
-        self._answer, self._status = None, status
-        self._bounds = AnswerBounds(is_framed=True)
-        self._is_whole = False
-
-
-def _value(text: str) -> Json:
-    try:
-        value: Json = msgspec.json.decode(text)
-    except (ValueError, RecursionError):
-        return _parse_slowly(text)
-    return value
-
-
-def _parse_slowly(text: str) -> Json:
-    try:
-        return parse_json(text.lstrip("\ufeff"))
-    except ValueError:
-        return None
 
 
 CHAT_COMPLETIONS = LogSource(

@@ -17,7 +17,7 @@ import pytest
 
 from tests.ui.conftest import ROOT, START, Run, environment, run_text
 from weaklink.inspector.errors import StoreError
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.import_paths import _import_all
 from weaklink.ui.cli.import_rounds import job_count, read_in_order
 from weaklink.ui.importing.file_places import PlacedFile, files_below, find_files
@@ -111,6 +111,7 @@ def test_a_dry_run_ends_with_2_where_nothing_can_be_read(weaklink: Run) -> None:
     assert weaklink("import", "--dry-run", "none").returncode == 2
 
 
+@pytest.mark.slow
 def test_many_processes_report_and_write_what_one_does(weaklink: Run, tmp_path: Path) -> None:
     told = []
     for jobs in ("1", "3"):
@@ -170,6 +171,7 @@ def test_it_waits_for_another_import(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err.count("the database is locked") == 1
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("database", ["gone.db", "postgresql://weaklink@127.0.0.1:1/gone"])
 def test_a_database_that_no_process_can_read_is_an_error_and_no_refusal(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], database: str
@@ -197,6 +199,30 @@ def test_another_process_must_be_worth_it(tmp_path: Path, monkeypatch: pytest.Mo
     assert job_count([PlacedFile(str(large))]) == 2
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
     assert job_count([PlacedFile(str(large))]) == 1
+
+
+def test_a_mark_does_not_wait_for_a_large_file_that_is_imported(tmp_path: Path) -> None:
+    write(tmp_path / "first", "first")
+    assert run_text(tmp_path, "import", "--db", "t.db", "first").returncode == 0
+    with (tmp_path / "large").open("w", encoding="utf-8") as stream:
+        stream.writelines(chat(f"{number} " * 100) for number in range(3_000))
+    marks = 0
+    with (
+        open_store(tmp_path / "t.db", busy_timeout_s=2) as store,
+        subprocess.Popen(
+            [*START, "import", "--jobs", "1", "--db", "t.db", "large"],
+            cwd=tmp_path,
+            env=environment(tmp_path),
+            stdout=subprocess.PIPE,
+        ) as process,
+    ):
+        while process.poll() is None:
+            store.marks.put(1, note=str(marks))
+            marks += 1
+            time.sleep(0.05)
+        assert process.stdout is not None
+        assert b"3,000 traces" in process.stdout.read()
+        assert store.marks.of([1])[1][0].note == str(marks - 1)
 
 
 def test_ctrl_c_ends_all_processes_and_keeps_what_is_finished(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.ui.conftest import START, Run, environment
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.watch import PathWatcher
 from weaklink.ui.importing.file_places import PlacedFile, files_below
 
@@ -127,6 +127,40 @@ def test_a_file_that_is_read_for_the_first_time_is_due_at_its_next_line(tmp_path
     watch.took(file, 10.0)
     log.write_text(LINE * 2, encoding="utf-8")
     assert sizes(watch.due()) == {"log": 2 * len(LINE)}
+
+
+@pytest.mark.parametrize(("took_s", "waits"), [(0.9, [0.05] * 4), (0.05, [0.15, 0.05]), (0.0, [0.2])])
+def test_a_long_session_is_looked_at_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, took_s: float, waits: list[float]
+) -> None:
+    clock = Clock()
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        clock.now_s += seconds
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    watch = watcher(tmp_path, clock=clock)
+    log = tmp_path / "log"
+    for lines in range(1, 3):
+        log.write_text(LINE * lines, encoding="utf-8")
+        (file,) = watch.due()
+        watch.took(file, took_s)
+    assert watch.due() == []
+    watch.wait()
+    assert slept == pytest.approx(waits)
+    slept.clear()
+    log.write_text(LINE * 3, encoding="utf-8")
+    watch.wait()
+    assert slept == pytest.approx(waits[:1])
+    (file,) = watch.due()
+    assert file.size_bytes == 3 * len(LINE)
+    watch.took(file, 60.0)
+    log.write_text(LINE * 4, encoding="utf-8")
+    slept.clear()
+    watch.wait()  # it rests
+    assert sum(slept) == pytest.approx(0.2)
 
 
 @contextmanager

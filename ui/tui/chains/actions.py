@@ -12,9 +12,13 @@ from msgspec import Struct, structs
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.model import Liveness
-from weaklink.storage import Mark, NoDatabaseYetError, Order, Pulse, Store, TraceSummary
+from weaklink.storage.listing import Order, Pulse
+from weaklink.storage.marks import Mark
+from weaklink.storage.schema import NoDatabaseYetError
+from weaklink.storage.store import Store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.tui.chains.chain_list import ChainList, TracePages
-from weaklink.ui.tui.dialogs import DialogChoice, StoreScreen, copy_choice, marks_of
+from weaklink.ui.tui.dialogs import DialogChoice, StoreScreen, copy_choice
 from weaklink.ui.tui.line_bar import ClickTarget
 from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
 from weaklink.ui.views.links import Link
@@ -211,14 +215,9 @@ class FollowedChains(StoreScreen[None]):
 
     def action_note(self) -> None:
         """Ask for a note on the chain as a whole and save it."""
-        if self.chains.current is not None:
-            start_work(self, partial(self._ask_note, self.chains.current.id), "note")
-
-    async def _ask_note(self, id: int) -> None:
-        try:
-            self.ask_note(id, None, await self.access.query(partial(marks_of, id)))
-        except WeaklinkError as error:
-            self.toast(error_sentence(error, self.access.name), is_error=True)
+        current = self.chains.current
+        if current is not None:
+            self.ask_note(current.id, None, current.own_note)
 
     async def marks_changed(self, marks: tuple[Mark, ...]) -> None:
         """Show the marks of the chain under the cursor."""

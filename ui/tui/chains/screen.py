@@ -9,7 +9,11 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from weaklink.inspector.errors import WeaklinkError
-from weaklink.storage import FilterCompletion, FilterError, ListCursor, Listed, Order, SearchHit, Store, TraceSummary
+from weaklink.storage.filter import FilterCompletion, FilterError
+from weaklink.storage.listing import Listed, Order
+from weaklink.storage.search_queries import SearchHit
+from weaklink.storage.store import Store
+from weaklink.storage.summaries import ListCursor, TraceSummary
 from weaklink.ui.tui.chains import actions
 from weaklink.ui.tui.chains.chain_list import ChainList
 from weaklink.ui.tui.chains.filter_bar import FilterBar, has_words, narrowed, toggled
@@ -455,7 +459,7 @@ def _detail_lines(summary: TraceSummary) -> tuple[Line, ...]:
 def _looked_up(store: Store, *, summary: TraceSummary, filter_text: str, width: int) -> list[Line]:
     lines: list[Line] = []
     if summary.characters <= _MAX_CHARS and summary.turns + summary.tool_calls <= _MAX_ITEMS:
-        lines.append(minimap(*store.inspected(summary.id, in_columns=True), width))
+        lines.append(minimap(*store.inspected(summary.id), width))
     else:
         lines.append((Run("a long trace; open it to see its map", Style.DIM),))
     hit = _first_hit(store, summary=summary, filter_text=filter_text) if has_words(filter_text) else None

@@ -10,8 +10,10 @@ from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Role
 from weaklink.inspector.text import Range
-from weaklink.storage import Mark, Store, TraceSummary
-from weaklink.ui.tui.dialogs import DialogChoice, StoreScreen, copy_choice
+from weaklink.storage.marks import Mark
+from weaklink.storage.store import Store
+from weaklink.storage.summaries import TraceSummary
+from weaklink.ui.tui.dialogs import DialogChoice, StoreScreen, copy_choice, note_at
 from weaklink.ui.tui.dissector.panes import Panes
 from weaklink.ui.tui.exporting import edit_copy
 from weaklink.ui.tui.store_access import StoreAccess
@@ -71,7 +73,7 @@ class OpenedTrace(Struct, frozen=True):
 def read_trace(store: Store, *, id: int) -> OpenedTrace:
     """Read a trace with its inspection and marks; includes the text so far of turns that have not ended."""
     summary = store.summary(id)
-    trace, inspection = store.inspected(id, in_columns=True)
+    trace, inspection = store.inspected(id, may_lag=True)
     marks = store.marks.of([id]).get(id, ())
     begun = store.open_turns(id) if summary.open_turns else {}
     if summary.is_open or begun:
@@ -147,7 +149,8 @@ class TraceActions(StoreScreen[None]):
     def action_note(self) -> None:
         """Ask for a note on the selected step, or on the trace, and save it."""
         if self._opened is not None:
-            self.ask_note(self._opened.id, self._selected_number(), self.panes.side.marks)
+            step = self._selected_number()
+            self.ask_note(self._opened.id, step, note_at(self.panes.side.marks, step))
 
     async def marks_changed(self, marks: tuple[Mark, ...]) -> None:
         """Show the marks beside the trace."""
