@@ -18,9 +18,9 @@ from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
 from weaklink.inspector.redaction.redactor import Redactor
-from weaklink.storage import open_store
 from weaklink.storage.derived_rows import derived_rows
 from weaklink.storage.record_rows import record_rows
+from weaklink.storage.store import open_store
 from weaklink.storage.writing import TraceRows
 
 _SHAPE = Shape(steps=3, tools=3, parameters=3, result_size=300, toolsets=3)

@@ -20,7 +20,7 @@ from weaklink.inspector.model import (
     Trace,
     Turn,
 )
-from weaklink.storage import open_store, upgrade_store
+from weaklink.storage.store import open_store, upgrade_store
 
 _MAKE = 3
 """Which stores these are: to be raised with every change of what is put into them."""

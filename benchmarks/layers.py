@@ -27,7 +27,7 @@ from weaklink.inspector.model import (
     Trace,
     Turn,
 )
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _TURNS = (5, 50, 500)
 _TRACES = 20

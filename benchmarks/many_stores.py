@@ -28,9 +28,10 @@ from weaklink.inspector.model import (
     Turn,
     Usage,
 )
-from weaklink.storage import open_store, place_of, tables, upgrade_store
-from weaklink.storage.engine import new_engine
+from weaklink.storage import tables
+from weaklink.storage.engine import new_engine, place_of
 from weaklink.storage.packing.blobs import from_blob, text_from_bytes
+from weaklink.storage.store import open_store, upgrade_store
 
 _MAKE = 4
 """Which stores these are: to be raised with every change of what is put into them."""

@@ -12,7 +12,7 @@ from benchmarks.measuring import best_of, goal, say
 from weaklink.inspector.importers.reading import SourceReading, read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.storage.writing import trace_rows
 
 _CHARACTERS = 4_000_000

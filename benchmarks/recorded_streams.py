@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.measuring import say
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
 from benchmarks.streams import ROOT, all_streams, free_port, settled_cpu_s, stop, stream_server, wait_for
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _STREAMS, _GAP_US = 200, 100_000
 _SECONDS = float(os.environ.get("WEAKLINK_BENCH_SECONDS", "60"))

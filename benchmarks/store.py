@@ -16,7 +16,9 @@ from benchmarks.many_stores import COMMON, IN_A_FIFTIETH, IN_A_TWENTIETH, OLD, R
 from benchmarks.measuring import best_of, goal, say
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
 from weaklink.inspector.chain.metrics_groups import Aspect, GroupKey
-from weaklink.storage import ListCursor, Order, Store, open_store
+from weaklink.storage.listing import Order
+from weaklink.storage.store import Store, open_store
+from weaklink.storage.summaries import ListCursor
 
 FOLDER = Path(__file__).parents[1] / "build" / "bench-store"
 _PAGE = 100

@@ -22,7 +22,9 @@ from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, 
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from weaklink.inspector.chain.metrics_groups import GroupKey
 from weaklink.inspector.model import Chunk, Part, Role, Trace, Turn
-from weaklink.storage import Order, Store, StoreSink, open_store
+from weaklink.storage.listing import Order
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import Store, open_store
 
 _RECORDERS = int(os.environ.get("WEAKLINK_BENCH_RECORDERS", "10"))
 _SECONDS = float(os.environ.get("WEAKLINK_BENCH_SECONDS", "60"))

@@ -18,10 +18,10 @@ from benchmarks.measuring import best_of, goal, say
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Chunk, Part
 from weaklink.inspector.model.trace import parts_of
-from weaklink.storage import open_store, place_of
-from weaklink.storage.engine import new_engine
+from weaklink.storage.engine import new_engine, place_of
 from weaklink.storage.packing.blobs import from_blob, text_from_bytes, text_to_bytes, to_blob
 from weaklink.storage.packing.chunks import pack_chunks, unpack_chunks
+from weaklink.storage.store import open_store
 
 _TOKENS, _TRACES = 21_000, 200
 _SCHEMA = (

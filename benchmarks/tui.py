@@ -16,7 +16,7 @@ from benchmarks.many_stores import made_store
 from benchmarks.measuring import goal, peak_kib, say
 from benchmarks.store import FOLDER, LARGE
 from benchmarks.tui_opened import large_traces
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.tui.app import WeaklinkApp, tune_memory
 from weaklink.ui.tui.chains.screen import ChainsScreen
 

@@ -33,7 +33,7 @@ from benchmarks.measuring import goal, say
 from benchmarks.store import FOLDER, LARGE
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Part, Role, Trace, Turn
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.web.stores import DashboardOptions, set_options
 
 _SMALL = 1_000

@@ -5,9 +5,10 @@ from msgspec import Struct
 
 from weaklink.inspector.chain.steps import Chain
 from weaklink.inspector.diagnostics import Diagnostic
-from weaklink.inspector.model import Span, ToolCall, ToolDefinition, ToolResult
-from weaklink.inspector.model.columns import Entries
+from weaklink.inspector.model import Span, ToolCall, ToolDefinition, ToolResult, Trace
 from weaklink.inspector.rich_display import html_of
+
+_MANY, _MUCH = 500, 4_000_000  # turns and characters of a trace that is inspected within a moment
 
 
 class PartInspection(Struct, frozen=True, array_like=True):
@@ -16,9 +17,9 @@ class PartInspection(Struct, frozen=True, array_like=True):
     turn: int
     part: str
     format: str
-    spans: Entries[Span]
-    calls: Entries[ToolCall] = ()
-    results: Entries[ToolResult] = ()
+    spans: tuple[Span, ...]
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
     definitions: tuple[ToolDefinition, ...] = ()
 
 
@@ -31,13 +32,18 @@ class Inspection(Struct, frozen=True, array_like=True):
 
     version: str
     format: str
-    parts: Entries[PartInspection]
+    parts: tuple[PartInspection, ...]
     chain: Chain
-    diagnostics: Entries[Diagnostic]
+    diagnostics: tuple[Diagnostic, ...]
 
     def _repr_html_(self) -> str | None:
         """The verdict, the steps and the faults, for notebooks."""
         return html_of(self)
+
+
+def is_long(trace: Trace) -> bool:
+    """Whether inspecting a trace takes so long that a screen had better show an inspection that lags behind."""
+    return len(trace.turns) > _MANY or sum(len(part.text) for turn in trace.turns for part in turn.parts) > _MUCH
 
 
 msgspec.json.Decoder(Inspection)  # described while nobody else does (`inspector.model`)

@@ -43,7 +43,7 @@ _TURN_COLUMNS = (
 
 _age = sa.func.coalesce(tables.trace.c.started_at_s, tables.trace.c.imported_at_s)
 _TURN_CHARACTERS = 500  # size of a turn besides its text, in characters
-_INSPECTED = 20  # traces inspected in one transaction, while other writers wait
+_INSPECTED = 20  # traces whose new inspections are written in one transaction
 
 
 class StoreStats(Struct, frozen=True):
@@ -89,18 +89,37 @@ def stats_of(connection: sa.Connection, *, version: str) -> StoreStats:
     )
 
 
-def inspect_again(
+class _NewInspection(Struct, frozen=True):
+    """The derived rows of a trace, and which version of its record they are of."""
+
+    id: int
+    version: tuple[object, ...]
+    sort_at_s: float
+    derived: DerivedRows
+
+
+_VERSION = [
+    tables.trace.c[name]
+    for name in ("fingerprint", "record_checksum", "turns_checksum", "turns", "characters", "chunks")
+]
+
+
+def _versions(connection: sa.Connection, ids: Sequence[int]) -> dict[int, tuple[float, tuple[object, ...]]]:
+    """The time by which lists sort each trace, and columns that differ if its record does."""
+    trace = tables.trace.c
+    rows = connection.execute(sa.select(trace.id, trace.sort_at_s, *_VERSION).where(trace.id.in_(ids)))
+    return {id_: (at_s, tuple(version)) for id_, at_s, *version in rows}
+
+
+def _inspect(
     connection: sa.Connection,
     place: engine.DatabaseLocation,
     inspect: Callable[[Trace], Inspection],
     ids: Sequence[int],
     on_damaged: Callable[[StoreError], None] | None,
-) -> int:
-    """Replace the inspection of each of these traces with a new one; the number of traces inspected."""
-    trace = tables.trace.c
-    times = dict(connection.execute(sa.select(trace.id, trace.sort_at_s).where(trace.id.in_(ids))).all())
-    found: list[tuple[int, float, DerivedRows]] = []
-    for id_ in ids:
+) -> Iterator[_NewInspection]:
+    """Inspect each of these traces, except the damaged ones."""
+    for id_, (at_s, version) in _versions(connection, ids).items():
         stored = read_stored(connection, id_)
         if stored.damage:
             error = StoreError(f"{place}: trace {id_} is damaged: {stored.damage[0]}")
@@ -108,11 +127,8 @@ def inspect_again(
                 raise error
             on_damaged(error)
             continue
-        found.append(
-            (id_, times[id_], derived_rows(inspect(with_openness(connection, id_, stored.trace)), stored.trace))
-        )
-    rewrite_derived(connection, found)
-    return len(found)
+        trace = stored.trace
+        yield _NewInspection(id_, version, at_s, derived_rows(inspect(with_openness(connection, id_, trace)), trace))
 
 
 class Retention(Struct, frozen=True):
@@ -315,15 +331,23 @@ class Maintenance:
     ) -> int:
         """Inspect traces again, all of them without `ids`, and store the result; the number of traces inspected.
 
-        A damaged trace stays as it is, and `on_damaged` is called with its StoreError; without it the error is raised.
+        Others write meanwhile; a trace that one of them changed is inspected once more, while they wait. A damaged
+        trace stays as it is, and `on_damaged` is called with its StoreError; without it the error is raised.
         """
         done = 0
         with self._database.reading() as connection:
             all_ids = sa.select(tables.trace.c.id).order_by(tables.trace.c.id)
             selected = list(connection.scalars(all_ids)) if ids is None else [find_id(connection, id_) for id_ in ids]
         for group in in_groups(selected, _INSPECTED):
+            with self._database.reading() as connection:
+                found = list(_inspect(connection, self._database.place, inspect, group, on_damaged))
             with self._database.writing() as connection:
-                done += inspect_again(connection, self._database.place, inspect, group, on_damaged)
+                now = _versions(connection, group)
+                changed = [one.id for one in found if one.id in now and now[one.id][1] != one.version]
+                found = [one for one in found if one.id in now and one.id not in changed]
+                found += _inspect(connection, self._database.place, inspect, changed, on_damaged)
+                rewrite_derived(connection, [(one.id, one.sort_at_s, one.derived) for one in found])
+            done += len(found)
         return done
 
     def ended_ids(self) -> list[int]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from weaklink.inspector.version import __version__
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 HEAVY = {
     *("aiohttp", "alembic", "httpx", "jsonschema", "jsonschema_rs", "lark", "psycopg", "pygments", "ray", "sqlalchemy"),

@@ -25,7 +25,7 @@ from weaklink.inspector.rules.catalogue import find_rule
 from weaklink.inspector.segmentation import AUTO, segment
 from weaklink.inspector.text import LineIndex, Range
 from weaklink.inspector.version import __version__
-from weaklink.storage import Store, open_store
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.views.brief import brief
 from weaklink.ui.views.diagnostic import place_words
 from weaklink.ui.views.marked_text import Folding, marked_lines

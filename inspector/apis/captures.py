@@ -66,11 +66,6 @@ class AnswerBounds:
         self._under_id = 0  # how many objects
 
     @property
-    def has_ended(self) -> bool:
-        """Whether the answer has ended, so that an object without a head does not belong to it."""
-        return self._has_ended
-
-    @property
     def is_finished(self) -> bool:
         """Whether the answer has ended, or its finish reason came."""
         return self._has_ended or self._is_finished

@@ -410,8 +410,6 @@ class CandidateReader(ChoiceParts):
 class GeminiShapes:
     """The `ApiShapeReader` of Gemini's API: consecutive responses, a list of them, contents or parts."""
 
-    strings = False
-
     def __init__(self) -> None:
         self._responses = 0
         self._others_reported = False

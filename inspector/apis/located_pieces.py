@@ -7,12 +7,10 @@ import msgspec
 
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.json_scanner import JsonKind, JsonNode
-from weaklink.inspector.model import FinishReason, SpanKind
+from weaklink.inspector.model import ErrorPhase, FinishReason, SpanKind
 from weaklink.inspector.rules.recording import CUT_OFF_BY_LENGTH, ERROR_INSIDE_200, UNKNOWN_WIRE_EVENT
 from weaklink.inspector.text import Range
-from weaklink.inspector.wire.answer_reader import finish_meaning
-
-_MAX_QUOTE = 200
+from weaklink.inspector.wire.answer_reader import aborted_message, cut_off_message, finish_meaning, read_error
 
 
 class TextPiece(msgspec.Struct, frozen=True):
@@ -38,8 +36,9 @@ class ApiCallPiece(msgspec.Struct, frozen=True):
     """A call, or one of the pieces that a stream sends it in.
 
     `place` is its object. `key` identifies the call that a piece belongs to; None if the call is whole. `arguments` is
-    a string that contains JSON (in a stream a fragment of it), an object, or None. `is_text`: they are free text;
-    `foreign_key` is the position of a wrong key for them; `requires_id`: a result must name the call's id.
+    a string that contains JSON (in a stream a fragment of it), an object, or None. `is_encoded`: whole arguments belong
+    into a string, as OpenAI's do, and not into an object. `is_text`: they are free text; `foreign_key` is the position
+    of a wrong key for them; `requires_id`: a result must name the call's id.
     """
 
     place: Range
@@ -47,6 +46,7 @@ class ApiCallPiece(msgspec.Struct, frozen=True):
     name: JsonNode | None = None
     id: JsonNode | None = None
     arguments: JsonNode | None = None
+    is_encoded: bool = False
     is_text: bool = False
     foreign_key: Range | None = None
     requires_id: bool = False
@@ -107,17 +107,11 @@ ApiPiece: TypeAlias = TextPiece | ApiCallPiece | RefusedCall | ResultPiece | Tur
 
 
 class ApiShapeReader(Protocol):
-    """Reads the values of one answer, one after the other, and remembers what a stream's pieces belong to.
-
-    `strings`: the API's whole calls have their arguments as a string, like OpenAI's, and not as an object.
-    `expects_end`: a stream began whose end has not come yet.
-    """
-
-    strings: bool
+    """Reads the values of one answer, one after the other, and remembers what a stream's pieces belong to."""
 
     @property
     def expects_end(self) -> bool:
-        """See above."""
+        """Whether a stream began whose end has not come yet."""
         ...
 
     def read(self, value: JsonNode, text: str) -> list[ApiPiece] | None:
@@ -131,9 +125,10 @@ class ApiShapeReader(Protocol):
 
 def cut_off(reason: JsonNode | None) -> Iterator[ApiFault]:
     """The fault of a finish reason that means the length limit."""
-    if reason is not None and finish_meaning(str(reason.scalar)) is FinishReason.LENGTH:
-        message = f"The answer was stopped by the length limit (finish reason `{reason.scalar}`)."
-        yield ApiFault(Fault(CUT_OFF_BY_LENGTH, reason.range, message, "Raise the limit on output tokens."))
+    finish = str(reason.scalar) if reason is not None else ""
+    if reason is not None and finish_meaning(finish) is FinishReason.LENGTH:
+        hint = "Raise the limit on output tokens."
+        yield ApiFault(Fault(CUT_OFF_BY_LENGTH, reason.range, cut_off_message(finish), hint))
 
 
 def another_answer(node: JsonNode, index: int) -> ApiFault:
@@ -143,12 +138,11 @@ def another_answer(node: JsonNode, index: int) -> ApiFault:
 
 
 def error_inside(node: JsonNode) -> Iterator[ApiFault]:
-    """The fault of an `error` in a stream."""
-    error = member(node, "error")
+    """The fault of an `error` in a stream, or of an event that is one."""
+    error = member(node, "error") or (node if text_of(node, "type") == "error" else None)
     if error is not None:
-        message_text = error.scalar if error.kind is JsonKind.STRING else text_of(error, "message")
-        words = f": {str(message_text)[:_MAX_QUOTE].rstrip('.')}" if message_text else ""
-        yield ApiFault(Fault(ERROR_INSIDE_200, error.range, f"The server sent an error inside the answer{words}."))
+        message = aborted_message(read_error(error.value(), ErrorPhase.IN_STREAM))
+        yield ApiFault(Fault(ERROR_INSIDE_200, error.range, message))
 
 
 def member(node: JsonNode | None, *keys: str) -> JsonNode | None:

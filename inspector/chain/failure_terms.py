@@ -502,31 +502,6 @@ _WHOLE_WORD = lazy_pattern(r"\w+(?:[.@+'’-]\w+)*")
 _FULL_HOUR = lazy_pattern(r"(?<![\d:])0?(\d{1,2}):00(?![\d:][1-9])")
 
 
-def refused_values(failed: Step, later: Step) -> frozenset[str]:
-    """The values of a failed call that its error calls unknown or unsupported and a later call has not.
-
-    Of a program's, the values of its options; with each, a long number in it: `265` of `libx265`.
-    """
-    match = _UNSUPPORTED.search(failed.error or "")
-    if match is None:
-        return frozenset()
-    commands = [effect.command for effect in effects_of(failed.call) if effect.command is not None]
-    if commands:
-        pairs = (pair for command in commands for pair in pairwise(command.words))
-        values = [value for option, value in pairs if option.startswith("-")]
-    else:
-        values = [value for _, value in leaves(failed.call.arguments) if isinstance(value, str)]
-    named, kept = match[0].casefold(), later.call.raw_arguments.casefold()
-    words = (value.casefold() for value in values if value.isalnum() and len(value) > 2)
-    refused = [word for word in words if word in named and word not in kept]
-    return frozenset((*refused, *(number for word in refused for number in _LONG_NUMBER.findall(word))))
-
-
-_UNSUPPORTED = lazy_pattern(
-    r"\b(?:unknown|unsupported|unrecogni[sz]ed|unavailable|invalid|no such|(?:is|are) not|not) [^\n]{1,80}",
-    re.IGNORECASE,
-)
-_LONG_NUMBER = lazy_pattern(r"\d{3,}")
 _AT_LINE = lazy_pattern(r"(?:[:(]|\blines? )(\d{1,6})\b")
 _LINE_NAMED = lazy_pattern(
     r"(?:\b(?:lines?|zeile|ligne|línea|linha|riga|строк\w+|linia|linii|řád\w+|rad|regel)|第) ?(\d{1,6})", re.IGNORECASE
@@ -695,6 +670,7 @@ def _stems_in(text: str, least: int) -> frozenset[str]:
 
 
 @memoized
+@lru_cache(1)  # each failure of a trace is compared with the same texts
 def _stems_of_text(text: str) -> frozenset[str]:
     return frozenset(_stems(_short_tokens(text), 3))
 

@@ -11,7 +11,6 @@ from msgspec import Struct
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.model import ToolCall, ToolResult, Trace
-from weaklink.inspector.model.columns import Entries
 from weaklink.inspector.rules.conversation import CALL_WITHOUT_RESULT, ERROR_RESULT, UNKNOWN_TOOL
 from weaklink.inspector.rules.json_syntax import MALFORMED_JSON
 from weaklink.inspector.rules.markers import UNTERMINATED_SPAN
@@ -173,7 +172,7 @@ class Chain(Struct, frozen=True, array_like=True):
     directly or through each other. `rule` decided the status.
     """
 
-    steps: Entries[Step]
+    steps: tuple[Step, ...]
     status: Status
     broken: Break | None = None
     abort_reason: str | None = None

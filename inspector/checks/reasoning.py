@@ -12,7 +12,6 @@ from msgspec import Struct
 from weaklink.inspector.checks.wording import at_end, at_start
 from weaklink.inspector.diagnostics import Diagnostic, Fault
 from weaklink.inspector.model import BodyState, Json, Part, Role, Span, SpanKind, Trace, Turn, TurnFlag
-from weaklink.inspector.model.columns import Entries
 from weaklink.inspector.rules import reasoning as rules
 from weaklink.inspector.rules.reasoning import REASONING_OVER_BUDGET
 from weaklink.inspector.text import Range
@@ -102,7 +101,7 @@ class InspectedPart(Protocol):
         ...
 
     @property
-    def spans(self) -> Entries[Span]:
+    def spans(self) -> tuple[Span, ...]:
         """Its spans, in order."""
         ...
 

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from weaklink.inspector.apis.openai.located import call_arguments
+from weaklink.inspector.apis.openai.located import read_calls
 from weaklink.inspector.apis.openai.messages import TEXT_BLOCKS
 from weaklink.inspector.dataset.repair import AppliedRepair, PartPlace, Repair
 from weaklink.inspector.diagnostics import Edit, edited
@@ -114,8 +114,9 @@ def _values(message: JsonNode) -> Iterator[tuple[str, JsonNode]]:
             yield from _texts(member.value)
             if key == "value":
                 yield "call:0", member.value
-    for at, arguments in call_arguments(message):
-        yield f"call:{at}", arguments
+    for index, call in enumerate(read_calls(message)):
+        if call.arguments is not None:
+            yield f"call:{index}", call.arguments
 
 
 def _texts(value: JsonNode) -> Iterator[tuple[str, JsonNode]]:

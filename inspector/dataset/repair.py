@@ -9,7 +9,6 @@ from msgspec import Struct, structs
 from weaklink.inspector.diagnostics import Diagnostic, Edit, edited
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace, Turn
-from weaklink.inspector.model.columns import Entries
 from weaklink.inspector.rules.catalogue import RULES
 from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.text import Range
@@ -28,7 +27,7 @@ class RepairInput(Struct, frozen=True):
     `inspection` is for callers that need more of it afterwards; the repair does not use it.
     """
 
-    diagnostics: Entries[Diagnostic]
+    diagnostics: tuple[Diagnostic, ...]
     valid_calls: int
     inspection: Inspection | None = None
 

@@ -1,8 +1,20 @@
-"""Columns: long sequences of entries of one type, in a few bytes each, for millions of chunks or many turns.
+r"""Columns: sequences whose entries are created when they are accessed, from numbers that take a few bytes each.
 
-Code that has the entries packed already, such as the store, creates a column without an object for each entry. An entry
-is created on each access: two accesses return equal objects, not the same one. A column is immutable, equal to a tuple
-of the same entries, and has the same hash.
+Theory of operation. A stream of a million chunks has five million numbers. As Python objects they take 276 MB, as
+the arrays that the store keeps 20. So the fields of `Chunks` are columns, views of these arrays:
+
+    RunningSums(b"\3\5\1")               3, 8, 9            where chunks end, as the length of each
+    Seconds([250000, 20000])             0.25, 0.27         when they came, as differences in microseconds
+    Singles([5, 7])                      (5,), (7,)         their token ids, if each has one
+    Ragged([1, 2], [5, 7, 9])            (5,), (7, 9)       if some have several
+    Sparse(b"\1\0", Singles([5]))        (5,), None         if some have none
+
+An access creates an entry: two accesses return equal objects, not the same one. To read a whole column, iterate over
+it: the next sum is then one addition, while an access by index adds up at most 128 differences to a sum that is kept.
+A column is immutable, equal to a tuple of the same entries, and has the same hash.
+
+`LazyColumn` and the columns of other modules are the same for lists on a screen: places, aligned steps and parts are
+found by numbers, and a list of a hundred thousand creates those that it shows.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -55,7 +67,7 @@ class Column(Sequence[_Entry_co]):
 if TYPE_CHECKING:
     Entries: TypeAlias = tuple[_Entry_co, ...] | Column[_Entry_co]
 else:
-    Entries = tuple[_Entry_co, ...]  # what msgspec decodes; `plain` writes a column like a tuple
+    Entries = tuple[_Entry_co, ...]  # what msgspec decodes
 """A sequence of entries of one type: a tuple, or a column that creates each on access."""
 
 

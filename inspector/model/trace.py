@@ -460,7 +460,7 @@ class Trace(Struct, frozen=True, omit_defaults=True):
     is not stored.
     """
 
-    turns: Entries[Turn]
+    turns: tuple[Turn, ...]
     name: str = ""
     model: str = ""
     format: str = ""

@@ -13,19 +13,19 @@ introductions overlap; it remembers the places there that it judged, so each is 
 A secret that reaches the text's end may continue; its `Ending` then searches for the end in later text.
 
 Cost. Most texts have no secret: two automata find the signs of all detectors and the prefixes of all keys, and patterns
-are tried only around those. Each place is judged once, by at most `WINDOW` characters, so the scan is linear. Of a long
-text, such as a request with all messages so far, the signs are passed over that are in a block which had no secret in
-an earlier text (`secrets_but_of`).
+are tried only around those. Each place is judged once, by at most `WINDOW` characters, so the scan is linear. A long
+text, such as a request with all messages so far, is scanned where it differs from an earlier one (`share`).
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
-from itertools import pairwise, repeat
-from operator import attrgetter
+from itertools import repeat
+from operator import attrgetter, itemgetter
+from sys import maxsize
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 from msgspec import Struct, structs
@@ -45,20 +45,9 @@ CONTEXT = LONGEST_INTRODUCTION + 128
 """Code points of earlier text that affect decisions on later text."""
 
 _MOST_KEPT = 4 * CONTEXT
-_FILLERS = lazy_pattern(r"\*{3,}")
-_SAMPLES = ("a1B2c3D4", "a1b2c3d4", "A1B2C3D4")  # of the alphabets of keys
-_UNKNOWN_FILLER = 8
 _SIGN_AHEAD = max(len(sign) for detector in DETECTORS for sign in detector.rule.signs)
 _SHORT = 1_024  # a text that is searched for any sign before it is scanned
 _ESCAPED_SIGN_AHEAD = 8 * _SIGN_AHEAD  # the same, with each character as an escape of JSON in JSON
-
-
-def without_secrets_of(source: str, text: str) -> str:
-    """The text, which may quote from `source`, with the secrets of `source` and of the text itself replaced."""
-    for one in find_secrets(source):
-        secret = source[one.start : one.end]
-        text = text.replace(secret, _filler(secret))
-    return replaced(text, find_secrets(text))
 
 
 def pattern_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
@@ -84,12 +73,10 @@ def _filler(secret: str, *, is_block: bool = False) -> str:
     return _SECRET_CHARACTER.sub(lambda found: FILLER if len(found[0]) == 1 else found[0], secret)
 
 
-_OPEN_PAIR = lazy_pattern(r"(?<=[\w.+-]:)[^\s:/@\"'`<>\\,;|()]{1,64}(?:@[\w.-]{0,80}(?::[0-9]{0,5})?)?\Z")
+_OPEN_PAIR = lazy_pattern(r":(?<=[\w.+-]:)[^\s:/@\"'`<>\\,;|()]{1,64}(?:@[\w.-]{0,80}(?::[0-9]{0,5})?)?\Z")
 """What may be a password before a host that follows, `user:password@host`, held back until the word ends."""
 _OPEN_PAIR_CHARS, _MAX_OVERLAPPING = 160, 16  # the latter: secrets behind a place which is before one of them
-_BLOCK, _SHORTEST_BLOCK = 8_192, 256
-_BLOCK_AHEAD = WINDOW + LONGEST_INTRODUCTION
-_MESSAGE = lazy_pattern(r'\{"(?:role|type|name)"')
+_DEPENDENT_CHARS = WINDOW + 2 * LONGEST_INTRODUCTION  # before a change of the text, in which places are judged again
 _BATCH = 160  # code points behind a name that are searched together, however small the pieces are
 
 
@@ -101,51 +88,13 @@ def find_secrets(text: str) -> list[Secret]:
     return finder.found()
 
 
-def secrets_but_of(text: str, known: Set[bytes], key: Callable[[str], bytes]) -> tuple[list[Secret], list[bytes]]:
-    """The secrets of a long text, and the keys of its blocks without one.
-
-    A block begins at a message or a tool of a request, or where the one before has `_BLOCK` characters. Its key stands
-    for it with all text on which it depends whether a secret is introduced in it, so nothing is looked for around the
-    signs in blocks with a `known` key: a request of an agent repeats those before it.
-    """
-    edges = list(_edges(text))
-    keys = [key(text[max(start - CONTEXT, 0) : end + _BLOCK_AHEAD]) for start, end in pairwise(edges)]
-    finder = Finder(text)
-    finder.scan(is_final=True, is_known=lambda sign_at: keys[bisect_right(edges, sign_at) - 1] in known)
-    secrets = finder.found()
-    ends = [secret.end for secret in secrets]
-
-    def is_clean(start: int, end: int) -> bool:
-        after = bisect_right(ends, start - CONTEXT)
-        return after == len(secrets) or secrets[after].start >= end + _BLOCK_AHEAD
-
-    return secrets, [block for block, edge in zip(keys, pairwise(edges), strict=True) if is_clean(*edge)]
-
-
-def _edges(text: str) -> Iterator[int]:
-    start = 0
-    yield start
-    for match in _MESSAGE.finditer(text):
-        if match.start() - start >= _SHORTEST_BLOCK:
-            yield from range(start + _BLOCK, match.start(), _BLOCK)
-            yield (start := match.start())
-    yield from range(start + _BLOCK, len(text), _BLOCK)
-    yield len(text)
-
-
-def redactions(text: str) -> list[Secret]:
-    """Where fillers are in a redacted text, each with the rule that would put it there, `""` if none would.
-
-    Asterisks that were in the text before look the same; short ones without a rule are left out.
-    """
-    runs = [found.span() for found in _FILLERS.finditer(text)]
-    rules: dict[int, str] = {}
-    for sample in _SAMPLES if runs else ():
-        filled = _FILLERS.sub(lambda found, sample=sample: (sample * len(found[0]))[: len(found[0])], text)  # type: ignore[misc]  # it is bound at once
-        for secret in find_secrets(filled):
-            rules = {start: secret.rule for start, _ in runs if secret.start <= start < secret.end} | rules
-    known = (Secret(start, end, rule=rules.get(start, "")) for start, end in runs)
-    return [secret for secret in known if secret.rule or secret.end - secret.start >= _UNKNOWN_FILLER]
+def _shared_length(text: str, other: str) -> int:
+    """How many characters both begin with, by bisection: comparing a slice costs less than a character in Python."""
+    low, high = 0, min(len(text), len(other)) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if text.startswith(other[low:middle], low) else (low, middle)
+    return low
 
 
 class _Signs:
@@ -188,7 +137,8 @@ class Finder:
     """Finds the secrets of a text that arrives in pieces.
 
     `text` is the part of it that is still needed, `released` how much of that was certain before the last piece,
-    `certain` how much is certain now. `open` is the secret that continues there, if one does.
+    `certain` how much is certain now. `open` is the secret that continues there, if one does. `located` are the secrets
+    that were found, each with where its introduction begins.
     """
 
     def __init__(self, text: str = "") -> None:
@@ -197,10 +147,31 @@ class Finder:
         self.certain = 0
         self._at = 0  # places before it are judged, and those in `_judged`: where they begin, and by which detector
         self._judged: frozenset[tuple[int, str]] = frozenset()
-        self._found: list[tuple[Secret, int]] = []  # each with where its introduction begins
+        self._to, self._behind = maxsize, list[tuple[Secret, int]]()  # secrets from that position on are known
+        self.located: list[tuple[Secret, int]] = []
         self._alert_to = 0  # an introduction may have begun whose value comes before this position
         self._wait_to = 0  # what is undecided waits for so much text
         self.open: Secret | None = None
+
+    def share(self, others: Iterable["Finder"]) -> None:
+        """Pass over the beginning and the end that this whole text has in common with that of another finder.
+
+        The other one's secrets there are those of this text too, as far as no decision depends on what differs.
+        """
+        lengths = ((_shared_length(self.text, other.text), other) for other in others)
+        length, other = max(lengths, key=itemgetter(0), default=(0, self))
+        at = length - _DEPENDENT_CHARS
+        for secret, begin in reversed(other.located):  # one that reaches the difference is found again
+            at = min(at, begin - CONTEXT) if secret.end > at else at
+        if at <= 0:
+            return
+        self._at = at
+        self.located = [one for one in other.located if one[0].end <= at]
+        shift = len(self.text) - len(other.text)
+        end = len(other.text) - _shared_length(self.text[length:][::-1], other.text[length:][::-1]) + CONTEXT
+        if not any(begin < end < secret.end for secret, begin in other.located):
+            self._to = end + shift + CONTEXT  # the signs of what begins before are up to there
+            self._behind = [(_moved(one, shift), begin + shift) for one, begin in other.located if begin >= end]
 
     def feed(self, piece: str, *, is_final: bool = False) -> list[Secret]:
         """The secrets in the text that has become certain with this piece; they may begin before it."""
@@ -237,7 +208,7 @@ class Finder:
         if surplus > 0:
             self.text = self.text[surplus:]
             self.open = self.open and _moved(self.open, -surplus)
-            self._found = [(_moved(one, -surplus), begin - surplus) for one, begin in self._found if one.end > surplus]
+            self.located = [(_moved(one, -surplus), at - surplus) for one, at in self.located if one.end > surplus]
             self._judged = frozenset((begin - surplus, name) for begin, name in self._judged)
             for position in ("released", "certain", "_at", "_alert_to", "_wait_to"):
                 setattr(self, position, getattr(self, position) - surplus)
@@ -262,27 +233,25 @@ class Finder:
         if end is not None:
             self.open = None
             closed = structs.replace(secret, end=end, goes_on=())
-            self._found = [*(one for one in self._found if not one[0].goes_on), (closed, secret.start)]
+            self.located = [*(one for one in self.located if not one[0].goes_on), (closed, secret.start)]
             self._at = secret.start
         return end is not None
 
     def found(self) -> list[Secret]:
         """The secrets that were found up to now, in order, without overlaps."""
-        return _disjoint(secret for secret, _ in self._found)
+        return _disjoint(secret for secret, _ in self.located)
 
-    def scan(self, *, is_final: bool, is_known: Callable[[int], bool] | None = None) -> "_Suspect | None":
+    def scan(self, *, is_final: bool) -> "_Suspect | None":
         """Judge the places up to the first that needs more text than there is, and return that one.
-
-        `is_known` says of a sign's position that no secret is introduced there.
 
         A place within a secret may introduce another secret behind it, as in `password: a token` and then `: b`.
         """
         text = self.text
-        found = [(secret, begin) for secret, begin in self._found if not secret.goes_on]
+        found = [(secret, begin) for secret, begin in self.located if not secret.goes_on]
         judged = set(self._judged)
         farthest = max((secret.end for secret, _ in found), default=-1)
         undecided = None
-        for place in _places(text, self._at, is_known, is_final=is_final):
+        for place in _places(text, self._at, self._to, is_final=is_final):
             free_from, free_at = 0, farthest
             if place.begin < farthest:
                 near = found[-_MAX_OVERLAPPING:]
@@ -305,7 +274,7 @@ class Finder:
                 judged.add((place.begin, place.detector.rule.name))
         open_at = (begin for secret, begin in found if secret.goes_on)
         self._at = max(min((len(text) - LONGEST_INTRODUCTION, undecided.at if undecided else len(text), *open_at)), 0)
-        self._found = found
+        self.located = found + self._behind
         self._judged = frozenset(place for place in judged if place[0] >= self._at - LONGEST_INTRODUCTION)
         return undecided
 
@@ -335,10 +304,10 @@ class Finder:
 
     def _hold_pair(self) -> None:
         """Hold back what may be a password before a host."""
-        start = _open_pair(self.text)
-        if start is not None and start < self.certain:
-            ends = (secret.end for secret, _ in self._found if secret.end <= self.certain)
-            self.certain = max((start, self.released, *ends))
+        pair = _OPEN_PAIR.search(self.text, max(len(self.text) - _OPEN_PAIR_CHARS, 0))
+        if pair is not None and pair.start() + 1 < self.certain:
+            ends = (secret.end for secret, _ in self.located if secret.end <= self.certain)
+            self.certain = max((pair.start() + 1, self.released, *ends))
 
 
 def _moved(secret: Secret, by: int) -> Secret:
@@ -362,8 +331,8 @@ class _Suspect(Struct, frozen=True):
         return [one if one.rule else structs.replace(one, rule=self.detector.rule.name) for one in secrets]
 
 
-def _places(text: str, at: int, is_known: Callable[[int], bool] | None, *, is_final: bool) -> list[_Suspect]:
-    """The places of all detectors from `at` on, from left to right.
+def _places(text: str, at: int, to: int, *, is_final: bool) -> list[_Suspect]:
+    """The places of all detectors from `at` on, whose signs are before `to`, from left to right.
 
     A detector has one at each position only, and those that introduce nothing are not among them.
     """
@@ -374,7 +343,7 @@ def _places(text: str, at: int, is_known: Callable[[int], bool] | None, *, is_fi
         holds, is_idle, last = detector.rule.can_hold_secrets, detector.is_idle, at - 1
         longest = LONGEST_INTRODUCTION if names.OTHER in view else detector.rule.longest
         start = max(at - longest, 0) if holds else at
-        new = signs[bisect_left(signs, start) :] if is_known is None else [one for one in signs if not is_known(one)]
+        new = signs[bisect_left(signs, start) : bisect_left(signs, to)]
         for match in _matches(detector, text if detector.rule.is_exact else view, new, start):
             begin, end = match.span()
             is_new = (end if holds else begin) > last
@@ -414,18 +383,6 @@ def _disjoint(secrets: Iterable[Secret]) -> list[Secret]:
             endings = dict.fromkeys((*joined[-1].goes_on, *secret.goes_on))
             joined[-1] = structs.replace(joined[-1], goes_on=tuple(endings))
     return joined
-
-
-def _open_pair(text: str) -> int | None:
-    """Where a password may begin before a host that follows: behind the last colon, or that before a port."""
-    colon, least = len(text), max(len(text) - _OPEN_PAIR_CHARS, 0)
-    for _ in range(2):
-        colon = text.rfind(":", least, colon)
-        if colon <= 0:
-            return None
-        if _OPEN_PAIR.match(text, colon + 1):
-            return colon + 1
-    return None
 
 
 def _safe_end(text: str) -> int:

@@ -89,7 +89,7 @@ def _judge_key(place: FoundIntroduction) -> Secret | None:
             start, run = at + len(key.prefix), _key_run(key.secret)
             body = text[start : run.pattern.match(text, start, start + max(key.at_least, _LOOK)).end()]  # type: ignore[union-attr]  # it may match nothing
             if len(body) >= key.at_least and (not key.must_mix or _has_random_segment(body)):
-                return replace(Secret.of(text, start, run, is_final=is_final), rule=f"key {key.prefix}")
+                return replace(Secret.of(text, start, run, is_final=is_final), rule=f"prefix {key.prefix}")
     for name, token in _TOKENS.items() if begins else ():
         match = token.match(text, at)
         if match is not None and secret_values.is_mixed(match["body"]):

@@ -39,7 +39,7 @@ def kept_words(tools: Iterable[ToolDefinition] = ()) -> Kept:
 
 def with_members(kept: Kept, text: str) -> Kept:
     """The words, and the names of the text's JSON members anywhere in it: a schema's `required` repeats them."""
-    return kept.union(PATTERNS.member_name.findall(text))
+    return kept.union(PATTERNS.MEMBER_NAME.findall(text))
 
 
 def mask_content(text: str, kept: Kept) -> str:

@@ -91,7 +91,7 @@ class _Named:
             return None
         if quote is None and not is_tag:
             around = PATTERNS.quoted_words.search(self.text, max(self.start - 64, 0), self.start)
-            if PATTERNS.line_end.search(gap) or (opened and around and opened == around[1]):
+            if PATTERNS.NEWLINE.search(gap) or (opened and around and opened == around[1]):
                 return None  # a heading, a line of code that ends after a name, or a prompt whose quote closes
         block = None if opened or is_tag else PATTERNS.block_begin.search(found[0])
         if block is not None:
@@ -134,7 +134,7 @@ class _Named:
         end = start + len(value)
         is_ended = PATTERNS.closing.match(self.text, end) or (is_argument and self.text.startswith("<", end))
         if len(value) >= PEEK:
-            is_ended = is_argument or not PATTERNS.blanks.search(value.strip())
+            is_ended = is_argument or len(value.split()) <= 1
         is_cut = PATTERNS.cut_closing.match(self.text, end) and (
             is_argument or PATTERNS.bare_element.fullmatch(value) or self.follows(PATTERNS.alone_tag, 48)
         )
@@ -194,17 +194,11 @@ class _Named:
 
     def cells(self) -> Iterator[Secret]:
         """The cells below this name in the head of a table, separated by bars, tabs, commas or semicolons."""
-        if not PATTERNS.cell_end.match(self.lowered, self.end):
-            return
         least = max(self.start - _MAX_HEAD_CHARS, 0)
-        line = max(self.lowered.rfind(newline, least, self.start) + len(newline) for newline in ("\n", "\\n"))
-        texts = [opening.end() for opening in PATTERNS.text_begin.finditer(self.lowered, least, self.start)]
-        heads = (PATTERNS.head.match(self.lowered, begin) for begin in (max(line, least), *texts[-1:]))
-        for head in heads:
-            if head is not None and head.end() > self.end:
-                yield from self._cells_below(head)
-
-    def _cells_below(self, head: re.Match[str]) -> Iterator[Secret]:
+        begins = [least, *(match.end() for match in PATTERNS.row_begin.finditer(self.lowered, least, self.start))]
+        head = PATTERNS.head.match(self.lowered, begins[-1])
+        if head is None or head.end() <= self.end or not PATTERNS.cell_end.match(self.lowered, self.end):
+            return
         separator, start = head["separator"], head.end()
         column = self.lowered.count(separator, head.start("cells"), self.start)
         cells = head["cells"].split(separator)
@@ -216,9 +210,7 @@ class _Named:
                 at = row.start("cells") + sum(map(len, values[:column])) + column * len(separator)
                 at += len(value) - len(value.lstrip(" \"'`*"))
                 text = PATTERNS.other_cell.sub("", self.text[at : at + len(value.strip(" \"'`*"))])
-                # a file's name too, in this column
-                changes = text.isascii() and secret_values.changes_often(text) and PATTERNS.mixed_case.search(text)
-                is_mixed = changes or all(re.search(one, text) for one in ("[0-9]", "[A-Za-z]"))
+                is_mixed = all(re.search(one, text) for one in ("[0-9]", "[A-Za-z]"))  # also a file's name
                 if is_mixed and secret_values.can_be_quoted_secret(text, self.confidence):
                     yield Secret(at, at + len(text), rule="name of a column")
             elif not PATTERNS.ruler.fullmatch(row["cells"]):
@@ -232,7 +224,6 @@ class _Named:
             return
         remark = PATTERNS.remark.match(self.lowered, name_end.end())
         begin = remark.end() if remark else name_end.end()
-        limit = self._again(begin, limit)
         stop = PATTERNS.record_end.search(self.lowered, begin, limit)
         for match in PATTERNS.word.finditer(self.lowered, name_end.end(), limit):
             if stop and match.start() >= stop.end():
@@ -260,7 +251,7 @@ class _Named:
             return ending
         quoted = ending_of(opened[0])
         value, _ = self.place.value(quoted, at)
-        if len(value) >= PEEK or PATTERNS.blanks.search(value):
+        if len(value) >= PEEK or any(map(str.isspace, value)):
             return ending
         return quoted if ending or self._introduces(value, gap, at) else None
 
@@ -274,7 +265,7 @@ class _Named:
         if PATTERNS.joint.match(after):
             joined, _ = self.place.value(secret_values.JOINED_WORD, at)
             is_value = self._is_clear(joined, gap) and not PATTERNS.location.match(joined)
-            is_mixed = secret_values.has_letters_and_digits(word) or PATTERNS.capital.search(joined)
+            is_mixed = secret_values.has_letters_and_digits(word) or any(map(str.isupper, joined))
             is_told = bool(gap.strip()) or secret_values.is_made(joined)
             is_list = after[0] != ":" and not (is_told and is_mixed)
             if is_value and not is_list:
@@ -284,14 +275,6 @@ class _Named:
                 return secret_values.JOINED_WORD if is_secret else None
         is_secret = not PATTERNS.label_after.match(after) and self._introduces(word, gap, at)
         return secret_values.WORD if is_secret else None
-
-    def _again(self, begin: int, limit: int) -> int:
-        """Where the same name is again as a word, where the words behind it are judged; `limit` if it is not."""
-        again = self.lowered.find(self.place.found[0], begin, limit)
-        end = again + len(self.place.found[0])
-        around = self.lowered[again - 1] + self.lowered[end : end + 1]
-        is_alone = again >= 0 and not PATTERNS.name_character.search(around)
-        return again if is_alone and self.confidence is SecretConfidence.PASSWORD else limit
 
     def _introduces(self, word: str, gap: str, at: int) -> bool:
         """Whether a word is a secret after this name, and so much text between them."""
@@ -326,7 +309,7 @@ class _Named:
         """Whether a gap says that a word is the value of this name, so that letters and digits suffice."""
         if len(word) < 5 or self.place.found["many"] or PATTERNS.clear.fullmatch(gap) is None:
             return False
-        is_loose = PATTERNS.loose.fullmatch(gap) is not None
+        is_loose = PATTERNS.LOOSE_GAP.fullmatch(gap) is not None
         setting = PATTERNS.no_password.match(word)
         if setting is not None:  # but `the password is a=b7Kx`
             value = word[setting.end() :] if setting[0].endswith("=") else ""
@@ -421,7 +404,7 @@ def _may_introduce(gap: str) -> bool:
     """Whether the text between a name and a value gives the value no other name."""
     end = max(len(gap) - _SIGN_CHARS, 0)
     label = PATTERNS.label_sign.search(gap, end) and PATTERNS.own_label.search(gap, max(len(gap) - _LABEL_CHARS, 0))
-    if PATTERNS.owner.fullmatch(gap):
+    if PATTERNS.OWNER.fullmatch(gap):
         return True
     if PATTERNS.other_thing.search(gap, max(len(gap) - _LABEL_CHARS, 0)):
         return False

@@ -111,7 +111,7 @@ def _plain_word(found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=4_096)
 def _plain_letters(before: str, letters: str) -> str:
-    decoded = PATTERNS.escaped_letter.sub(lambda code: chr(int(code[1] or code[2], 16)), letters)
+    decoded = PATTERNS.ESCAPED_LETTER.sub(lambda code: chr(int(code[1] or code[2], 16)), letters)
     word = before + decoded.replace("İ", "i").lower()  # of the first, the lower case is longer
     name = (PATTERNS.name_at_end if word.isascii() else _FOREIGN_WORD).search(word)
     if name is None or name.end() <= len(before):

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from itertools import pairwise
@@ -14,7 +15,7 @@ from msgspec.structs import astuple, replace
 from weaklink.inspector import model
 from weaklink.inspector.model.exchange import RecordedExchange, RecordedTrace, compacted, expanded
 from weaklink.inspector.redaction.exact_values import ExactValues, is_named_secret, secret_variables
-from weaklink.inspector.redaction.finding import FILLER, find_secrets, pattern_secrets, replaced, secrets_but_of
+from weaklink.inspector.redaction.finding import FILLER, Finder, find_secrets, pattern_secrets, replaced
 from weaklink.inspector.redaction.masking import (
     ContentStream,
     Kept,
@@ -29,7 +30,8 @@ from weaklink.inspector.wire.events import TOKENS_PART
 
 _MOST_CLEAN = 262_144  # texts that were found clean, of which a digest is kept: those of long sessions
 _DIGEST_BYTES = 32
-_LONG = 16_384  # characters of a body of JSON whose blocks are remembered
+_LONG = range(16_384, 4_194_304)  # characters of a text that is remembered, as requests repeat those before
+_MOST_LONG = 8
 _MOST_TOOLS = 4_096  # that were found clean: every request offers the same ones again
 _VALUES = frozenset({"default", "const", "example", "examples", "enum"})
 _CONTENT = {
@@ -62,6 +64,7 @@ class Redactor:
         self._values = ExactValues(values)
         self.keeps_content = keep_content
         self._clean: set[bytes] = set()
+        self._long: deque[Finder] = deque(maxlen=_MOST_LONG)
         self._clean_tools: dict[int, model.ToolDefinition] = {}  # held, so that no other one has its id
         self.count = 0
         """Secrets replaced so far."""
@@ -134,16 +137,20 @@ class Redactor:
         if not text or (key := _key(text)) in self._clean:  # names, settings, system prompts and tools repeat
             return text
         known = self._values.replaced(text)
-        if len(text) >= _LONG and text.startswith(("{", "[")):
-            secrets, blocks = secrets_but_of(known, self._clean, _key)
+        if len(text) in _LONG:
+            finder = Finder(known)
+            finder.share(self._long)
+            finder.scan(is_final=True)
+            self._long.append(finder)
+            secrets = finder.found()
         else:
-            secrets, blocks = find_secrets(known), []
+            secrets = find_secrets(known)
         secrets += pattern_secrets(known, self._patterns)
         clean = replaced(known, secrets)
         if clean != text:
             self.count += len(secrets) + (known != text)
-        for block in blocks or ((key,) if clean == text else ()):
-            self._remember(block)
+        if clean == text:
+            self._remember(key)
         return clean
 
     def _remember(self, key: bytes) -> None:
@@ -184,14 +191,15 @@ class Redactor:
     def _parts(self, message: model.Turn | model.SentMessage, kept: Kept | None) -> tuple[Struct, ...]:
         """The parts; token strings are emptied if any text changes, because they would reveal the old text."""
         is_live = kept is None or message.role is model.Role.ASSISTANT  # a model's text is redacted as in a live stream
+        parts: Sequence[model.Part | model.SentPart] = message.parts
         redacted: list[model.Part | model.SentPart] = []
-        for part in message.parts:
+        for part in parts:
             text = self._text(part.text, kept if is_live or kept is None else with_members(kept, part.text))
             clean = replace(part, name=self._secrets(part.name), text=text)
             if isinstance(clean, model.Part) and clean.chunks is not None and text != part.text:
                 clean = replace(clean, chunks=_without_changed_details(clean.chunks, part.text, text))
             redacted.append(clean)
-        if all(new.text == old.text for new, old in zip(redacted, message.parts, strict=True)):
+        if all(new.text == old.text for new, old in zip(redacted, parts, strict=True)):
             return tuple(redacted)
         return tuple(type(part)(part.name, "") if part.name.endswith(TOKENS_PART) else part for part in redacted)
 

@@ -40,7 +40,6 @@ class _Rules(Struct, frozen=True, forbid_unknown_fields=True):
     keys: str
     characters: dict[str, str]
     words: dict[str, str]
-    parts: dict[str, str]
     relations: dict[str, str]
     commands: dict[str, str]
     runs: dict[str, tuple[str, str, int]]
@@ -68,7 +67,7 @@ def pattern(text: str) -> str:
 def part(name: str) -> str:
     """A part of patterns; `WORDS` are the last words of names."""
     names = (*words("passwords"), *words("names"))
-    return one_of(names) if name == "WORDS" else pattern(RULES.parts[name])
+    return one_of(names) if name == "WORDS" else pattern(RULES.patterns[name])
 
 
 class _Patterns:

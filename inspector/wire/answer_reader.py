@@ -72,11 +72,9 @@ class AnswerFaults:
         phase = ErrorPhase.HTTP if is_http_error else ErrorPhase.IN_STREAM
         rule = recording.UPSTREAM_ERROR if is_http_error else recording.ERROR_INSIDE_200
         read = read_error(error, phase, status=self._status if is_http_error else None)
-        words = f"`{_quoted(read.message)}`" if read.message else "an error without a message"
+        message = aborted_message(read)
         if is_http_error:
-            message = f"The server answered {f'with status {self._status}: ' if self._status else ''}{words}."
-        else:
-            message = f"The server aborted the answer with {words}."
+            message = f"The server answered {f'with status {self._status}: ' if self._status else ''}{_words(read)}."
         self.failed = True
         if raw:
             found.append(events.PartGrew(events.ERROR_PART, raw, at_s))
@@ -137,10 +135,23 @@ class AnswerFaults:
             )
         match finish_meaning(finish):
             case FinishReason.LENGTH:
-                message = f"The answer was stopped here by the length limit (finish reason `{_quoted(finish)}`)."
-                found.append(events.FaultSeen(self.last_part, recording.CUT_OFF_BY_LENGTH, message))
+                found.append(events.FaultSeen(self.last_part, recording.CUT_OFF_BY_LENGTH, cut_off_message(finish)))
             case FinishReason.ERROR:
                 self.fail(f"finish reason {finish}", finish, None, found, in_answer=True)
+
+
+def aborted_message(error: GenerationError) -> str:
+    """The sentence for an error inside an answer (C508)."""
+    return f"The server aborted the answer with {_words(error)}."
+
+
+def cut_off_message(finish: str) -> str:
+    """The sentence for an answer that its length limit ended (C503); `finish` is the server's finish reason."""
+    return f"The answer was stopped here by the length limit (finish reason `{_quoted(finish)}`)."
+
+
+def _words(error: GenerationError) -> str:
+    return f"`{_quoted(error.message)}`" if error.message else "an error without a message"
 
 
 def _quoted(text: str) -> str:

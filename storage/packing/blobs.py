@@ -63,15 +63,15 @@ def from_blob(blob: bytes) -> bytes:
     """The inverse of `to_blob`; DamagedBlobError for bytes that `to_blob` did not return."""
     mark = blob[:1]
     if mark in (_PLAIN, _ZSTD):
-        packed = blob[HEAD_BYTES:]
+        packed = memoryview(blob)[HEAD_BYTES:]  # no copy: a long stream has megabytes
         if checksum_of(blob) != crc32(packed):
             raise DamagedBlobError(_NOT_AS_WRITTEN)
     elif mark in (_BARE_PLAIN, _BARE_ZSTD):
-        packed = blob[1:]
+        packed = memoryview(blob)[1:]
     else:
         raise DamagedBlobError("a packed column starts with an unknown format byte")
     if mark in (_PLAIN, _BARE_PLAIN):
-        return packed
+        return bytes(packed)
     try:
         return zstd.decompress(packed)
     except zstd.ZstdError as error:

@@ -147,14 +147,14 @@ def part_facts(part: PartInspection, text: str) -> PartInspection:
     )
 
 
-def part_from(facts: Facts, texts: Texts) -> PartInspection:
+def part_from(facts: Facts, texts: Texts, pool: StringPool) -> PartInspection:
     """The inverse of `part_facts`; the part's text is found in `texts` by turn and name."""
     turn, part, format_, spans, calls, results, definitions = facts
     text = texts.get((turn, part), "")
     return PartInspection(
         turn,
-        part,
-        format_,
+        pool.setdefault(part, part),
+        pool.setdefault(format_, format_),
         msgspec.convert(spans, tuple[Span, ...]),
         tuple([call_from(call, text) for call in calls]),
         tuple([result_from(result, text) for result in results]),

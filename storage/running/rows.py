@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace, Turn
-from weaklink.inspector.model.columns import Entries
 from weaklink.inspector.model.trace import RECORDING_ID
 from weaklink.storage import tables, writing
 from weaklink.storage.exchanges import move_exchanges, put_exchanges
@@ -226,7 +225,7 @@ def read_open_turns(connection: sa.Connection, id_: int) -> dict[int, Turn]:
     return {turn: read_so_far(pieces) for turn, pieces in found.items()}
 
 
-def _in_order(ended: Entries[Turn], still_open: dict[int, Turn]) -> tuple[Turn, ...]:
+def _in_order(ended: tuple[Turn, ...], still_open: dict[int, Turn]) -> tuple[Turn, ...]:
     """All turns in order: the open ones inserted by number among those that have ended."""
     turns = list(ended)
     for number, turn in sorted(still_open.items()):

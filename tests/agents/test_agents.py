@@ -20,7 +20,7 @@ from tests.agents.start import AGENTS
 from tests.ui.conftest import START, environment
 from weaklink.inspector.chain.steps import Status, Step, StepOutcome
 from weaklink.inspector.model import Role
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

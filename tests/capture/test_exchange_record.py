@@ -18,7 +18,8 @@ from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.sessions.exchange import RequestHead
 from weaklink.inspector.trace_file.lines import ExchangePacker, exchanges_of
 from weaklink.inspector.trace_file.reading import read_recordings, read_trace_file
-from weaklink.storage import StoreSink, open_store
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import open_store
 
 _KEY = "sk-proj-" + "aB3dE5fG7hJ9kL1mN2pQ4rS6" * 2
 _TYPE = (("Content-Type", "text/event-stream"), ("Set-Cookie", "a=b"), ("X-Request-Id", "req_1"), ("Retry-After", "2"))

@@ -34,7 +34,7 @@ from weaklink.inspector.model import (
     Usage,
 )
 from weaklink.inspector.trace_file import read_trace_file
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 TOOL = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
 
@@ -483,6 +483,7 @@ else:
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.parametrize("name", ["log.jsonl", "log.db"])
 def test_a_forked_process_records_nothing_with_the_logger_that_it_inherited(name: str, tmp_path: Path) -> None:

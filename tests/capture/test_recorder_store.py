@@ -15,7 +15,8 @@ from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Provenance, Trace
 from weaklink.inspector.model.exchange import compacted
 from weaklink.inspector.sessions.gathering import traces_of
-from weaklink.storage import Store, StoreSink, open_store
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import Store, open_store
 
 
 @pytest.fixture

@@ -19,7 +19,8 @@ from weaklink.inspector.capture.trace_file_sink import SendQueue, TraceFileSink
 from weaklink.inspector.errors import SinkError, StoreError
 from weaklink.inspector.model import Chunk, Role
 from weaklink.inspector.model.trace import parts_of
-from weaklink.storage import StoreSink, open_store
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import open_store
 
 
 @pytest.mark.usefixtures("installed_store")

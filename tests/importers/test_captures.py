@@ -105,3 +105,16 @@ def test_rows_that_are_no_answers_are_told(tmp_path: Path) -> None:
     records = list(read_source(path).records)
     assert [isinstance(one, Trace) for one in records] == [False, True]
     assert records[0] == Skipped("line 2", "the row is not an answer of an API that weaklink knows")
+
+
+def test_a_row_after_the_finish_is_no_answer_of_its_own(tmp_path: Path) -> None:
+    finished: Json = {
+        "candidates": [{"content": {"parts": [{"text": "x"}]}, "finishReason": "STOP"}],
+        "modelVersion": "m",
+        "responseId": "r",
+    }
+    begun: Json = {"candidates": [{"content": {"parts": [{"text": "x"}]}}], "modelVersion": "m", "responseId": "r"}
+    path = tmp_path / "x"
+    path.write_text("".join(json.dumps(row) + "\n" for row in (begun, finished, {"level": "info"}, {"level": "info"})))
+    records = list(read_source(path, "api-captures").records)
+    assert [isinstance(one, Trace) for one in records] == [False, False, True]

@@ -10,7 +10,7 @@ from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace, Turn
 from weaklink.inspector.trace_file import read_trace_file, write_trace_file
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _OUTPUT = "".join(f"line {number} of the build\n" for number in range(200))
 OWN_FORM = "kept in the form of the source"

@@ -24,7 +24,7 @@ from weaklink.inspector.probe.builtin_suite import builtin_suite
 from weaklink.inspector.probe.measures import measure
 from weaklink.inspector.probe.results import read_results
 from weaklink.inspector.probe.running import ProbedAnswer, ProbePlan, ProbeRun, ProbeState, endpoint_target
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.reports.probe_report import ProbeReport, report_lines
 from weaklink.ui.views.styled_text import plain
 
@@ -255,6 +255,7 @@ class _Slow(Fault):
         return 200
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -1,4 +1,4 @@
-"""A long text of which blocks are known from earlier texts has the same secrets as if it were searched alone."""
+"""A long text that begins and ends as an earlier one has the same secrets as if it were searched alone."""
 
 import json
 import random
@@ -9,7 +9,7 @@ import pytest
 
 from tests.redaction.rounds import texts, without_marks
 from weaklink.inspector.redaction import finding
-from weaklink.inspector.redaction.finding import find_secrets, secrets_but_of
+from weaklink.inspector.redaction.finding import Finder, find_secrets
 from weaklink.inspector.redaction.introductions import Detector
 from weaklink.inspector.redaction.redactor import Redactor
 
@@ -31,16 +31,15 @@ def _requests(source: random.Random) -> list[str]:
     return requests
 
 
-@pytest.mark.parametrize("seed", range(24))
-@pytest.mark.parametrize("block", [64, 1_000])
-def test_known_blocks_change_nothing(seed: int, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finding, "_BLOCK", block)
-    monkeypatch.setattr(finding, "_SHORTEST_BLOCK", block // 4)
-    known: set[bytes] = set()
+@pytest.mark.parametrize("seed", range(48))
+def test_what_earlier_texts_share_changes_nothing(seed: int) -> None:
+    earlier: list[Finder] = []
     for text in _requests(random.Random(seed)):
-        secrets, clean = secrets_but_of(text, known, str.encode)
-        assert [(one.start, one.end) for one in secrets] == [(one.start, one.end) for one in find_secrets(text)]
-        known.update(clean)
+        finder = Finder(text)
+        finder.share(earlier)
+        finder.scan(is_final=True)
+        assert [(one.start, one.end) for one in finder.found()] == [(one.start, one.end) for one in find_secrets(text)]
+        earlier.append(finder)
 
 
 def test_nothing_is_looked_for_in_what_a_request_repeats(monkeypatch: pytest.MonkeyPatch) -> None:

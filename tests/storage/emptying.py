@@ -9,7 +9,7 @@ import psycopg
 from psycopg import sql
 
 from benchmarks.postgresql_server import new_database
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _KEPT = "weaklink_version"  # what the migrations wrote
 _WAITS_MS = 2_000

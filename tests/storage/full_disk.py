@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.storage.samples import trace
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
 from weaklink.inspector.model import Chunk, Role
-from weaklink.storage import StoreSink
+from weaklink.storage.live import StoreSink
 
 
 def main(database: str) -> None:

@@ -15,7 +15,8 @@ from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from weaklink.inspector.model import Chunk, Role, Trace
 from weaklink.inspector.model.trace import parts_of
-from weaklink.storage import Store, StoreSink, open_store
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import Store, open_store
 
 _BATCH = 10
 

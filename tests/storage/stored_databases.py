@@ -15,7 +15,7 @@ from benchmarks.postgresql_server import programs
 from tests.storage.samples import BAD_CALL, GOOD_CALL, trace
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Chunks, Trace, Turn
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 FOLDER = Path(__file__).parents[1] / "cases" / "databases"
 KINDS = {"sqlite": "db.gz", "postgresql": "sql.gz"}

@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 
 def put_empty_database(path: Path) -> Path:

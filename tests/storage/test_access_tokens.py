@@ -6,8 +6,9 @@ import pytest
 import sqlalchemy as sa
 
 from weaklink.inspector.errors import StoreError
-from weaklink.storage import Store, tables
+from weaklink.storage import tables
 from weaklink.storage.access_tokens import TokenRole
+from weaklink.storage.store import Store
 
 
 def test_a_token_is_known_by_its_word_alone(store: Store) -> None:

@@ -11,8 +11,10 @@ from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.capture.events import TurnEnded
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.storage import Store, StoreSink, open_store, tables
+from weaklink.storage import tables
+from weaklink.storage.live import StoreSink
 from weaklink.storage.maintenance import Retention
+from weaklink.storage.store import Store, open_store
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from tests.storage.conftest import NewStore
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.errors import StoreError
-from weaklink.storage import Store, open_store
 from weaklink.storage.console import VIEWS, ask
+from weaklink.storage.store import Store, open_store
 
 Where = Callable[[], str]
 

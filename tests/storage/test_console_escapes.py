@@ -12,10 +12,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from tests.storage.escapes import POSTGRESQL, POSTGRESQL_SHADOWED, SQLITE, SQLITE_SHADOWED
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.errors import StoreError
-from weaklink.storage import DatabaseLocation, open_store, place_of
 from weaklink.storage.console import ask
 from weaklink.storage.console.sql_executor import _allowed, _selects
 from weaklink.storage.console.statement_reader import SqlRequest, reply_to
+from weaklink.storage.engine import DatabaseLocation, place_of
+from weaklink.storage.store import open_store
 
 
 @pytest.fixture(scope="module")

@@ -19,9 +19,11 @@ from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace
 from weaklink.inspector.model.exchange import RecordedExchange
 from weaklink.inspector.trace_file.lines import ExchangePacker
-from weaklink.storage import Store, StoreSink, copying, open_store, tables
+from weaklink.storage import copying, tables
 from weaklink.storage.copying import CopyReport, copy_traces
 from weaklink.storage.exchanges import pack_exchange, put_exchanges
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import Store, open_store
 
 _MOST_BYTES = 10_000  # of a sample
 

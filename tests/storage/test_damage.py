@@ -12,7 +12,8 @@ from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Chunks, Trace, Turn
-from weaklink.storage import Store, open_store, tables
+from weaklink.storage import tables
+from weaklink.storage.store import Store, open_store
 from weaklink.storage.summaries import ListCursor, TraceSummary
 
 _BLOBS = (

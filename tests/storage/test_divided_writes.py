@@ -37,9 +37,10 @@ from weaklink.inspector.model import (
 )
 from weaklink.inspector.model.trace import parts_of
 from weaklink.inspector.trace_file import read_trace_file, write_trace_file
-from weaklink.storage import Store, tables
+from weaklink.storage import tables
 from weaklink.storage.record_rows import record_rows
 from weaklink.storage.running.session import RecordedSession
+from weaklink.storage.store import Store
 
 _NOT_OF_THE_CONTENT = {"id", "imported_at_s", "sort_at_s"}
 

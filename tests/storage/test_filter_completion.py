@@ -3,7 +3,8 @@
 import pytest
 
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
-from weaklink.storage import FilterCompletion, Store, check_filter
+from weaklink.storage.filter import FilterCompletion, check_filter
+from weaklink.storage.store import Store
 
 TEXT_CALL = GOOD_CALL.replace("get_weather", 'say \\"hi\\"').replace("city", "a b").replace("Oslo", "New York")
 

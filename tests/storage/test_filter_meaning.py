@@ -12,7 +12,8 @@ from tests.examples import in_the_gate
 from tests.storage.conftest import DATABASES
 from tests.storage.filtered import Made, Said, filters, made
 from weaklink.inspector.chain.steps import Status, VerdictCertainty
-from weaklink.storage import Order, Store, open_store
+from weaklink.storage.listing import Order
+from weaklink.storage.store import Store, open_store
 
 
 class _Filled(NamedTuple):

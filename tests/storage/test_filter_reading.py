@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weaklink.storage import FilterError
-from weaklink.storage.filter import Filter, check_filter, parse_filter
+from weaklink.storage.filter import Filter, FilterError, check_filter, parse_filter
 from weaklink.storage.filter.grammar import DEEPEST, MOST_TERMS
 from weaklink.storage.filter.parsing import LONGEST
 from weaklink.storage.filter.terms import (

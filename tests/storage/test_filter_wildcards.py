@@ -24,11 +24,11 @@ from weaklink.inspector.model import (
     Trace,
     Turn,
 )
-from weaklink.storage import FilterError, Store
-from weaklink.storage.filter import FilterKey
+from weaklink.storage.filter import FilterError, FilterKey
 from weaklink.storage.filter.parsing import LONGEST
 from weaklink.storage.filter.reading import UNITS, WORDS_OF
 from weaklink.storage.filter.wildcards import matching_values
+from weaklink.storage.store import Store
 
 _HOSTILE_NAME = "b" * 100
 _FEWEST_STARS, _MANY_STARS = 12, 150
@@ -86,6 +86,7 @@ def hostile(new_store: NewStore) -> Store:
     return store
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("key", _WITH_TEXTS)
 def test_a_hostile_pattern_of_each_key_ends(hostile: Store, key: FilterKey) -> None:
     for pattern in _PATTERNS:

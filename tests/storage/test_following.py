@@ -17,7 +17,9 @@ from weaklink.inspector.capture.events import (
 )
 from weaklink.inspector.capture.trace_file_sink import TraceAssembler
 from weaklink.inspector.model import Part, Role, Trace, Turn
-from weaklink.storage import FilterError, Store, StoreSink
+from weaklink.storage.filter import FilterError
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import Store
 
 
 @pytest.fixture

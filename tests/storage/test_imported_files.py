@@ -1,8 +1,8 @@
 """What is known of an imported file goes with its traces."""
 
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
-from weaklink.storage import Store
 from weaklink.storage.known_files import ImportedFile
+from weaklink.storage.store import Store
 
 FILE = ImportedFile(b"place", b"settings", 1, None, b"\0sha", b"{}")
 

@@ -13,10 +13,10 @@ from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, RecordedRun, Trace, Usage
 from weaklink.inspector.text import Range
-from weaklink.storage import FilterError, Order, Store
 from weaklink.storage.console import ask
-from weaklink.storage.filter import parse_filter
-from weaklink.storage.listing import _sorted
+from weaklink.storage.filter import FilterError, parse_filter
+from weaklink.storage.listing import Order, _sorted
+from weaklink.storage.store import Store
 
 TEXT_CALL = GOOD_CALL.replace("get_weather", "get_time")
 

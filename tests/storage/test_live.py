@@ -45,9 +45,10 @@ from weaklink.inspector.model import (
     Turn,
 )
 from weaklink.inspector.model.trace import parts_of
-from weaklink.storage import Store, StoreSink, open_store
+from weaklink.storage.live import StoreSink
 from weaklink.storage.running import rows as recovery
 from weaklink.storage.running.session import opening, piece, read_so_far
+from weaklink.storage.store import Store, open_store
 
 ROOT = Path(__file__).parents[2]
 

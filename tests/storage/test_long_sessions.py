@@ -15,8 +15,9 @@ from weaklink.inspector.capture.events import RecordEvent, TraceEnded, TraceStar
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Role, Trace
-from weaklink.storage import Store, StoreSink
+from weaklink.storage.live import StoreSink
 from weaklink.storage.running import rows as recovery
+from weaklink.storage.store import Store
 
 LONG = streamed(trace("long", *([GOOD_CALL, BAD_CALL] * 60), started_s=5.0))
 

@@ -13,11 +13,12 @@ from msgspec.structs import replace
 
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Chunks, Part, Role, Trace, Turn
-from weaklink.storage import Store, open_store, tables
+from weaklink.storage import tables
 from weaklink.storage.engine import new_engine, place_of
 from weaklink.storage.packing import values
 from weaklink.storage.packing.blobs import DamagedBlobError, from_blob, to_blob
 from weaklink.storage.packing.chunks import chunks_from_blob, pack_chunks
+from weaklink.storage.store import Store, open_store
 
 _WINDOW = 4096
 _MANY = 3 * _WINDOW + 5
@@ -97,11 +98,9 @@ def test_chunks_are_those_that_were_packed(chunks: Chunks) -> None:
 
 
 @pytest.mark.parametrize("at", [1, 5, 20, -1], ids=["the checksum", "the size", "the table", "a window"])
-@pytest.mark.parametrize(
-    "blob", [_in_windows(_stream(_MANY)), to_blob(pack_chunks(_stream(_MANY)))], ids=["windows", "one"]
-)
-def test_a_changed_byte_is_found_before_anything_is_read(blob: bytes, at: int) -> None:
-    changed = bytearray(blob)
+@pytest.mark.parametrize("blob_of", [_in_windows, lambda chunks: to_blob(pack_chunks(chunks))], ids=["windows", "one"])
+def test_a_changed_byte_is_found_before_anything_is_read(blob_of: Callable[[Chunks], bytes], at: int) -> None:
+    changed = bytearray(blob_of(_stream(_MANY)))
     changed[at] ^= 1
     with pytest.raises(ValueError, match=r"checksum|packed|valid|data"):
         chunks_from_blob(bytes(changed))

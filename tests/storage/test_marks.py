@@ -5,7 +5,8 @@ import pytest
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.storage import Mark, Store
+from weaklink.storage.marks import Mark
+from weaklink.storage.store import Store
 
 
 @pytest.fixture

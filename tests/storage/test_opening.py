@@ -13,8 +13,9 @@ from sqlalchemy import event
 from tests.storage.samples import GOOD_CALL, inspected, trace
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.storage import Store, open_store, place_of, upgrade_store
 from weaklink.storage.database_file import REVISIONS
+from weaklink.storage.engine import place_of
+from weaklink.storage.store import Store, open_store, upgrade_store
 
 ROOT = Path(__file__).parents[2]
 
@@ -64,7 +65,7 @@ def test_any_file_name_is_only_a_name(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.one_in(2)
 def test_many_programs_may_open_a_new_database_at_once(database: str) -> None:
-    script = f"import storage; storage.open_store({database!r}).close()"
+    script = f"from weaklink.storage.store import open_store; open_store({database!r}).close()"
     programs = [subprocess.Popen([sys.executable, "-W", "error", "-c", script], cwd=ROOT) for _ in range(4)]
     assert [program.wait(60) for program in programs] == [0, 0, 0, 0]
     with open_store(database) as store:

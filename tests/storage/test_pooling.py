@@ -11,8 +11,9 @@ from sqlalchemy import event
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.chain.metrics_groups import GroupKey
 from weaklink.inspector.errors import StoreError
-from weaklink.storage import Order, Store, open_store
 from weaklink.storage.engine import CONNECTIONS
+from weaklink.storage.listing import Order
+from weaklink.storage.store import Store, open_store
 
 _OF_OTHERS = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 _VISITORS = 40

@@ -9,8 +9,9 @@ import pytest
 from tests.storage.samples import inspected, trace
 from tests.storage.test_live import WHOLE, events_of
 from weaklink.inspector.errors import StoreError
-from weaklink.storage import Store, StoreSink, open_store
 from weaklink.storage.engine import _WRITERS_LOCK, writing
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import Store, open_store
 
 _HELD = (
     pytest.param(f"SELECT pg_advisory_lock({_WRITERS_LOCK})", id="another writer"),

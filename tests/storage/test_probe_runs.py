@@ -1,7 +1,7 @@
 """Results of probes: the latest of each endpoint and model."""
 
-from weaklink.storage import Store
 from weaklink.storage.probe_runs import ProbeRunRecord
+from weaklink.storage.store import Store
 
 
 def test_the_latest_run_of_each_endpoint_is_read(store: Store) -> None:

@@ -18,8 +18,9 @@ import pytest
 from tests.storage.processes import streamed_text, trace_named
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import BodyState
-from weaklink.storage import open_store, place_of
+from weaklink.storage.engine import place_of
 from weaklink.storage.known_files import ImportedFile
+from weaklink.storage.store import open_store
 
 ROOT = Path(__file__).parents[2]
 _SOAK_S = float(os.environ.get("WEAKLINK_SOAK_S", "2"))

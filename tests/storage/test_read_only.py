@@ -14,9 +14,10 @@ from sqlalchemy import exc
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.storage import NoDatabaseYetError, Store, open_store
 from weaklink.storage.database_file import REVISIONS
 from weaklink.storage.maintenance import Retention
+from weaklink.storage.schema import NoDatabaseYetError
+from weaklink.storage.store import Store, open_store
 
 _WRITES: tuple[Callable[[Store], object], ...] = (
     lambda store: store.save(inspected(trace("b"))),
@@ -111,7 +112,8 @@ def test_a_database_of_something_else_is_refused_and_stays_as_it_is(tmp_path: Pa
 def test_what_a_killed_writer_left_in_its_log_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "weaklink.db"
     script = (
-        "import os, sys; from weaklink.storage import open_store; from tests.storage.samples import inspected, trace\n"
+        "import os, sys; from weaklink.storage.store import open_store\n"
+        "from tests.storage.samples import inspected, trace\n"
         "store = open_store(sys.argv[1]); store.save(inspected(trace('a'))); os.kill(os.getpid(), 9)"
     )
     root = Path(__file__).parents[2]

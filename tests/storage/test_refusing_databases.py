@@ -26,8 +26,9 @@ from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import BodyState, Chunk, Part, Role, Turn
 from weaklink.inspector.model.trace import parts_of
-from weaklink.storage import Store, StoreSink, open_store
+from weaklink.storage.live import StoreSink
 from weaklink.storage.running.session import BoundedBuffer
+from weaklink.storage.store import Store, open_store
 
 _HOLDER = """
 import sqlite3, sys

@@ -27,9 +27,9 @@ from weaklink.inspector.model import (
     Trace,
     Turn,
 )
-from weaklink.storage import Store, open_store
 from weaklink.storage.packing.records import pack_facts, turn_facts, turn_from, unpack_facts
 from weaklink.storage.packing.values import pack, unpack, unpack_list
+from weaklink.storage.store import Store, open_store
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +58,7 @@ def _told(made: Trace) -> str:
     return repr(replace(made, turns=tuple(replace(turn, flags=frozenset()) for turn in made.turns)))
 
 
+@pytest.mark.slow
 @in_the_gate(6, most=100)
 @given(st.lists(st.tuples(traces(), inspections()), max_size=3))
 def test_a_batch_comes_back(shared: Store, made: list[tuple[Trace, Inspection]]) -> None:

@@ -14,9 +14,9 @@ from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import ExternalId, Instant, Trace
-from weaklink.storage import Store, Verdict, open_store
 from weaklink.storage.record_rows import IdentityKind, identity_of
-from weaklink.storage.saved import Saved
+from weaklink.storage.saved import Saved, Verdict
+from weaklink.storage.store import Store, open_store
 from weaklink.storage.writing import TraceDraft, write
 
 

@@ -22,7 +22,8 @@ from weaklink.inspector.model import ExternalId, Part, Role, Trace, Turn
 from weaklink.inspector.model.exchange import RecordedExchange
 from weaklink.inspector.trace_file import read_trace_file
 from weaklink.inspector.trace_file.reading import read_recordings
-from weaklink.storage import Store, StoreSink, open_store
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import Store, open_store
 
 
 @pytest.fixture
@@ -73,6 +74,7 @@ def _spilled(path: Path) -> Path:
     return found
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("trouble", ["locked", "full"])
 @pytest.mark.parametrize("held_bytes", [0, 64 << 20])
 @pytest.mark.parametrize("recovers_first", [True, False])

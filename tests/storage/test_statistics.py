@@ -22,9 +22,10 @@ from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
-from weaklink.storage import FilterError, Store, open_store
 from weaklink.storage.derived_rows import figures_in
+from weaklink.storage.filter import FilterError
 from weaklink.storage.statistics import keys_of
+from weaklink.storage.store import Store, open_store
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
 SINGLE = [(key,) for key in GroupKey]

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.team import run_team
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 
 @pytest.mark.slow

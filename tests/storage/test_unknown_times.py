@@ -11,8 +11,11 @@ from tests.storage.conftest import NewStore
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Instant
-from weaklink.storage import ListCursor, Order, Store, TraceSummary, tables
+from weaklink.storage import tables
+from weaklink.storage.listing import Order
 from weaklink.storage.maintenance import Retention
+from weaklink.storage.store import Store
+from weaklink.storage.summaries import ListCursor, TraceSummary
 from weaklink.ui.views.styled_text import plain
 from weaklink.ui.views.trace_columns import FittedColumns, ListedTrace, fitted, summary_object, tab_separated
 from weaklink.ui.web.components import HintCell
@@ -64,7 +67,7 @@ def walked(store: Store, wanted: str, limit: int) -> list[TraceSummary]:
     return found
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("wanted", FILTERS)
 @pytest.mark.parametrize("limit", [1, 3, 7])
 def test_pages_hold_every_trace_once_and_those_without_a_time_by_their_import(

@@ -8,8 +8,9 @@ import sqlalchemy as sa
 
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from weaklink.inspector.model import Chunk, Part, Role, Trace, Turn
-from weaklink.storage import StoreSink, open_store, upgrade_store
 from weaklink.storage.engine import new_engine, place_of, writing
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import open_store, upgrade_store
 
 _RECORDERS = 4
 _SESSIONS = 3  # of each recorder after the upgrade began, and one before

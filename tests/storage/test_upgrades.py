@@ -13,10 +13,11 @@ from tests.test_trace_file import structs_in
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.storage import Store, open_store, tables, upgrade_store
+from weaklink.storage import tables
 from weaklink.storage import tables as derived_tables
 from weaklink.storage.database_file import REVISIONS
 from weaklink.storage.packing import derived_values as findings
+from weaklink.storage.store import Store, open_store, upgrade_store
 from weaklink.ui.cli.database import check
 from weaklink.ui.cli.export import export
 from weaklink.ui.cli.list_traces import list_traces
@@ -45,7 +46,7 @@ def test_every_version_has_its_stored_databases(database: str, update_goldens: b
     assert kept == {f"{revision}.{suffix}" for revision in REVISIONS for suffix in KINDS.values()}
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_a_stored_database_is_read_once_it_is_upgraded(database: str, revision: str, tmp_path: Path) -> None:
     restore_database(_kind(database), revision, database)

@@ -15,9 +15,11 @@ from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import ExternalId, Trace
-from weaklink.storage import Store, StoreSink, open_store, tables
+from weaklink.storage import tables
 from weaklink.storage.engine import new_engine, used_bytes
+from weaklink.storage.live import StoreSink
 from weaklink.storage.maintenance import Retention
+from weaklink.storage.store import Store, open_store
 
 
 @pytest.fixture
@@ -75,6 +77,29 @@ def test_reinspecting_replaces_what_was_derived(filled: Store) -> None:
     assert filled.inspected("broken") == (before, inspect_trace(before))
     assert [one.name for one in filled.traces("code:J1")] == ["broken"]
     assert filled.maintenance.stats().outdated == 2
+
+
+def test_others_write_while_traces_are_inspected_again(filled: Store, database: str) -> None:
+    ids = [one.id for one in filled.traces()]
+    turns: list[int] = []
+
+    def inspect(made: Trace) -> Inspection:
+        turns.append(len(made.turns))
+        with open_store(database, busy_timeout_s=0.05) as other:
+            if len(turns) == 1:
+                other.marks.put("broken", note="seen")
+                other.delete([one for one in ids if one != other.summary("broken").id][:1])
+            elif len(turns) == 3:  # all were inspected, none written
+                longer = other.trace("broken")
+                grown = replace(longer, turns=(*longer.turns, longer.turns[-1]))
+                other.save([(grown, replace(inspect_trace(grown), diagnostics=()))])
+        return inspect_trace(made)
+
+    assert filled.maintenance.reinspect(inspect) == 2
+    assert len(turns) == 4
+    assert filled.inspection("broken") == inspect_trace(filled.trace("broken"))
+    assert filled.summary("broken").note == "seen"
+    assert len(filled.traces()) == 2
 
 
 def test_what_the_inspection_raises_changes_nothing(filled: Store) -> None:

@@ -35,7 +35,7 @@ from weaklink.inspector.model import (
     Usage,
 )
 from weaklink.inspector.text import Range
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.dissector.screen import DissectorScreen
 from weaklink.ui.tui.dissector.side_pane import SideKind, SidePane

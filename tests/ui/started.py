@@ -192,7 +192,10 @@ def _make_what_is_made_once() -> None:
     trace = import_module("weaklink.inspector.model").Trace
     samples = Path(str(import_module("weaklink.sample_traces").__file__)).parent
     import_module("weaklink.inspector.dataset.lint.texts").require_detector()
-    with TemporaryDirectory() as folder, import_module("weaklink.storage").open_store(Path(folder, "w.db")) as store:
+    with (
+        TemporaryDirectory() as folder,
+        import_module("weaklink.storage.store").open_store(Path(folder, "w.db")) as store,
+    ):
         records = [one for path in sorted(samples.glob("*.jsonl")) for one in read_source(path).records]
         store.save([(one, inspect_trace(one)) for one in records if isinstance(one, trace)])
         for one in store.traces("status:broken Oslo"):

@@ -17,7 +17,7 @@ from weaklink.inspector.capture.resending import ResendTarget, SpendingBounds, t
 from weaklink.inspector.json_text import list_of, object_of, write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.replay.resend import RequestChange, TurnRequest
-from weaklink.storage import Store, open_store
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice
 from weaklink.ui.cli.declaring import INTERRUPTED

@@ -21,11 +21,12 @@ from weaklink.inspector.model import Trace
 from weaklink.inspector.model.exchange import RecordedExchange, RecordedTrace, expanded, with_exchanges
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.version import __version__
-from weaklink.storage import IntegrityReport, Store, open_store, place_of, upgrade_store
 from weaklink.storage.access_tokens import AccessToken, TokenRole
 from weaklink.storage.copying import CopyReport, copy_traces
+from weaklink.storage.engine import place_of
 from weaklink.storage.exchanges import packed_exchanges
-from weaklink.storage.maintenance import Retention
+from weaklink.storage.maintenance import IntegrityReport, Retention
+from weaklink.storage.store import Store, open_store, upgrade_store
 from weaklink.storage.writing import TraceRows, trace_rows
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, progress_bar

@@ -16,7 +16,8 @@ from weaklink.inspector.errors import StoreError
 from weaklink.inspector.json_text import object_of, word_of
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.wire.provider_json import parse_json
-from weaklink.storage import TraceSummary, open_store
+from weaklink.storage.store import open_store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.list_traces import minimaps

@@ -12,8 +12,8 @@ from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Trace
-from weaklink.storage import open_store
 from weaklink.storage.filter import filter_value
+from weaklink.storage.store import open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.paths import is_path, placed_files, records_of

@@ -73,8 +73,7 @@ def _notice_names(paths: Sequence[str]) -> None:
 
 
 def _moment(since: str) -> float:
-    from weaklink.storage import FilterError  # noqa: PLC0415  # loads SQLAlchemy
-    from weaklink.storage.filter import FilterKey  # noqa: PLC0415  # the same
+    from weaklink.storage.filter import FilterError, FilterKey  # noqa: PLC0415  # loads SQLAlchemy
     from weaklink.storage.filter.reading import moment_in  # noqa: PLC0415  # the same
 
     try:

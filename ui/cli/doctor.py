@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from weaklink.inspector.json_text import write_json
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, progress_bar
 from weaklink.ui.cli.recording import no_default_upstreams_option

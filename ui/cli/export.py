@@ -11,7 +11,8 @@ import click
 from weaklink.inspector.exporters import messages_row, otlp_protobuf, otlp_request
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
-from weaklink.storage import TraceSummary, open_store
+from weaklink.storage.store import open_store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.files import open_output

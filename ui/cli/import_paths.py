@@ -26,7 +26,7 @@ from weaklink.ui.reports.import_report import FileReport, import_lines, report_o
 from weaklink.ui.views.styled_text import counted
 
 if TYPE_CHECKING:
-    from weaklink.storage import Store
+    from weaklink.storage.store import Store
 
 _MOST_NOTES = 6
 _PAUSE_S, _LONGEST_WAIT_S = 0.2, 600.0  # for another import, which writes a file as a whole
@@ -135,7 +135,7 @@ def import_paths(
         options = structs.replace(options, format_table=kept_table(chat_template))
     put = partial(_put, as_json=as_json, every_file=verbose, color=color)
     if watch:
-        from weaklink.storage import open_store  # noqa: PLC0415  # loads SQLAlchemy
+        from weaklink.storage.store import open_store  # noqa: PLC0415  # loads SQLAlchemy
         from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S  # noqa: PLC0415  # the same
         from weaklink.ui.cli.watch import check_paths, check_source, watch_paths  # noqa: PLC0415  # the same
 
@@ -168,7 +168,7 @@ def _import_once(
             if known is not None:
                 reports += known
             else:
-                from weaklink.storage import open_store  # noqa: PLC0415  # loads SQLAlchemy
+                from weaklink.storage.store import open_store  # noqa: PLC0415  # loads SQLAlchemy
 
                 with open_store(where) if is_stored else nullcontext() as store:
                     _import_all(store, files, options, jobs, reports)
@@ -194,7 +194,7 @@ def _import_all(
     reports: list[FileReport],
 ) -> None:
     """Import the files, and add their reports; while another program writes to the database, keep trying."""
-    from weaklink.storage import DatabaseLockedError  # noqa: PLC0415  # loads SQLAlchemy
+    from weaklink.storage.engine import DatabaseLockedError  # noqa: PLC0415  # loads SQLAlchemy
     from weaklink.ui.cli.import_rounds import import_new  # noqa: PLC0415  # the same
 
     until_s: float | None = None

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.formats.format_table import register_table
-from weaklink.storage import Store, open_store
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli.format_options import register_configured_formats
 from weaklink.ui.cli.paths import with_groups
 from weaklink.ui.cli.redaction_options import redactor_of

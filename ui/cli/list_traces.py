@@ -9,7 +9,9 @@ from msgspec.structs import replace
 
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.rules.catalogue import RULES
-from weaklink.storage import Listed, Order, Store, TraceSummary, open_store
+from weaklink.storage.listing import Listed, Order
+from weaklink.storage.store import Store, open_store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, filter_of, recover_traces, remember_list

@@ -46,7 +46,7 @@ from weaklink.inspector.text import LineIndex, incremental_decoder
 from weaklink.inspector.wire.decoder import Decoder
 from weaklink.inspector.wire.events import PartGrew, WireEvent
 from weaklink.inspector.wire.provider_json import parse_json
-from weaklink.storage import StoreSink
+from weaklink.storage.live import StoreSink
 from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice, screen_width
 from weaklink.ui.cli.files import STDIN, read_tool_file
 from weaklink.ui.cli.format_options import expected_format_name

@@ -25,8 +25,8 @@ from weaklink.inspector.probe.results import ProbeMode, read_results
 from weaklink.inspector.probe.running import FOLLOW_UPS, ProbePlan, ProbeRun, ProbeState, endpoint_target
 from weaklink.inspector.probe.suite import ProbeRequest, read_suites
 from weaklink.inspector.redaction.redactor import Redactor
-from weaklink.storage import Store, open_store
 from weaklink.storage.probe_runs import ProbeRunRecord
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import line_width, print_lines, print_notice, progress_bar
 from weaklink.ui.cli.declaring import INTERRUPTED

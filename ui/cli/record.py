@@ -14,7 +14,7 @@ from weaklink.inspector.capture.proxy.config import TOKEN_PREFIX
 from weaklink.inspector.capture.recorder_process import RecorderProcess
 from weaklink.inspector.errors import StoreError, WeaklinkError
 from weaklink.inspector.segmentation import AUTO
-from weaklink.storage import IDLE_AFTER_S
+from weaklink.storage.liveness import IDLE_AFTER_S
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.files import STDIN, chat_template_option

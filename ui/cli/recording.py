@@ -18,9 +18,10 @@ from weaklink.inspector.model import ExternalId, ParentTrace, Span, ToolCall
 from weaklink.inspector.rules.catalogue import find_rule
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.sessions.exchange import ExchangeEnd
-from weaklink.storage import StoreSink, open_store
 from weaklink.storage.exchanges import RUN_ID
+from weaklink.storage.live import StoreSink
 from weaklink.storage.liveness import IDLE_AFTER_S
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.views.status import GLYPHS
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line

@@ -20,8 +20,8 @@ from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import ExternalId, ParentTrace, ParentWhy
 from weaklink.inspector.replay.canonical import MatchLevel, body_value, canonical, digest
 from weaklink.inspector.replay.matching import Recording, Replayer
-from weaklink.storage import open_store
 from weaklink.storage.exchanges import RUN_ID
+from weaklink.storage.store import open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice
 from weaklink.ui.cli.recording import RequestLines, RunSink, loss_lines, port_option, start_recording

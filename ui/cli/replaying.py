@@ -23,7 +23,7 @@ from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.sessions.exchange import Observes
 from weaklink.inspector.text import Range
 from weaklink.inspector.trace_file.reading import read_recordings
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.supervisor import CommandEnd, Supervisor
 from weaklink.ui.experiments.serving import ANY_PATH

@@ -20,9 +20,9 @@ from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
 from weaklink.inspector.rules.rule import Severity
-from weaklink.storage import Store, open_store
 from weaklink.storage.derived_rows import figures_in
 from weaklink.storage.statistics import keys_of
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.declaring import COULD_NOT_RUN

@@ -24,7 +24,7 @@ from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Outcome, Role
-from weaklink.storage import Store, open_store
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.files import chat_template_option

@@ -9,7 +9,8 @@ import click
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model.exchange import expanded
-from weaklink.storage import Store, TraceSummary, open_store
+from weaklink.storage.store import Store, open_store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id

@@ -20,9 +20,10 @@ from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import ToolDefinition, Trace
 from weaklink.inspector.redaction.redactor import Redactor
-from weaklink.storage import ListCursor, Prompt, Store, TraceSummary, Violations, open_store
 from weaklink.storage.derived_rows import figures_in
-from weaklink.storage.statistics import keys_of, prompt_of
+from weaklink.storage.statistics import Prompt, Violations, keys_of, prompt_of
+from weaklink.storage.store import Store, open_store
+from weaklink.storage.summaries import ListCursor, TraceSummary
 from weaklink.ui.cli import declaring, stats_options
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.declaring import COULD_NOT_RUN

@@ -15,8 +15,8 @@ from platformdirs import user_cache_path
 from weaklink.inspector.atomic_write import whole_file
 from weaklink.inspector.errors import StoreError, WeaklinkError
 from weaklink.inspector.json_text import write_json
-from weaklink.storage import FilterError, Store, open_store
-from weaklink.storage.filter import KEYS, parse_filter
+from weaklink.storage.filter import KEYS, FilterError, parse_filter
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli.console import print_notice, progress_bar
 from weaklink.ui.views.styled_text import cell_width, counted, visible_line
 

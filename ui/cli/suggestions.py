@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from weaklink.storage.database_file import database_file
 
 if TYPE_CHECKING:
-    from weaklink.storage import DatabaseLocation
+    from weaklink.storage.engine import DatabaseLocation
 
 
 def suggested(command: str, where: "str | DatabaseLocation | None") -> str:
@@ -20,6 +20,6 @@ def _shown(where: str | None) -> str:
     path = database_file(where)
     if path is not None:
         return str(path)
-    from weaklink.storage import place_of  # noqa: PLC0415  # loads SQLAlchemy, and most databases are files
+    from weaklink.storage.engine import place_of  # noqa: PLC0415  # loads SQLAlchemy, and most databases are files
 
     return str(place_of(where))

@@ -38,7 +38,9 @@ from weaklink.inspector.model import Chunk, Role, Span, ToolCall, Trace, Turn
 from weaklink.inspector.rules.conversation import NO_FINAL_ANSWER, UNRECOVERED_ERROR
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
-from weaklink.storage import NoDatabaseYetError, Store, open_store, place_of
+from weaklink.storage.engine import place_of
+from weaklink.storage.schema import NoDatabaseYetError
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice, screen_width
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, filter_of, recover_traces

@@ -42,7 +42,10 @@ from weaklink.inspector.importers.records import layout_of
 from weaklink.inspector.importers.source import HEAD_BYTES, is_url
 from weaklink.inspector.importers.sqlite_tables import MAGIC
 from weaklink.inspector.memoized import RecentValues, forget_unused, memoizing
-from weaklink.storage import DatabaseLockedError, Store, TraceSummary, Verdict, open_store
+from weaklink.storage.engine import DatabaseLockedError
+from weaklink.storage.saved import Verdict
+from weaklink.storage.store import Store, open_store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice
 from weaklink.ui.cli.discovery import notice_unknown_agents

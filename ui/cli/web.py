@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.host_header import is_loopback
-from weaklink.storage import NoDatabaseYetError, open_store
+from weaklink.storage.schema import NoDatabaseYetError
+from weaklink.storage.store import open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import require_extra
 from weaklink.ui.importing.result_tables import ResultsFolder

@@ -38,7 +38,8 @@ from weaklink.inspector.model.exchange import RecordedExchange
 from weaklink.inspector.model.trace import ASKED_AGAIN
 from weaklink.inspector.replay import resend
 from weaklink.inspector.rules.rule import Severity
-from weaklink.storage import Store, StoreSink
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import Store
 
 ANY = "any"
 """The row of the table that counts answers with any error."""

@@ -18,7 +18,7 @@ from weaklink.inspector.replay.matching import Replayer, recording_of
 from weaklink.inspector.replay.resend import RequestChange, ResendError
 from weaklink.inspector.rules.catalogue import RULES
 from weaklink.inspector.rules.rule import Severity
-from weaklink.storage import Store
+from weaklink.storage.store import Store
 from weaklink.ui.experiments import ask_again
 from weaklink.ui.json_types.runs import AskJson, RateJson
 from weaklink.ui.views.status import GLYPHS

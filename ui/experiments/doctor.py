@@ -9,7 +9,7 @@ from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.replay.matching import DifferenceSource, RunDivergence, RunExchange, parting
 from weaklink.inspector.rules.rule import Severity
-from weaklink.storage import Store
+from weaklink.storage.store import Store
 from weaklink.ui.json_types.runs import DoctorJson, PartingJson, PartingSideJson, ShareJson
 from weaklink.ui.views.status import GLYPHS, OK_GLYPH
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line

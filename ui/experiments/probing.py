@@ -26,7 +26,7 @@ from weaklink.inspector.probe.results import ProbeRecord, read_results, result_l
 from weaklink.inspector.probe.running import ProbedAnswer
 from weaklink.inspector.probe.suite import ProbeRequest
 from weaklink.inspector.replay.resend import ResendError, assistant_turns, turn_request
-from weaklink.storage import Store
+from weaklink.storage.store import Store
 
 PROBE_ID, REQUEST_ID = "probe", "request"
 """The names of the external ids that mark the traces of one probe, and the request of each."""

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from weaklink.inspector.importers.places import FoundLog, found_logs
 from weaklink.inspector.redaction.redactor import Redactor
-from weaklink.storage import NoDatabaseYetError, Store, open_store
+from weaklink.storage.schema import NoDatabaseYetError
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.importing.file_places import PlacedFile, files_to_read
 from weaklink.ui.importing.files import FileReports, read_file, save_file
 from weaklink.ui.importing.unchanged_files import ImportOptions, UnchangedFiles

@@ -15,11 +15,11 @@ from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.memoized import RecentValues, is_memoizing
 from weaklink.inspector.model import Trace, Turn
 from weaklink.inspector.model.exchange import RecordedTrace, expanded
-from weaklink.storage import Store
 from weaklink.storage.derived_rows import derived_rows, inspect_trace
 from weaklink.storage.exchanges import packed_exchanges
 from weaklink.storage.record_rows import RecordRows, record_rows
 from weaklink.storage.saved import Saved, Verdict
+from weaklink.storage.store import Store
 from weaklink.storage.writing import StoredInspection, TraceDraft, TraceRows, UninspectedRows, WrittenTurns
 from weaklink.ui.importing.file_places import PlacedFile, read_placed
 from weaklink.ui.reports.import_report import Counts, FileReport, counts_from, counts_of

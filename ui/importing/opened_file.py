@@ -15,7 +15,7 @@ from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
 from weaklink.inspector.redaction.redactor import Redactor
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _TRAINING = frozenset({"completions", "sharegpt", "openai-messages", "training-data"})
 _PEEKED, _TOGETHER = 200, 200

@@ -36,7 +36,7 @@ from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.reports.import_report import FileReport
 
 if TYPE_CHECKING:
-    from weaklink.storage import Store  # which loads SQLAlchemy
+    from weaklink.storage.store import Store
 
 _CLOCK_STEP_NS = 2_000_000_000  # the coarsest times of change, those of FAT
 _BLOCK = 1 << 20

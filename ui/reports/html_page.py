@@ -10,7 +10,7 @@ from weaklink.inspector.diagnostics import Diagnostic, Fault, Related
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import ToolCall, Trace, Turn
 from weaklink.inspector.version import __version__
-from weaklink.storage import TraceSummary
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.reports.html import (
     MOST_CHARACTERS,
     MOST_FAULTS,

@@ -12,7 +12,9 @@ from weaklink.inspector.chain.metrics import FEWEST, MEASURES, MeasureKind, esti
 from weaklink.inspector.chain.metrics_groups import Slice
 from weaklink.inspector.dataset.diversity import TOLERANCE
 from weaklink.inspector.version import __version__
-from weaklink.storage import Order, Store, TraceSummary
+from weaklink.storage.listing import Order
+from weaklink.storage.store import Store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.reports.html import escaped, head_html, runs_html, style_sheet
 from weaklink.ui.views.status import status_run
 from weaklink.ui.views.styled_text import Run, Style, counted, visible_line

@@ -16,7 +16,8 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Trace
 from weaklink.inspector.model.exchange import with_exchanges
 from weaklink.inspector.trace_file import write_trace_file
-from weaklink.storage import Store, TraceSummary
+from weaklink.storage.store import Store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.reports.html_page import html_page
 from weaklink.ui.views.diagnostic import break_lines
 from weaklink.ui.views.status import call_brief, outcome_words, status_run, step_glyph

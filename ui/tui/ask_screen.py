@@ -12,7 +12,7 @@ from textual.widgets import Input, Label, Select
 
 from weaklink.inspector.capture.resending import SpendingBounds
 from weaklink.inspector.errors import WeaklinkError
-from weaklink.storage import Store, open_store
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.experiments.ask_again import AskExperiment, AskPlan, AskResult
 from weaklink.ui.experiments.ask_views import AskForm, experiment_of, plan_lines, replay_server_of, result_lines
 from weaklink.ui.experiments.serving import serving, serving_lines

@@ -19,8 +19,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Label
 
 from weaklink.inspector.errors import WeaklinkError
-from weaklink.storage import FilterError, Order, Store
-from weaklink.storage.filter import parse_filter
+from weaklink.storage.filter import FilterError, parse_filter
+from weaklink.storage.listing import Order
+from weaklink.storage.store import Store
 from weaklink.ui.tui.chains.screen import ChainsScreen
 from weaklink.ui.tui.commands import AvailableCommand, Command, available_commands, bindings
 from weaklink.ui.tui.dialogs import CLOSE, ClosesOnce, show_toast

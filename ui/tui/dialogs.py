@@ -20,7 +20,9 @@ from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import Input, OptionList
 
 from weaklink.inspector.errors import WeaklinkError
-from weaklink.storage import Mark, Store, TraceSummary
+from weaklink.storage.marks import Mark
+from weaklink.storage.store import Store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.tui.commands import LINE_COMMANDS, Command, bindings, keymap_path
 from weaklink.ui.tui.exporting import FORMS, export_problem, export_traces, proposed_name
 from weaklink.ui.tui.line_bar import LineBar, StatusLine, StatusText

@@ -10,7 +10,7 @@ from msgspec import Struct
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from weaklink.storage import Store
+from weaklink.storage.store import Store
 from weaklink.ui.tui.commands import Command, bindings
 from weaklink.ui.tui.dialogs import UpperScreen
 from weaklink.ui.tui.line_bar import KeyFooter, LineBar, StatusLine

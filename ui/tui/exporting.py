@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 from textual.app import App, SuspendNotSupported
 
 from weaklink.inspector.atomic_write import whole_file
-from weaklink.storage import Store, TraceSummary
+from weaklink.storage.store import Store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.reports.trace_files import TRACE_WRITERS, form_of, write_traces
 
 FORMS = ".jsonl a trace file, .json what `show --json` prints, .md a report, .html one page"

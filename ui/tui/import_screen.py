@@ -23,7 +23,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from weaklink.inspector.errors import StoreError, WeaklinkError
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.importing.discovered_logs import (
     LOG_COLUMNS,
     NUMBER_COLUMNS,

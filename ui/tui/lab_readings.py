@@ -14,10 +14,9 @@ from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.model import Part, Role, Span, ToolCall, Trace, Turn
-from weaklink.inspector.model.columns import Entries
 from weaklink.inspector.segmentation import Segmentation, Segmenter
 from weaklink.inspector.wire.events import PROMPT_PART
-from weaklink.storage import Store
+from weaklink.storage.store import Store
 from weaklink.ui.views.trace import title_of
 
 MOST_PIECES = 20_000
@@ -192,8 +191,8 @@ class ResultCounts(Struct, frozen=True):
 class LabResult(Struct, frozen=True):
     """The content of a reading, for comparison."""
 
-    spans: Entries[Span]
-    calls: Entries[ToolCall]
+    spans: tuple[Span, ...]
+    calls: tuple[ToolCall, ...]
     diagnostics: Sequence[Diagnostic]
 
 

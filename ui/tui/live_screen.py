@@ -15,8 +15,8 @@ from weaklink.inspector.capture.events import ChunksArrived, RecordEvent, TraceE
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.errors import StoreError, WeaklinkError
 from weaklink.inspector.model import Span, ToolCall
-from weaklink.storage import Store
 from weaklink.storage.running.following import Following
+from weaklink.storage.store import Store
 from weaklink.ui.tui.commands import Command, bindings
 from weaklink.ui.tui.dialogs import UpperScreen
 from weaklink.ui.tui.line_bar import KeyFooter, LineBar, StatusLine

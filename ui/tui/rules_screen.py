@@ -11,7 +11,7 @@ from textual.containers import Container
 from weaklink.inspector.chain.metrics_groups import GroupKey
 from weaklink.inspector.rules.catalogue import RULES
 from weaklink.inspector.rules.rule import Rule
-from weaklink.storage import Store
+from weaklink.storage.store import Store
 from weaklink.ui.tui.commands import Command, bindings
 from weaklink.ui.tui.dialogs import UpperScreen
 from weaklink.ui.tui.line_bar import KeyFooter, LineBar, StatusLine

@@ -11,8 +11,8 @@ from textual.dom import DOMNode, NoScreen
 from textual.worker import Worker
 
 from weaklink.inspector.errors import StoreError, WeaklinkError
-from weaklink.storage import Store, open_store
 from weaklink.storage.engine import place_of
+from weaklink.storage.store import Store, open_store
 
 _MAX_THREADS = 6  # concurrent queries, including those whose caller no longer waits
 _TIMEOUT_S = 5.0  # how long a mark waits for another program that writes

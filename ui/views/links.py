@@ -19,7 +19,6 @@ from weaklink.inspector.atomic_write import UnwritableFileError, whole_file
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import WeaklinkError
-from weaklink.inspector.model.columns import Entries
 from weaklink.inspector.text import Range
 from weaklink.inspector.user_folder import user_folder
 from weaklink.ui.views.dissect.dissection import Dissection
@@ -84,7 +83,7 @@ class Link(Struct, frozen=True):
             return parts[0].location(Range(0, 0)) if parts else None
         return None
 
-    def turns(self, steps: Entries[Step], turns: int) -> frozenset[int]:
+    def turns(self, steps: tuple[Step, ...], turns: int) -> frozenset[int]:
         """The turns that it refers to, in a trace with `turns` turns; empty if it names no place, or a missing one."""
         if self.place is not None:
             numbers = {self.place.turn}

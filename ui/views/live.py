@@ -14,7 +14,7 @@ from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.model import BodyState, Role, Span, SpanKind, ToolCall, Trace, Turn
 from weaklink.inspector.text import LineIndex
 from weaklink.inspector.wire.events import WIRE_PREFIX
-from weaklink.storage import TraceSummary
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.json_types.traces import FaultFoundJson, SpanClosedJson, TraceBeganJson, TraceEndedJson, TurnEndedJson
 from weaklink.ui.views.segment_json import call_object, diagnostic_object, span_object
 from weaklink.ui.views.status import RUNNING, call_brief, status_run

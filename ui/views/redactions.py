@@ -5,10 +5,17 @@ from collections.abc import Iterator, Sequence
 
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Trace
-from weaklink.inspector.redaction.finding import find_secrets, redactions
+from weaklink.inspector.redaction.finding import find_secrets
+from weaklink.inspector.redaction.secret_values import Secret
+from weaklink.inspector.scanning import lazy_pattern
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 _UNKNOWN = "no rule of today: a value of the environment, --redact, or asterisks of the source"
+
+
+_FILLERS = lazy_pattern(r"\*{3,}")
+_SAMPLES = ("a1B2c3D4", "a1b2c3d4", "A1B2C3D4")  # of the alphabets of keys
+_UNKNOWN_FILLER_CHARS = 8
 
 
 def placed_texts(trace: Trace) -> Iterator[tuple[str, str]]:
@@ -32,7 +39,7 @@ def redaction_lines(trace: Trace) -> Iterator[Line]:
     """A line for each place at which a secret was replaced: where, how long, and the rule that finds it."""
     total = 0
     for place, text in dict.fromkeys(placed_texts(trace)):
-        for secret in redactions(text):
+        for secret in _redactions(text):
             total += 1
             size = counted(secret.end - secret.start, "character")
             yield (
@@ -40,6 +47,21 @@ def redaction_lines(trace: Trace) -> Iterator[Line]:
                 Run(f"  {size}, {secret.rule or _UNKNOWN}", Style.DIM),
             )
     yield (Run(f"{counted(total, 'place')} with asterisks for secrets"),)
+
+
+def _redactions(text: str) -> list[Secret]:
+    """Where fillers are in a redacted text, each with the rule that would put it there, `""` if none would.
+
+    Asterisks that were in the text before look the same; short ones without a rule are left out.
+    """
+    runs = [found.span() for found in _FILLERS.finditer(text)]
+    rules: dict[int, str] = {}
+    for sample in _SAMPLES if runs else ():
+        filled = _FILLERS.sub(lambda found, sample=sample: (sample * len(found[0]))[: len(found[0])], text)  # type: ignore[misc]  # it is bound at once
+        for secret in find_secrets(filled):
+            rules = {start: secret.rule for start, _ in runs if secret.start <= start < secret.end} | rules
+    known = (Secret(start, end, rule=rules.get(start, "")) for start, end in runs)
+    return [secret for secret in known if secret.rule or secret.end - secret.start >= _UNKNOWN_FILLER_CHARS]
 
 
 def rules_found(trace: Trace) -> Counter[str]:

@@ -22,7 +22,6 @@ from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Role, SpanKind, ToolCall, Trace
-from weaklink.inspector.model.columns import Entries
 from weaklink.inspector.wire.provider_json import parse_json
 from weaklink.ui.json_types.runs import (
     AlignedRowJson,
@@ -70,7 +69,7 @@ class ComparedRun(Struct, frozen=True):
     layered: tuple[Step, ...] | None = None
 
     @property
-    def steps(self) -> Entries[Step]:
+    def steps(self) -> tuple[Step, ...]:
         """The steps that are compared."""
         return self.inspection.chain.steps if self.layered is None else self.layered
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from weaklink.storage import SearchHit
+from weaklink.storage.search_queries import SearchHit
 from weaklink.ui.json_types.traces import SearchHitJson
 from weaklink.ui.views.status import status_run
 from weaklink.ui.views.styled_text import Line, Run, Style, cell_width, clipped, fitting, visible_line

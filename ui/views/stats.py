@@ -18,7 +18,8 @@ from weaklink.inspector.chain.metrics_groups import (
 )
 from weaklink.inspector.chain.steps import ResultKind, Status
 from weaklink.inspector.checks.schema_complexity import SchemaComplexity
-from weaklink.storage import CallVerdicts, Prompt, StoreStats, Violations
+from weaklink.storage.maintenance import StoreStats
+from weaklink.storage.statistics import CallVerdicts, Prompt, Violations
 from weaklink.ui.json_types.database import DatabaseStatsJson
 from weaklink.ui.views.status import status_run
 from weaklink.ui.views.styled_text import (

@@ -14,7 +14,8 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.chain.steps import Status, VerdictCertainty
 from weaklink.inspector.model import Liveness, ParentWhy
-from weaklink.storage import Order, TraceSummary
+from weaklink.storage.listing import Order
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.json_types.traces import ListedTraceJson
 from weaklink.ui.views import trace_summary
 from weaklink.ui.views.status import task_run

@@ -10,7 +10,8 @@ from weaklink.inspector.model import Outcome, ParentTrace, ParentWhy
 from weaklink.inspector.rules.catalogue import RULES, find_rule
 from weaklink.inspector.rules.conversation import REPEATED_CALL
 from weaklink.inspector.rules.rule import Severity
-from weaklink.storage import Store, TraceSummary
+from weaklink.storage.store import Store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.json_types.traces import ListedBreakJson, ParentJson, TaskOutcomeJson
 from weaklink.ui.views.status import DAMAGED, GLYPHS, UNNAMED, liveness_run, status_run
 from weaklink.ui.views.styled_text import POSITION_IDS, Line, Run, Style, style_of, visible_line

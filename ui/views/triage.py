@@ -9,7 +9,8 @@ from weaklink.inspector.chain.metrics_groups import Aspect, GroupFigures, GroupK
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import UnknownRuleError
 from weaklink.inspector.rules.catalogue import find_rule
-from weaklink.storage import Prompt, Store
+from weaklink.storage.statistics import Prompt
+from weaklink.storage.store import Store
 from weaklink.ui.views.status import UNNAMED
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 

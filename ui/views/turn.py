@@ -10,14 +10,13 @@ from msgspec import Struct, structs
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import Diagnostic, Fault
 from weaklink.inspector.formats.server_parsers import sentences, wrong_predictions
-from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.inspected import Inspection, PartInspection, is_long
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model.calls import ToolCall, ToolDefinition
 from weaklink.inspector.model.trace import BodyState, Generation, GenerationError, Role, Span, SpanKind, Trace, Turn
 from weaklink.inspector.segmentation import Segmenter
 from weaklink.inspector.text import Range
 from weaklink.inspector.wire.events import PROMPT_PART, WIRE_PREFIX
-from weaklink.storage.reading import is_long
 from weaklink.ui.views.diagnostic import side_words
 from weaklink.ui.views.marked_text import Folding, SpanNote, fault_lines, marked_lines
 from weaklink.ui.views.places import NO_STEPS, StepPlaces

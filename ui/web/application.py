@@ -7,7 +7,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from weaklink.inspector.errors import WeaklinkError
-from weaklink.storage import NoDatabaseYetError
+from weaklink.storage.schema import NoDatabaseYetError
 from weaklink.ui.web.components import header
 from weaklink.ui.web.navigation import go_to_page, parameter, register_pages
 from weaklink.ui.web.stores import ICON, current_options, database_name, put_page_name, visitor

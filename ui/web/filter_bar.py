@@ -18,9 +18,10 @@ from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, TaskOutcome
 from weaklink.inspector.text import Range
-from weaklink.storage import FilterCompletion, FilterError, TraceSummary, check_filter
 from weaklink.storage.derived_rows import argument_leaves
+from weaklink.storage.filter import FilterCompletion, FilterError, check_filter
 from weaklink.storage.packing.blobs import unescaped
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.dissect.navigation import call_at
 from weaklink.ui.views.links import SavedView, forget_view, save_view, saved_views

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from weaklink.inspector.errors import WeaklinkError
-from weaklink.storage import TraceSummary
+from weaklink.storage.summaries import TraceSummary
 
 _FILE = "weaklink.toml"
 _MILLION = 1_000_000

@@ -16,7 +16,8 @@ from msgspec import Struct, field
 from weaklink.inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from weaklink.inspector.checks.schema_complexity import SchemaComplexity
 from weaklink.inspector.errors import WeaklinkError
-from weaklink.storage import Prompt, Store, Violations
+from weaklink.storage.statistics import Prompt, Violations
+from weaklink.storage.store import Store
 from weaklink.ui.views.styled_text import short_time
 from weaklink.ui.web.markup import put_sentence, put_summary
 from weaklink.ui.web.navigation import parameter

@@ -10,8 +10,10 @@ from weaklink.inspector.errors import StoreError, WeaklinkError
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import data_flow_of
 from weaklink.inspector.model import Trace
-from weaklink.storage import Store, TraceSummary, open_store, place_of
 from weaklink.storage.access_tokens import TokenRole
+from weaklink.storage.engine import place_of
+from weaklink.storage.store import Store, open_store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.styled_text import visible_line
 from weaklink.ui.views.turn import continued

@@ -16,7 +16,8 @@ from weaklink.inspector.capture.resending import ResendTarget
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.model import Role, Trace
-from weaklink.storage import TraceSummary, open_store
+from weaklink.storage.store import open_store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.experiments.ask_again import AskExperiment, AskPlan, AskResult
 from weaklink.ui.experiments.ask_views import (
     AskForm,

@@ -28,7 +28,7 @@ from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.model import Json, Role
 from weaklink.inspector.text import Range
-from weaklink.storage import TraceSummary
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.views.diagnostic import break_lines
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.dissect.navigation import step_at

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from weaklink.inspector.chain.steps import VerdictCertainty
-from weaklink.storage import TraceSummary
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.views import trace_summary
 from weaklink.ui.views.diagnostic import break_lines
 from weaklink.ui.views.minimap import LEGEND, minimap

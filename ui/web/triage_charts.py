@@ -9,7 +9,7 @@ from msgspec import Struct
 from streamlit.delta_generator import DeltaGenerator
 
 from weaklink.inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
-from weaklink.storage import TraceSummary
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.views.styled_text import Run, Style, counted, visible_line
 from weaklink.ui.views.trace_summary import trace_title
 from weaklink.ui.views.triage import code_title, percent

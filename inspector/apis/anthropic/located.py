@@ -36,8 +36,6 @@ _WORD_DELTAS = {"text_delta": (SpanKind.TEXT, "text"), "thinking_delta": (SpanKi
 class ClaudeShapes:
     """The `ApiShapeReader` of the Messages API: whole, and as a stream."""
 
-    strings = False
-
     def __init__(self) -> None:
         self._is_stream = False
         self._has_ended = False

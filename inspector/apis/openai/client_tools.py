@@ -49,7 +49,9 @@ _WRITTEN_AS = {
     "apply_patch_call": "operation",
     "computer_call": "action",
 }
-_ARGUMENTS = ("arguments", "actions", "action", "operation")
+ARGUMENTS = ("arguments", "actions", "action", "operation")
+"""The members of such calls that may have their arguments; the first one counts."""
+
 _APPLY_PATCH_RESULT, _SHELL_RESULT = "apply_patch_call_output", "shell_call_output"
 
 
@@ -69,7 +71,7 @@ class OwnItem(msgspec.Struct):
 
     def arguments_text(self) -> str:
         """The arguments as they were on the wire, `""` if there are none yet."""
-        texts = (raw_text(getattr(self, name)) for name in _ARGUMENTS)
+        texts = (raw_text(getattr(self, name)) for name in ARGUMENTS)
         return next((text for text in texts if text), "")
 
 
@@ -102,7 +104,7 @@ def is_result(item: dict[str, Json], kind: str, ids: frozenset[str]) -> bool:
 
 def own_arguments(item: dict[str, Json]) -> str:
     """The arguments of such a call in a request, as JSON text."""
-    return next((compact_json(item[name]) for name in _ARGUMENTS if item.get(name) is not None), "")
+    return next((compact_json(item[name]) for name in ARGUMENTS if item.get(name) is not None), "")
 
 
 def caller_id(caller: Json) -> str | None:

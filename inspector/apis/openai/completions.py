@@ -5,12 +5,10 @@ import msgspec
 from weaklink.inspector.apis.openai.chat import OpenAIUsageShape
 from weaklink.inspector.json_text import compact_json, flag_of, word_of
 from weaklink.inspector.model import Json, Part, Role, Turn
-from weaklink.inspector.wire.answer_reader import ObjectReader, ids_and_texts
+from weaklink.inspector.wire.answer_reader import ChoiceParts, ChunkTokens, ObjectReader, ids_and_texts
 from weaklink.inspector.wire.events import (
     PROMPT_TOKENS_PART,
     DecodedRequest,
-    PartGrew,
-    TokenTexts,
     WireEvent,
     parameters_of,
 )
@@ -87,14 +85,14 @@ class CompletionsReader(ObjectReader):
     Choice 0 is the part `text`; any other is kept separately, in `choice1:text` and so on.
     """
 
-    __slots__ = ("_token_texts",)
+    __slots__ = ("_choices",)
 
     api = API
     unended = "The stream ended with neither a finish reason nor `[DONE]`."
 
     def __init__(self, *, status: int | None = None, whole: bool = False) -> None:
         super().__init__(status=status, whole=whole)
-        self._token_texts = TokenTexts()
+        self._choices: dict[int, ChoiceParts] = {}
 
     def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is its text on the wire. False if it is no answer at all."""
@@ -114,23 +112,22 @@ class CompletionsReader(ObjectReader):
         return True
 
     def _read_choice(self, choice: TextChoice, at_s: float | None, found: list[WireEvent]) -> None:
-        prefix = f"choice{choice.index}:" if choice.index else ""
+        parts = self._choices.setdefault(choice.index, ChoiceParts(choice.index))
         for part, kept in (
             (PROMPT_TOKENS_PART, choice.prompt_token_ids),
             (PROMPT_LOGPROBS_PART, choice.prompt_logprobs),
         ):
             if text := raw_text(kept):
-                found.append(PartGrew(prefix + part, text, at_s))
+                parts.keep(part, text, at_s, found)
+        since = len(found)
+        if choice.text:
+            parts.grow("text", choice.text, at_s, found)
         columns = choice.logprobs or TokenColumns()
-        written_ids, words = ids_and_texts(columns.tokens or ())
-        token_ids = tuple(choice.token_ids or ()) or written_ids
-        logprobs = tuple(number for number in columns.token_logprobs or () if number is not None) or None
-        if choice.text or token_ids or logprobs:
-            grew = PartGrew(f"{prefix}text", choice.text or "", at_s, token_ids, logprobs)
-            found.append(grew)
-            if logprobs is not None:
-                self._token_texts.keep(grew, words, found)
-        if choice.finish_reason and prefix:
-            found.append(PartGrew(f"{prefix}finish_reason", choice.finish_reason, at_s))
+        ids, words = ids_and_texts(columns.tokens or ())
+        logprobs = tuple(number for number in columns.token_logprobs or () if number is not None)
+        tokens = ChunkTokens(words, tuple(choice.token_ids or ()) or ids, logprobs or None)
+        parts.add_tokens(tokens, at_s, found, since=since)
+        if choice.finish_reason and choice.index:
+            parts.keep("finish_reason", choice.finish_reason, at_s, found)
         elif choice.finish_reason and choice.finish_reason != self.finish:
             self._learn_finish(choice.finish_reason, found)

@@ -36,13 +36,20 @@ from weaklink.inspector.apis.located_pieces import (
 )
 from weaklink.inspector.apis.openai.chat import LEGACY_INDEX, CallParts, FunctionDelta
 from weaklink.inspector.apis.openai.chat import ToolCallDelta as WirePiece
-from weaklink.inspector.apis.openai.client_tools import RESULT_ITEMS
+from weaklink.inspector.apis.openai.client_tools import (
+    ARGUMENTS,
+    CUSTOM,
+    OWN_CALLS,
+    OWN_RESULTS,
+    RESULT_ITEMS,
+    is_run_by_client,
+)
 from weaklink.inspector.apis.openai.messages import API_ROLES, CALLS, TEXT_BLOCKS
 from weaklink.inspector.apis.openai.responses import CALL_ITEMS, END_EVENTS, text_of_event
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.json_scanner import JsonKind, JsonNode
 from weaklink.inspector.model import SpanKind
-from weaklink.inspector.rules.recording import ERROR_INSIDE_200, REUSED_CALL_INDEX
+from weaklink.inspector.rules.recording import REUSED_CALL_INDEX
 from weaklink.inspector.text import Range
 
 _PARTS = {
@@ -56,8 +63,6 @@ _WORDS_KEYS = ("content", CALLS, "function_call", "reasoning_content", "reasonin
 
 class OpenAiShapes:
     """The `ApiShapeReader` of chat completions and the Responses API: whole, and as streams."""
-
-    strings = True
 
     def __init__(self) -> None:
         self._chunks = ChunkReader()
@@ -94,7 +99,7 @@ class OpenAiShapes:
         if is_message(node):
             return list(read_message(node))
         if is_call(node):
-            return [whole_call(node)]
+            return [read_call(node)]
         messages = items(node, "messages")
         if messages and all(map(is_message, messages)):
             return [piece for message in messages for piece in read_message(message)]
@@ -104,10 +109,7 @@ class OpenAiShapes:
         """The pieces of an object that occurs only between the events of a stream; None if it is none."""
         if not self._chunks.is_stream and not self._events.begun:
             return None
-        if text_of(node, "type") == "error":
-            self._done = True
-            return list(failure(node))
-        if member(node, "error") is not None:
+        if text_of(node, "type") == "error" or member(node, "error") is not None:
             self._done = True
             return list(error_inside(node))
         return [] if node.member("usage") is not None or node.member("choices") is not None else None
@@ -151,14 +153,10 @@ class ChunkReader:
 
     def _pieces(self, delta: JsonNode) -> Iterator[ApiPiece]:
         for call in objects(delta, CALLS):
-            if member(call, "custom") is not None:
-                piece = msgspec.structs.replace(whole_call(call), key="")
-            else:
-                piece = call_of(call, member(call, "function") or call, "", requires_id=True)
-            yield from self._placed(piece, number(call, "index"))
+            yield from self._placed(read_call(call), number(call, "index"))
         legacy = member(delta, "function_call")
         if legacy is not None:
-            yield from self._placed(call_of(legacy, legacy, ""), LEGACY_INDEX)
+            yield from self._placed(call_of(legacy, legacy), LEGACY_INDEX)
 
     def _placed(self, piece: ApiCallPiece, index: int | None) -> Iterator[ApiPiece]:
         """The piece with the key of its call."""
@@ -204,6 +202,8 @@ def is_item(node: JsonNode) -> bool:
             return string(node, "name") is not None
         case "function_call_output" | "custom_tool_call_output":
             return string(node, "call_id") is not None
+        case kind if kind in OWN_CALLS or kind in OWN_RESULTS:
+            return string(node, "call_id", "id") is not None
         case "reasoning":
             return any(node.member(key) is not None for key in ("summary", "content", "encrypted_content"))
         case "message":
@@ -226,16 +226,16 @@ def read_item(node: JsonNode, key: str | None = None) -> Iterator[ApiPiece]:
     """The pieces of an item; `key` is that of its call if fragments of it came or may come."""
     kind = text_of(node, "type")
     if kind in CALL_ITEMS:
-        yield _call(node, kind, key)
-    elif kind in RESULT_ITEMS:
-        output = member(node, "output")
+        yield call_of(node, node, key, is_text=kind == CUSTOM, requires_id=True)
+    elif kind in OWN_CALLS:
+        yield from _own_call(node, kind)
+    elif kind in RESULT_ITEMS or (kind in OWN_RESULTS and text_of(node, "execution") != "server"):
+        output = member(node, "output", "tools")
         place = output.range if output is not None else node.range
-        yield ResultPiece(place, output, string(node, "call_id"))
+        yield ResultPiece(place, output, string(node, "call_id", "id"))
     elif kind == "reasoning":
-        for block in (*objects(node, "summary"), *objects(node, "content")):
-            words = string(block, "text")
-            if words is not None and is_filled(words):
-                yield TextPiece(SpanKind.REASONING, words)
+        texts = (string(block, "text") for key in ("summary", "content") for block in objects(node, key))
+        yield from (TextPiece(SpanKind.REASONING, text) for text in texts if text is not None and is_filled(text))
     elif kind == "message":
         by_model = text_of(node, "role") == "assistant"
         for piece in read_message(node):
@@ -243,6 +243,16 @@ def read_item(node: JsonNode, key: str | None = None) -> Iterator[ApiPiece]:
                 yield TextPiece(piece.kind, piece.node, piece.label, by_model)
             elif not by_model or not isinstance(piece, TurnBegins):
                 yield piece
+
+
+def _own_call(node: JsonNode, kind: str) -> Iterator[ApiCallPiece]:
+    """A call of a tool of OpenAI's that the client runs; its type stands for its name."""
+    type_, environment = string(node, "type"), member(node, "environment")
+    where = environment.value() if environment is not None else None
+    if type_ is not None and is_run_by_client(kind, text_of(node, "execution"), where):
+        name = msgspec.structs.replace(type_, scalar=OWN_CALLS[kind])
+        id_, arguments = string(node, "call_id", "id"), member(node, *ARGUMENTS)
+        yield ApiCallPiece(node.range, None, name, id_, arguments, requires_id=True)
 
 
 class EventReader:
@@ -265,7 +275,8 @@ class EventReader:
             if words is not None and (step == "delta" or f"{key} arguments" not in self._read_keys):
                 self._mark_read(key)
                 self._read_keys.add(f"{key} arguments")
-                yield ApiCallPiece(words.range, key, arguments=words, is_text=text.member == "input")
+                is_text = text.member == "input"
+                yield ApiCallPiece(words.range, key, arguments=words, is_encoded=True, is_text=is_text)
         elif text is not None and step == "delta":
             words = string(node, "delta")
             if words is not None and is_filled(words):
@@ -293,7 +304,7 @@ class EventReader:
         elif is_done and f"{key} arguments" not in self._read_keys:
             late = string(item, "arguments", "input")
             if late is not None and is_filled(late):
-                yield ApiCallPiece(late.range, key, arguments=late)
+                yield ApiCallPiece(late.range, key, arguments=late, is_encoded=True)
         if is_done:
             yield CallsEnd(item.range, key)
 
@@ -315,21 +326,6 @@ def how_it_ended(response: JsonNode) -> Iterator[ApiFault]:
     """The faults of a response that was stopped at its limit, or failed."""
     yield from cut_off(string(member(response, "incomplete_details"), "reason"))
     yield from error_inside(response)
-
-
-def failure(node: JsonNode) -> Iterator[ApiFault]:
-    """The fault of the event `error` of a stream."""
-    message = text_of(node, "message")
-    words = f": {message[:200].rstrip('.')}" if message else ""
-    yield ApiFault(Fault(ERROR_INSIDE_200, node.range, f"The server sent an error inside the stream{words}."))
-
-
-def _call(node: JsonNode, kind: str, key: str | None) -> ApiCallPiece:
-    if kind == "function_call":
-        whole = call_of(node, node, key, requires_id=True)
-        return msgspec.structs.replace(whole, id=string(node, "call_id", "id"))
-    name, id_, words = (string(node, member_) for member_ in ("name", "call_id", "input"))
-    return ApiCallPiece(node.range, key, name, id_, words, is_text=True, requires_id=True)
 
 
 def _streamed(piece: ApiCallPiece, read_keys: set[str]) -> ApiCallPiece:
@@ -366,11 +362,7 @@ def read_message(node: JsonNode) -> Iterator[ApiPiece]:
         return
     by_model = role in ("", "assistant")
     yield from read_words(node, by_model=by_model, in_order=False)
-    for call in items(node, CALLS):
-        yield whole_call(call)
-    legacy = member(node, "function_call")
-    if legacy is not None:
-        yield call_of(legacy, legacy)
+    yield from read_calls(node)
 
 
 def read_words(node: JsonNode, *, by_model: bool = True, in_order: bool = True) -> Iterator[TextPiece]:
@@ -387,40 +379,39 @@ def read_words(node: JsonNode, *, by_model: bool = True, in_order: bool = True) 
         yield TextPiece(SpanKind.TEXT, refusal, "refusal", by_model=by_model, in_order=in_order)
 
 
-def whole_call(node: JsonNode) -> ApiCallPiece:
+def read_calls(message: JsonNode) -> Iterator[ApiCallPiece]:
+    """The calls of a message, in order."""
+    yield from map(read_call, items(message, CALLS))
+    legacy = member(message, "function_call")
+    if legacy is not None:
+        yield call_of(legacy, legacy)
+
+
+def read_call(node: JsonNode) -> ApiCallPiece:
     """One element of `tool_calls`: the call of a function, or of a custom tool, whose input is free text."""
     custom = member(node, "custom")
     if custom is not None:
-        name, id_, words = string(custom, "name"), string(node, "id"), string(custom, "input")
-        return ApiCallPiece(node.range, None, name, id_, words, is_text=True, requires_id=True)
+        return call_of(node, custom, is_text=True, requires_id=True)
     return call_of(node, member(node, "function") or node, requires_id=True)
 
 
-def call_of(node: JsonNode, function: JsonNode, key: str | None = None, *, requires_id: bool = False) -> ApiCallPiece:
-    """The call that `node` is, whose name and arguments are in `function`."""
-    arguments = member(function, "arguments", "parameters")
+def call_of(
+    node: JsonNode, function: JsonNode, key: str | None = None, *, is_text: bool = False, requires_id: bool = False
+) -> ApiCallPiece:
+    """The call that `node` is, whose name and arguments are in `function`; `is_text`: they are its free `input`."""
+    arguments = string(function, "input") if is_text else member(function, "arguments", "parameters")
     foreign = function.member("parameters") if arguments is not None and member(function, "arguments") is None else None
     return ApiCallPiece(
         node.range,
         key,
         string(function, "name"),
-        string(node, "id", "call_id"),
+        string(node, "call_id", "id"),
         arguments,
+        is_encoded=True,
+        is_text=is_text,
         foreign_key=foreign.key_range if foreign is not None else None,
         requires_id=requires_id,
     )
-
-
-def call_arguments(message: JsonNode) -> Iterator[tuple[int, JsonNode]]:
-    """The arguments of a message's calls, each with the number of its call; none for a call without arguments."""
-    listed, legacy = message.member(CALLS), message.member("function_call")
-    calls = [*(listed.value.items if listed is not None else ()), *([legacy.value] if legacy is not None else [])]
-    for index, call in enumerate(calls):
-        inner = call.member("function") or call.member("custom")
-        function = inner.value if inner is not None and inner.value.kind is JsonKind.OBJECT else call
-        arguments = function.member("arguments") or function.member("input")
-        if arguments is not None:
-            yield index, arguments.value
 
 
 def _reasoning(node: JsonNode) -> list[JsonNode]:

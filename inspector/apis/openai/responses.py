@@ -23,15 +23,14 @@ from weaklink.inspector.wire.answer_reader import ObjectReader
 from weaklink.inspector.wire.provider_json import NOTHING, StructReader, raw_text
 
 _NO_SETTINGS = ("model", "input", "instructions", "tools", "stream", "previous_response_id")
-_CALL_TYPES = {"function_call": "arguments", "custom_tool_call": "input"}
+_ARGUMENTS = {client_tools.FUNCTION: "arguments", client_tools.CUSTOM: "input"}
 _BY_CLIENT = frozenset({"mcp_approval_response", ADDITIONAL_TOOLS})
 """The types of items that a client adds and that answer no call."""
 
 ANNOTATIONS_PART = "wire:annotations"
 """The part that keeps, as JSON texts, the annotations of a text."""
 
-_CUSTOM = "custom_tool_call"
-CALL_ITEMS = frozenset({"function_call", _CUSTOM})
+CALL_ITEMS = frozenset(_ARGUMENTS)
 """The types of items that are calls."""
 
 _READ = CALL_ITEMS | {"message", "reasoning"}
@@ -129,9 +128,11 @@ def _answer(items: list[tuple[int, dict[str, Json]]]) -> Iterator[Turn]:
         kind = _kind(item)
         call_id, caller = word_of(item.get("call_id")) or None, client_tools.caller_id(item.get("caller"))
         part = f"call:{len(calls)}"
-        if kind in _CALL_TYPES:
-            calls.append(CallHeader(part, word_of(item.get("name")) or None, call_id, kind == _CUSTOM, caller))
-            arguments = item.get(_CALL_TYPES[kind], "")
+        if kind in _ARGUMENTS:
+            calls.append(
+                CallHeader(part, word_of(item.get("name")) or None, call_id, kind == client_tools.CUSTOM, caller)
+            )
+            arguments = item.get(_ARGUMENTS[kind], "")
             texts[part] = [arguments if isinstance(arguments, str) else compact_json(arguments)]
         elif client_tools.is_run_by_client(kind, item.get("execution"), item.get("environment")):
             calls.append(CallHeader(part, client_tools.OWN_CALLS[kind], call_id, caller=caller))
@@ -247,7 +248,7 @@ def _read_item(text: str) -> tuple[OutputItem, list[str]]:
 
 def _named(part: str, item: OutputItem) -> events.CallNamed:
     caller = client_tools.caller_id(item.caller)
-    return events.CallNamed(part, item.name or None, item.call_id or None, item.type == _CUSTOM, caller)
+    return events.CallNamed(part, item.name or None, item.call_id or None, item.type == client_tools.CUSTOM, caller)
 
 
 class ItemText(NamedTuple):
@@ -395,7 +396,7 @@ class ItemsReader:
     ) -> list[str]:
         strange = []
         if known.call:
-            text = item.input if item.type == _CUSTOM else item.arguments
+            text = item.input if item.type == client_tools.CUSTOM else item.arguments
             self._complete(known, ItemText("call", "call"), text, at_s, found)
         for index, piece in enumerate(item.summary or ()):
             self._complete(known, ItemText(f"summary[{index}]", "reasoning"), piece.text, at_s, found)

@@ -41,6 +41,7 @@ class GrowingCall(Struct):
     value: JsonNode | None = None
     value_text: str = ""
     value_at: int = 0
+    is_encoded: bool = False
     is_text: bool = False
     is_streamed: bool = False
     foreign_key: Range | None = None
@@ -68,6 +69,7 @@ class GrowingCall(Struct):
             self.name_again = _named_again(self.name, piece.name, unit)
         if piece.id is not None and isinstance(piece.id.scalar, str):
             self.id = self.id or piece.id.scalar or None
+        self.is_encoded = self.is_encoded or piece.is_encoded
         self.is_text = self.is_text or piece.is_text
         self.is_streamed = self.is_streamed or piece.key is not None
         self.requires_id = self.requires_id or piece.requires_id
@@ -97,17 +99,16 @@ class GrowingCall(Struct):
         return Range(self.start, self.end)
 
 
-def read_call(call: GrowingCall, *, strings: bool) -> tuple[ToolCall, list[Fault]]:
+def read_call(call: GrowingCall) -> tuple[ToolCall, list[Fault]]:
     """The call made of the pieces, and its faults, without those of the JSON around it.
 
-    `strings` says that the API writes the arguments as a string of JSON; else an object belongs there. An empty string,
-    null and no arguments at all mean an empty object.
+    An empty string, null and no arguments at all mean an empty object.
     """
     faults = [fault for fault in (call.late, call.name_again) if fault is not None]
     if call.value is not None and not any(fragment.text for fragment in call.fragments):
-        read = _from_object(call, call.value, faults, strings=strings)
+        read = _from_object(call, call.value, faults)
     else:
-        read = _from_strings(call, faults, strings=strings)
+        read = _from_strings(call, faults)
     place = call.name_range or call.place
     if not call.name:
         faults.append(Fault(rules.NOT_A_CALL, place, "The call has no `name`: the tool is unknown."))
@@ -131,15 +132,15 @@ def begin(piece: ApiCallPiece, unit: Unit) -> GrowingCall:
     return call
 
 
-def _from_object(call: GrowingCall, value: JsonNode, faults: list[Fault], *, strings: bool) -> ToolCall:
+def _from_object(call: GrowingCall, value: JsonNode, faults: list[Fault]) -> ToolCall:
     place = value.range.moved(call.value_at)
     is_other = is_no_object(value)
-    if strings:
+    if call.is_encoded:
         faults.append(_as_object(place, value))
     elif is_other:
         faults.append(not_an_object(value, place))
-    readable = _is_repairable(call) and not (is_other and not strings)
-    valid = readable and call.is_strict and not call.broken and not strings
+    readable = _is_repairable(call) and not (is_other and not call.is_encoded)
+    valid = readable and call.is_strict and not call.broken and not call.is_encoded
     return ToolCall(
         name=call.name or None,
         arguments=value.value() if readable else call.value_text,
@@ -153,7 +154,7 @@ def _from_object(call: GrowingCall, value: JsonNode, faults: list[Fault], *, str
     )
 
 
-def _from_strings(call: GrowingCall, faults: list[Fault], *, strings: bool) -> ToolCall:
+def _from_strings(call: GrowingCall, faults: list[Fault]) -> ToolCall:
     decoded = Decoded(call.fragments) if call.fragments else None
     text = decoded.text if decoded is not None else ""
     repairable = _is_repairable(call)
@@ -166,12 +167,12 @@ def _from_strings(call: GrowingCall, faults: list[Fault], *, strings: bool) -> T
         is_cut = any(fault.rule is rules.TRUNCATED_JSON for fault in call.broken)
         parsed = _parsed_arguments(decoded.text, is_cut=is_cut)
         repairable = repairable and parsed.is_readable
-        fits = fits and parsed.is_strict and (strings or call.is_streamed)
+        fits = fits and parsed.is_strict and (call.is_encoded or call.is_streamed)
         arguments = parsed.value if fits or repairable else text
         faults += [raw_fault(fault, decoded) for fault in parsed.faults] if call.late is None else []
-        if not strings and not call.is_streamed:
+        if not call.is_encoded and not call.is_streamed:
             faults.append(_as_string(decoded.range))
-    elif decoded is not None and strings:
+    elif decoded is not None and call.is_encoded:
         start, end = decoded.range.start - 1, decoded.range.end + 1  # with its quotes, if the text has them
         message = (
             f"The arguments of `{call.name}` are an empty string; strict clients fail to decode it and lose the call."

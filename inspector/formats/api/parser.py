@@ -173,7 +173,7 @@ class ApiOrText:
             return self._fall_back()
         self._undecided = []
         self._cutter.by_line = self._cutter.by_line or "\n" not in unit.text.strip()
-        self._tiler = Tiler(strings=self._shapes.strings)
+        self._tiler = Tiler()
         events = [event for early in self._early for event in self._tiler.take(early, [])]
         self._early = []
         return [*events, *self._tiler.take(unit, pieces, reading.faults)]
@@ -238,10 +238,9 @@ def _cutter(beginning: str, base: int) -> Cutter | None:
 
 
 class Tiler:
-    """Takes units and their pieces, in order; returns events. `strings` is as in ApiShapeReader."""
+    """Takes units and their pieces, in order; returns events."""
 
-    def __init__(self, *, strings: bool) -> None:
-        self._strings = strings
+    def __init__(self) -> None:
         self._events: list[ParseEvent] = []
         self._unit_text = ""
         self._base = 0
@@ -345,7 +344,7 @@ class Tiler:
         self._close(Span(kind, place, place, label=LABEL), inner, reading)
 
     def _calls(self, calls: list[GrowingCall]) -> ParseResult:
-        read = [read_call(call, strings=self._strings) for call in calls]
+        read = [read_call(call) for call in calls]
         self._call_seen, self._after_call = True, None
         faults = tuple(fault for _, found in read for fault in found)
         return ParseResult(calls=tuple(call for call, _ in read), faults=faults, complete=True)

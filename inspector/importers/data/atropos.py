@@ -32,7 +32,6 @@ from weaklink.inspector.model import (
     Turn,
     Usage,
 )
-from weaklink.inspector.model.columns import Entries
 
 _INPUT_MASK = -100
 _TOKENS = "token ids and masks are left out: only the tokenizer can map them to text"
@@ -69,7 +68,7 @@ def _rollouts(row: Row) -> Iterator[Trace | Skipped]:
         )
 
 
-def _read(messages: Json) -> tuple[Entries[Turn], tuple[str, ...]]:
+def _read(messages: Json) -> tuple[tuple[Turn, ...], tuple[str, ...]]:
     """A rollout's turns, and warnings about how they were found."""
     match messages:
         case str(text) if text and transcript_memory(text) <= RECORD_MEMORY:
@@ -83,7 +82,7 @@ def _read(messages: Json) -> tuple[Entries[Turn], tuple[str, ...]]:
     return (), ()
 
 
-def _user_turns_first(turns: Entries[Turn]) -> Iterator[Turn]:
+def _user_turns_first(turns: tuple[Turn, ...]) -> Iterator[Turn]:
     """The turns; those of the environment before the first answer are the user's, the later ones are results."""
     is_answered = False
     for turn in turns:
@@ -92,7 +91,7 @@ def _user_turns_first(turns: Entries[Turn]) -> Iterator[Turn]:
         yield replace(turn, role=Role.USER, result=None) if is_user else turn
 
 
-def _usage(mask: Json, turns: Entries[Turn]) -> Usage:
+def _usage(mask: Json, turns: tuple[Turn, ...]) -> Usage:
     """The numbers of input and generated tokens according to the mask, if the rollout has only one answer."""
     if not isinstance(mask, list) or sum(turn.role is Role.ASSISTANT for turn in turns) != 1:
         return Usage()

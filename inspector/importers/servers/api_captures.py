@@ -26,6 +26,7 @@ from weaklink.inspector.importers.identity import answer_ids, instant
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import (
     Line,
+    NotJsonError,
     blocks_of,
     first_rows,
     layout_of,
@@ -81,7 +82,10 @@ def _chat_score(sample: FileSample) -> float:
 
 
 def _chat_completions(file: SourceFile) -> Iterator[Trace | Skipped]:
-    found = _chat_rows(file) if _has_rows(file) else _from_stream(file, CaptureDecoder(CHAT), _CHAT_EVENTS, _ended)
+    if _has_rows(file):
+        found = _from_rows(file, CHAT)
+    else:
+        found = _from_stream(file, CaptureDecoder(CHAT), _CHAT_EVENTS, _ended)
     for answer in found:
         yield answer if isinstance(answer, Skipped) else _trace(answer, file.path, (_ONLY_THE_ANSWER,))
 
@@ -106,26 +110,6 @@ def _has_choice_with(row: JsonObject, key: str) -> bool:
 
 def _is_error(row: JsonObject) -> bool:
     return isinstance(row.get("error"), dict) and row.keys() <= _ERROR_KEYS
-
-
-def _chat_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
-    decoder = CaptureDecoder(CHAT)
-    for row in read_rows(file):
-        if isinstance(row, Skipped):
-            yield row
-            continue
-        raw = row.raw.translate(_ONE_LINE) + b"\n\n"
-        if _has_choice_with(row.value, "message"):
-            yield from decoder.close()
-            yield from decoder.feed(raw)
-            yield from decoder.close()
-        elif isinstance(row.value.get("choices"), list):
-            yield from decoder.feed(b"data: " + raw)
-        elif row.value.get("error"):
-            yield from decoder.feed(raw)
-        else:
-            yield Skipped(row.record, "the row is not an answer: it has neither `choices` nor an `error`")
-    yield from decoder.close()
 
 
 def _score(sample: FileSample) -> float:
@@ -173,16 +157,17 @@ def _with_end(line: bytes) -> bytes:
 
 
 class _JsonRecord(Struct, frozen=True):
-    """A record of a JSON file: `value` is None if it is not JSON, `fault` is the reason."""
+    """A record of a JSON file: `value` is None if it is not JSON, `skipped` is the reason."""
 
     record: str
     raw: bytes
     value: Json
-    fault: str = ""
+    skipped: Skipped | None = None
 
 
-def _from_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
-    bounds = AnswerBounds(is_framed=False)
+def _from_rows(file: SourceFile, api: str = "") -> Iterator[CapturedAnswer | Skipped]:
+    """The answers of rows: all of one API, or of any, where a row without a head may be part of the answer before."""
+    bounds = AnswerBounds(is_framed=bool(api))
     answer: ArrivingCapture | None = None
     framing = Framing.WHOLE
     number = 0
@@ -191,8 +176,8 @@ def _from_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
             yield record
             continue
         head = head_of(record.value)
-        if head is None and (answer is None or bounds.has_ended):
-            yield Skipped(record.record, record.fault or _NO_ANSWER)
+        if head is None and (api or answer is None or bounds.is_finished):
+            yield record.skipped or Skipped(record.record, _NO_ANSWER)
             continue
         if not bounds.add(head) and answer is not None:
             number += 1
@@ -223,8 +208,8 @@ def _record(line: Line) -> _JsonRecord:
     record = f"line {line.number}"
     try:
         return _JsonRecord(record, line.raw, parse_json_bytes(line.raw))
-    except ValueError as error:
-        return _JsonRecord(record, line.raw, None, str(error))
+    except NotJsonError as error:
+        return _JsonRecord(record, line.raw, None, Skipped(record, str(error), error.offset))
 
 
 def _framing(head: ObjectHead | None) -> Framing:

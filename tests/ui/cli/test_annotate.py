@@ -10,7 +10,7 @@ from tests.chain.building import trace_of
 from tests.ui.conftest import Run
 from weaklink.inspector.dataset.rows import open_row_file
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 LINES = (
     "user: Fly me to Oslo.",

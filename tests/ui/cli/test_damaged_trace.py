@@ -11,8 +11,8 @@ from tests.storage.test_divided_writes import agent_trace
 from tests.ui.conftest import Run
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model.exchange import RecordedExchange
-from weaklink.storage import open_store
 from weaklink.storage.exchanges import packed_exchanges, put_exchanges
+from weaklink.storage.store import open_store
 
 _TOLD = "Turn 3: the text of its part `call:0` is damaged"
 

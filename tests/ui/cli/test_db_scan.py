@@ -32,7 +32,7 @@ def test_a_scan_reports_and_replaces_what_is_stored(weaklink: Run, tmp_path: Pat
     assert _is_stored(tmp_path, _PASSWORD)
     report = weaklink("db", "scan", "--dry-run", "--db", "t.db")
     assert report.returncode == 1, report.stderr
-    assert b"gitleaks github-pat" in report.stdout
+    assert b"prefix ghp_" in report.stdout
     assert b"3 traces scanned, 2 with secrets: nothing replaced" in report.stdout
     assert _PASSWORD.encode() not in report.stdout + report.stderr
     assert _is_stored(tmp_path, _PASSWORD)
@@ -62,7 +62,7 @@ def test_what_was_replaced_is_listed_with_its_place_and_rule(weaklink: Run, tmp_
     listed = weaklink("show", "latest", "--redactions", "--db", "t.db")
     assert listed.returncode == 0, listed.stderr
     text = listed.stdout.decode()
-    assert "turn 1, text 8-40  32 characters, gitleaks github-pat" in text
+    assert "turn 1, text 8-40  32 characters, prefix ghp_" in text
     assert "turn 1, text 54-68  14 characters, name, JSON, YAML" in text
     assert "2 places with asterisks for secrets" in text
     assert weaklink("show", "latest", "--redactions", "--json", "--db", "t.db").returncode == 2

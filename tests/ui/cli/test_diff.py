@@ -9,7 +9,7 @@ from tests.chain.building import trace_of
 from tests.ui.conftest import Run
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.trace_file import write_trace_file
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 RUNS = tuple(
     trace_of("user: Refund me.", f'call: refund {{"order": {order}}}', f"result: {result}", "say: Done.")

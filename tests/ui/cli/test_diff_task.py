@@ -10,7 +10,7 @@ from tests.chain.building import trace_of
 from tests.ui.conftest import Run
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import ExternalId, Outcome, Trace
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.diff import task_filter
 from weaklink.ui.views.run_diff import ComparedRun
 from weaklink.ui.views.styled_text import plain
@@ -73,6 +73,7 @@ def test_without_outcomes_the_status_divides_and_without_a_good_run_all_are_comp
     assert "there is no good one" in plain(next(line for line in task_diff_lines(found, 120) if "there" in plain(line)))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "id_", "is_found"),
     [

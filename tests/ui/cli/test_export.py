@@ -11,7 +11,7 @@ from tests.ui.scenes import broken_trace
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Part, Role, Trace, Turn
 from weaklink.inspector.trace_file import read_trace_file
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.conftest import START, Run, environment
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_an_error_stands_below_its_character(weaklink: Run, database: Path, argu
     )
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("line", "replies"),
     [

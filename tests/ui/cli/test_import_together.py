@@ -11,7 +11,7 @@ import pytest
 
 from tests.ui.conftest import Run
 from weaklink.inspector.redaction.redactor import Redactor
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.importing.file_places import files_to_read
 from weaklink.ui.importing.files import read_file, report_only
@@ -119,6 +119,7 @@ def made_up(folder: Path, seed: int) -> tuple[list[str], Counter[str], Counter[s
     return paths, traces, skipped
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_each_trace_counts_where_its_records_are_and_the_totals_are_the_sums(tmp_path: Path, seed: int) -> None:
     paths, traces, skipped = made_up(tmp_path, seed)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.ui.conftest import START, Run, environment
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.watch import PathWatcher
 from weaklink.ui.importing.file_places import PlacedFile, files_below
 
@@ -154,7 +154,8 @@ def test_a_long_session_is_looked_at_often(
     log.write_text(LINE * 3, encoding="utf-8")
     watch.wait()
     assert slept == pytest.approx(waits[:1])
-    assert sizes(watch.due()) == {"log": 3 * len(LINE)}
+    (file,) = watch.due()
+    assert file.size_bytes == 3 * len(LINE)
     watch.took(file, 60.0)
     log.write_text(LINE * 4, encoding="utf-8")
     slept.clear()

@@ -13,8 +13,9 @@ from weaklink.inspector.errors import StoreError
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.model import Trace
 from weaklink.inspector.redaction.redactor import Redactor
-from weaklink.storage import Saved, Store, open_store
 from weaklink.storage.record_rows import record_rows
+from weaklink.storage.saved import Saved
+from weaklink.storage.store import Store, open_store
 from weaklink.storage.writing import TraceDraft, UninspectedRows
 from weaklink.ui.cli import import_rounds
 from weaklink.ui.cli.import_rounds import import_round

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.chain.test_joining import session
 from tests.ui.conftest import Run
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 
 def test_two_traces_are_joined_and_undone(weaklink: Run, tmp_path: Path) -> None:

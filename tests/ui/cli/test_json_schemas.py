@@ -28,8 +28,8 @@ from weaklink.inspector.probe.measures import compare_endpoints, measure, paired
 from weaklink.inspector.probe.results import ProbeMode, ProbeRecord
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.replay.matching import Recording, ReplayDivergence, Replayer
-from weaklink.storage import open_store
 from weaklink.storage.access_tokens import TokenRole
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.group import COMMANDS, LazyGroup, weaklink
 from weaklink.ui.cli.reference import OUTPUTS, schema_of
 from weaklink.ui.cli.replaying import KeptDivergence, report_json

@@ -6,7 +6,7 @@ import pytest
 
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.conftest import Run
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 
 @pytest.fixture

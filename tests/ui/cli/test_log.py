@@ -16,7 +16,7 @@ from tests.capture.events import wait_until
 from tests.ui.conftest import START, Run, environment
 from weaklink.inspector.model import BodyState, ErrorPhase, Trace
 from weaklink.inspector.trace_file import read_trace_file
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.log import Form, StandardInput, detect_form
 
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'

@@ -21,7 +21,7 @@ from tests.ui.cli.recordings import RecordProcess, recording_process
 from tests.ui.conftest import ROOT, Run, environment
 from weaklink.inspector.model import BodyState, ErrorPhase, Json, Trace
 from weaklink.inspector.redaction.redactor import texts_of
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.record import banner
 
 _FINDS_PROCESSES = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -15,7 +15,7 @@ import pytest
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, running_upstream
 from tests.ui.conftest import START, environment, run_text
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _AGENT = """
 import concurrent.futures, json, os, sys, urllib.error, urllib.request

@@ -11,7 +11,7 @@ from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, running_upstream
 from tests.ui.cli.test_replay import weaklink
 from weaklink.inspector.model import Json
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.reference import schema_of
 
 _TOOL = {
@@ -80,6 +80,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("kind", "status"),
     [("malformed-json@turn2", "recovered"), ("S201", "recovered"), ("status=429", "ok"), ("delay=0.01", "ok")],

@@ -17,7 +17,7 @@ from tests.ui.web.dashboards import CHROMIUM, CHROMIUM_OPTIONS
 from tests.ui.web.hostile import MARKER, make_hostile
 from weaklink.inspector.atomic_write import UnwritableFolderError, whole_folder
 from weaklink.inspector.chain.metrics import MEASURES
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _UNSEEN = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 

@@ -15,7 +15,8 @@ from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.conftest import ROOT, Run
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
 from weaklink.inspector.model import Chunk, ExternalId, ParentTrace, ParentWhy, Role
-from weaklink.storage import StoreSink, open_store
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import open_store
 
 
 def _listed(run: Run, *options: str) -> dict[str, Any]:

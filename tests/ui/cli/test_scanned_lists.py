@@ -11,7 +11,8 @@ from click.testing import CliRunner, Result
 
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import ExternalId, Instant, Part, Role, Trace, Turn
-from weaklink.storage import Listed, Paging, open_store
+from weaklink.storage.listing import Listed, Paging
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.group import weaklink
 
 _TRACES = 30

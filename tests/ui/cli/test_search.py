@@ -10,7 +10,7 @@ import pytest
 from tests.ui.conftest import Run
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Part, Role, Trace, Turn
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 TEXTS = ("The weather in Oslo is cold today.", "Nobody asked for Rome, \x1b[31mnor for Ósló.", "Neither.")
 

@@ -13,7 +13,7 @@ from weaklink.inspector.errors import StoreError
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.stats import stats
 
 SAMPLES = ROOT / "sample_traces"

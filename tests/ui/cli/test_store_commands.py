@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.conftest import START, Run, environment
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.demo import demo
 
 GOOD = [
@@ -310,6 +310,7 @@ def test_demo_shows_what_broke_and_every_command_it_names_works(weaklink: Run) -
         assert command[0] in screens or weaklink(*command).returncode == 0
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("prefix", "begin"),
     [

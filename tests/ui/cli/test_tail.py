@@ -38,7 +38,8 @@ from weaklink.inspector.model import (
     Role,
     Turn,
 )
-from weaklink.storage import StoreSink, open_store
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.tail import TailReader
 from weaklink.ui.views import live
 

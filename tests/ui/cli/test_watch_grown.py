@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from weaklink.inspector.memoized import forget_unused, is_memoizing, memoized, memoizing
-from weaklink.storage import Store, open_store, tables
+from weaklink.storage import tables
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli import watch as watching
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.cli.watch import LiveImport
@@ -82,6 +83,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
     watch.close()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", LOGS)
 def test_a_session_that_grew_line_by_line_is_stored_as_one_imported_at_once(name: str, watched: Watched) -> None:
     lines = (CASES / name).read_bytes().splitlines(keepends=True)

@@ -22,7 +22,7 @@ from weaklink.inspector.model import (
     Turn,
     Usage,
 )
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.cli.group import weaklink
 
 BROKEN, GOOD = '{"city": "Oslo",}', '{"city": "Oslo"}'

@@ -10,7 +10,7 @@ from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import running_upstream
 from tests.ui.conftest import run_text
 from weaklink.inspector.chain.metrics_groups import GroupKey
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.agent_server import TraceTools
 
 _AGENT = """

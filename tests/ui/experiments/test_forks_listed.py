@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from tests.ui.experiments.asking import broken_trace, run
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import ExternalId, ParentTrace, ParentWhy, Part
-from weaklink.storage import TraceSummary, open_store
+from weaklink.storage.store import open_store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.tui.diff_screen import chosen_runs
 from weaklink.ui.views.trace_columns import ListedTrace, forks_grouped
 from weaklink.ui.web.trace_listing import trace_rows

@@ -12,7 +12,7 @@ from weaklink.inspector.importers.registry import importers
 from weaklink.inspector.importers.sqlite_tables import MAGIC
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace
-from weaklink.storage import Store, open_store
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli.import_rounds import import_new
 from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.importing.unchanged_files import ImportOptions

@@ -7,7 +7,7 @@ import pytest
 
 from tests.ui.tui.test_terminal import Terminal
 from weaklink.inspector.errors import UnreadableFileError
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.importing.opened_file import store_file
 
 SECRET = "sk-" + "a8Kx2mQ9vTz4LpRw7NcY" * 2

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from textual.pilot import Pilot
 
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.chains.screen import ChainsScreen
 

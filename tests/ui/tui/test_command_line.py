@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.ui.tui.apps import at_home, filled, home, names, press, running, told
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.tui.ask_screen import AskScreen
 from weaklink.ui.tui.command_line import CommandLine
 from weaklink.ui.tui.diff_screen import DiffScreen

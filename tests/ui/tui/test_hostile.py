@@ -12,7 +12,7 @@ from textual.widgets import Input
 from tests.ui.tui.apps import filled, home, press, running, settled, shown
 from tests.ui.tui.dissector.stage import stored
 from tests.ui.views.dissect import scenes
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.chains.filter_bar import FilterInput
 from weaklink.ui.tui.dialogs import LineDialog

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.ui.tui.apps import LONG_AGO_S, filled, press, running
 from tests.ui.views.dissect import scenes
 from weaklink.inspector.model import Instant
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.chains import chain_list
 

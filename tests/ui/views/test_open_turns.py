@@ -1,8 +1,7 @@
-"""A running trace goes on with its open turns, whether what was read of it is there or made where somebody looks."""
+"""A running trace goes on with its open turns, and with the last ones that its recorder has not inspected yet."""
 
 from msgspec.structs import replace
 
-from tests.counted_columns import counted
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Part, Role, Trace, Turn
 from weaklink.ui.views.turn import continued
@@ -23,26 +22,13 @@ def test_the_open_turns_follow_those_that_have_ended() -> None:
     assert [one.location.turn for one in inspection.diagnostics if one.rule.code == "J104"] == [2, 3]
 
 
-def test_a_wide_trace_is_continued_without_a_look_at_all_of_it() -> None:
-    trace, begun = _running()
-    longer, inspection = continued(trace, inspect_trace(trace), begun)
-    in_columns, found, looks = counted(trace, inspect_trace(trace))
-    wider, inspected = continued(in_columns, found, begun)
-    assert looks.count <= len(trace.turns) + 1
-    assert (wider.turns, inspected.parts) == (longer.turns, inspection.parts)
-    assert inspected.diagnostics == inspection.diagnostics
-    assert [wider.turns[at] for at in (-1, 0)] == [begun[3], trace.turns[0]]
-
-
-def test_of_a_wide_trace_whose_inspection_lags_the_last_turns_are_read_each_by_itself() -> None:
+def test_of_a_long_trace_whose_inspection_lags_the_last_turns_are_read_each_by_itself() -> None:
     asked = Turn(Role.USER, (Part("text", "Go."),))
     answered = Turn(Role.ASSISTANT, (Part("text", _CALL),), generation=Generation())
     trace = Trace((asked, answered) * 300, format="hermes")
     known = inspect_trace(replace(trace, turns=trace.turns[:100]))
-    in_columns, found, looks = counted(trace, known)
     begun = {2: answered, 601: answered}  # the second has ended since
-    longer, inspection = continued(in_columns, found, begun)
-    assert looks.count < 210
+    longer, inspection = continued(trace, known, begun)
     assert longer.turns == (*trace.turns, answered)
     late = range(401, 602)
     assert [part.turn for part in inspection.parts] == [*range(1, 101), *late]
@@ -53,7 +39,7 @@ def test_of_a_wide_trace_whose_inspection_lags_the_last_turns_are_read_each_by_i
     assert inspection.chain == known.chain
 
 
-def test_what_is_there_at_once_is_inspected_already() -> None:
+def test_a_short_trace_is_inspected_already() -> None:
     trace, _ = _running()
     inspection = inspect_trace(replace(trace, turns=trace.turns[:1]))
     assert continued(trace, inspection, {}) == (trace, inspection)

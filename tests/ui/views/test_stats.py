@@ -8,7 +8,7 @@ from weaklink.inspector.chain.metrics import BY_NAME, FEWEST, added, estimate, t
 from weaklink.inspector.chain.metrics_figures import TRACE_NUMBERS
 from weaklink.inspector.chain.metrics_groups import GroupFigures, GroupKey, Slice, compared_groups
 from weaklink.inspector.checks.schema_complexity import SchemaComplexity
-from weaklink.storage import Prompt, Violations
+from weaklink.storage.statistics import Prompt, Violations
 from weaklink.ui.cli.stats import statistics_object
 from weaklink.ui.views.stats import Statistics, statistics_lines
 from weaklink.ui.views.styled_text import cell_width, plain

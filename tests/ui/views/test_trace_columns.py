@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.storage.samples import BAD_CALL, inspected, trace
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.views.styled_text import plain
 from weaklink.ui.views.trace_columns import ListedTrace, fitted
 from weaklink.ui.views.trace_summary import break_words

@@ -24,7 +24,7 @@ from weaklink.inspector.model import (
     Turn,
     Usage,
 )
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 MARKER = "hostile-marker"
 """A word of every attack, by which a test knows that what it looks at was shown at all."""

@@ -11,7 +11,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from tests.storage.samples import GOOD_CALL, trace
 from weaklink.inspector.capture.events import ChunksArrived, TraceStarted, TurnEnded, TurnStarted
 from weaklink.inspector.model import Chunk, Part, Role, Turn
-from weaklink.storage import StoreSink
+from weaklink.storage.live import StoreSink
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.ui.web.pages_walked import settled, watched
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.web.application import PAGES
 
 _AXE = Path(__file__).parents[3] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
@@ -90,7 +90,7 @@ def _address(dashboard: str, path: str, broken: list[int]) -> str:
     return f"{dashboard}{path}{asked.get(path, '')}"
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(("scheme", "width", "path"), _LOOKS)
 def test_axe_finds_nothing_and_the_tab_key_a_finger_and_a_phone_reach_everything(
     browser: Browser, demo_dashboard: str, broken: list[int], path: str, *, scheme: str, width: int
@@ -112,6 +112,7 @@ def test_axe_finds_nothing_and_the_tab_key_a_finger_and_a_phone_reach_everything
             _check(page)
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("scheme", "width"),

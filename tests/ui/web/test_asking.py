@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from tests.capture.upstream import running_upstream
 from tests.ui.experiments.asking import database, server
 from tests.ui.web.apps import page, said_in
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.experiments.ask_views import replay_server_of
 from weaklink.ui.views.styled_text import plain
 from weaklink.ui.web.stores import DashboardOptions

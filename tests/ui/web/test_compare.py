@@ -7,7 +7,7 @@ import pytest
 from tests.ui.web.apps import address, page, said_in
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Part, Role, Trace, Turn
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _GOOD = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
 _BAD = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'

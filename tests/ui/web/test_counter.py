@@ -7,7 +7,8 @@ from time import monotonic, sleep
 
 import pytest
 
-from weaklink.storage import FilterError, Store, open_store
+from weaklink.storage.filter import FilterError
+from weaklink.storage.store import Store, open_store
 from weaklink.ui.web.queries import CountQuery, QueryRunner, result_value
 
 _PATIENCE_S = 60.0

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.ui.web.downloads import WITHOUT_PICKER, content_of, downloaded, name_of, offers
 from tests.ui.web.pages_walked import settled, watched
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.web.application import PAGES
 
 
@@ -22,6 +22,7 @@ def state_of(demo_database: Path) -> Callable[[str], str]:
     return lambda path: states.get(path, path)
 
 
+@pytest.mark.slow
 def test_every_download_of_every_page_is_opened(
     browser: Browser, demo_dashboard: str, state_of: Callable[[str], str]
 ) -> None:

@@ -10,8 +10,9 @@ from weaklink.inspector.probe.judging import Owner, ProbeFinding
 from weaklink.inspector.probe.measures import measure, summary_json
 from weaklink.inspector.probe.results import ProbeMode, ProbeRecord
 from weaklink.inspector.redaction.redactor import Redactor
-from weaklink.storage import Order, open_store
+from weaklink.storage.listing import Order
 from weaklink.storage.probe_runs import ProbeRunRecord
+from weaklink.storage.store import open_store
 from weaklink.ui.experiments.probing import ProbeFiles, ProbeWriter, measure_mark
 from weaklink.ui.views.styled_text import plain
 from weaklink.ui.web.components import LinkCell

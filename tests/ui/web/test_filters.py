@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.ui.web.hostile import make_hostile
-from weaklink.storage import check_filter, open_store
+from weaklink.storage.filter import check_filter
+from weaklink.storage.store import open_store
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.web.filter_bar import ValueFilter, column_terms, field, narrowed, position_filters, trace_filters
 

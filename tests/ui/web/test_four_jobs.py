@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _MOST_CLICKS = 5
 

@@ -9,7 +9,7 @@ from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import CallHeader, Generation, Part, ResultHeader, Role, ToolDefinition, Trace, Turn
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.web.application import PAGES
 
 NAMES = (
@@ -44,6 +44,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield opened
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("path", [*(page.path for page in PAGES), "trace?trace=1", "compare?runs=1%202"])
 def test_a_page_shows_hostile_names_as_text(path: str, address: str, page: Page) -> None:
     loaded: list[str] = []

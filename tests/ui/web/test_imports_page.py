@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.ui.cli.test_discovery import LOGS, put_logs
 from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import watched
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 
 def test_the_logs_of_agents_are_offered_and_imported(browser: Browser, tmp_path: Path) -> None:
@@ -31,6 +32,7 @@ def test_the_logs_of_agents_are_offered_and_imported(browser: Browser, tmp_path:
         expect(page).to_have_url(f"{address}traces")
 
 
+@pytest.mark.slow
 def test_without_logs_of_agents_the_page_does_not_mention_any(browser: Browser, tmp_path: Path) -> None:
     with dashboard(tmp_path, tmp_path / "none.db") as address, watched(browser) as page:
         page.goto(f"{address}imports")

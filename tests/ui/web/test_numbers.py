@@ -13,7 +13,7 @@ from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Instant, Outcome, Trace
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _DAY_S = 86_400
 _PATHS = ("", "tools", "rules?rule=J104", "settings?age=7d", "compare?what=groups&by=model")

@@ -15,8 +15,8 @@ from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.conftest import START, environment
 from tests.ui.web.dashboards import Dashboard, running
 from tests.ui.web.pages_walked import settled
-from weaklink.storage import open_store
 from weaklink.storage.access_tokens import TokenRole
+from weaklink.storage.store import open_store
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +54,7 @@ def _opened(browser: Browser, served: Dashboard, token: str, path: str = "") -> 
     context.close()
 
 
+@pytest.mark.slow
 def test_a_deletion_is_seen_at_the_next_look(
     browser: Browser, served: Dashboard, tokens: dict[str, str], database: str, tmp_path: Path
 ) -> None:

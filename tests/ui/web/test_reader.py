@@ -11,7 +11,7 @@ from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled, watched
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Part, Role, Trace, Turn
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _OLD = "def total(items):\n    return sum(items)\n"
 _NEW = "def total(items):\n    return round(sum(items), 2)\n"

@@ -18,7 +18,7 @@ from tests.storage.samples import GOOD_CALL, inspected, trace
 from tests.ui.cli.recordings import RecordProcess, recording_process
 from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 
 _FIRST = "".join(f"line {number:03}\n" for number in range(200))
 _SECOND = "".join(f"more {number:03}\n" for number in range(200))

@@ -10,7 +10,7 @@ from tests.storage.samples import GOOD_CALL, inspected, trace
 from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled
 from tests.ui.web.recorded import Runs, begin, counted_runs, finish, open_recordings
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.web.application import PAGES
 
 _ENDED = 2
@@ -45,6 +45,7 @@ def address(tmp_path: Path, running: int) -> Iterator[str]:
         yield opened
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("running", [0, 1, 2, pytest.param(3, marks=pytest.mark.slow)], indirect=True)
 def test_the_list_is_shown_and_stands_still(address: str, running: int, page: Page) -> None:
     runs = counted_runs(page)
@@ -62,6 +63,7 @@ def test_the_list_is_shown_and_stands_still(address: str, running: int, page: Pa
         expect(page.locator(".stMain")).to_contain_text(f"{running} trace{'s' * (running > 1)} being recorded now")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "running", [2, *(pytest.param(count, marks=pytest.mark.slow) for count in (0, 1, 3))], indirect=True
 )

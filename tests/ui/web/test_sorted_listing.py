@@ -12,7 +12,7 @@ from weaklink.inspector.chain.metrics_groups import GroupKey
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Outcome, Part, Role, Trace, Turn
 from weaklink.inspector.rules.catalogue import RULES
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.views.triage import task_cases
 from weaklink.ui.web.components import LinkCell, ListingColumn, ListingRow
 from weaklink.ui.web.pages.rules import FoundRule, rule_row

@@ -7,9 +7,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.scenes import broken_trace
-from weaklink.storage import open_store
 from weaklink.storage.console import ask
 from weaklink.storage.engine import DatabaseLocation
+from weaklink.storage.store import open_store
 from weaklink.ui.web.pages.sql import _EXAMPLES
 from weaklink.ui.web.stores import DashboardOptions, set_options
 

@@ -12,7 +12,8 @@ from tests.ui.web.pages_walked import settled, watched
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Chunk, Chunks, Part, Role, Trace, Turn
-from weaklink.storage import StoreSink, open_store
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import open_store
 
 _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo", "days": 3}}\n</tool_call>'
 _BAD = "<tool_call>\n{'name': 'get', 'arguments': {'city': 'x',}}\n</tool_call>\n"

@@ -13,8 +13,8 @@ from tests.ui.conftest import Run
 from tests.ui.web.dashboards import Dashboard, running
 from tests.ui.web.pages_walked import settled, watched
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.storage import open_store
 from weaklink.storage.access_tokens import TokenRole
+from weaklink.storage.store import open_store
 from weaklink.ui.web.stores import READS_ONLY
 
 
@@ -150,6 +150,7 @@ def test_a_header_that_anybody_could_send_is_refused(
     assert words in done.stderr.replace(b"\n", b" ")
 
 
+@pytest.mark.slow
 def test_a_reverse_proxys_header_names_the_author(browser: Browser, team: _Team) -> None:
     with running(team.database.parent, team.database, "--user-header", "X-User") as found, watched(browser) as page:
         page.set_extra_http_headers({"X-User": "carol"})

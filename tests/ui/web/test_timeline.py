@@ -7,7 +7,8 @@ import pytest
 
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Instant, Part, RecordedRun, Role, Trace, Turn, Usage
-from weaklink.storage import TraceSummary, open_store
+from weaklink.storage.store import open_store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.web.pictures import timing_picture
 from weaklink.ui.web.prices import ModelPrice, PriceError, cost_text, find_prices
 from weaklink.ui.web.stores import DashboardOptions, set_options, shown_trace

@@ -8,7 +8,7 @@ from tests.storage.samples import GOOD_CALL, inspected, trace
 from tests.ui.web.apps import address, page, said_in
 from weaklink.inspector.checks.schema_complexity import SchemaComplexity
 from weaklink.inspector.redaction.redactor import Redactor
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.views.styled_text import plain
 from weaklink.ui.web.components import LinkCell
 from weaklink.ui.web.pages.settings import _facts

@@ -20,7 +20,8 @@ from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Chunk, Json, Part, Role, Trace, Turn
 from weaklink.inspector.text import Range
-from weaklink.storage import StoreSink, open_store
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import open_store
 from weaklink.ui.web import trace_api
 from weaklink.ui.web.browser_json import json_delta, with_delta
 from weaklink.ui.web.stores import DashboardOptions, set_options, shown_trace

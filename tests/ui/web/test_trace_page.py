@@ -17,7 +17,7 @@ from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import data_flow_of, inspect_trace
 from weaklink.inspector.model import Generation, Instant, Part, Role, ToolDefinition, Trace, Turn
 from weaklink.inspector.text import Range
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.dissect.side import initial_position
 from weaklink.ui.views.links import read_link

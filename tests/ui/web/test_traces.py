@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from tests.ui.web.apps import address, page
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.web.pages import traces
 
 _PAGE = 10

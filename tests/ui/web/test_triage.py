@@ -14,7 +14,7 @@ from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.web.apps import address, left_for, page, said_in
 from weaklink.inspector.chain.metrics import Tally
 from weaklink.inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.web.filter_bar import broken_terms, facet_rows, field
 from weaklink.ui.web.pages.tools import violation_term
 from weaklink.ui.web.queries import hits

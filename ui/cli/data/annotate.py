@@ -20,7 +20,8 @@ from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Trace
-from weaklink.storage import ListCursor, Store, open_store
+from weaklink.storage.store import Store, open_store
+from weaklink.storage.summaries import ListCursor
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import map_option, map_rows, rejected_rows

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TextIO, cast
 
 import click
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from weaklink.inspector.dataset import verified_rows
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_data_files
@@ -21,7 +21,7 @@ from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
-from weaklink.inspector.redaction.finding import without_secrets_of
+from weaklink.inspector.redaction.finding import find_secrets, replaced
 from weaklink.inspector.rules.catalogue import select_rules, words_of
 from weaklink.inspector.rules.verification import EMPTY_ANSWER
 from weaklink.inspector.segmentation import AUTO
@@ -232,7 +232,10 @@ def _clean(text: str, diagnostic: JsonObject) -> JsonObject:
 
 def _clean_value(text: str, value: Json) -> Json:
     if isinstance(value, str):
-        return without_secrets_of(text, value)
+        for secret in find_secrets(text):
+            quoted = text[secret.start : secret.end]
+            value = value.replace(quoted, replaced(quoted, [structs.replace(secret, start=0, end=len(quoted))]))
+        return replaced(value, find_secrets(value))
     if isinstance(value, list):
         return [_clean_value(text, item) for item in value]
     return _clean(text, value) if isinstance(value, dict) else value

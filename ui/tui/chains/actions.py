@@ -12,7 +12,11 @@ from msgspec import Struct, structs
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.model import Liveness
-from weaklink.storage import Mark, NoDatabaseYetError, Order, Pulse, Store, TraceSummary
+from weaklink.storage.listing import Order, Pulse
+from weaklink.storage.marks import Mark
+from weaklink.storage.schema import NoDatabaseYetError
+from weaklink.storage.store import Store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.tui.chains.chain_list import ChainList, TracePages
 from weaklink.ui.tui.dialogs import DialogChoice, StoreScreen, copy_choice
 from weaklink.ui.tui.line_bar import ClickTarget

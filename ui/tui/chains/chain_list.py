@@ -19,7 +19,9 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from weaklink.inspector.errors import WeaklinkError
-from weaklink.storage import ListCursor, Listed, ListSection, Order, Store, TraceSummary, rank_of
+from weaklink.storage.listing import Listed, ListSection, Order, rank_of
+from weaklink.storage.store import Store
+from weaklink.storage.summaries import ListCursor, TraceSummary
 from weaklink.ui.tui.commands import LINE_COMMANDS, Command, bindings
 from weaklink.ui.tui.line_view import LineView
 from weaklink.ui.tui.store_access import StoreAccess, start_work

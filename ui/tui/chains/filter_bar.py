@@ -14,8 +14,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Label
 
-from weaklink.storage import FilterCompletion, FilterError
-from weaklink.storage.filter import Filter, PhraseTerm, parse_filter
+from weaklink.storage.filter import Filter, FilterCompletion, FilterError, PhraseTerm, parse_filter
 from weaklink.storage.filter.terms import AllTerms, AnyTerm, NotTerm
 from weaklink.ui.tui.commands import Command, bindings
 from weaklink.ui.tui.line_bar import ClickTarget, LineBar

@@ -9,7 +9,11 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from weaklink.inspector.errors import WeaklinkError
-from weaklink.storage import FilterCompletion, FilterError, ListCursor, Listed, Order, SearchHit, Store, TraceSummary
+from weaklink.storage.filter import FilterCompletion, FilterError
+from weaklink.storage.listing import Listed, Order
+from weaklink.storage.search_queries import SearchHit
+from weaklink.storage.store import Store
+from weaklink.storage.summaries import ListCursor, TraceSummary
 from weaklink.ui.tui.chains import actions
 from weaklink.ui.tui.chains.chain_list import ChainList
 from weaklink.ui.tui.chains.filter_bar import FilterBar, has_words, narrowed, toggled

@@ -10,7 +10,9 @@ from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Role
 from weaklink.inspector.text import Range
-from weaklink.storage import Mark, Store, TraceSummary
+from weaklink.storage.marks import Mark
+from weaklink.storage.store import Store
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.tui.dialogs import DialogChoice, StoreScreen, copy_choice, note_at
 from weaklink.ui.tui.dissector.panes import Panes
 from weaklink.ui.tui.exporting import edit_copy

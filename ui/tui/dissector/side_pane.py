@@ -15,7 +15,7 @@ from textual.message import Message
 from weaklink.inspector.chain.data_flow import DataFlow
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.model import Liveness
-from weaklink.storage import Mark
+from weaklink.storage.marks import Mark
 from weaklink.ui.tui.commands import Command, bindings
 from weaklink.ui.tui.dissector.commands import SIDE_COMMANDS
 from weaklink.ui.tui.line_bar import ClickTarget, LineBar

@@ -17,7 +17,7 @@ from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.memory import LruCache
 from weaklink.inspector.model import Part, Role, Span, Trace
-from weaklink.inspector.model.columns import Column, Entries
+from weaklink.inspector.model.columns import Column
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.text import LineIndex, Range
 from weaklink.ui.views.diagnostic import BreakFacts
@@ -41,7 +41,7 @@ class FaultIndex:
     """
 
     def __init__(
-        self, diagnostics: Entries[Diagnostic], number: Callable[[int, str], int], causes: Causes | None = None
+        self, diagnostics: tuple[Diagnostic, ...], number: Callable[[int, str], int], causes: Causes | None = None
     ) -> None:
         self.diagnostics, self.places, self.causes = diagnostics, PositionIndex(by_end=True), causes
         self.differing: set[tuple[int, str]] = set()

@@ -10,7 +10,7 @@ from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Liveness
 from weaklink.inspector.model.columns import LazyColumn
 from weaklink.inspector.rules.rule import Severity
-from weaklink.storage import Mark
+from weaklink.storage.marks import Mark
 from weaklink.ui.views.diagnostic import BreakFacts, break_lines, cause_of
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.minimap import minimap

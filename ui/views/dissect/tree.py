@@ -9,7 +9,7 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.memory import LruCache
 from weaklink.inspector.model import Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
-from weaklink.inspector.model.columns import Entries, LazyColumn
+from weaklink.inspector.model.columns import LazyColumn
 from weaklink.inspector.text import Range
 from weaklink.ui.views.dissect.dissection import DissectedPart, Dissection
 from weaklink.ui.views.dissect.stream_rows import LABELS
@@ -173,7 +173,7 @@ _Found = TypeVar("_Found", bound=ToolCall | ToolResult)
 class ItemsBySpan(Generic[_Found]):
     """Finds the calls or results of a part by the index of their span; fastest for access in order."""
 
-    def __init__(self, found: Entries[_Found]) -> None:
+    def __init__(self, found: tuple[_Found, ...]) -> None:
         self._found, self._next = found, 0
 
     def of(self, span: int) -> Sequence[_Found]:

@@ -11,7 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 from weaklink.inspector.chain.alignment import RunInputDifference, Sameness, run_label
 from weaklink.inspector.chain.metrics import BY_NAME, FEWEST, MeasureKind, estimate
 from weaklink.inspector.chain.metrics_groups import COMPARED, GroupFigures, GroupKey, MeasureComparison, compared_groups
-from weaklink.storage import Prompt, TraceSummary
+from weaklink.storage.statistics import Prompt
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.views.context import request_pair_lines
 from weaklink.ui.views.layers import Layer
 from weaklink.ui.views.run_diff import (

@@ -12,7 +12,8 @@ import streamlit as st
 from weaklink.inspector.importers.reading import signs_of
 from weaklink.inspector.importers.registry import importers
 from weaklink.inspector.redaction.redactor import Redactor
-from weaklink.storage import NoDatabaseYetError, open_store
+from weaklink.storage.schema import NoDatabaseYetError
+from weaklink.storage.store import open_store
 from weaklink.ui.importing.discovered_logs import (
     LOG_COLUMNS,
     NUMBER_COLUMNS,

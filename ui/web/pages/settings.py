@@ -8,7 +8,7 @@ import streamlit as st
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.version import __version__
-from weaklink.storage import StoreStats
+from weaklink.storage.maintenance import StoreStats
 from weaklink.ui.views.links import views_file
 from weaklink.ui.views.stats import size_text, stored_traces
 from weaklink.ui.views.status import status_run

@@ -8,7 +8,8 @@ import streamlit as st
 from weaklink.inspector.chain.metrics import BY_NAME, FEWEST, Measure, MeasureKind, estimate
 from weaklink.inspector.chain.metrics_groups import GroupFigures, GroupKey
 from weaklink.inspector.checks.schema_complexity import SchemaComplexity
-from weaklink.storage import TraceSummary, Violations
+from weaklink.storage.statistics import Violations
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 from weaklink.ui.views.triage import code_title, page_value_text
 from weaklink.ui.web import queries

@@ -8,7 +8,8 @@ import streamlit as st
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.text import Range
-from weaklink.storage import NoDatabaseYetError, TraceSummary
+from weaklink.storage.schema import NoDatabaseYetError
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.views.dissect.side import initial_position
 from weaklink.ui.web.components import DissectorEvent, dissector, lines, picture
 from weaklink.ui.web.markup import label, message, put_grey_tabs, put_sentence, put_title

@@ -5,7 +5,8 @@ from time import time
 
 import streamlit as st
 
-from weaklink.storage import ListCursor, Listed, Order, TraceSummary
+from weaklink.storage.listing import Listed, Order
+from weaklink.storage.summaries import ListCursor, TraceSummary
 from weaklink.ui.views.styled_text import counted
 from weaklink.ui.web.components import listing
 from weaklink.ui.web.filter_bar import filter_bar, narrowed, nothing_found

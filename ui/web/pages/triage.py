@@ -7,7 +7,7 @@ import streamlit as st
 from weaklink.inspector.chain.metrics import FEWEST, MEASURES, TASK_CASES, MeasureKind, estimate
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.model import TaskOutcome
-from weaklink.storage import TraceSummary
+from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.views.status import status_run
 from weaklink.ui.views.styled_text import Run, Style, counted
 from weaklink.ui.views.triage import HEADS, TaskCase, code_title, page_value_text, percent, task_cases

@@ -21,10 +21,9 @@ from weaklink.inspector.model import Trace
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.text import Range
-from weaklink.storage import TraceSummary
 from weaklink.storage.console import QueryResult
 from weaklink.storage.console.sql_executor import Value, ask_tables, query_tables
-from weaklink.storage.summaries import ListCursor
+from weaklink.storage.summaries import ListCursor, TraceSummary
 from weaklink.ui.importing.block_records import placed_block
 from weaklink.ui.importing.result_tables import TABLES, ResultsFolder, place_of_block, records_of_block
 from weaklink.ui.views.dissect.dissection import Dissection

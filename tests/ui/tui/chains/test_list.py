@@ -10,7 +10,10 @@ from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, filled, home, names, press, running, settled, shown
 from weaklink.inspector.capture.events import TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from weaklink.inspector.model import ExternalId, Instant, ParentTrace, ParentWhy, Part, Role, Trace, Turn
-from weaklink.storage import ListCursor, ListSection, Order, Store, StoreSink, open_store
+from weaklink.storage.listing import ListSection, Order
+from weaklink.storage.live import StoreSink
+from weaklink.storage.store import Store, open_store
+from weaklink.storage.summaries import ListCursor
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.chains import chain_list
 from weaklink.ui.tui.chains.chain_list import PAGE

@@ -10,7 +10,7 @@ from tests.storage.templates import put_empty_database
 from tests.ui.tui.apps import press, running, settled
 from tests.ui.views.dissect import scenes
 from weaklink.inspector.diagnostics import Location
-from weaklink.storage import open_store
+from weaklink.storage.store import open_store
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.dissector.screen import DissectorScreen
 from weaklink.ui.views.dissect.dissection import Dissection

@@ -11,7 +11,7 @@ from weaklink.inspector.capture.events import ChunksArrived, TraceStarted, TurnE
 from weaklink.inspector.capture.logged_turn import LoggedTurn
 from weaklink.inspector.capture.logger import TraceLogger
 from weaklink.inspector.model import Chunk, Part, Role, Trace, Turn
-from weaklink.storage import StoreSink
+from weaklink.storage.live import StoreSink
 from weaklink.ui.tui.dissector.screen import DissectorScreen
 from weaklink.ui.tui.live_screen import ChunkRate, LiveScreen
 from weaklink.ui.tui.live_trace import MOST_TURNS, GrowingLines, GrowingTrace

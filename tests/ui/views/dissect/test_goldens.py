@@ -9,7 +9,7 @@ import pytest
 from tests.ui.views.dissect import scenes
 from weaklink.inspector.inspection import data_flow_of
 from weaklink.inspector.text import Range
-from weaklink.storage import Mark
+from weaklink.storage.marks import Mark
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.dissect.navigation import step_at
 from weaklink.ui.views.dissect.raw import raw, schema

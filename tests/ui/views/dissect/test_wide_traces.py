@@ -11,7 +11,7 @@ from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Instant, Part, Role, Trace, Turn
 from weaklink.inspector.text import Range
-from weaklink.storage import Mark
+from weaklink.storage.marks import Mark
 from weaklink.ui.tui.dissector.stream_view import StreamBar
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.dissect.navigation import fault_at, next_fault, next_step, place_line, step_at, trace_line

@@ -9,14 +9,15 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from tests.storage.samples import BAD_CALL, GOOD_CALL, trace
-from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspected import _MANY, Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Chunks, Generation, Part, Role, ToolDefinition, Trace, Turn
-from weaklink.storage import Store, open_store, tables
+from weaklink.storage import tables
 from weaklink.storage.engine import new_engine, place_of
 from weaklink.storage.packing.derived_values import texts_of
 from weaklink.storage.packing.inspections import pack_inspection
-from weaklink.storage.reading import _MANY, NOT_INSPECTED
+from weaklink.storage.reading import NOT_INSPECTED
+from weaklink.storage.store import Store, open_store
 
 
 def _wide(turns: int = 3 * _MANY) -> Trace:
