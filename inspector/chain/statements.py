@@ -477,13 +477,6 @@ class Statements:
             for sentence in sentences
         )
 
-    def _last_that(self, decides: Callable[[str, FailedCall], bool], failed: FailedCall) -> Statement | None:
-        """The plainest sentence of the final statement for which `decides` is true, the first of several."""
-        sentences = _cached_sentences(self._speeches[-1].text)
-        deciding = [sentence for sentence in sentences if decides(sentence.read, failed)]
-        best = max(deciding, key=lambda sentence: self._weight(sentence.read, failed), default=None)
-        return None if best is None else Statement(self._turns[-1], best, is_final=True)
-
     def _weight(self, sentence: str, failed: FailedCall) -> int:
         """How plainly a sentence is on a failed call: it names it, and says that it failed or that it was done."""
         clauses = self._clauses(sentence, failed)
