@@ -338,7 +338,7 @@ release-files: dev ## Build dist/ anew, and build/release: the components (Cyclo
 release: check test-slow ## Run the gate and the slow tests, build dist/ anew and check what is in it
 	rm -rf dist
 	$(MAKE) wheel
-	$(BIN)/python -m pytest tests/test_wheel.py tests/test_release.py
+	$(BIN)/python -m pytest -m 'slow or not slow' tests/test_wheel.py tests/test_release.py
 	$(UV) tool run twine check --strict dist/*
 
 constraints: dev ## Take the newest versions that pyproject.toml allows into the three files of constraints

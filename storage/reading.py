@@ -1,4 +1,14 @@
-"""Reads traces and inspections from the database, equal to what was saved."""
+"""Reads traces and inspections from the database, equal to what was saved.
+
+Theory of operation. A trace is read whole, in four statements: its row, its turns, their parts, and the sets of tools
+that its requests offered. Each packed column has a checksum of its own, and the trace's row the sum of the checksums of
+its turns (`storage.checksums`). The first value that is not as it was written raises one of DAMAGE_ERRORS; then
+`storage.salvage` reads the trace again, value by value.
+
+The inspection refers to the texts of the trace, so it is read after it. Three cases need a new one, which is computed
+here and not stored: the stored one has the layout of another version of weaklink; the trace is being recorded and has
+turns that were not inspected; or the stored one is damaged, which is the caller's case.
+"""
 
 import gc
 from collections import defaultdict

@@ -52,7 +52,7 @@ def check_equal(text: str, dialect: Format, tools: tuple[ToolDefinition, ...], r
     assert (found.content, found.reasoning) == (wanted.content, wanted.reasoning)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @FORMATS
 @in_the_gate(20)
 @given(tools=st.sampled_from(((), TOOLS)), role=st.sampled_from(Role), data=st.data())
@@ -62,7 +62,7 @@ def test_hostile_texts_are_read_as_by_the_machine(
     check_equal(data.draw(hostile(dialect.name, 6)), dialect, tools, role)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @FORMATS
 @in_the_gate(20)
 @given(
@@ -83,6 +83,7 @@ def test_calls_of_any_format_between_words_are_read_as_by_the_machine(
     check_equal(f"{words[0]}{words[1]}{written}{words[2]}", dialect, tools)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("writer", formats(), ids=lambda dialect: dialect.name)
 def test_a_call_of_one_format_is_read_in_every_other_as_by_the_machine(writer: Format) -> None:
     call = next(filter(writer.expresses, (EXAMPLES[1], make_call("f", {}), make_call("f", {}, id="call_12345"))))

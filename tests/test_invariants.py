@@ -75,7 +75,7 @@ PROMPTS = st.sampled_from(
     )
 )
 # There are many formats: before landing, each gets fewer texts than the readers that they share.
-FEW = in_the_gate(40)
+FEW = in_the_gate(12)
 FORMATS = pytest.mark.parametrize("dialect", formats(), ids=lambda dialect: dialect.name)
 
 

@@ -79,7 +79,7 @@ FOUND = (
 
 @pytest.mark.parametrize("repeated", FOUND, ids=lambda one: f"{one.format} {one.fragment!r}")
 def test_what_once_took_quadratic_time_is_linear(repeated: Repeated) -> None:
-    check(repeated, 32_000)
+    check(repeated, _SIZE)
 
 
 @pytest.mark.one_in(6)

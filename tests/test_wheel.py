@@ -61,6 +61,7 @@ def test_wheel_bears_version_licence_and_command(wheel: Path) -> None:
         assert b"weaklink = weaklink.command:main" in archive.read(f"{about}/entry_points.txt")
 
 
+@pytest.mark.slow
 def test_installed_command_runs_from_the_wheel(weaklink: Path, tmp_path: Path) -> None:
     script = "import weaklink, weaklink.inspector; print(weaklink.__file__, weaklink.inspector.__file__, sep='\\n')"
     for where in _done([str(weaklink.with_name("python")), "-c", script], tmp_path).splitlines():
@@ -68,6 +69,7 @@ def test_installed_command_runs_from_the_wheel(weaklink: Path, tmp_path: Path) -
     assert __version__ in _done([str(weaklink), "--version"], tmp_path)
 
 
+@pytest.mark.slow
 def test_demo_runs_from_the_wheel(weaklink: Path, tmp_path: Path) -> None:
     assert _done([str(weaklink), "demo"], tmp_path).strip()
 
@@ -97,6 +99,7 @@ def test_a_project_keeps_its_own_modules_of_our_folders_names(
     assert "Hello" in _done([str(command), "list", "--db", "runs.db"], tmp_path)
 
 
+@pytest.mark.slow
 def test_the_base_is_light_and_the_screens_name_their_extra(wheel: Path, tmp_path: Path) -> None:
     """Without extras: what an agent's environment needs to record, import, inspect, check, list and show."""
     home = tmp_path / "base"

@@ -118,8 +118,9 @@ class OwnProcess:
 class CloseOnce:
     """Calls `close`, which must not reference `owner`, exactly once, on whichever event comes first.
 
-    `now` and the end of the process wait for it. If the owner was garbage-collected, a thread calls it, since the
-    garbage collector may run in the middle of anything. A forked process never calls it.
+    `now` and the end of the process wait for it, also where another thread has begun it. If the owner was
+    garbage-collected, a thread calls it, since the garbage collector may run in the middle of anything; a daemon thread
+    where it runs in one. A forked process never calls it.
     """
 
     def __init__(self, owner: object, close: Callable[[], None]) -> None:
@@ -132,14 +133,14 @@ class CloseOnce:
         atexit.register(self.now)
 
     def now(self) -> None:
-        """Close, unless that has begun already."""
+        """Close; where another thread has begun that, return when it has ended."""
         if not self.process.is_current:
             return
         with self._lock:
             if self._begun:
                 return
             self._begun = True
-        self._close()
+            self._close()
         atexit.unregister(self.now)
 
     def _forgotten(self) -> None:

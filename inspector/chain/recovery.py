@@ -133,6 +133,8 @@ class RecoveryAnalysis:
         effect = failed.effect
         if effect is None or effect.kind in (EffectKind.READ, EffectKind.PROBE) or "." in effect.subject:
             return True
+        if kind_of(failed.step.call.name or "") is ToolKind.WRITES:
+            return False  # what it was to bring is no number
         return computes(failed.step, effect) or self._statements.names_with(value, failed)
 
     def is_refuted(self, failed: Step, intent: Intent, repair: Recovered) -> bool:

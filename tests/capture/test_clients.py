@@ -164,6 +164,7 @@ CASES: list[tuple[Callable[..., str], Answer, bool, str]] = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("use", "answer", "stream", "target"), CASES)
 def test_a_client_gets_what_it_got_and_the_exchange_is_told_as_it_was_sent(
     use: Callable[..., str], answer: Answer, stream: bool, target: str

@@ -5,6 +5,7 @@ import gc
 import subprocess
 import sys
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.capture.upstream import Drop, running_upstream
 from tests.lazy_module import LazyModule
 from weaklink import inspector
 from weaklink.inspector.capture.client_recording import is_observed, record, recorded, unrecord
+from weaklink.inspector.capture.safeguards import CloseOnce
 from weaklink.inspector.errors import SinkError
 from weaklink.inspector.model import BodyState, CallHeader, ErrorPhase, FinishReason, Role, Trace
 from weaklink.inspector.trace_file import read_trace_file
@@ -175,3 +177,24 @@ def test_a_client_that_nobody_closed_is_recorded_to_the_end_of_the_process(tmp_p
 def test_the_names_are_public() -> None:
     assert {"TraceLogger", "record", "recorded", "unrecord"} <= set(inspector.__all__)
     assert inspector.record is record
+
+
+def test_a_close_that_another_thread_has_begun_is_waited_for() -> None:
+    """The garbage collector may run in a daemon thread, and what it starts there ends with the process."""
+    owner, begun, may_end, closed = Thread(), Event(), Event(), Event()
+
+    def close() -> None:
+        begun.set()
+        may_end.wait(30)
+        closed.set()
+
+    closing = CloseOnce(owner, close)
+    Thread(target=closing.now, daemon=True).start()
+    assert begun.wait(30)
+    second = Thread(target=closing.now)
+    second.start()
+    second.join(0.2)
+    assert second.is_alive()
+    may_end.set()
+    second.join(30)
+    assert closed.is_set()

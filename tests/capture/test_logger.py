@@ -483,6 +483,7 @@ else:
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.parametrize("name", ["log.jsonl", "log.db"])
 def test_a_forked_process_records_nothing_with_the_logger_that_it_inherited(name: str, tmp_path: Path) -> None:

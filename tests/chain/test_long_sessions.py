@@ -76,6 +76,7 @@ def _session(turns_of: Callable[[int], list[Turn]], calls: int) -> Trace:
     return Trace(turns=(begins, *turns, ends), provenance=Provenance(source="claude-code", record="line 1"))
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("turns_of", [_denied, _changed, _corrected, _fetched, _refused])
 def test_work_grows_with_the_calls(turns_of: Callable[[int], list[Turn]]) -> None:
     short, long = (_session(turns_of, calls) for calls in (_CALLS, _TIMES * _CALLS))

@@ -69,6 +69,7 @@ def test_a_step_of_a_sample_is_malformed_exactly_if_its_call_has_an_error() -> N
         check_steps(trace, inspect_trace(trace))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", [dialect.name for dialect in formats()])
 def test_a_malformed_step_of_a_case_has_its_error(name: str) -> None:
     for case in originals(name):

@@ -55,6 +55,7 @@ def _session(dice: random.Random) -> list[Turn]:
     return turns
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(40))
 def test_a_session_that_grows_is_inspected_as_at_once(seed: int) -> None:
     dice = random.Random(seed)
@@ -73,6 +74,7 @@ def test_a_session_that_grows_is_inspected_as_at_once(seed: int) -> None:
         assert flow == trace_values(trace, grown.chain.steps, has_places=False)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.campaign
 @pytest.mark.parametrize("path", one_in(48, _LOGS, seed="grows"), ids=lambda path: path.name)
 def test_a_labelled_session_that_grows_is_inspected_as_at_once(path: Path) -> None:

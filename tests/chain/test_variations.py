@@ -114,6 +114,7 @@ def _sessions() -> list[tuple[str, list[str], Chain]]:
     return [(row["name"], row["turns"], chain_of(*row["turns"])) for row in rows]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.campaign
 @pytest.mark.parametrize("name", VARIATIONS)
 def test_a_variation_changes_no_verdict(name: str) -> None:

@@ -5,9 +5,10 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import in_the_gate
 from weaklink.inspector.dataset.convert import convert_row
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.lint.linting import lint_sample
@@ -71,6 +72,7 @@ def test_each_call_keeps_its_result(target: str) -> None:
         assert places == sorted(places)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", [format.name for format in formats() if format.name not in FORMATS])
 def test_each_call_keeps_its_result_where_only_calls_are_rewritten(target: str) -> None:
     for order in ORDERS:
@@ -79,7 +81,7 @@ def test_each_call_keeps_its_result_where_only_calls_are_rewritten(target: str) 
             assert right_pairs(value, target), (order, value)
 
 
-@settings(max_examples=30)
+@in_the_gate(10, most=30)
 @given(st.lists(st.lists(st.sampled_from(IDS), min_size=1, max_size=4, unique=True), min_size=1, max_size=3), st.data())
 def test_no_two_calls_get_one_id(answers: list[list[str]], data: st.DataObject) -> None:
     target = data.draw(st.sampled_from([format.name for format in formats() if format.ids]))

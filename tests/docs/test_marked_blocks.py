@@ -45,9 +45,15 @@ def name(page: Path) -> str:
 
 SLOW = {
     *("examples/README.md", "docs/scaling.md", "docs/replay.md", "docs/experiments-walkthrough.md"),
-    *(f"docs/sdks/{sdk}.md" for sdk in ("langchain", "openai-agents", "pydantic-ai", "google-genai")),
+    *("docs/cases/two-runs.md", "docs/coding-agents.md", "docs/experiments.md", "docs/team.md"),
+    *(
+        f"docs/sdks/{sdk}.md"
+        for sdk in ("anthropic", "langchain", "openai-agents", "pydantic-ai", "google-genai", "ollama")
+    ),
+    *(f"docs/servers/{server}.md" for server in ("llama-cpp", "ollama", "openrouter", "sglang")),
 }
-"""Pages on which an agent runs a dozen times, its SDK takes seconds to import, or Ray starts."""
+"""Pages on which an agent runs a dozen times, its SDK takes seconds to import, or Ray starts; of the pages on SDKs and
+servers, all but the first. The journeys run the programs of the pages on SDKs."""
 
 FRESH = {"docs/experiments-walkthrough.md"}
 """Pages whose reader has no database yet."""

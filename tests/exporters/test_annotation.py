@@ -4,9 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.chain.building import trace_of
+from tests.examples import in_the_gate
 from tests.strategies import traces
 from weaklink.inspector.exporters.annotation import annotation
 from weaklink.inspector.inspection import inspect_trace
@@ -211,7 +212,7 @@ def test_reasoning_is_bounded_and_its_own() -> None:
     assert point["reasoning_place"] == {"turn": 4, "part": "text", "start": 8, "end": 608}
 
 
-@settings(max_examples=60)  # whole traces are inspected
+@in_the_gate(10, most=60)  # whole traces are inspected
 @given(traces())
 def test_every_trace_can_be_annotated_and_every_place_is_in_it(trace: Trace) -> None:
     inspection = inspect_trace(trace, format="hermes")

@@ -261,7 +261,7 @@ LIKE_OTHERS = {
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "name", [pytest.param(one, marks=pytest.mark.slow) if one in LIKE_OTHERS else one for one in sorted(BOMBS)]
 )

@@ -255,6 +255,7 @@ class _Slow(Fault):
         return 200
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

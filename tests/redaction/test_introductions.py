@@ -56,6 +56,7 @@ def test_no_value_is_left_in_json_in_json(container: str) -> None:
                     json.loads(redacted)
 
 
+@pytest.mark.one_in(7)
 @in_shares(_SAMPLE)
 def test_cut_anywhere_gives_the_same(planted: Planted) -> None:
     text = f"Look: {planted.text} and on."

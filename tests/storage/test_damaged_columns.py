@@ -156,7 +156,7 @@ def _row(store: Store, column: sa.Column[Any], id_: int, rng: random.Random) -> 
 
 
 @pytest.mark.campaign
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("column", _COLUMNS, ids=str)
 def test_a_damaged_column_is_noticed_and_withholds_nothing_else(store: Store, column: sa.Column[Any]) -> None:
     """The gate damages a third of the columns on each database, each in one or two of six ways."""
@@ -185,6 +185,7 @@ def test_a_damaged_column_is_noticed_and_withholds_nothing_else(store: Store, co
     assert written
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("table", [*_OF_A_TRACE[1:], tables.toolset_tool, tables.exchange], ids=str)
 def test_a_missing_row_is_noticed_and_withholds_nothing_else(store: Store, table: sa.Table) -> None:
     id_ = _fill(store)

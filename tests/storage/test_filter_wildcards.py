@@ -86,6 +86,7 @@ def hostile(new_store: NewStore) -> Store:
     return store
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("key", _WITH_TEXTS)
 def test_a_hostile_pattern_of_each_key_ends(hostile: Store, key: FilterKey) -> None:
     for pattern in _PATTERNS:

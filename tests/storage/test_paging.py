@@ -104,7 +104,7 @@ def test_traces_are_counted_by_status_and_calls_by_what_became_of_them(filled: S
     assert sorted(counts.values()) == [(0, 1)] * broken + [(1, 1)] * (TRACES - broken)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("order", Order)
 @pytest.mark.parametrize("wanted", ["", "status:broken", "status:broken weather"])
 def test_before_each_trace_of_a_list_stands_the_one_that_it_names(filled: Store, wanted: str, order: Order) -> None:

@@ -58,6 +58,7 @@ def _told(made: Trace) -> str:
     return repr(replace(made, turns=tuple(replace(turn, flags=frozenset()) for turn in made.turns)))
 
 
+@pytest.mark.slow
 @in_the_gate(6, most=100)
 @given(st.lists(st.tuples(traces(), inspections()), max_size=3))
 def test_a_batch_comes_back(shared: Store, made: list[tuple[Trace, Inspection]]) -> None:

@@ -74,6 +74,7 @@ def _spilled(path: Path) -> Path:
     return found
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("trouble", ["locked", "full"])
 @pytest.mark.parametrize("held_bytes", [0, 64 << 20])
 @pytest.mark.parametrize("recovers_first", [True, False])

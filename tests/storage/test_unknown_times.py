@@ -67,7 +67,7 @@ def walked(store: Store, wanted: str, limit: int) -> list[TraceSummary]:
     return found
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("wanted", FILTERS)
 @pytest.mark.parametrize("limit", [1, 3, 7])
 def test_pages_hold_every_trace_once_and_those_without_a_time_by_their_import(

@@ -46,7 +46,7 @@ def test_every_version_has_its_stored_databases(database: str, update_goldens: b
     assert kept == {f"{revision}.{suffix}" for revision in REVISIONS for suffix in KINDS.values()}
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_a_stored_database_is_read_once_it_is_upgraded(database: str, revision: str, tmp_path: Path) -> None:
     restore_database(_kind(database), revision, database)

@@ -57,6 +57,7 @@ async def answer(client: Client, tool: str, **arguments: object) -> str:
     return "".join(block.text for block in result.content if block.type == "text")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mode", MODES)
 def test_two_clients_read_a_trace_whose_names_are_hostile(tmp_path: Path, mode: str) -> None:
     hostile = "x\ud800\n99 ok \x1b[2J\u202e"
@@ -92,6 +93,7 @@ def test_two_clients_read_a_trace_whose_names_are_hostile(tmp_path: Path, mode: 
     asyncio.run(both())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mode", MODES)
 def test_a_client_finds_the_break_and_its_characters(tmp_path: Path, mode: str) -> None:
     database = recorded(tmp_path)
@@ -142,6 +144,7 @@ def test_a_command_is_replayed_only_if_the_user_named_it(tmp_path: Path) -> None
     asyncio.run(ask())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mode", MODES)
 def test_the_same_over_http(tmp_path: Path, mode: str) -> None:
     database = recorded(tmp_path)
@@ -189,6 +192,7 @@ def test_show_in_brief(weaklink: Run, tmp_path: Path) -> None:
     assert weaklink("show", "--brief", "--json", "--db", "runs.db").returncode == 2
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("unit", ["x", "é", "😀", "```\n", "`", "\x1b[31m", "\u202e"])
 def test_a_brief_has_its_bound_and_its_fence_whatever_the_trace_says(unit: str) -> None:
     text = unit * 5_000

@@ -54,6 +54,7 @@ def _calls(folder: Path) -> list[tuple[str, str, list[str]]]:
         return found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("file", "text", "name"), [("m.jinja", _TEMPLATE, "m-template"), ("m.toml", _TABLE, "acme")])
 def test_run_and_record_read_the_calls_of_a_chat_template(tmp_path: Path, file: str, text: str, name: str) -> None:
     (tmp_path / file).write_text(text)
@@ -71,6 +72,7 @@ def test_run_and_record_read_the_calls_of_a_chat_template(tmp_path: Path, file: 
     assert _calls(tmp_path) == [(name, "get_weather", ["J104"])] * 2
 
 
+@pytest.mark.slow
 def test_import_reads_them_and_later_commands_know_a_registered_format(tmp_path: Path) -> None:
     (tmp_path / "acme.toml").write_text(_TABLE.replace('"acme"', '"other"'))
     messages = [{"role": "user", "content": "Oslo?"}, {"role": "assistant", "content": _ANSWER}]

@@ -59,6 +59,7 @@ def checked(run: Run, *words: str, code: int = 1) -> dict[str, Any]:
     return value
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "failing"),
     [

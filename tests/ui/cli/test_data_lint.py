@@ -161,6 +161,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("layout", ["jsonl", "json", "parquet", "arrow", "folder", "dataset"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_check_finds_in_a_training_set_of_every_shape_and_layout_what_lint_finds(shape: str, layout: str) -> None:
@@ -277,6 +278,7 @@ def test_a_sample_that_differs_in_the_users_words_alone_is_a_near_duplicate(
     assert all(one["record"] == "line 2" for one in found)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("rows", "size"), [(1, 1 << 20), (7, 1 << 20), (64, 4_000)])
 def test_rows_that_are_read_together_have_the_faults_of_each_alone(
     rows: int, size: int, monkeypatch: pytest.MonkeyPatch

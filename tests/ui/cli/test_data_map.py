@@ -35,6 +35,7 @@ ALL = {"inject": ("--only-injected", "--jobs", "2"), "negatives": ("--only-negat
 COMMANDS = ("lint", "score", "report", "verify", "inject", "negatives", "render")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("command", "options"), [*((name, ALL.get(name, ())) for name in COMMANDS), ("lint", ("--jobs", "2"))]
 )

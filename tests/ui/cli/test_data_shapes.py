@@ -108,6 +108,7 @@ def test_a_broken_call_is_one_fault_and_is_repaired_in_its_place(weaklink: Run, 
     assert json.loads((tmp_path / "b.jsonl").read_text()) == rows_with(ARGUMENTS)[shape]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("shape", rows_with(ARGUMENTS))
 def test_a_row_of_every_shape_is_converted(weaklink: Run, tmp_path: Path, shape: str) -> None:
     done = weaklink("data", "convert", "--to", "llama3", write(tmp_path / "a.jsonl", rows_with(ARGUMENTS)[shape]))

@@ -124,6 +124,7 @@ def test_prune_refuses_what_is_no_time(weaklink: Run, database: Path, before: st
     assert b"neither a date" in done.stderr
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("answer", "left"), [(b"y\n", [1, 3]), (b"n\n", [1, 2, 3])])
 def test_prune_asks_on_a_terminal(tmp_path: Path, database: Path, answer: bytes, left: list[int]) -> None:
     ours, theirs = pty.openpty()

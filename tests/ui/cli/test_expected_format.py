@@ -25,6 +25,7 @@ _SENTENCE = "The parsers of vLLM 0.33.0 (`hermes`, "
 _HERMES = "NousResearch/Hermes-4-70B"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("options", "model", "code"),
     [
@@ -52,6 +53,7 @@ def test_run_expects_the_format_of_the_options_or_of_the_model(
     assert (_SENTENCE in shown) == (code == "F309")
 
 
+@pytest.mark.slow
 def test_record_and_log_take_the_parser_too(tmp_path: Path) -> None:
     with running_upstream(scripted.chat_answer(_OTHER_SYNTAX)) as upstream:
         options = ("--upstream", upstream.url, "--db", "t.db", "--server-parser", "hermes")

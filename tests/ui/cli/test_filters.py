@@ -54,7 +54,7 @@ def test_an_error_stands_below_its_character(weaklink: Run, database: Path, argu
     )
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("line", "replies"),
     [

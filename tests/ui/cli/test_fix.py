@@ -273,6 +273,7 @@ def test_records_and_files_that_cannot_be_read_are_reported_and_copied_as_they_a
     assert (done.returncode, b"gone.jsonl" in done.stderr) == (1, True)
 
 
+@pytest.mark.slow
 def test_damaged_data_ends_without_anything_to_repair(weaklink: Run, tmp_path: Path) -> None:
     rng = random.Random(8)  # made-up damage
     rows = [json.dumps({"id": at, "text": _damaged(SOUND, rng)}) for at in range(200)]
@@ -316,6 +317,7 @@ def _read(path: Path) -> tuple[pa.Table, list[int]]:
     return rows, [len(batch) for batch in rows.to_batches()]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["rows.parquet", "stream.arrow", "file.arrow", "file.data"])
 def test_a_table_is_copied_as_the_same_kind_of_file(weaklink: Run, tmp_path: Path, name: str) -> None:
     kinds = {"instruction": pa.string(), "input": pa.string(), "output": pa.string(), "day": pa.date32()}

@@ -111,6 +111,7 @@ def test_a_dry_run_ends_with_2_where_nothing_can_be_read(weaklink: Run) -> None:
     assert weaklink("import", "--dry-run", "none").returncode == 2
 
 
+@pytest.mark.slow
 def test_many_processes_report_and_write_what_one_does(weaklink: Run, tmp_path: Path) -> None:
     told = []
     for jobs in ("1", "3"):
@@ -170,6 +171,7 @@ def test_it_waits_for_another_import(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err.count("the database is locked") == 1
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("database", ["gone.db", "postgresql://weaklink@127.0.0.1:1/gone"])
 def test_a_database_that_no_process_can_read_is_an_error_and_no_refusal(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], database: str

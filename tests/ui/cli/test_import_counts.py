@@ -97,6 +97,7 @@ CASES: dict[str, tuple[list[object], tuple[int, int, int], dict[str, int]]] = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", CASES)
 def test_counts_are_what_a_reader_counts(name: str, weaklink: Run, tmp_path: Path) -> None:
     rows, numbers, tools = CASES[name]

@@ -109,6 +109,7 @@ def test_a_file_that_grows_while_it_is_read_is_read_again(tmp_path: Path, monkey
     assert importing.read == ["pi.jsonl"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "options",
     [
@@ -205,6 +206,7 @@ def test_an_import_of_nothing_new_need_not_open_the_store(imported: Importing) -
     assert not list(imported.database.parent.glob("*-wal"))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "change",
     [

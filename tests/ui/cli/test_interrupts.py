@@ -13,6 +13,7 @@ _IGNORING = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]
 _ROOT = Path(__file__).parents[3]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

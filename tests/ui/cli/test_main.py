@@ -49,6 +49,7 @@ def test_an_empty_filter_lists_all_and_an_empty_word_of_a_command_is_its_own(wea
     assert done.stdout.strip() == b"2"
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells close a stream with `>&-`")
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize(

@@ -80,6 +80,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("kind", "status"),
     [("malformed-json@turn2", "recovered"), ("S201", "recovered"), ("status=429", "ok"), ("delay=0.01", "ok")],

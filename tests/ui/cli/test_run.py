@@ -98,6 +98,7 @@ def test_the_sessions_of_several_models_are_listed_with_the_model(tmp_path: Path
     assert "hermes-4" not in done.stderr
 
 
+@pytest.mark.slow
 def test_clients_go_where_they_went_before(tmp_path: Path) -> None:
     def answer(request: Received) -> Answer:
         is_anthropic = request.target.startswith("/there")
@@ -115,6 +116,7 @@ def test_clients_go_where_they_went_before(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[0] == "weaklink: recorded 2 requests."
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -206,6 +208,7 @@ for _ in range(500):
 """
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("number", "status"), [("SIGINT", "aborted"), ("SIGTERM", "aborted"), ("SIGKILL", "broken")])
 def test_a_session_that_a_signal_stops_while_a_tool_runs_is_aborted(tmp_path: Path, number: str, status: str) -> None:
     """What kills the agent, as the kernel does when memory is out, breaks its chain: nobody stopped it."""
@@ -228,7 +231,7 @@ def test_a_session_that_a_signal_stops_while_a_tool_runs_is_aborted(tmp_path: Pa
     )
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(2)
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has subreapers")
 @pytest.mark.parametrize(
     ("command", "killed"),

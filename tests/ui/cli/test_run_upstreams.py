@@ -96,6 +96,7 @@ def _cases() -> Iterable[Any]:
     return [pytest.param(*case, marks=() if case in (*agents, *names) else pytest.mark.slow) for case in every]
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("agent", "name"), _cases())
 def test_any_variable_of_a_provider_leads_every_client_to_the_chosen_server(
     tmp_path: Path, agent: str, name: str
@@ -111,6 +112,7 @@ def test_any_variable_of_a_provider_leads_every_client_to_the_chosen_server(
     assert _ANNOUNCED not in said
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("agent", _IN_ENVIRONMENT)
 def test_a_default_that_nobody_chose_is_refused_clearly_and_recorded(tmp_path: Path, agent: str) -> None:
     code, said = _run(tmp_path, agent, "--no-default-upstreams", "--check")
@@ -217,6 +219,7 @@ def test_no_choice_of_variables_sends_a_client_to_a_server_that_is_not_named(
         assert len(conflicts) == (len(given_numbers) > 1 and not has_upstream)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("agent", _IN_ENVIRONMENT)
 def test_an_upstream_that_cannot_be_reached_is_a_recorded_trace_with_the_reason(tmp_path: Path, agent: str) -> None:
     code, said = _run(tmp_path, agent, "--check", "--upstream", _NOBODY)

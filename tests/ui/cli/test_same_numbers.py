@@ -75,6 +75,7 @@ def test_every_report_of_check_has_the_same_errors(weaklink: Run, tmp_path: Path
     assert len(junit.findall(".//testcase[failure]")) == count
 
 
+@pytest.mark.slow
 def test_check_has_the_diagnostics_of_every_inspection(weaklink: Run, tmp_path: Path) -> None:
     """Only the rules on unreadable records and on rows of training data are the command's own."""
     for folder in ("sample_traces", "tests/cases/importers"):

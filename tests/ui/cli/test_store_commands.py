@@ -310,6 +310,7 @@ def test_demo_shows_what_broke_and_every_command_it_names_works(weaklink: Run) -
         assert command[0] in screens or weaklink(*command).returncode == 0
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("prefix", "begin"),
     [

@@ -127,6 +127,7 @@ def test_a_session_that_broke_before_and_goes_on_is_news_when_it_recovers(age_s:
         assert watch() == ["openai-messages  -  trace 1  no longer broken"]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("before", [1, 3, 9, 20])
 @pytest.mark.parametrize("age_s", [3_600, 1_000_000])
 def test_of_a_file_that_gets_another_row_only_that_row_is_news(before: int, age_s: float, logs: Path) -> None:
@@ -183,6 +184,7 @@ def test_two_watchers_print_the_same_and_the_database_has_one_trace(logs: Path) 
         assert len(one.store.traces()) == 1
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("age_s", [0, 3_600, 1_000_000])
 @pytest.mark.parametrize("is_first_again", [True, False])
 def test_a_break_that_another_watcher_imported_first_is_printed_by_both(

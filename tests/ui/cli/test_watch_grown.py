@@ -83,6 +83,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
     watch.close()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", LOGS)
 def test_a_session_that_grew_line_by_line_is_stored_as_one_imported_at_once(name: str, watched: Watched) -> None:
     lines = (CASES / name).read_bytes().splitlines(keepends=True)

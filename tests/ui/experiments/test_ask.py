@@ -36,6 +36,7 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("api", list(APIS))
 def test_the_rates_of_a_known_server_are_found(api: str, tmp_path: Path) -> None:
     where = database(tmp_path, api)
@@ -149,6 +150,7 @@ def test_with_fix_adds_the_advice_to_the_prompt_and_edit_changes_it_by_hand(
     assert edited["messages"][0]["content"] == "You are verbose."
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize(
     ("name", "arguments", "advice"),

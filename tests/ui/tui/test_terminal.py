@@ -84,6 +84,7 @@ def test_a_chain_is_opened_on_its_break_and_the_terminal_is_left_as_it_was(
     assert b"\x1b[?1049l" in terminal.written
 
 
+@pytest.mark.slow
 def test_without_colours_none_is_written(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, "tui", "--db", filled(tmp_path / "runs.db"), TERM="xterm-256color", NO_COLOR="1")
     terminal.wait_for("session 5")

@@ -90,7 +90,7 @@ def _address(dashboard: str, path: str, broken: list[int]) -> str:
     return f"{dashboard}{path}{asked.get(path, '')}"
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(("scheme", "width", "path"), _LOOKS)
 def test_axe_finds_nothing_and_the_tab_key_a_finger_and_a_phone_reach_everything(
     browser: Browser, demo_dashboard: str, broken: list[int], path: str, *, scheme: str, width: int
@@ -112,6 +112,7 @@ def test_axe_finds_nothing_and_the_tab_key_a_finger_and_a_phone_reach_everything
             _check(page)
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("scheme", "width"),

@@ -43,6 +43,7 @@ def test_an_open_trace_that_was_deleted_says_so_at_the_next_click(address: str, 
     expect(page.get_by_text("The traces with the nearest ids:")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_an_open_list_whose_database_was_deleted_says_so_at_the_next_click(
     address: str, own_database: Path, page: Page
 ) -> None:
@@ -55,6 +56,7 @@ def test_an_open_list_whose_database_was_deleted_says_so_at_the_next_click(
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_figures_are_those_of_today_after_others_deleted_traces(address: str, own_database: Path, page: Page) -> None:
     page.goto(f"{address}traces")
     settled(page)
@@ -69,6 +71,7 @@ def test_figures_are_those_of_today_after_others_deleted_traces(address: str, ow
     expect(page.get_by_text(f"{rows - deleted} traces", exact=True)).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_trace_marked_elsewhere_is_counted_at_once(address: str, own_database: Path, page: Page) -> None:
     page.goto(f"{address}traces?filter=marked:yes")
     settled(page)

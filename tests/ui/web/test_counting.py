@@ -149,6 +149,7 @@ def test_what_the_database_refuses_while_it_is_counted_is_a_sentence(
     expect(page.get_by_label("Filter", exact=True)).to_have_value("status:broken")
 
 
+@pytest.mark.slow
 def test_home_has_an_address_of_its_name_too(demo_dashboard: str, page: Page) -> None:
     page.goto(f"{demo_dashboard}triage?filter=status:broken&days=shares")
     expect(page.get_by_role("heading", name="What breaks", exact=True)).to_be_visible()

@@ -107,6 +107,7 @@ def test_the_page_says_which_rows_it_shows_and_leads_to_the_others(tmp_path: Pat
     assert not app.exception, [one.value for one in app.exception]
 
 
+@pytest.mark.slow
 def test_a_set_is_drawn_in_a_browser(demo_dashboard: str, page: Page, tmp_path: Path) -> None:
     (tmp_path / "set.jsonl").write_text(
         '{"messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]}\n'

@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.chain.test_layer_places import changed_story
@@ -175,6 +176,7 @@ def test_tree_and_stream_have_roles_names_and_an_order_in_the_accessibility_tree
     expect(page.locator(".status")).to_contain_text(re.compile("copied 1 character$|blocked copying"))
 
 
+@pytest.mark.slow
 def test_a_difference_is_shown_at_the_later_turn_and_its_row_leads_to_the_other_side(
     tmp_path: Path, page: Page
 ) -> None:
@@ -209,6 +211,7 @@ def test_no_script_of_ours_makes_markup_of_text() -> None:
         assert found is None, f"{script.name}: {found}"
 
 
+@pytest.mark.slow
 def test_the_address_names_what_was_chosen_while_text_far_away_was_loading(tmp_path: Path, page: Page) -> None:
     words = "word " * 300_000
     trace = Trace(tuple(Turn(role, (Part("text", words),)) for role in (Role.USER, Role.ASSISTANT) * 3))

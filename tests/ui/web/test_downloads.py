@@ -22,6 +22,7 @@ def state_of(demo_database: Path) -> Callable[[str], str]:
     return lambda path: states.get(path, path)
 
 
+@pytest.mark.slow
 def test_every_download_of_every_page_is_opened(
     browser: Browser, demo_dashboard: str, state_of: Callable[[str], str]
 ) -> None:

@@ -30,6 +30,7 @@ def _widths(page: Page, address: str) -> dict[str, float]:
     return {str(title): float(width) for title, width in page.evaluate(_COLUMNS) if width}
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("path", ["traces", "traces?preview=closed"])
 @pytest.mark.parametrize("width", [1280, pytest.param(1366, marks=_BETWEEN), pytest.param(1440, marks=_BETWEEN), 1920])
 def test_status_title_and_break_are_readable_and_figures_have_room(
@@ -58,6 +59,7 @@ def test_a_guessed_verdict_says_so_beside_its_status_and_the_sure_ones_can_be_fi
     expect(page).to_have_url(re.compile("order=certainty"))
 
 
+@pytest.mark.slow
 def test_ten_breaks_and_ten_tools_are_seen_whole(page: Page, demo_dashboard: str) -> None:
     page.goto(demo_dashboard)
     settled(page)
@@ -66,6 +68,7 @@ def test_ten_breaks_and_ten_tools_are_seen_whole(page: Page, demo_dashboard: str
     assert tables.evaluate_all("(all) => all.map((one) => one.scrollHeight - one.clientHeight)") == [0, 0]
 
 
+@pytest.mark.slow
 def test_the_next_figures_follow_a_short_list_of_breaks(page: Page, demo_dashboard: str) -> None:
     page.goto(f"{demo_dashboard}?filter=break:J104")
     settled(page)
@@ -78,6 +81,7 @@ def test_the_next_figures_follow_a_short_list_of_breaks(page: Page, demo_dashboa
     assert after["y"] - (worst["y"] + worst["height"]) < 80
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("width", [1280, pytest.param(1366, marks=_BETWEEN), 1920])
 def test_the_cells_of_a_row_and_the_buttons_of_its_preview_stand_in_one_line(
     browser: Browser, demo_dashboard: str, width: int
@@ -156,6 +160,7 @@ def endings(demo_database: Path) -> dict[str, int]:
         return {one.status.value: one.id for one in store.traces(limit=100)}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("width", [1280, pytest.param(1366, marks=_BETWEEN), 1920])
 def test_the_head_of_a_trace_is_low_and_the_verdict_is_beside_the_stream(
     browser: Browser, demo_dashboard: str, endings: dict[str, int], width: int
@@ -176,6 +181,7 @@ def test_the_head_of_a_trace_is_low_and_the_verdict_is_beside_the_stream(
         assert page.evaluate("() => document.querySelector('.stMain').scrollWidth") <= width
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("status", "words"), [("recovered", "recovered by"), ("aborted", "server closed")])
 def test_a_trace_that_did_not_break_has_a_sentence_too(
     page: Page, demo_dashboard: str, demo_database: Path, status: str, words: str
@@ -275,6 +281,7 @@ new PerformanceObserver((list) => {
 _MOST_SHIFT = 0.1  # browsers call more in need of work
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "paths_by_width",
     [
@@ -314,6 +321,7 @@ def _stands(page: Page, address: str) -> None:
     raise AssertionError(page.url, page.viewport_size, shifts)
 
 
+@pytest.mark.slow
 def test_the_sentence_of_the_first_page_waits_for_no_script_of_its_own(browser: Browser, demo_dashboard: str) -> None:
     context = browser.new_context()
     page = context.new_page()
@@ -330,6 +338,7 @@ def _late(route: Route) -> None:
     route.continue_()
 
 
+@pytest.mark.slow
 def test_a_table_has_its_room_before_it_is_drawn(browser: Browser, demo_dashboard: str) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
@@ -346,6 +355,7 @@ def test_a_table_has_its_room_before_it_is_drawn(browser: Browser, demo_dashboar
     context.close()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("path", "row", "words"), [("tools", "get_weather", "Examples"), ("rules", "J104", "What to do")]
 )
@@ -387,6 +397,7 @@ def _nothing_moves_late(page: Page, act: Callable[[], None]) -> None:
     assert shifts[0] <= _MOST_SHIFT, (page.url, page.viewport_size, shifts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "details",
     [
@@ -418,6 +429,7 @@ def _leads_elsewhere(page: Page, button: Locator) -> None:
     page.wait_for_function("(before) => location.href !== before", arg=before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "traces",
     [
@@ -497,6 +509,7 @@ _PRINTED = {  # how many blocks of terminal print a page has: maps, marked strea
 }
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("path", _PRINTED)
 def test_sentences_are_in_the_font_of_the_page_and_quotes_in_a_monospaced_one(
     page: Page, demo_dashboard: str, endings: dict[str, int], path: str
@@ -511,6 +524,7 @@ def test_sentences_are_in_the_font_of_the_page_and_quotes_in_a_monospaced_one(
     assert page.evaluate(_MONOSPACED) == []
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("tab", "name", "words"),
     [("Notes and facts", "model", "format"), ("Timeline", "turn", " s "), ("Request and answer", "finish", "stop")],
@@ -542,6 +556,7 @@ def test_a_click_on_a_row_of_a_comparison_shows_what_differs_in_it(
     expect(page).to_have_url(re.compile(rf"/trace\?trace={endings['recovered']}&"))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("width", "is_icons"),
     [pytest.param(800, True, marks=_BETWEEN), (1366, True), (1600, False), pytest.param(1920, False, marks=_BETWEEN)],

@@ -26,7 +26,7 @@ _STATES = {
 }
 """What the address says beside nothing, by page; a page that is not named here is opened as it is."""
 
-_RICH = ("", "trace", "traces", "tools", "sql")  # the pages that show most of a trace's text
+_RICH = ("trace",)  # the page that shows most of a trace's text
 
 _FOUND = (Path(__file__).parent / "made_of_text.js").read_text(encoding="utf-8")
 _SEEN = (Path(__file__).parent / "seen.js").read_text(encoding="utf-8")
@@ -165,6 +165,7 @@ def test_a_click_on_hostile_text_selects_it_and_nothing_more(browser: Browser, h
             page.keyboard.press("Escape")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [pytest.param("tools", marks=pytest.mark.slow), "traces"])
 def test_a_row_of_hostile_text_can_be_chosen_and_opened(browser: Browser, hostile_dashboard: str, path: str) -> None:
     with watched(browser) as page:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.ui.cli.test_discovery import LOGS, put_logs
@@ -31,6 +32,7 @@ def test_the_logs_of_agents_are_offered_and_imported(browser: Browser, tmp_path:
         expect(page).to_have_url(f"{address}traces")
 
 
+@pytest.mark.slow
 def test_without_logs_of_agents_the_page_does_not_mention_any(browser: Browser, tmp_path: Path) -> None:
     with dashboard(tmp_path, tmp_path / "none.db") as address, watched(browser) as page:
         page.goto(f"{address}imports")

@@ -289,6 +289,7 @@ def test_what_breaks_is_sorted_by_a_click_on_a_title(demo_dashboard: str, page: 
     expect(rules).to_have_text(by_chains)
 
 
+@pytest.mark.slow
 def test_the_list_shows_the_outcome_of_tasks_beside_the_preview(page: Page, tmp_path: Path) -> None:
     trace, _ = broken_trace()
     judged = structs.replace(trace, outcome=Outcome(completed=True, reward=0.0))
@@ -363,6 +364,7 @@ _SEQUENCES: dict[str, list[tuple[Callable[[Page], Locator], str]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("begins", _SEQUENCES)
 def test_back_and_forward_go_through_what_was_clicked_and_a_reload_keeps_it(

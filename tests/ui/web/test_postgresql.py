@@ -54,6 +54,7 @@ def _opened(browser: Browser, served: Dashboard, token: str, path: str = "") -> 
     context.close()
 
 
+@pytest.mark.slow
 def test_a_deletion_is_seen_at_the_next_look(
     browser: Browser, served: Dashboard, tokens: dict[str, str], database: str, tmp_path: Path
 ) -> None:

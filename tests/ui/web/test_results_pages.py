@@ -75,6 +75,7 @@ def number_in(text: str) -> int:
 # ---------------------------------------------------------------- selections
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("column", "table"),
     [("status", "traces"), ("break_code", "traces"), ("model", "traces"), ("break_tool", "traces"), ("day", "traces")],
@@ -155,6 +156,7 @@ def test_numbers_of_tools_open_exactly_their_traces(page: Page, address: str) ->
     assert listed(page) == number
 
 
+@pytest.mark.slow
 def test_a_trace_opens_from_its_file_and_row(page: Page, address: str, results: Path) -> None:
     page.goto(f"{address}traces?only={quote(json.dumps({'status': 'broken'}))}")
     settled(page)
@@ -176,6 +178,7 @@ def test_an_address_opens_no_other_file(page: Page, address: str, results: Path)
     expect(page.get_by_test_id("stAlert")).to_contain_text("the results do not contain this trace")
 
 
+@pytest.mark.slow
 def test_sql_runs_on_the_tables_only_when_it_is_run(page: Page, address: str) -> None:
     page.goto(f"{address}sql?sql={quote('SELECT count(*) AS n FROM traces')}")
     settled(page)

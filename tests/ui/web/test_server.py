@@ -82,6 +82,7 @@ def _ask(
     return answer.status, said, text
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("path", _PATHS)
 def test_a_foreign_host_name_is_refused_on_every_path(local: Dashboard, path: str) -> None:
     status, headers, body = _ask(local, path, headers={"Host": f"evil.example:{local.port}"})
@@ -227,6 +228,7 @@ def test_an_older_database_is_left_alone(weaklink: Run, tmp_path: Path) -> None:
     assert b"run `weaklink db upgrade`" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_page_that_fails_says_so_and_cannot_steer_the_terminal(browser: Browser, demo_database: Path) -> None:
     with running(demo_database.parent, demo_database, first=_BREAKS) as found, watched(browser) as page:
         page.goto(f"{found.address}rules")
@@ -253,6 +255,7 @@ def test_an_interrupt_ends_it_quietly(browser: Browser, demo_database: Path, wan
     assert len(found.said) == 1, found.said
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("wanted", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_although_a_browser_reads_nothing_more(demo_database: Path, wanted: signal.Signals) -> None:
     with running(demo_database.parent, demo_database) as found:

@@ -45,6 +45,7 @@ def address(tmp_path: Path, running: int) -> Iterator[str]:
         yield opened
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("running", [0, 1, 2, pytest.param(3, marks=pytest.mark.slow)], indirect=True)
 def test_the_list_is_shown_and_stands_still(address: str, running: int, page: Page) -> None:
     runs = counted_runs(page)
@@ -62,6 +63,7 @@ def test_the_list_is_shown_and_stands_still(address: str, running: int, page: Pa
         expect(page.locator(".stMain")).to_contain_text(f"{running} trace{'s' * (running > 1)} being recorded now")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "running", [2, *(pytest.param(count, marks=pytest.mark.slow) for count in (0, 1, 3))], indirect=True
 )

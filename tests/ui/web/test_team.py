@@ -150,6 +150,7 @@ def test_a_header_that_anybody_could_send_is_refused(
     assert words in done.stderr.replace(b"\n", b" ")
 
 
+@pytest.mark.slow
 def test_a_reverse_proxys_header_names_the_author(browser: Browser, team: _Team) -> None:
     with running(team.database.parent, team.database, "--user-header", "X-User") as found, watched(browser) as page:
         page.set_extra_http_headers({"X-User": "carol"})

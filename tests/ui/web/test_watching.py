@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Request, expect
 
 from tests.ui.web.dashboards import running
@@ -22,6 +23,7 @@ stores.set_options = lambda serving: told(replace(serving, patience_s=0.0))
 _TITLES = ("What breaks", "Traces", "Tools", "What breaks", "Rules", "Tools", "Traces", "Compare")
 
 
+@pytest.mark.slow
 def test_a_page_whose_figures_are_counted_is_left_at_any_moment_and_gets_them_when_they_are_there(
     browser: Browser, demo_database: Path, tmp_path: Path
 ) -> None:

@@ -54,6 +54,7 @@ async def test_a_turn_is_asked_again_after_a_look_at_what_is_sent(tmp_path: Path
         assert len(store.traces("forks:yes", limit=6000)) == 13
 
 
+@pytest.mark.slow
 async def test_fields_that_cannot_be_read_are_named_and_nothing_is_sent(tmp_path: Path) -> None:
     where = database(tmp_path)
     async with running(where, size=_WIDE, named="1") as (app, pilot):
@@ -69,6 +70,7 @@ async def test_fields_that_cannot_be_read_are_named_and_nothing_is_sent(tmp_path
             assert said in shown(app)
 
 
+@pytest.mark.slow
 async def test_advice_is_chosen_and_what_was_previewed_without_it_is_not_sent(tmp_path: Path) -> None:
     async with running(database(tmp_path), size=(80, 24), named="1") as (app, pilot):
         await press(pilot, "a")

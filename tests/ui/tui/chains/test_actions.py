@@ -34,6 +34,7 @@ async def test_enter_opens_a_chain_and_escape_comes_back(tmp_path: Path) -> None
         assert at_home(app)
 
 
+@pytest.mark.slow
 async def test_what_is_marked_in_a_chain_shows_in_the_list_that_comes_back(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         current = home(app).chains.current
@@ -69,6 +70,7 @@ async def test_b_shows_only_what_broke_and_then_all_again(tmp_path: Path) -> Non
         assert len(names(app)) == 6
 
 
+@pytest.mark.slow
 async def test_a_click_on_a_status_filters_by_it(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         await pilot.click("#statuses", offset=(3, 0))
@@ -108,6 +110,7 @@ async def test_a_filter_is_checked_as_it_is_typed_and_the_list_follows(tmp_path:
         assert app.focused is home(app).chains
 
 
+@pytest.mark.slow
 async def test_what_is_wrong_with_a_filter_stays_said_while_more_is_typed_behind_it(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         await press(pilot, "f", *"status:brox")
@@ -118,6 +121,7 @@ async def test_what_is_wrong_with_a_filter_stays_said_while_more_is_typed_behind
         assert "not `brox`" in " ".join(shown(app).split())
 
 
+@pytest.mark.slow
 async def test_what_is_wrong_with_a_filter_is_said_to_its_end_on_a_narrow_screen(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db"), size=(80, 24)) as (app, pilot):
         await press(pilot, "f", *"color:blue")
@@ -242,6 +246,7 @@ async def test_what_is_typed_after_the_key_of_a_note_is_the_note(
             assert [one.own_note for one in store.traces() if one.own_note != "look "] == ["here"]
 
 
+@pytest.mark.slow
 async def test_a_mark_is_taken_away_without_those_of_turns_and_steps(tmp_path: Path) -> None:
     where = filled(tmp_path / "runs.db", traces=1)
     with open_store(where) as store:
@@ -273,6 +278,7 @@ async def test_a_chain_is_written_to_a_file_whose_suffix_says_how(tmp_path: Path
         assert "is written to" in told(app)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("downs", "copied"), [(0, "weaklink show 6"), (1, "weaklink://trace/6?step=1"), (2, "6")])
 async def test_a_command_a_link_or_an_id_is_copied(tmp_path: Path, downs: int, copied: str) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
@@ -280,6 +286,7 @@ async def test_a_command_a_link_or_an_id_is_copied(tmp_path: Path, downs: int, c
         assert app.clipboard.startswith(copied)
 
 
+@pytest.mark.slow
 async def test_an_id_of_the_source_is_told_from_ours_and_copied_as_it_is(tmp_path: Path) -> None:
     hostile = "7\x1b[31m\u202e"
     ids = (ExternalId("id", hostile), ExternalId("task_id", "t-1"))
@@ -294,6 +301,7 @@ async def test_an_id_of_the_source_is_told_from_ours_and_copied_as_it_is(tmp_pat
         assert app.clipboard == hostile
 
 
+@pytest.mark.slow
 async def test_a_database_that_is_not_there_yet_is_opened_when_it_comes(tmp_path: Path) -> None:
     async with running(str(tmp_path / "runs.db")) as (app, pilot):
         assert "There is no database at" in shown(app)
@@ -343,6 +351,7 @@ async def test_a_database_that_a_newer_weaklink_changed_is_said(tmp_path: Path) 
         assert len(names(app)) == 6
 
 
+@pytest.mark.slow
 async def test_a_database_that_another_program_holds_locked_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -366,6 +375,7 @@ async def test_a_trace_named_at_the_start_lies_above_the_list(tmp_path: Path) ->
         assert at_home(app)
 
 
+@pytest.mark.slow
 async def test_keys_at_the_bottom_can_be_clicked_and_hidden(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         await pilot.click("KeyFooter", offset=(2, 0))
@@ -386,6 +396,7 @@ async def test_what_is_too_long_for_a_dialog_is_cut_with_a_sign(tmp_path: Path) 
         assert line.rstrip(" │").endswith("…")
 
 
+@pytest.mark.slow
 async def test_a_dialog_is_chosen_from_with_the_keys_of_a_list_or_a_click(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         choices = [DialogChoice(name, "", name) for name in ("first", "second", "third", "last")]
@@ -400,6 +411,7 @@ async def test_a_dialog_is_chosen_from_with_the_keys_of_a_list_or_a_click(tmp_pa
         assert answers[-1] == "last"
 
 
+@pytest.mark.slow
 async def test_a_sentence_that_is_longer_than_its_dialog_is_wrapped(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db"), size=(40, 24)) as (app, pilot):
         app.push_screen(LineDialog("name", about="words " * 12, wrong=lambda _: "wrong " * 12 + "end"))

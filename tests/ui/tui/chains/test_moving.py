@@ -64,6 +64,7 @@ def _many(folder: Path) -> Path:
     return where
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("order", "last"), [(Order.TIME, "ok    451"), (Order.ERRORS, "2  ok 0")])
 async def test_a_break_far_above_is_found_though_its_page_is_no_longer_in_memory(
@@ -85,6 +86,7 @@ async def _unread(chains: ChainList) -> None:
     """A page that is never read because it is visible, as on a slow disk."""
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("key", "says"), [("ctrl+e", "broken"), ("enter", "ok 449")])
 async def test_a_key_on_a_trace_whose_page_is_still_being_read_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, says: str
@@ -101,6 +103,7 @@ async def test_a_key_on_a_trace_whose_page_is_still_being_read_counts(
         assert current(app) == says
 
 
+@pytest.mark.slow
 async def test_chains_that_were_deleted_elsewhere_go_from_the_list_by_themselves(tmp_path: Path) -> None:
     where = filled(tmp_path / "runs.db")
     async with running(where) as (app, pilot):
@@ -117,6 +120,7 @@ async def test_chains_that_were_deleted_elsewhere_go_from_the_list_by_themselves
         assert names(app)[0] == "session 4"
 
 
+@pytest.mark.slow
 async def test_a_sorted_list_takes_what_comes_when_it_follows(tmp_path: Path) -> None:
     where = filled(tmp_path / "runs.db")
     async with running(where) as (app, pilot):

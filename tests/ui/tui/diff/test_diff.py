@@ -88,6 +88,7 @@ async def test_brackets_go_from_difference_to_difference_and_f_to_the_first(tmp_
         assert "A and B make the same call with the same result." in texts(screen)
 
 
+@pytest.mark.slow
 async def test_n_compares_with_another_run_and_capital_n_back(tmp_path: Path) -> None:
     async with comparing(stored(tmp_path / "runs.db", *RUNS, marked=(1, 3))) as (app, pilot, _):
         assert "[C] 2" in shown(app)
@@ -111,6 +112,7 @@ async def test_enter_opens_the_step_in_the_compared_run_and_capital_o_in_the_fir
         assert "This run makes no call in the selected row." in told(app)
 
 
+@pytest.mark.slow
 async def test_a_shows_how_the_runs_were_asked_and_w_the_texts_whole(tmp_path: Path) -> None:
     otherwise = ("user: Please give me back what I paid.", *RUNS[1][1:])
     long = "\\n".join(f"line {number}" for number in range(40))
@@ -130,6 +132,7 @@ async def test_a_shows_how_the_runs_were_asked_and_w_the_texts_whole(tmp_path: P
         assert app.focused is screen.grid
 
 
+@pytest.mark.slow
 async def test_without_a_mark_it_says_how_to_mark(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         await press(pilot, "d")
@@ -159,6 +162,7 @@ async def test_of_many_marked_traces_six_are_compared(tmp_path: Path) -> None:
         assert "[F] 9" in shown(app)
 
 
+@pytest.mark.slow
 async def test_runs_without_calls_and_runs_that_are_alike_are_said(tmp_path: Path) -> None:
     where = stored(tmp_path / "runs.db", ("user: Hello.", "say: Hi."), ("user: Hello.", "say: Good day."))
     async with comparing(where) as (app, pilot, screen):

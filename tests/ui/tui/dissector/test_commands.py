@@ -26,6 +26,7 @@ from weaklink.ui.tui.dissector.side_pane import SideKind, SideView
 from weaklink.ui.views.links import Link, read_link
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("pane", ["1", "2", "3"])
 async def test_every_command_has_a_method_and_a_key_that_means_nothing_else(tmp_path: Path, pane: str) -> None:
     async with dissecting(tmp_path) as (stage, _):
@@ -68,6 +69,7 @@ async def test_brackets_go_from_call_to_call(tmp_path: Path) -> None:
         assert "No later call." in told(stage.app)
 
 
+@pytest.mark.slow
 async def test_braces_open_the_neighbours_of_the_list(tmp_path: Path) -> None:
     async with dissecting(tmp_path, scenes.streamed(), scenes.of_text("The other one.")) as (stage, _):
         await stage.press("}")
@@ -90,6 +92,7 @@ async def test_words_are_found_forwards_and_backwards_round_the_end(tmp_path: Pa
         assert "`Nowhere` was not found in this trace." in told(stage.app)
 
 
+@pytest.mark.slow
 async def test_n_without_words_asks_for_them(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("n")
@@ -108,6 +111,7 @@ async def test_o_goes_to_where_a_value_stood_first_and_ctrl_o_back(tmp_path: Pat
         assert "No jump to return from." in told(stage.app)
 
 
+@pytest.mark.slow
 async def test_o_says_that_a_value_was_made_up_and_that_there_is_none(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("1", "enter", "j", "j", "o")
@@ -126,6 +130,7 @@ async def test_tab_and_numbers_give_the_keys_to_panes(tmp_path: Path) -> None:
         assert stage.screen.panes.side.kind is SideKind.DIAGNOSTICS
 
 
+@pytest.mark.slow
 async def test_minus_goes_through_the_layouts_and_comes_back(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         seen = []
@@ -136,6 +141,7 @@ async def test_minus_goes_through_the_layouts_and_comes_back(tmp_path: Path) -> 
         assert seen == ["stacked", "rows", "pair", "tabs", "stacked"]
 
 
+@pytest.mark.slow
 async def test_z_shows_the_focused_pane_alone_and_escape_all_again(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("1", "z")
@@ -164,6 +170,7 @@ async def test_on_a_small_screen_panes_are_tabs_and_keep_together(tmp_path: Path
         assert "broken at step 1 of 1" in shown(stage.app)
 
 
+@pytest.mark.slow
 async def test_w_leaves_long_lines_whole_and_the_cursor_draws_them_aside(tmp_path: Path) -> None:
     async with dissecting(tmp_path, scenes.of_text("a" * 300 + "END")) as (stage, _):
         await stage.press("2", "G", "w", "$")
@@ -175,6 +182,7 @@ async def test_w_leaves_long_lines_whole_and_the_cursor_draws_them_aside(tmp_pat
         assert "END" in shown(stage.app)
 
 
+@pytest.mark.slow
 async def test_v_shows_blanks_as_glyphs(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("v")
@@ -195,6 +203,7 @@ async def test_lanes_show_chunks_ids_and_log_probabilities_and_say_what_a_chunk_
         assert "890ms!" not in shown(stage.app)
 
 
+@pytest.mark.slow
 async def test_a_lane_that_the_recording_has_not_says_so(tmp_path: Path) -> None:
     async with dissecting(tmp_path, scenes.of_text("No chunks.")) as (stage, _):
         for key in ("C", "i", "l"):
@@ -220,12 +229,14 @@ async def test_y_copies_text_path_value_and_link(tmp_path: Path) -> None:
         await stage.press("y", "escape")
 
 
+@pytest.mark.slow
 async def test_what_no_terminal_takes_is_copied_all_the_same(tmp_path: Path) -> None:
     async with dissecting(tmp_path, scenes.hostile()) as (stage, _):
         await stage.press("1", "g", "y", "enter")
         assert "?" in stage.app.clipboard
 
 
+@pytest.mark.slow
 async def test_m_marks_the_step_and_takes_the_mark_away(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("m")
@@ -252,6 +263,7 @@ async def test_a_note_is_kept_shown_and_taken_away(tmp_path: Path) -> None:
         assert _marks(tmp_path) == []
 
 
+@pytest.mark.slow
 async def test_a_note_that_is_left_empty_leaves_the_mark(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("m", ";", "enter")
@@ -276,6 +288,7 @@ def _typed(text: str) -> list[str]:
     return [names.get(one, one) for one in text]
 
 
+@pytest.mark.slow
 async def test_other_screens_are_offered_where_there_is_a_door_to_them(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         stage.screen.callbacks = TraceCallbacks()
@@ -293,6 +306,7 @@ async def test_other_screens_are_offered_where_there_is_a_door_to_them(tmp_path:
         assert f" {opened[3][1]} " in last
 
 
+@pytest.mark.slow
 async def test_a_trace_that_was_deleted_says_so_and_comes_back_with_a_reload(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         with open_store(tmp_path / "runs.db") as store:
@@ -307,6 +321,7 @@ async def test_a_trace_that_was_deleted_says_so_and_comes_back_with_a_reload(tmp
         assert at_home(stage.app)
 
 
+@pytest.mark.slow
 async def test_a_database_that_vanishes_says_so(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         for file in list(tmp_path.iterdir()):
@@ -316,6 +331,7 @@ async def test_a_database_that_vanishes_says_so(tmp_path: Path) -> None:
         await stage.press("m", "S", "escape")
 
 
+@pytest.mark.slow
 async def test_f_says_that_an_ended_trace_does_not_grow(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("F")
@@ -397,6 +413,7 @@ async def test_capital_e_opens_the_raw_text_in_the_editor_at_its_line(
         assert "set the environment variable EDITOR" in told(stage.app)
 
 
+@pytest.mark.slow
 async def test_toasts_are_above_the_keys_and_cover_two_rows(tmp_path: Path) -> None:
     where = stored(tmp_path / "runs.db", scenes.streamed())
     async with running(where, size=SMALL, named="1", toasts=True) as (app, pilot):
@@ -434,6 +451,7 @@ def _labels(stage: Stage) -> list[str]:
     return list(labels)
 
 
+@pytest.mark.slow
 async def test_f_without_a_fault_in_sight_names_the_key_that_goes_to_one(tmp_path: Path) -> None:
     async with dissecting(tmp_path, scenes.of_text("Nothing is wrong.")) as (stage, _):
         await stage.press("f")
@@ -447,6 +465,7 @@ def test_no_label_is_the_beginning_of_another(count: int) -> None:
     assert len({len(label) for label in labels}) == 1
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 async def test_a_trace_without_faults_opens_with_its_selection_in_sight(tmp_path: Path, size: tuple[int, int]) -> None:
     async with dissecting(tmp_path, scenes.of_text("Nothing is wrong.\n" * 60), size=size) as (stage, _):

@@ -51,6 +51,7 @@ async def test_selecting_an_argument_lights_exactly_its_characters(tmp_path: Pat
         assert "/unit" in shown(stage.app)
 
 
+@pytest.mark.slow
 async def test_moving_in_the_stream_selects_the_innermost_row_of_the_tree(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("2", *["right"] * 9)
@@ -128,12 +129,14 @@ async def test_x_goes_to_what_ran_and_to_what_a_later_request_has(tmp_path: Path
         assert "The request of turn 5" in stage.side
 
 
+@pytest.mark.slow
 async def test_c_says_once_that_the_request_was_not_recorded(tmp_path: Path) -> None:
     async with dissecting(tmp_path, scenes.of_text("Hello.")) as (stage, _):
         await stage.press("c")
         assert stage.side.count("was not recorded") == 1
 
 
+@pytest.mark.slow
 async def test_enter_on_a_line_of_the_origins_goes_to_where_the_value_stood_first(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("3", *["left"] * 5)
@@ -157,6 +160,7 @@ async def test_a_click_in_the_stream_selects_the_character_and_in_the_tree_the_r
         assert stage.lit.startswith("<think>")
 
 
+@pytest.mark.slow
 async def test_the_wheel_scrolls_and_leaves_the_cursor(tmp_path: Path) -> None:
     async with dissecting(tmp_path, scenes.of_text("line\n" * 200)) as (stage, pilot):
         await stage.press("2", "g")
@@ -167,6 +171,7 @@ async def test_the_wheel_scrolls_and_leaves_the_cursor(tmp_path: Path) -> None:
         assert "── 1 user" not in shown(stage.app)
 
 
+@pytest.mark.slow
 async def test_arguments_that_are_long_to_read_are_read_in_a_thread_when_they_are_opened(tmp_path: Path) -> None:
     arguments = '{"a": "' + "x" * HEAVY + '", "b": 1}'
     turn = Turn(Role.ASSISTANT, (Part("call:0", arguments),), calls=(CallHeader("call:0", "act", "c1"),))
@@ -189,6 +194,7 @@ async def test_a_hostile_trace_changes_nothing_on_the_screen(tmp_path: Path, siz
             assert not any(one in text for text in lines for one in "\x1b\x07\x00\x9b\u202e\u2066\u200b\ud800")
 
 
+@pytest.mark.slow
 async def test_a_trace_without_turns_says_so(tmp_path: Path) -> None:
     async with dissecting(tmp_path, scenes.dissected(Trace(()))) as (stage, _):
         assert "The trace has no turns." in shown(stage.app)

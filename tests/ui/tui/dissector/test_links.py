@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.ui.tui.apps import running, told
 from tests.ui.tui.dissector.stage import WIDE, Stage, dissecting, stored
 from tests.ui.views.dissect import scenes
@@ -20,6 +22,7 @@ async def test_a_copied_link_opens_the_trace_on_the_same_characters(tmp_path: Pa
         assert Stage(app, pilot).lit == '"Oslo"'
 
 
+@pytest.mark.slow
 async def test_a_link_to_a_place_that_is_not_there_says_so_and_opens_the_trace(tmp_path: Path) -> None:
     where = stored(tmp_path / "runs.db", scenes.streamed())
     async with running(where, size=WIDE, named="weaklink://trace/1?step=77") as (app, pilot):

@@ -97,6 +97,7 @@ async def test_of_two_traces_the_second_is_read_when_the_first_is_read_and_gone(
     access.forget()
 
 
+@pytest.mark.slow
 async def test_the_times_of_a_long_trace_are_looked_at_while_the_screen_goes_on(tmp_path: Path) -> None:
     turns = [Turn(Role.ASSISTANT, (Part("text", "yes"),), generation=Generation()) for _ in range(300)]
     trace = Trace(tuple(turns), format="hermes")
@@ -118,6 +119,7 @@ async def test_the_times_of_a_long_trace_are_looked_at_while_the_screen_goes_on(
         assert "turn 1   no times recorded" in shown(stage.app)
 
 
+@pytest.mark.slow
 async def test_a_search_in_a_long_trace_says_that_it_is_going_on(tmp_path: Path) -> None:
     async with running(_stored(tmp_path / "runs.db", 1_200_000), size=WIDE, named="1") as (app, pilot):
         stage, go_on, loop = Stage(app, pilot), threading.Event(), asyncio.get_running_loop()

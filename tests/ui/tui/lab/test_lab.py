@@ -84,6 +84,7 @@ async def test_a_reading_in_another_format_shows_what_differs_side_by_side(tmp_p
         assert "differ" in shown(app).splitlines()[0]
 
 
+@pytest.mark.slow
 async def test_how_a_text_came_is_not_made_up(tmp_path: Path) -> None:
     async with reading(tmp_path) as (_, pilot, screen):
         assert screen.cells["hermes", Chunking.AS_RECEIVED].likeness is ResultMatch.UNCUT
@@ -93,6 +94,7 @@ async def test_how_a_text_came_is_not_made_up(tmp_path: Path) -> None:
         assert "the same reading" in unlike(screen)
 
 
+@pytest.mark.slow
 async def test_another_seed_cuts_elsewhere(tmp_path: Path) -> None:
     async with reading(tmp_path) as (app, pilot, screen):
         await press(pilot, "s")

@@ -65,7 +65,7 @@ def places_in(dissection: Dissection) -> Iterator[Location]:
     yield from (step.location for step in dissection.inspection.chain.steps)
 
 
-@in_the_gate(15)  # each inspects a whole trace
+@in_the_gate(6)  # each inspects a whole trace
 @given(dissections())
 def test_parts_are_those_of_the_turns_with_what_was_found_in_them(dissection: Dissection) -> None:
     found = {(one.turn, one.part): one for one in dissection.inspection.parts}
@@ -102,7 +102,7 @@ def _in_part(dissection: Dissection, turn: int, part: str) -> list[Diagnostic]:
     return [one for one in _in_turn(dissection, turn) if one.location.part == part]
 
 
-@in_the_gate(15)  # each inspects a whole trace
+@in_the_gate(6)  # each inspects a whole trace
 @given(dissections())
 def test_diagnostics_of_a_range_are_those_that_begin_in_it_and_the_worst_is_the_gravest(dissection: Dissection) -> None:
     for part in dissection.parts:
@@ -119,7 +119,7 @@ def test_diagnostics_of_a_range_are_those_that_begin_in_it_and_the_worst_is_the_
     assert dict(dissection.severities) == {severity: counts.count(severity) for severity in dissection.severities}
 
 
-@in_the_gate(15)  # each inspects a whole trace
+@in_the_gate(6)  # each inspects a whole trace
 @given(dissections())
 def test_lists_stand_at_what_a_look_at_all_places_says_is_nearest(dissection: Dissection) -> None:
     steps, diagnostics = step_list(dissection), diagnostic_list(dissection)
@@ -133,7 +133,7 @@ def test_lists_stand_at_what_a_look_at_all_places_says_is_nearest(dissection: Di
             assert diagnostics.nearest(place) == (None if index is None else row_of[index])
 
 
-@in_the_gate(15)  # each inspects a whole trace
+@in_the_gate(6)  # each inspects a whole trace
 @given(dissections(), st.integers(40, 120))
 def test_diagnostics_of_one_cause_share_a_row_that_counts_them(dissection: Dissection, width: int) -> None:
     shown, found = diagnostic_list(dissection), dissection.inspection.diagnostics
@@ -148,7 +148,7 @@ def test_diagnostics_of_one_cause_share_a_row_that_counts_them(dissection: Disse
         assert len(line) <= width
 
 
-@in_the_gate(15)  # each inspects a whole trace
+@in_the_gate(6)  # each inspects a whole trace
 @given(dissections())
 def test_steps_are_found_by_their_calls_and_results(dissection: Dissection) -> None:
     steps = dissection.inspection.chain.steps
@@ -167,7 +167,7 @@ def test_steps_are_found_by_their_calls_and_results(dissection: Dissection) -> N
         assert list(dissection.steps.answered_in(number)) == brought
 
 
-@in_the_gate(15)  # each inspects a whole trace
+@in_the_gate(6)  # each inspects a whole trace
 @given(dissections())
 def test_the_fault_at_a_place_is_the_smallest_that_holds_it(dissection: Dissection) -> None:
     for place in places_in(dissection):
@@ -181,7 +181,7 @@ def test_the_fault_at_a_place_is_the_smallest_that_holds_it(dissection: Dissecti
             assert fault_at(dissection, place) == behind
 
 
-@in_the_gate(15)  # each inspects a whole trace
+@in_the_gate(6)  # each inspects a whole trace
 @given(dissections())
 def test_tools_are_those_of_the_request_or_of_the_texts_before(dissection: Dissection) -> None:
     told_tools: list[ToolDefinition] = []
@@ -196,7 +196,7 @@ def test_tools_are_those_of_the_request_or_of_the_texts_before(dissection: Disse
                 assert tool.range is None or tool_place(dissection, tool) == first.location(tool.range)
 
 
-@in_the_gate(15)  # each inspects a whole trace
+@in_the_gate(6)  # each inspects a whole trace
 @given(told())
 def test_a_trace_in_columns_looks_and_moves_like_the_same_trace_in_tuples(trace: Trace) -> None:
     one = scenes.dissected(trace)
