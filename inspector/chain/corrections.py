@@ -273,6 +273,8 @@ def replaced_values(failed: Step, later: Step) -> list[tuple[str, str]]:
     An error that does not know a name, or its form, asks for another one of the same thing: then only the values count
     that it calls unknown or unsupported, of a program those of its options, even if the later call has none instead.
     """
+    if _ASKS_FOR_FORM.search(failed.error or "") is not None:
+        return []  # the same value in another unit, zone or type
     error, pairs = _UNSUPPORTED.search(failed.error or ""), _paired_values(failed, later)
     if error is None:
         return [pair for pair in pairs if pair[1] and len(pair[0]) <= _MAX_VALUE_CHARS]
@@ -299,13 +301,18 @@ def _paired_values(failed: Step, later: Step) -> list[tuple[str, str]]:
     return [(old, new) for old, new in pairs if old != new and (old[:1] == "-") is (new[:1] == "-")]
 
 
+_ASKS_FOR_FORM = lazy_pattern(
+    r"\b(?:must be|no rule|expect(?:s|ed)|missing|format|time ?zone|between|integer|string|in (?:cents|[kmg]b|ms))\b",
+    re.IGNORECASE,
+)
+
+
 def _options(words: Sequence[str]) -> dict[str, str]:
     return {name: value for name, value in pairwise(words) if name.startswith("-") and not value.startswith("-")}
 
 
 _UNSUPPORTED = lazy_pattern(
-    r"\b(?:unknown|unsupported|unrecogni[sz]ed|unavailable|invalid|no such|(?:is|are) not|not|no rule|must be)\b"
-    r"[^\n]{0,80}",
+    r"\b(?:unknown|unsupported|unrecogni[sz]ed|unavailable|invalid|no such|(?:is|are) not|not)\b[^\n]{0,80}",
     re.IGNORECASE,
 )
 

@@ -182,7 +182,8 @@ class RecoveryAnalysis:
             lost = spoken_words(old) - spoken_words(later.call.raw_arguments)
             won = spoken_words(new) - spoken_words(failed.call.raw_arguments)
             wanted = {word for word in request if are_spoken_alike(lost, {word})}
-            if not wanted or are_spoken_alike(won, answer | request) or self._is_name_of(new, old, later):
+            is_respelt = are_spoken_alike(lost, won) or are_spoken_alike(won, lost)
+            if not wanted or is_respelt or are_spoken_alike(won, answer | request) or self._is_name_of(new, old, later):
                 continue
             named = [clause for clause in clauses if are_spoken_alike(wanted, spoken_words(clause.text))]
             is_again = any(old in step.call.raw_arguments for step in self._steps[later.number :] if step.is_good)

@@ -106,7 +106,7 @@ class SameEffect:
                 continue
             others = self._intents.get(number, ())
             is_same = any(same_intent(intent, other) or (is_missing and respells(intent, other)) for other in others)
-            if is_same and not self._leaves_findings(failed, number):
+            if (is_same or _is_below(failed, self._steps[number - 1])) and not self._leaves_findings(failed, number):
                 return Recovered(self._how(failed, self._steps[number - 1]), VerdictRule.SAME_EFFECT, number)
         return None
 
@@ -413,6 +413,15 @@ _EXCLUDED = lazy_pattern(
     r"[ =]['\"]?([\w.:*/-]+)"
 )
 _TEST_NAME = lazy_pattern(r"\b(?:\w+Tests?|test_\w+|\w+_test|\w+\.(?:test|spec))\b")
+
+
+def _is_below(failed: Step, later: Step) -> bool:
+    """Whether a later check is of a file that a finding names, in the folder that the first one was of."""
+    if failed.result_kind is not ResultKind.FINDING or failed.result is None:
+        return False
+    folders, content = _checked_targets(failed), failed.result.content
+    files = (file for file in _checked_targets(later) if file in content.casefold())
+    return any(file.startswith(f"{folder.rstrip('/')}/") for file in files for folder in folders)
 
 
 def _is_other_check(failed: Step, later: Step) -> bool:

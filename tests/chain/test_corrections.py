@@ -182,3 +182,23 @@ def test_the_next_of_the_items_in_a_request_is_no_correction(
     assert (
         became(f"call a: {failed}", f"result a!: {error}", f"call b: {again}", "result b: ok", user=user)[1] == expected
     )
+
+
+@pytest.mark.parametrize(
+    ("user", "calls", "error", "answer"),
+    [
+        ("A 10 GB volume", ('create_volume {"size": 10}', 'create_volume {"size": 10240}'),
+         "size is in MB", "10 GB it is."),
+        ("Remind me at 5 pm", ('remind {"at": "17:00"}', 'remind {"at": "2026-11-30T16:00:00Z"}'),
+         "time zone missing", "I remind you at 5 pm."),
+        ("Ship it by express", ('ship {"service": "express"}', 'ship {"service": "EXP"}'),
+         "must be one of EXP, STD", "It ships by express."),
+        ("How many invoices?", ('query {"sql": "select 1 from invoice"}', 'query {"sql": "select 1 from invoices"}'),
+         "locked", "There are 3 invoices."),
+    ],
+)  # fmt: skip
+def test_a_value_in_another_form_is_the_one_that_was_asked_for(
+    user: str, calls: tuple[str, str], error: str, answer: str
+) -> None:
+    lines = f"call a: {calls[0]}", f"result a!: {error}", f"call b: {calls[1]}", "result b: 3"
+    assert chain_of(f"user: {user}", *lines, f"say: {answer}").status == "recovered"
