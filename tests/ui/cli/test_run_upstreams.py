@@ -96,7 +96,7 @@ def _cases() -> Iterable[Any]:
     return [pytest.param(*case, marks=() if case in (*agents, *names) else pytest.mark.slow) for case in every]
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(11)
 @pytest.mark.parametrize(("agent", "name"), _cases())
 def test_any_variable_of_a_provider_leads_every_client_to_the_chosen_server(
     tmp_path: Path, agent: str, name: str
