@@ -82,7 +82,7 @@ def test_what_once_took_quadratic_time_is_linear(repeated: Repeated) -> None:
     check(repeated, _SIZE)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.timeout(0 if _COUNT > _GATE else 600)
 @pytest.mark.parametrize("name", [dialect.name for dialect in formats()])
 def test_repeated_fragments_take_linear_time(name: str) -> None:

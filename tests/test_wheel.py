@@ -74,6 +74,7 @@ def test_demo_runs_from_the_wheel(weaklink: Path, tmp_path: Path) -> None:
     assert _done([str(weaklink), "demo"], tmp_path).strip()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("install", ["weaklink", "editable"])
 def test_a_project_keeps_its_own_modules_of_our_folders_names(
     install: str, request: pytest.FixtureRequest, tmp_path: Path
@@ -123,6 +124,7 @@ def test_the_base_is_light_and_the_screens_name_their_extra(wheel: Path, tmp_pat
         assert refused.returncode == 2
 
 
+@pytest.mark.slow
 def test_without_such_modules_none_of_their_names_can_be_imported(editable: Path, tmp_path: Path) -> None:
     script = f"from importlib.util import find_spec; print(*map(find_spec, {LINKED!r}))"
     assert _done([str(editable.with_name("python")), "-c", script], tmp_path).split() == ["None"] * len(LINKED)

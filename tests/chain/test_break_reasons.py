@@ -56,6 +56,7 @@ def test_every_failing_outcome_has_a_family_of_rules() -> None:
     assert set(FAMILIES) == {outcome for outcome in StepOutcome if outcome.failed}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_breaks_of_recorded_traces(path: Path) -> None:
     with contextlib.suppress(UnreadableFileError):

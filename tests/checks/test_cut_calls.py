@@ -78,6 +78,7 @@ _ARGUMENTS: dict[str, Json] = {
 _TEXTS = ("city", "when", "unit")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.campaign
 @pytest.mark.parametrize("one", formats(), ids=lambda one: one.name)
 @pytest.mark.parametrize("is_reversed", [False, pytest.param(True, marks=pytest.mark.slow)])

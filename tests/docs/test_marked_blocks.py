@@ -45,15 +45,16 @@ def name(page: Path) -> str:
 
 SLOW = {
     *("examples/README.md", "docs/scaling.md", "docs/replay.md", "docs/experiments-walkthrough.md"),
-    *("docs/cases/two-runs.md", "docs/coding-agents.md", "docs/experiments.md", "docs/team.md"),
+    *("docs/cases/two-runs.md", "docs/cases/which-provider.md", "docs/ci.md", "docs/coding-agents.md"),
+    *("docs/experiments.md", "docs/team.md"),
     *(
         f"docs/sdks/{sdk}.md"
-        for sdk in ("anthropic", "langchain", "openai-agents", "pydantic-ai", "google-genai", "ollama")
+        for sdk in ("anthropic", "google-genai", "langchain", "ollama", "openai", "openai-agents", "pydantic-ai")
     ),
-    *(f"docs/servers/{server}.md" for server in ("llama-cpp", "ollama", "openrouter", "sglang")),
+    *(f"docs/servers/{server}.md" for server in ("llama-cpp", "ollama", "openrouter", "sglang", "vllm")),
 }
-"""Pages on which an agent runs a dozen times, its SDK takes seconds to import, or Ray starts; of the pages on SDKs and
-servers, all but the first. The journeys run the programs of the pages on SDKs."""
+"""Pages on which an agent runs a dozen times, its SDK takes seconds to import, or Ray starts; the pages on SDKs
+and servers, whose programs the journeys run."""
 
 FRESH = {"docs/experiments-walkthrough.md"}
 """Pages whose reader has no database yet."""

@@ -38,6 +38,7 @@ _REPEATED = (
     "test_a_copy_reads_as_its_original[postgresql-sqlite",
     "test_damage_is_copied_as_it_is[",
     "test_a_copy_goes_on_where_it_was_interrupted[",
+    "test_many_programs_may_open_a_new_database_at_once",
     "test_two_processes_write_while_one_reads",
     "test_a_killed_writer_leaves_everything_committed",
     "test_a_killed_recorder_leaves_its_stream_cut_where_it_was_written",

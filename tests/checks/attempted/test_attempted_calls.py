@@ -90,6 +90,7 @@ TALK = (
 )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_shape_is_told_in_every_format_with_the_call_that_it_means(shape: str) -> None:
     seed = random.Random(shape)
@@ -146,6 +147,7 @@ def test_a_call_whose_special_tokens_a_server_removed_is_reported_in_every_forma
             assert "skip_special_tokens" in str(found.fault.hint)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_fix_writes_what_the_format_reads(name: str) -> None:
     seed = random.Random(name)
@@ -228,7 +230,7 @@ def test_pieces_change_nothing(size: int) -> None:
         assert segmenter.segmentation(text) == segment(text, name, tools=TOOLS), (shape, name, text)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "unit",
     [

@@ -54,6 +54,7 @@ def _calls(folder: Path) -> list[tuple[str, str, list[str]]]:
         return found
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("file", "text", "name"), [("m.jinja", _TEMPLATE, "m-template"), ("m.toml", _TABLE, "acme")])
 def test_run_and_record_read_the_calls_of_a_chat_template(tmp_path: Path, file: str, text: str, name: str) -> None:

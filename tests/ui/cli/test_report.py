@@ -165,6 +165,7 @@ def hostile_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home / "r"
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize(("scheme", "ground"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(21, 24, 29)")])

@@ -96,7 +96,7 @@ def _cases() -> Iterable[Any]:
     return [pytest.param(*case, marks=() if case in (*agents, *names) else pytest.mark.slow) for case in every]
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(11)
 @pytest.mark.parametrize(("agent", "name"), _cases())
 def test_any_variable_of_a_provider_leads_every_client_to_the_chosen_server(
     tmp_path: Path, agent: str, name: str
@@ -142,6 +142,7 @@ def test_a_default_that_nobody_chose_is_announced_once_before_it_is_used(tmp_pat
     assert done.stderr.count(_ANNOUNCED) == 1
 
 
+@pytest.mark.slow
 def test_contradicting_variables_are_announced_and_each_is_followed(tmp_path: Path) -> None:
     with running_upstream(_answer) as upstream, running_upstream(_answer) as other:
         variables = {"ANTHROPIC_BASE_URL": upstream.url, "ANTHROPIC_API_URL": other.url}

@@ -53,6 +53,7 @@ def test_a_run_that_ends_on_an_unanswered_call_is_broken(tmp_path: Path, name: s
     assert inspection.chain == inspect_trace(trace).chain
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "settings",
     ['{"tool_choice": {"type": "function", "function": {"name": "get_weather"}}}', '{"tool_choice": "required"}'],

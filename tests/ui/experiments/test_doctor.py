@@ -148,6 +148,7 @@ def test_equal_runs_without_requests_or_answers_are_not_called_right() -> None:
     assert text == "✖ Every run made the same requests, and no server answered."
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_the_command_reports_equal_runs(tmp_path: Path, options: tuple[str, ...]) -> None:
     code = (

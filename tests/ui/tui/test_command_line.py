@@ -139,6 +139,7 @@ async def test_ask_opens_each_target_one_above_the_other(where: str) -> None:
         assert "There is no such trace" in told(app)
 
 
+@pytest.mark.slow
 async def test_a_view_is_saved_and_shown(where: str) -> None:
     async with running(where) as (app, pilot):
         await run(pilot, "filter status:broken")

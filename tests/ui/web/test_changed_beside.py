@@ -34,6 +34,7 @@ def _delete(database: Path, *ids: int) -> None:
         store.delete(ids)
 
 
+@pytest.mark.slow
 def test_an_open_trace_that_was_deleted_says_so_at_the_next_click(address: str, own_database: Path, page: Page) -> None:
     page.goto(f"{address}trace?trace=22")
     settled(page)

@@ -103,6 +103,7 @@ _TEXT_TOPS = """(cells) => cells.map((cell) => {
 })"""
 
 
+@pytest.mark.slow
 def test_without_the_preview_the_list_shows_more_and_a_click_opens_a_trace(page: Page, demo_dashboard: str) -> None:
     beside = _widths(page, f"{demo_dashboard}traces")
     page.get_by_role("button", name="Close").click()
@@ -181,6 +182,7 @@ def test_the_head_of_a_trace_is_low_and_the_verdict_is_beside_the_stream(
         assert page.evaluate("() => document.querySelector('.stMain').scrollWidth") <= width
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("status", "words"), [("recovered", "recovered by"), ("aborted", "server closed")])
 def test_a_trace_that_did_not_break_has_a_sentence_too(
@@ -223,6 +225,7 @@ def test_tabs_without_content_are_grey_and_the_open_one_is_in_the_address(
         expect(page.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
 
 
+@pytest.mark.slow
 def test_the_border_of_the_panes_is_dragged_and_remembered(
     page: Page, demo_dashboard: str, endings: dict[str, int]
 ) -> None:
@@ -540,6 +543,7 @@ def test_facts_of_a_trace_are_names_and_values_in_the_font_of_the_page(
     assert fact.locator("> span").count() == 2
 
 
+@pytest.mark.slow
 def test_a_click_on_a_row_of_a_comparison_shows_what_differs_in_it(
     page: Page, demo_dashboard: str, endings: dict[str, int]
 ) -> None:

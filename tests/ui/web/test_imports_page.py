@@ -11,6 +11,7 @@ from tests.ui.web.pages_walked import watched
 from weaklink.storage.store import open_store
 
 
+@pytest.mark.slow
 def test_the_logs_of_agents_are_offered_and_imported(browser: Browser, tmp_path: Path) -> None:
     put_logs(tmp_path)
     database = tmp_path / "runs.db"

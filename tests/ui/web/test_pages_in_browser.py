@@ -167,6 +167,7 @@ def test_a_facet_tells_its_values_and_a_click_on_one_narrows_the_filter(demo_das
     expect(page.locator('tbody[aria-label^="Values of"]')).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_saved_view_opens_again_in_another_page(demo_dashboard: str, page: Page) -> None:
     page.goto(f"{demo_dashboard}traces?filter=status:broken")
     _listing(page, "Traces")

@@ -70,6 +70,7 @@ def test_a_deletion_is_seen_at_the_next_look(
             expect(page.get_by_text("3 traces", exact=False).first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_an_outage_is_said_to_everybody_and_ends(
     browser: Browser, served: Dashboard, tokens: dict[str, str], database: str
 ) -> None:

@@ -161,6 +161,7 @@ def test_a_value_of_220_kilobytes_is_read_whole(page: Page) -> None:
     assert shown == _HUGE.replace("\u200b", "\\u200b")
 
 
+@pytest.mark.slow
 def test_markdown_of_a_hostile_line_is_drawn(page: Page) -> None:
     page.locator(".leftbox .item", has=page.get_by_text("arguments", exact=True)).nth(3).click()
     page.get_by_role("button", name="Read").click()

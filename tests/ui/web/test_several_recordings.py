@@ -45,6 +45,7 @@ def address(tmp_path: Path, running: int) -> Iterator[str]:
         yield opened
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("running", [0, 1, 2, pytest.param(3, marks=pytest.mark.slow)], indirect=True)
 def test_the_list_is_shown_and_stands_still(address: str, running: int, page: Page) -> None:

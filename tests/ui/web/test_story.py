@@ -19,6 +19,7 @@ _PATIENCE_S = 10.0
 _LIT = ".streambox .piece.selected"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ["desktop", pytest.param("phone", marks=pytest.mark.slow)])
 def test_from_what_breaks_most_to_its_characters_to_a_good_run_and_by_a_link_back(
     demo_dashboard: str, browser: Browser, size: str

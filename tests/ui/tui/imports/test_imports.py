@@ -145,6 +145,7 @@ async def test_a_store_that_refuses_is_a_sentence(tmp_path: Path) -> None:
         assert at_home(app)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_the_logs_of_agents_are_offered_and_imported(tmp_path: Path, home: Path, size: tuple[int, int]) -> None:
     put_logs(home)

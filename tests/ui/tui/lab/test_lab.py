@@ -72,6 +72,7 @@ async def test_the_formats_own_reading_is_the_stored_one_however_it_is_cut(tmp_p
         assert len(screen.cells) == len(formats()) * len(Chunking)
 
 
+@pytest.mark.slow
 async def test_a_reading_in_another_format_shows_what_differs_side_by_side(tmp_path: Path) -> None:
     async with reading(tmp_path) as (app, pilot, screen):
         assert screen.cells["mistral", Chunking.WHOLE].likeness is ResultMatch.DIFFERS
@@ -103,6 +104,7 @@ async def test_another_seed_cuts_elsewhere(tmp_path: Path) -> None:
         assert screen.cells["hermes", Chunking.RANDOM].likeness is ResultMatch.SAME
 
 
+@pytest.mark.slow
 async def test_a_reading_is_written_as_json(tmp_path: Path) -> None:
     async with reading(tmp_path) as (app, pilot, _):
         await press(pilot, "S")
