@@ -178,7 +178,8 @@ def test_a_call_with_another_value_repairs_nothing_if_the_answer_claims_the_one_
 def test_the_next_of_the_items_in_a_request_is_no_correction(
     user: str, failed: str, error: str, later: str, expected: int | None
 ) -> None:
-    again = failed.replace(*later.split())
+    old, _, new = later.partition(" ")
+    again = failed.replace(old, new)
     assert (
         became(f"call a: {failed}", f"result a!: {error}", f"call b: {again}", "result b: ok", user=user)[1] == expected
     )

@@ -548,6 +548,9 @@ def test_the_same_check_branch_host_or_file_is_no_other(
 def test_a_check_that_leaves_out_what_was_found_repairs_nothing(
     failed: str, result: str, later: str, is_broken: bool
 ) -> None:
-    calls = [("Bash", {"command": failed}, f"!Exit code 1\n{result}"), ("Bash", {"command": later}, "ok")]
-    edit = ("Edit", {"file_path": "lib/x", "old_string": "x", "new_string": "y"}, "Updated.")
-    assert (_session("Make it green.", calls[0], edit, calls[1], last="All pass.").broken is not None) is is_broken
+    calls: list[tuple[str, dict[str, object], str]] = [
+        ("Bash", {"command": failed}, f"!Exit code 1\n{result}"),
+        ("Bash", {"command": later}, "ok"),
+    ]
+    calls.insert(1, ("Edit", {"file_path": "lib/x", "old_string": "x", "new_string": "y"}, "Updated."))
+    assert (_session("Make it green.", *calls, last="All pass.").broken is not None) is is_broken
