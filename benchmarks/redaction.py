@@ -2,8 +2,8 @@
 
 The chunks come as they do from the paced streams of `benchmarks.proxy`: so many streams at once, and of each as many
 chunks as arrive before the recorder's thread takes them up. The goal is for prose and the recorder with its store, as
-`weaklink record` runs it; the recorder alone is printed beside it, and other kinds of answers with the store: code in
-an answer, and the arguments of calls as JSON.
+`weaklink record` runs it; the recorder alone is printed beside it, and other kinds of answers with the store: code and
+counts of tokens in an answer, and the arguments of calls as JSON.
 """
 
 import json
@@ -124,9 +124,11 @@ def _kinds() -> dict[str, list[bytes]]:
     rng = random.Random(0)
     calls = "".join(json.dumps(coding_arguments(rng)[1]) for _ in range(100))
     code = Path(__file__).read_text("utf-8")
+    counts = "".join(json.dumps({"prompt_tokens": one * 7, "cached_tokens": one % 5}) for one in range(300))
     texts: dict[str, tuple[list[str], Callable[[str], object]]] = {
         "prose": ([f" {word}" for word in _PROSE.split(" ")], lambda text: {"content": text}),
         "code": (re.findall(r"\s*\w+|\s*[^\w\s]+", code), lambda text: {"content": text}),
+        "counts of tokens": (re.findall(r"\s*\w+|\s*[^\w\s]+", counts), lambda text: {"content": text}),
         "arguments": (
             re.findall(r"\s*\w+|\s*[^\w\s]+", calls),
             lambda text: {"tool_calls": [{"index": 0, "function": {"arguments": text}}]},

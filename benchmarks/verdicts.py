@@ -73,10 +73,10 @@ def print_folders(words: Sequence[str]) -> int:
         missing = f"no folder with labels is called {', '.join(unknown)}" if unknown else f"{words[0]} needs a folder"
         sys.stderr.write(f"{missing}; there are: {', '.join(known)}\n")
         return 2
-    differences_of = folders if "--differences" in words else ()
-    agreements = _print(sessions, differences_of=differences_of) if sessions else []
+    differs = "--differences" in words
+    agreements = _print(sessions, differences_of=sessions if differs else ()) if sessions else []
     for name in lists:
-        _print_list(name, with_differences=name in differences_of)
+        _print_list(name, with_differences=differs)
     if "--rules" in words:
         _print_rules(agreements)
     return 0

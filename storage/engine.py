@@ -1,4 +1,22 @@
-"""Connections to the database: its location, the settings of each kind of database, and readable error messages."""
+"""Connections to the database: its location, the settings of each kind of database, and readable error messages.
+
+Theory of operation. There are two kinds of transactions, and whoever has a `Database` uses one of them:
+
+    reading    the database as it was at the first statement, whatever others write meanwhile
+    writing    the only writer from the first statement on; committed completely or not at all
+
+                  SQLite                                       PostgreSQL
+    reading       BEGIN on a file with a write-ahead log       REPEATABLE READ
+    writing       BEGIN IMMEDIATE, after at most               READ COMMITTED, behind one advisory lock for all
+                  `busy_timeout_s`                             writers of weaklink
+    read-only     the file is opened so, and refuses           the transaction is READ ONLY
+
+Writers wait for each other on PostgreSQL too, though it would let them write at once: a batch reads which versions are
+stored and then decides, and of two that decide to add the same trace at the same time one would fail.
+
+Errors of the driver become one sentence about what the user can do (`database_errors`); errors while stored bytes are
+unpacked are DAMAGE_ERRORS, which are reported with the value that is damaged.
+"""
 
 import os
 import sqlite3

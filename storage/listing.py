@@ -1,4 +1,21 @@
-"""Lists of traces in pages: newest first or sorted, with counts. A page is one query of the filter's conditions."""
+"""Lists of traces in pages: newest first or sorted, with counts.
+
+Theory of operation. A list is never read with OFFSET, which would read all rows before the page. A page starts after a
+cursor, the sort value and the id of the last trace before it:
+
+    SELECT id, sort_at_s FROM trace WHERE <filter> AND (sort_at_s, id) < (1700000000.0, 41)
+    ORDER BY sort_at_s DESC, id DESC LIMIT 50
+
+So a page at depth 900,000 costs as much as the first one, and traces that arrive meanwhile move nothing. The same
+comparison the other way round finds the trace some positions before a cursor.
+
+An index has the order by time. The order `broken` has three ranks, each of them such a list: a page takes what is left
+of the rank of its cursor, and goes on with the next rank. The other orders sort all traces that match, once for each
+page; `stretch` therefore finds the cursors at the ends of all pages in one query.
+
+A screen of a million rows needs to know where its pages begin, not what is in them. `stretch` returns that for some
+thousand traces at a time, as a `ListSection`, so that counting can go on while the first page is shown.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,20 @@
 """Full-text search: each kind of database has its own index, which the migrations create.
 
-SQLite: a contentless FTS5 table, one row per trace. PostgreSQL: pieces of a trace as tsvector with a GIN index.
-Both match words and ignore case, accents and punctuation. The index is filled after an import.
+Theory of operation. Both indexes match words and ignore case, accents and punctuation; the words come from the whole
+text of a part, so a word that arrived in two chunks is found.
+
+    SQLite        a contentless FTS5 table, one row for each trace: the parts joined by a word that nobody writes
+    PostgreSQL    pieces of a trace of at most 100,000 characters as tsvector, since one is bounded to a megabyte
+
+A phrase matches consecutive words of one part (of one piece, on PostgreSQL); all phrases of a query are in one trace.
+PostgreSQL's own parser would keep "a.b" as a host name, so it only gets words that were split as FTS5 splits them.
+
+Indexing takes as long as inserting the rows, so a write only adds the trace to `search_pending`. `index_waiting` works
+that off in portions of half a second, between which others may write; a search reports how many traces still wait.
+
+A contentless table does not know its texts: to delete a row FTS5 must be given exactly the text that was indexed. So
+the text of a trace is always built in the same way, and its row is removed before its parts are. Damaged parts are not
+indexed.
 """
 
 import unicodedata

@@ -1,6 +1,21 @@
 """Writes traces and inspections: adds new ones, and replaces shorter versions with longer ones.
 
-Runs one statement for each table and batch.
+Theory of operation. A trace has an identity (its source and session id, or the hash of its record) and a fingerprint of
+all that the record says. A query finds the stored versions of a batch, and a verdict on each draft follows:
+
+    nothing stored                                    added
+    the same fingerprint                              unchanged; an inspection that differs is written alone
+    another one, as long as the stored or longer      replaced
+    another one, and shorter                          unchanged: an older copy of the session
+
+The extent that is compared is (turns, characters, chunks). After a rewind a session is shorter and newer; whoever knows
+that says `is_newer`. A batch may have a trace twice, so each draft is compared with the one before it, and only the
+last is written.
+
+A trace that is replaced keeps its row, its id and its marks. If the draft knows that its first turns are those that
+were written for the stored fingerprint (`WrittenTurns`), their rows stay too: a session of 12 MB that grows by a line
+writes a turn. Rows go out table by table, one statement for each, parents first (`trace`, then what refers to it), all
+in the caller's transaction.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

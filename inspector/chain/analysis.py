@@ -20,6 +20,7 @@ from weaklink.inspector.chain.known_paths import KnownPaths
 from weaklink.inspector.chain.outcomes import ErrorPatterns, as_read, goes_on_after, steps_of
 from weaklink.inspector.chain.pairing import Pairing
 from weaklink.inspector.chain.recovery import RecoveryAnalysis, caused_by, with_recoveries
+from weaklink.inspector.chain.session_facts import changes
 from weaklink.inspector.chain.similar_calls import link_retries, run_lengths
 from weaklink.inspector.chain.steps import (
     OUTCOME_RULES,
@@ -141,11 +142,13 @@ def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, recovery:
 
 
 def _certainty_of_break(lost: Step, steps: Sequence[Step]) -> VerdictCertainty:
-    """Low if only words say that the step failed, or if the agent went on in silence: it may not have needed it.
+    """Low if only words say that the step failed, or if the agent went on: it may not have needed it.
 
-    Also if what the agent said of it is in a language that is not read.
+    That is, in silence to anything that worked, or to a change after it had told of the failure. Also low if what the
+    agent said of it is in a language that is not read.
     """
-    went_on = lost.said is Said.SILENT and any(step.is_good for step in steps[lost.number :])
+    later = [step for step in steps[lost.number :] if step.is_good]
+    went_on = bool(later) if lost.said is Said.SILENT else lost.said is Said.REPORTED and any(map(changes, later))
     is_low = (
         lost.certainty is Certainty.TEXTUAL
         or (went_on and lost.outcome is StepOutcome.ERROR_RESULT)
@@ -161,9 +164,6 @@ def _certainty_of_recoveries(failed: Sequence[Step]) -> VerdictCertainty:
         for step in failed
     )
     return VerdictCertainty.HIGH if is_sure else VerdictCertainty.LOW
-
-
-_NEED_NOT_TELL = frozenset((VerdictRule.REPRODUCED, VerdictRule.UNREAD_LANGUAGE))
 
 
 def is_unfinished(step: Step) -> bool:

@@ -37,8 +37,9 @@ _LEVEL = r"\b(?:trace|debug|verbose|info|notice|warn(?:ing)?|error|critical|fata
 _LEVELS = lazy_pattern(rf"{_LEVEL}(?:(?:,| to| bis)? (?:(?:and|or|und|oder|et|ou|y|o|e) )?{_LEVEL})+", re.IGNORECASE)
 _CLAUSE_END = lazy_pattern(
     r"(?:,(?!\d)|[;(){}\u2013\u2014\u060c\u061b\uff0c\uff1b\uff1a\u3001\u3002])\s*|:(?=\s|$)|\s-\s|\b(?:but|however|"
-    r"because|since|so|although|though|whereas|while|and|aber|weil|denn|da|und|mais|car|et|pero|porque|mas|y|ma|"
-    r"perché|ale|lecz|bo|oraz|protože|але|бо|тому|но|maar|omdat|men|eftersom|fordi|ama|çünkü|ve|dar|és(?! (?:als?|el|"
+    r"because|since|so|although|though|whereas|while|and|aber|weil|denn|da|und|mais|car|et|pero|porque|mas|y|"
+    r"e(?= n[ãa]o| non)|ma|perché|"
+    r"ale|lecz|bo|oraz|protože|але|бо|тому|но|maar|omdat|men|eftersom|fordi|ama|çünkü|ve|dar|és(?! (?:als?|el|"
     r"una?|en|que)\b)|mert|mutta|koska|αλλά|nhưng|tetapi|tapi|karena|og|och|і|та|dan|và|και|și)\s",
     re.IGNORECASE,
 )
@@ -59,6 +60,10 @@ _NO_DENIAL = folded_pattern(
     r"(?: (?:any ?more|remain\w*|left|found|reported))?|\b(?:no|nothing|nobody|"
     r"no one)\b(?: [\w-]{1,30}){0,2}? (?:(?:is|are|was|were) )?(?:\w+ )?(?:waiting|blocking|blocked|locked|stuck|"
     r"hanging|holding)\b|\b(?:finds?|found|reports?|reported|shows?|says?) nothing\b|\bnothing (?:else )?to \w+|"
+    r"\bnone of (?:them|these|those|the \w+) (?:is|are|was|were) (?:broken|missing|red|failing|invalid|wrong)\b|"
+    r"\b(?:the|all|both|any) (?:\w+ )?(?:pending|missing|failing|broken|outstanding|stale|remaining) \w+ "
+    r"(?=(?:\w+ )?(?:has|have|is|are|was|were) (?:now |all )?(?:been )?\w+ed\b)|\beverything but (?:errors|warnings)\b|"
+    r"\bdenial (?=case|path|flow|page)|"
     r"\bnothing (?:\w+ )?(?:missing|broken|red|lost|breaks|left|pending|open)\b|\b(?:no longer|not|never|don['’]t|"
     r"doesn['’]t|didn['’]t) (?:fail\w*|break\w*|miss\w*|crash\w*|complain\w*|broken|red|missing)\b|"
     rf"\b(?:fix(?:e[ds]|ing)?|resolv\w{{1,5}}|solv\w{{1,4}}|correct(?:s|ed|ing)?|clear(?:s|ed)?|handl\w{{1,4}}|"
@@ -100,7 +105,7 @@ _NEGATIONS = (
         r"save for|all but|"
         r"nothing|nobody|nowhere|neither|nor|without|cannot|hardly|\w+n['’]t|denial|instead|rather than"
     ),
-    r"außer|bis auf|ausgenommen|mit ausnahme|nicht|kein\w{0,2}|nie|niemals|ohne|stattdessen|statt|anstelle|anstatt",
+    r"außer|bis auf|ausgenommen|mit ausnahme|nichts?|kein\w{0,2}|nie|niemals|ohne|stattdessen|statt|anstelle|anstatt",
     r"sauf|hormis|excepté|à l['’]exception|ne|n['’]\w+|pas|jamais|aucun\w*|rien|sans|au lieu|passer de",
     (
         r"excepto|exceto|salvo|con excepción|com exceção|nunca|ning[uú]n\w*|sin|nada|no se|en lugar|en vez|não|"
@@ -121,12 +126,12 @@ _NEGATIONS = (
 )
 _FAILING = (
     (
-        r"fail(?!over|safe|back)\w*|refus\w+|reject\w*|den(?:ied|ies)|declin\w+|turned down|forbid\w*|forbad\w*|"
+        r"fail(?!over|safe|back|2ban)\w*|refus\w+|reject\w*|den(?:ied|ies)|declin\w+|turned down|forbid\w*|forbad\w*|"
         r"block(?:ed|s|ing)?|prevent\w*|prohibit\w*|stop(?:s|ped)? (?:short|us|me|it)|missing|absent|lack\w*|broken?|"
         r"breaks|(?<!\ba )(?<!\bthe )red|un(?:reachable|available|able|known|happy|expected\w*|fortunately|"
         r"successful\w*)|un(?!til|der|it|ion|iq|less|used|defined|signed|icode|ified|derstood|limited)\w{3,24}(?:ed|"
         r"nt|ished)|invalid|incorrect|wrong\w*|mismatch\w*|error(?:s|ed)?|empty-handed|n/a|exit(?:s|"
-        r"ed)? (?:with )?(?:an? )?(?:code |status )?[1-9]\d*|non-?zero|problems?|trouble|timed? ?out|time-?outs?|"
+        r"ed)? (?:with )?(?:an? )?(?:code |status )?[1-9]\d*|non-?zero|problems?|trouble|time[ds]? ?out|time-?outs?|"
         r"crash\w*|hangs?|impossible|sorry|afraid|too late|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were|be|"
         r"been) (?:\w+ )?down(?! to\b)|only (?:local\w*|on (?:this|your|my|the local) \w+)|(?:local\w*|(?:this|your|"
         r"my) \w+) only|complain(?:s|ed|ing)?|insufficient|expired|outdated|vulnerab\w*|too (?:big|large|long|old|"
@@ -172,7 +177,7 @@ _FAILING = (
     ),
     (
         r"красн\w+|отклон\w+|закончил\w+|истек\w*|истёк|просроч\w+|недостат\w+|неудач\w+|сбо[йяи]\w*|вылет\w+|"
-        r"завис\w+|застр\w+|не вышло|"
+        r"завис(?!и[тм]|е[лт]|я)\w+|застр\w+|не вышло|"
         r"ошиб\w+|пада\w+|упал\w*|провал\w+|отказ\w*|невозможно|недоступ\w+|отсутств\w+|сломан\w*|к сожалению|"
         r"занят\w*|полон|переполнен\w*|остановил\w+|ожида(?!ем|етс|ютс)\w+|нетронут\w+"
     ),
@@ -237,7 +242,8 @@ _OPEN = (
     (
         r"as soon as|still (?!pass|green|work|succeed|fine|ok)\w+|remain\w*|outstanding|pending|yet|left (?:open|"
         r"undone|over|as|to|out)|(?:is|are|be) left|to be (?:\w+ ){0,2}?\w+(?:ed|en|ne|de|pt)|ha(?:s|ve) to|need(?:s|"
-        r"ed)?|yourself|stays?|from memory|i remember|as it (?:was|is)|original state|(?:keeps|has) (?:its|the|"
+        r"ed)?|yourself|(?<!your )(?<!the )(?<!\ba )stays?|"
+        r"from memory|i remember|as it (?:was|is)|original state|(?:keeps|has) (?:its|the|"
         r"their) (?:old|previous|original)|for now|to (?:finish|complete)|wants?|(?<!\bthe )requires?|required|"
         r"asks? for"
     ),
@@ -246,15 +252,15 @@ _OPEN = (
     (
         r"en cuanto|assim que|se (?:ha )?qued(?:ó|ado)|queda\w*(?! \w+[aei]d[oa]s?\b)|pendientes?|todavía|aún|hay que|"
         r"sigue[ns]?|tendr[áé]\w* que|tienes? que|conserva|ainda|continua\w*|permanece\w*|ter[áã]o? que|tem que|"
-        r"precisa\w*"
+        r"precisa\w*|(?:fica|ficou|ficaram|ficam|está|queda|quedan|quedó) por \w+|sin hacer"
     ),
     r"non appena|appena|ancora|resta(?:no)?|riman\w+|bisogna|occorre|dov(?:rai|rete|ete)|devi",
     r"как только|пока|по-прежнему|остал\w+|оста[её]т\w+|нужно|прид[её]тся|ещ[её]",
     r"jeszcze|nadal|wciąż|pozosta\w+|trzeba|należy|musi\w*|ještě|stále|zbývá|zůstáv\w+|zůstal\w*|musíte?|ešte|treba",
     r"досі|поки|залиш\w+|потрібно|треба|ще (?:не|треба|потрібно)|още|трябва|остава\w*|još|ostaje|preostaje|encara",
     (
-        r"nog|steeds|blijft|moet\w*|resteert|fortfarande|ännu|återstår|måste|kvar|stadig|endnu|mangler|fortsatt|ennå|"
-        r"gjenstår"
+        r"nog|steeds|blijft|moet\w*|resteert|fortfarande|ännu|återstår|måste|kvar|stadig|endnu|mangler|fortsatt|"
+        r"ennå|gjenstår"
     ),
     r"hâlâ|hala|henüz|gerek\w*|kaldı|încă|rămâne|rămas\w*|trebuie|még|maradt|kell|vielä|yhä|jäljellä|täytyy|pitää",
     r"ακόμα|ακόμη|πρέπει|μένει|masih|perlu|harus|vẫn|phải|עדיין|צריך|נותר\w*|يزال|يجب|يتبقى|بقي",
@@ -263,7 +269,7 @@ _NEGATIONS_CJK = (
     r"\A\W*\w*_\w+ nu\W*\Z|\[ \]|[☐❌✗✘]|不(?!仅)|没|沒|未|(?<!少)(?<!危)ない|ません|なかった|않|없|못|नहीं|बिना|ไม่"
 )
 _FAILING_CJK = (
-    r"只在(?:本机|这台)|行き詰ま|うまくいか|出了问题|被拒|驳回|受阻|卡住|卡在|崩溃|挂了|挂掉|中断|红的|红色|飘红|过期|占满|占用|离线|暂停|[已订]满|不够|无法|無法|"
+    r"只在(?:本机|这台)|行き詰ま|うまくいか|出了问题|被拒|驳回|受阻|卡住|卡在|崩溃|挂了|挂掉|中断|红的|红色|飘红|过期|占满|(?<!内存)占用|离线|暂停|[已订]满|不够|无法|無法|"
     r"失败|失敗|错误|錯誤|缺|拒绝|拒絕|超时|逾時|报错|抱歉|对不起|遗憾|落ち(?!着)|赤[いくの]|止ま[りっる]|切れ|壊れ|"
     r"エラー|できず|拒否|不足|残念|申し訳|거절|막혔|중단|깨[졌진]|빨간|만료|부족|초과|실패|오류|못[했하]|거부|불가|"
     r"विफल|असफल|त्रुटि|खेद|बंद है|ล้มเหลว|ผิดพลาด|ปฏิเสธ|ขออภัย"
@@ -292,7 +298,7 @@ _SUPPOSES = folded_pattern(
     r"将要|请|應該|应该|是否|能否|もし|かどうか|でしょう|यदि|अगर|ถ้า|만약"
 )
 # Syllables that end a Korean verb in the past: those with a double "s" below, but not "is" and "will".
-KOREAN_PAST = f"[{''.join(sorted(set(map(chr, range(0xAC00 + 20, 0xD7A4, 28))) - set('있겠')))}]습니다"
+KOREAN_PAST = f"[{''.join(sorted(set(map(chr, range(0xAC00 + 20, 0xD7A4, 28))) - set('있겠')))}](?:습니다|으며|고(?= ))"
 """Matches the end of a Korean verb in the past."""
 _DONE = folded_pattern(
     r"\b(?:now|ora|adesso|si trov\w+|is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|"
@@ -393,7 +399,7 @@ def _is_partial(words: str) -> bool:
 
 _PARTIAL_CJK = lazy_pattern(r"(\d{1,6})[^\d年月日時时分]{0,6}中[^\d、。，]{0,6}?(\d{1,6})")
 _PARTIAL = lazy_pattern(
-    r"\b(\d{1,6}) ?(?:of|/|von|de|из|(?:[^\W\d]\w{1,20} )?(?:sur|out of)) ?"
+    r"(?<![\d.,])\b(\d{1,6}) ?(?:of|/|von|de|из|(?:[^\W\d]\w{1,20} )?(?:sur|out of)) ?"
     r"(?:(?:the|den|los|las|les|i|gli) )?(\d{1,6})\b(?![/-]|\.\d)"
 )
 _NUMBER_TABLE = (
@@ -485,6 +491,85 @@ def happens(clause: Clause) -> bool:
 
 
 _IS = lazy_pattern(r"\b(?:is|are)\b(?= (?!now\b|in\b|on\b|at\b|\w+ing\b))", re.IGNORECASE)
+
+
+def is_unable(clause: Clause) -> bool:
+    """Whether a clause says that something was not possible or did not happen, and not how something is."""
+    return clause.denies and _NOT_DONE.search(clause.words) is not None
+
+
+_NOT_DONE_TABLE = (
+    (
+        r"(?:i|we|nobody|no one)\b(?! (?:have ?n[o'’]t|did ?n[o'’]t) (?:touch|chang|modif|alter)\w*)[^,;.]{0,40}?"
+        r"\b(?:(?:could|was|were|am|are|did|do|have|had)(?:n['’]t| ?not)|can(?:['’]t| ?not)|may not)|"
+        r"(?:i|we) have no|"
+        r"(?:i['’]m|we['’]re|i|we) (?:not|only|could only|can only)|(?:could(?:n['’]t| ?not)|can ?not) be \w+|unable|"
+        r"not able|not possible|impossible|did(?:n['’]t| not)|unfortunately|sorry|afraid|regret\w*|gave up|"
+        r"got stuck|out of the question|by hand|manually|yourself|you(?:['’]ll| will| would| still)* (?:need|have) to|"
+        r"(?:was|were|been|be|is|are|remains?) un\w+ed|(?<!you )(?<!they )(?:ha(?:s|ve|d)|was|were|did|would|won)"
+        r"(?:n['’]t| not| never|['’]t)(?! (?:touch|chang|modif|alter)\w*)|(?:is|are)(?:n['’]t| not) (?:\w+ )?"
+        r"(?:installed|loaded|available|running|configured|enabled|active|supported|allowed|permitted|logged|reachable|"
+        r"ready|set up|registered|valid|writable|readable|found|possible|recogni[sz]ed|authori[sz]ed)|"
+        r"not (?:done|\w+ed)$|may not|no[tr]? (?:[\w-]+ ){0,4}yet|(?:stays?|remains?) (?:as it|unchanged|the same)|"
+        r"no longer be|nothing (?:has|was|were)"
+    ),
+    (
+        r"leider|fehlgeschlagen|gescheitert|tut mir leid|entschuldig\w{1,6}|nicht in der lage|unverändert|"
+        r"nicht (?:möglich|gefunden|verfügbar|erreichbar|gelungen|geklappt|funktioniert|abrufen|finden|ge\w+t)|"
+        r"(?:konnten?|kann|können|lässt|ließ)\b(?: [\w-]{1,40}){0,8} nicht|blieb\w*|"
+        r"(?:wurde|ist|sind|habe) (?:\w+ ){0,3}nicht|ich habe keine?\w?"
+    ),
+    (
+        r"je n['’]ai (?:pas|aucune?)|"
+        r"malheureusement|désolée?|échoué|échec|introuvable|indisponible|impossible|une erreur|est restée?s?|"
+        r"n['’](?:ai|a|avons|ont|est|a été) (?:donc |pas |encore |pu ){1,3}\w+(?:ée?s?|ie?s?|ue?s?|ite?s?)|"
+        r"ne (?:peux|peut|pouvons|parviens|fonctionne|trouve) (?:pas|plus)"
+    ),
+    (
+        r"no (?:tengo|tenemos|me deja\w*)|"
+        r"no (?:he|hemos|pude|pudo|pudimos|puedo|fue|ha sido|se ha|se pudo|encontr\w{1,4}|logr\w{1,4}|funcion\w{1,4}|"
+        r"está disponible)|lo siento|lamentablemente|desafortunadamente|por desgracia|falló|quedó|quedado"
+    ),
+    (
+        r"não (?:consegu\w+|consigo|foi|foram|é possível|posso|pude|pôde|tenho|encontr\w{1,4}|funcion\w{1,4}|"
+        r"está disponível)|infelizmente|lamento|falhou|um erro|ficou"
+    ),
+    r"non (?:ho|abbiamo|sono riuscit\w+|è (?:stat|andat|riuscit)\w+|riesco|posso|può)|purtroppo|è rimast[oa]",
+    (
+        r"не (?:удалось|удаётся|смог\w{0,3}|могу|может|получилось|вышло|найден\w{0,2}|работает|был\w*)|нельзя|остал\w+|"
+        r"к сожалению|извините|простите|ошибк\w{1,3}|недоступ\w{1,3}"
+    ),
+    r"не (?:вдалося|вдалось|зміг|змогла|можу|можна|вийшло|був\w*|було|успях|може|бе)|на жаль|за съжаление",
+    r"nie (?:udało|mogę|mogł[ae]m|można|da się|zdołał\w*|powiodł\w*|został\w*|był\w*)|niestety",
+    r"ne(?:podařilo|podarilo|povedlo|mohu|mohl\w*|môžem|lze|šlo|jde|byl\w*)|bohužel|bohužiaľ|nažalost|nis(?:am|u)|nije",
+    r"(?:kan|kon|konden|is|zijn|heb|werd|werden|lukte|ging)\b[^,;.]{0,50}\b(?:niet|geen)|helaas",
+    (
+        r"(?:kan|kunde|kunne|gick|gikk|går|er|är|har|blev|ble)\b[^,;.]{0,40}\b(?:inte|ikke|inget|ingen)|tyvärr|desværre|"
+        r"dessverre"
+    ),
+    r"\w+[ae]m[ae](?:d[ıi]|m[ıi]ş)\w*|\w+[ae]m[ıi]yor\w*|maalesef",
+    r"nu (?:am (?:putut|reușit)|s-a (?:putut|reușit)|pot|poate|a (?:fost|mers))|din păcate",
+    r"nem (?:tud\w*|siker\w*|lehet\w*|került|ment)|sajnos",
+    r"(?:en|ei|eivät) (?:voi\w*|pysty\w*|onnistu\w*|saa\w*|ole \w+|\w+(?:nyt|ttu|tty))|valitettavasti",
+    r"δεν (?:μπόρεσα|μπορ\w+|έγινε|κατάφερα|ήταν|\w+θηκε)|δυστυχώς",
+    r"(?:tidak|belum) (?:dapat|bisa|berhasil|sempat|ter\w+|di\w+)|gagal|sayangnya",
+    r"không (?:thể|\w+ được|thành công)|chưa|rất tiếc",
+    r"تعذ?ر|لم (?:أتمكن|نتمكن|أستطع|يتم|تتم)|لا (?:يمكن|أستطيع)|للأسف|לא (?:הצלחתי|ניתן|התאפשר)|אי אפשר|לצערי",
+)
+_NOT_DONE = folded_pattern(
+    rf"\b(?:{'|'.join(_NOT_DONE_TABLE)})\b|无法|無法|未能|没能|失败|失敗|抱歉|对不起|對不起|遗憾|出错|错误|錯誤|找不到|没有?找到|未找到|"
+    r"[查取收]不到|没有?[查取收]到|不可用|超时|不了|没法|できません|できなかった|できて(?:い|お)|ませんでした|ていません|申し訳|残念|"
+    r"エラー|見つから|利用できな|못[했하]|수 없|지 (?:않았|못)|नहीं[^।]{0,20}(?:सक|पाय|मिल)|ไม่(?:สามารถ|สำเร็จ)|ไม่ได้"
+)
+
+
+def denies_barely(clause: Clause) -> bool:
+    """Whether a clause denies what the one beside it says: it has no words of its own, as "but not yet", "failed"."""
+    least = clause.words.isascii() or len(clause.words) <= _BARE_CHARS
+    return clause.denies and not clause.supposes and least and len(clause.words.split()) <= _BARE_WORDS
+
+
+_BARE_WORDS, _BARE_CHARS = 2, 10  # in languages without spaces a word is a sentence
 
 
 def is_elsewhere(clause: Clause) -> bool:

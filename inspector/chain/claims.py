@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from msgspec import structs
 
-from weaklink.inspector.chain.assertions import FILE_NAME, KOREAN_PAST, Clause, counts_all, happens
+from weaklink.inspector.chain.assertions import FILE_NAME, KOREAN_PAST, Clause, counts_all, denies_barely, happens
 from weaklink.inspector.chain.effects import (
     Effect,
     EffectKind,
@@ -91,7 +91,7 @@ _PASSES = (
     r"przechodz\w+|przesz\w+|zielon\w+|procház\w+|prošl\w*|zelen\w+|проходять|пройшл\w+|успішн\w+|slaag\w*|slagen|"
     r"geslaagd|groen|gröna?|går igenom|grønn?e?|består|bestått|bestået|geç(?:iyor|ti)\w*|yeşil|başarılı|trec|trecut|"
     r"минават|минаха|passen|verds|prolaz\w*|prechádza\w*|prešl\w*|verzi|átment\w*|zöld\w*|sikeres\w*|läpi|vihre\w+|"
-    r"περν\w+|πράσιν\w+|lulus|hijau|vượt qua|đạt|نجح\w*|ناجح\w*|עוברות|עברו)"
+    r"περν\w+|πράσιν\w+|lulus|hijau|vượt qua|đều (?:đã )?qua|đã qua|đạt|نجح\w*|ناجح\w*|עוברות|עברו)"
 )
 _IRREGULAR = MappingProxyType(
     {
@@ -191,14 +191,19 @@ _TRANSLATED = MappingProxyType(
 
 def claims_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     """Whether the clauses of a sentence claim the effect of a failed call."""
-    if says_none_left(clauses) and claims_check(clauses, failed):
+    if says_clean(clauses, failed):
         return True
+    is_check = failed.effect is not None and failed.effect.kind is EffectKind.CHECK
+    if any(map(denies_barely, clauses)):
+        return False  # "The restart: failed."
+    excepted = [clause for clause, after in pairwise(clauses) if after.denies]  # "10 tests pass, 2 of them do not"
     asserted = [
         clause
         for clause in clauses
         if not clause.denies
         and _THE_REST.match(clause.text) is None
         and (not clause.supposes or _found(_PROMISES, clause.text))
+        and not (is_check and clause in excepted)
         and (not failed.states_cause(clause.text, only_faults=says_now(clause)) or _has_participle(clause, failed))
     ]
     if len(clauses) > 1 and len(asserted) == len(clauses):
@@ -253,10 +258,15 @@ def claims_everything(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     )
 
 
-def says_none_left(clauses: tuple[Clause, ...]) -> bool:
-    """Whether a clause says that nothing is left of what a check finds: "no vulnerabilities are left"."""
-    return any(not clause.supposes and _NONE_LEFT.search(clause.text) is not None for clause in clauses)
+def says_clean(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
+    """Whether a clause says that nothing is left of what a check finds, or that the check reports nothing."""
+    asserted = [clause for clause in clauses if not clause.supposes]
+    if any(_NONE_LEFT.search(clause.text) is not None for clause in asserted) and _claims_check(clauses, failed):
+        return True
+    return any(_FINDS_NONE.search(clause.text) and failed.terms.names_tool(clause.text) for clause in asserted)
 
+
+_FINDS_NONE = lazy_pattern(r"\b(?:reports?|finds?|shows?|lists?) no (?:known |further |other )?[\w-]+\b")
 
 _NONE_LEFT = lazy_pattern(
     r"\bno (?!space\b)(?:more |other |further )?[\w-]+(?: [\w-]+){0,2}? (?:(?:is|are) (?:left|present)|left|"
@@ -268,12 +278,14 @@ _NONE_LEFT = lazy_pattern(
 )
 
 
-def claims_check(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
+def _claims_check(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     """Whether what is said to be gone is what a check finds: of one that could not run, the sentence names it."""
     if failed.step.result_kind is ResultKind.FINDING:
         return True
     is_check = failed.effect is not None and failed.effect.kind is EffectKind.CHECK
-    return any(failed.terms.names_tool(clause.text) for clause in clauses) and (is_check or not failed.is_wanted)
+    is_verified = any(_CONFIRMS.search(clause.words) for clause in clauses)
+    is_named = any(failed.terms.names_tool(clause.text) for clause in clauses)
+    return is_named and (is_check or is_verified or not failed.is_wanted)
 
 
 def _joined(clauses: tuple[Clause, ...]) -> Clause:
@@ -368,7 +380,7 @@ def _speaks_of_others(clause: Clause, failed: FailedCall) -> bool:
     name = subject["file"].rsplit("/", 1)[-1] if subject is not None else ""
     if name and (name in failed.facts.written_names or _is_made(name, failed)) and name not in failed.request:
         return True
-    if not failed.facts.is_one_of_several(failed.step) or _has_participle(clause, failed):
+    if not failed.facts.is_one_of_several(failed.step):
         return False
     words = [word.strip(_MARKS) for word in clause.text.split()[:_SUBJECT_WORDS]]
     return any(
@@ -665,16 +677,32 @@ def _has_participle(clause: Clause, failed: FailedCall) -> bool:
     effect, terms = failed.effect, failed.terms
     verbs = _verbs(effect, failed.step.call)
     own = _participle_pattern(verbs)
-    if own is not None and own.search(clause.words):
+    if own is not None and any(_is_predicate(own, text) for text in (clause.words, _named_code(clause.text))):
         is_specific = bool(verbs)
     elif own is not None and effect is not None and effect.command is not None and effect.command.program == "git":
         return False  # each subcommand has its own participle
     else:
         forms = _PROGRAM_CLAIMS.get(effect.command.program) if effect is not None and effect.command else None
         is_specific = False
-        if not forms or re.search(rf"\b(?:{forms})\b", clause.words, re.IGNORECASE) is None:
+        if not forms or not _is_predicate(re.compile(rf"\b(?:{forms})\b", re.IGNORECASE), clause.words):
             return False
     return is_specific or failed.is_alone or terms.names_target(clause.text) or terms.names_tool(clause.text)
+
+
+def _is_predicate(participle: re.Pattern[str], words: str) -> bool:
+    """Whether words say that something is done, and not of a thing what it is: "every finished job"."""
+    return any(
+        " " in match[0] or _DETERMINER.search(words, 0, match.start()) is None for match in participle.finditer(words)
+    )
+
+
+def _named_code(text: str) -> str:
+    """A text with the names that it has as code, "" if it has none: "is on `origin/main`"."""
+    return _CODE_NAME.sub(r"\1", text) if "`" in text else ""
+
+
+_CODE_NAME = lazy_pattern(r"`([^`\s]*)`")
+_DETERMINER = lazy_pattern(r"\b(?:the|an?|every|each|any|its|of|for|with|new|old) \Z", re.IGNORECASE)
 
 
 @lru_cache(256)

@@ -18,6 +18,7 @@ What changes files, and a check that reports faults, are left to `inspector.chai
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import islice, pairwise
 from typing import Any
 
@@ -74,9 +75,11 @@ class Corrections:
         if (only_asks(failed.call) is False and only_asks(step.call)) or only_explains(step):
             return False
         if effect.command is not None:
+            if self.is_other_item(step, failed):
+                return False
             if _is_respelt(failed, step, effect):
                 return True
-            is_informed = any(self._is_brought_between(word, failed, step) for word in _new_words(failed, step))
+            is_informed = any(self.is_brought_between(word, failed, step) for word in _new_words(failed, step))
             lines = effects_of(step.call)
             return any(_corrects_line(later, step, failed, effect, is_informed=is_informed) for later in lines)
         is_same = bare_name(step.call.name or "") == bare_name(failed.call.name or "")
@@ -101,7 +104,7 @@ class Corrections:
         old, new = (frozenset(key for key, _ in leaves(one.call.arguments)) for one in (failed, step))
         if not old or not old.isdisjoint(new) or not _values(failed).isdisjoint(_values(step)):
             return False
-        return not any(self._is_brought_between(value, failed, step) for value in _values(step))
+        return not any(self.is_brought_between(value, failed, step) for value in _values(step))
 
     def _is_next_item(self, step: Step, failed: Step) -> bool:
         """Whether a call only does to the next thing what the failed one was to do to another."""
@@ -110,9 +113,13 @@ class Corrections:
         mine, theirs = _values(failed), _values(step)
         dropped, new = mine - theirs, theirs - mine
         error = failed.error or ""
-        if dropped and _BLAMES_NOTHING.search(error) is not None and not _names_element_again(failed, dropped, new):
+        is_blamed = any(key.rpartition("/")[2].casefold() in error.casefold() for key in _keys_of(failed, dropped))
+        is_blamed = is_blamed or _names_element_again(failed, dropped, new)
+        if dropped and (
+            (_BLAMES_NOTHING.search(error) is not None and not is_blamed) or self._are_both_wanted(step, failed)
+        ):
             return True
-        if not dropped or any(self._is_brought_between(value, failed, step) for value in new):
+        if not dropped or any(self.is_brought_between(value, failed, step) for value in new):
             return False
         if _plain(dropped) == _plain(new):
             return False  # `W300`, `#W300`
@@ -120,21 +127,32 @@ class Corrections:
             return False  # the same thing by another key: `place`, `zip`
         if len(mine & theirs) > max(1, len(dropped)) and len(new) <= len(dropped):
             return False  # most stays as it was: the same payment from another account
-        return self._is_series(failed) or self.are_both_named(step, failed)
+        return self._is_series(failed)
 
     def is_other_item(self, step: Step, failed: Step) -> bool:
-        """Whether a later call acts on another thing: of a tool, if the user named both; of a command, by its URL."""
+        """Whether a later call acts on another thing: of a tool, if the user named both; of a line, its URL."""
         if not has_known_effect(failed.call):
             return self.are_both_named(step, failed)
-        return self._facts.are_listed_together(step, failed) or self._pushes_elsewhere(step, failed)
+        if self._facts.are_listed_together(step, failed) or self._pushes_elsewhere(step, failed):
+            return True
+        named = self._facts.words_before(failed)
+        pairs = (pair for pair in _paired_values(failed, step) if all(value.isdigit() for value in pair))
+        return any(named.issuperset(pair) for pair in pairs) and not self._has_alternatives(failed)
 
     def _pushes_elsewhere(self, step: Step, failed: Step) -> bool:
         """Whether two pushes have other branches as their targets, and the user named the first one's."""
         old, new = _pushed_branches(failed), _pushed_branches(step)
         named = self._facts.words_before(failed)
-        if not new or not old.isdisjoint(new) or _OR.search(self._facts.texts_before(failed)) is not None:
+        if not new or not old.isdisjoint(new) or self._has_alternatives(failed):
             return False
         return any(branch in named for branch in old)
+
+    def _has_alternatives(self, failed: Step) -> bool:
+        """Whether the user named several ways or conditions."""
+        return _OR.search(self._facts.texts_before(failed)) is not None
+
+    def _are_both_wanted(self, step: Step, failed: Step) -> bool:
+        return self.are_both_named(step, failed) and not self._has_alternatives(failed)
 
     def is_other_record(self, step: Step, failed: Step) -> bool:
         """Whether an earlier result lists what both calls act on, and the user's words fit only the first one's record.
@@ -172,7 +190,7 @@ class Corrections:
         first = self._facts.first_good.get(failed.call.name or "")
         return first is not None and first < known_turn(failed)
 
-    def _is_brought_between(self, value: str, failed: Step, later: Step) -> bool:
+    def is_brought_between(self, value: str, failed: Step, later: Step) -> bool:
         """Whether a result between two calls was the first to contain a value."""
         steps = self._facts.steps
         if not any(value in self._result_of(step) for step in steps[failed.number : later.number - 1]):
@@ -249,6 +267,93 @@ def _words_and_times(text: str) -> frozenset[str]:
 _TIME = lazy_pattern(r"(?<!\d)\d{1,2}:\d\d(?!\d)")
 
 
+def replaced_values(failed: Step, later: Step) -> list[tuple[str, str]]:
+    """The values of a failed call, each with the one that a later call has in its place.
+
+    An error that does not know a name, or its form, asks for another one of the same thing: then only the values count
+    that it calls unknown or unsupported, of a program those of its options, even if the later call has none instead.
+    """
+    if _ASKS_FOR_FORM.search(failed.error or "") is not None:
+        return []  # the same value in another unit, zone or type
+    error, pairs = _UNSUPPORTED.search(failed.error or ""), _paired_values(failed, later)
+    if error is None:
+        return [pair for pair in pairs if pair[1] and len(pair[0]) <= _MAX_VALUE_CHARS]
+    blamed = [pair for pair in pairs if pair[0].isalnum() and pair[0].casefold() in error[0].casefold()]
+    mine = main_effect(effects_of(failed.call))
+    options = None if mine is None or mine.command is None else _options(mine.command.words).values()
+    return [pair for pair in blamed if options is None or pair[0] in options]
+
+
+def _paired_values(failed: Step, later: Step) -> list[tuple[str, str]]:
+    """The values of two calls that differ: under one key or option, or at one place of lines of equal length."""
+    mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(later.call))
+    if mine is None or theirs is None or is_interpreter(bare_name(failed.call.name or "")):
+        return []
+    if mine.command is not None and theirs.command is not None:
+        old, new = mine.command.words, theirs.command.words
+        before, after = _options(old), _options(new)
+        same_length = list(zip(old, new, strict=True)) if len(old) == len(new) else []
+    else:
+        before, after = ({path: str(value) for path, value in leaves(step.call.arguments)} for step in (failed, later))
+        same_length = []
+    lacking = [key for key in before if key not in after] if after.keys() - before.keys() else []  # by another key
+    pairs = [*((value, after.get(key, "")) for key, value in before.items() if key not in lacking), *same_length]
+    return [(old, new) for old, new in pairs if old != new and (old[:1] == "-") is (new[:1] == "-")]
+
+
+_ASKS_FOR_FORM = lazy_pattern(
+    r"\b(?:must be|no rule|expect(?:s|ed)|missing|format|time ?zone|between|integer|string|in (?:cents|[kmg]b|ms))\b",
+    re.IGNORECASE,
+)
+
+
+def _options(words: Sequence[str]) -> dict[str, str]:
+    return {name: value for name, value in pairwise(words) if name.startswith("-") and not value.startswith("-")}
+
+
+_UNSUPPORTED = lazy_pattern(
+    r"\b(?:unknown|unsupported|unrecogni[sz]ed|unavailable|invalid|no such|(?:is|are) not|not)\b[^\n]{0,80}",
+    re.IGNORECASE,
+)
+
+
+def spoken_words(text: str) -> frozenset[str]:
+    """The words of a text and of its longer names, its numbers, and its times of day, as people say them."""
+    text = _GROUP_END.sub("", text[:MAX_READ_CHARS])
+    times = {f"{int(match[1]) % 12 + 12}:{match[2] or '00'}" for match in _AFTERNOON.finditer(text)}
+    times |= {f"{int(match[1])}:{match[2]}" for match in _SPOKEN_TIME.finditer(text)}
+    rest = _SPOKEN_TIME.sub(" ", text)
+    words = {
+        word.casefold() for word in (*folded_names(rest), *_WORD_PIECE.findall(rest)) if len(word) >= _MIN_VALUE_CHARS
+    }
+    return frozenset((words - _METHODS) | times | {number.lstrip("0") or "0" for number in _DIGITS.findall(rest)})
+
+
+def are_spoken_alike(words: AbstractSet[str], spoken: AbstractSet[str]) -> bool:
+    """Whether one of some words is spoken: a time also by its hour alone, a longer word with an ending."""
+    if not words.isdisjoint(spoken):
+        return True
+    return any(_is_spoken_as(word, other) for word in words for other in spoken)
+
+
+def _is_spoken_as(word: str, other: str) -> bool:
+    if word.endswith(":00"):
+        return word[:-3] == other
+    if not (word.isalpha() and other.isalpha()) or len(word) < _MIN_STEM_CHARS:
+        return False
+    is_spelt_otherwise = _MIN_STEM_CHARS + 1 < len(word) <= len(other) and is_typo(word, other[: len(word)])
+    return other.startswith(word) or is_spelt_otherwise
+
+
+_AFTERNOON = lazy_pattern(r"(?<![\d:.])(\d{1,2})(?::(\d\d))? ?(?:pm|p\.m\.)", re.IGNORECASE)
+_SPOKEN_TIME = lazy_pattern(r"(?<!\d)(\d{1,2})[:h](\d\d)(?!\d)")
+_METHODS = frozenset(("get", "post", "put", "patch", "delete", "head"))  # of HTTP, and words of other meanings
+_GROUP_END = lazy_pattern(r"(?<=\d)[.,'\u2019\u00a0\u202f](?=\d{3}(?!\d))")
+_WORD_PIECE = lazy_pattern(r"[^\W\d_]?[^\W\d_A-Z]+|[A-Z]{2,}")
+_DIGITS = lazy_pattern(r"\d+")
+_MIN_STEM_CHARS = 4
+
+
 def _pushed_branches(step: Step) -> frozenset[str]:
     """The branches that `git push` names as its targets; `HEAD` alone names none."""
     pushes = (effect.command for effect in effects_of(step.call) if effect.subject == "git push")
@@ -257,7 +362,10 @@ def _pushed_branches(step: Step) -> frozenset[str]:
     return frozenset(branch for branch in branches if branch != "head")
 
 
-_OR = lazy_pattern(r"\b(?:or|otherwise|else|oder|sonst|ou|sinon|o|si no|ou senão|oppure|или|lub|of)\b|或|否则|または")
+_OR = lazy_pattern(
+    r"\b(?:if|unless|wenn|falls|si|se|если|jeśli|or|otherwise|else|oder|sonst|ou|sinon|o|ou senão|oppure|или|lub)\b|"
+    r"或|否则|または"
+)
 
 
 def _plain(values: frozenset[str]) -> frozenset[str]:
@@ -386,12 +494,14 @@ _MISSING = lazy_pattern(r"no such file|file (?:was )?not found|(?:file|path) doe
 
 
 def _is_respelt(failed: Step, step: Step, effect: Effect) -> bool:
-    """Whether a line is a failed one with the name of the program that was not found spelt right."""
-    if effect.command is None or not effect.command.words or "not found" not in (failed.error or ""):
+    """Whether a line is a failed one with the name of the program or package that was not found spelt right."""
+    error = _error_of(failed)
+    if effect.command is None or not effect.command.words or "not found" not in error:
         return False
     old, new = (Counter(_LINE_WORD.findall(one.call.raw_arguments)) for one in (failed, step))
     dropped, added = old - new, new - old
-    return list(dropped) == [effect.command.own_name] and len(added) == 1 and is_typo(*dropped, *added)
+    is_blamed = len(dropped) == len(added) == 1 and all(word.casefold() in error for word in dropped)
+    return is_blamed and is_typo(*dropped, *added)
 
 
 _LINE_WORD = lazy_pattern(r"[\w.+-]+")

@@ -205,7 +205,7 @@ _SUBCOMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     }
 )
 # Subcommands by which any command-line program of a service only looks: `gcloud run services describe`.
-_LOOKING_VERBS = frozenset(("list", "ls", "describe", "show", "status", "info", "logs", "whoami"))
+_LOOKING_VERB = lazy_pattern(r"(?:list|ls|describe|show|status|info|logs|whoami)(?:-|$)|(?:head|get)-")
 _STATES = frozenset(("status", "whoami", "can-i"))
 _OBJECTS_OF_DOCKER = frozenset(("network", "volume", "image", "container", "context", "node", "service", "secret"))
 _LISTING_OPTIONS = frozenset(("-l", "--list", "--show-current", "-v", "-vv", "--get", "--dry-run"))
@@ -383,6 +383,8 @@ def _rank(effect: Effect) -> int:
     rank = _RANKS.get(effect.kind, 3)
     if effect.subject in _SETS_ASIDE:
         return 1
+    if effect.connector == "|" and effect.subject == "tee":
+        return 2  # it shows what the program before it wrote, if that is one
     if effect.connector == "||" or (effect.connector == "|" and rank < 3):
         return min(rank, 1)
     return rank
@@ -470,8 +472,15 @@ def _kind_of_program(command: ShellCommand) -> EffectKind | None:
         return EffectKind.WRITE
     if command.is_module and program not in _SUBCOMMANDS:
         return EffectKind.RUN
-    kind = _PROGRAMS.get(program)
+    if any(word.startswith(_ASKING_OPTIONS) for word in words):
+        return EffectKind.PROBE
+    kind = _PROGRAMS.get(program) or _VERBS_OF_POWERSHELL.get(program.partition("-")[0])
     return None if kind is None else EffectKind(kind)
+
+
+_ASKING_OPTIONS = ("--is-", "--has-")  # `qpdf --is-encrypted`, `git rev-parse --is-inside-work-tree`
+# Of the approved verbs of PowerShell (Microsoft's documentation) those that only look.
+_VERBS_OF_POWERSHELL = _words(probe="Test Find", read="Get Select Measure Compare Show Resolve")
 
 
 def _kind_of_subcommand(command: ShellCommand) -> tuple[EffectKind, str]:
@@ -493,7 +502,7 @@ def _kind_of_subcommand(command: ShellCommand) -> tuple[EffectKind, str]:
     if program == "git" and kind == "read" and verb in ("branch", "tag", "remote"):
         is_listed = len(command.operands) < 2 or not _LISTING_OPTIONS.isdisjoint(words)
         kind = kind if is_listed else None
-    if kind is None and any(word.partition("-")[0] in _LOOKING_VERBS for word in command.operands[:4]):
+    if kind is None and any(_LOOKING_VERB.match(word) is not None for word in command.operands[:4]):
         kind = "read" if program not in _INSTALLERS and program not in _TASK_RUNNERS else None
     if verb in _INSTALLS and program in _INSTALLERS:
         verb = "install"
@@ -863,7 +872,7 @@ _SILENT_TABLE = (
 )
 _SILENT = frozenset(_SILENT_TABLE.split())
 # Programs that print what they find, and nothing otherwise.
-_FINDERS_TABLE = "grep egrep fgrep zgrep rg ag ack which command pgrep pidof fuser find fd locate getent whereis"
+_FINDERS_TABLE = "grep egrep fgrep zgrep rg ag ack which command pgrep pidof fuser find fd locate getent whereis dig"
 _FINDERS = frozenset(_FINDERS_TABLE.split())
 _TEXT_FINDERS = frozenset(("grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"))
 _OPENERS = frozenset(("xdg-open", "gnome-open", "kde-open", "sensible-browser", "eog", "evince", "firefox"))

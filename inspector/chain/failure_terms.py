@@ -62,7 +62,8 @@ FAMILY_NOUNS = MappingProxyType(
         "test": (
             r"\btest\w{0,6}|\b\w{4,16}tests\b|\b(?:suite|specs?|cases?|assertions?|checks?|e2e|prüfung\w*|pruebas?|"
             r"provas?|"
-            r"proves|тест\w*|teszt\w*|δοκιμ\w+|tes|(?:ال)?اختبار\w*|(?:ה)?בדיקות)\b|测试|測試|テスト|테스트|टेस्ट|ทดสอบ"
+            r"proves|тест\w*|teszt\w*|δοκιμ\w+|tes|pengujian|kiểm thử|"
+            r"(?:ال)?اختبار\w*|(?:ה)?בדיקות)\b|测试|測試|テスト|테스트|टेस्ट|ทดสอบ"
         ),
         "lint": r"\b(?:\w{0,4}lint\w*|л[иі]нт\w*|style|format\w*|warnings?|hooks?)\b|检查|格式",
         "types": rf"\b(?:typ(?:es?|ing|en|i|os|y|y?er)|typ(?:e|en)?-?check\w*|{_COMPILES})\b|类型|型",
@@ -73,19 +74,19 @@ FAMILY_NOUNS = MappingProxyType(
 SIGNS = MappingProxyType(
     {
         "build": "构建|编译|ビルド|빌드",
-        "mail": "邮件|メール",
-        "email": "邮件|メール",
-        "message": "消息|メッセージ",
-        "commit": "提交|コミット",
-        "push": "推送|プッシュ",
+        "mail": "邮件|メール|메일",
+        "email": "邮件|メール|메일",
+        "message": "消息|メッセージ|메시지",
+        "commit": "提交|コミット|커밋",
+        "push": "推送|プッシュ|푸시",
         "publish": "发布|發佈|公開",
         "release": "发布|發佈|公開|リリース",
-        "send": "发送|发出|寄出|送信",
+        "send": "发送|发出|寄出|送信|보냈|보내|발송|전송",
         "deploy": "部署|デプロイ|배포",
-        "delete": "删除|刪除|削除",
-        "remove": "删除|刪除|削除",
-        "create": "创建|建立|作成",
-        "install": "安装|安裝|インストール",
+        "delete": "删除|刪除|削除|삭제",
+        "remove": "删除|刪除|削除|삭제",
+        "create": "创建|建立|作成|생성",
+        "install": "安装|安裝|インストール|설치",
         "start": "启动|啟動|起動|시작",
         "restart": "重启|重新启动|再起動|재시작",
         "reboot": "重启|重新启动|再起動|재시작",
@@ -98,8 +99,9 @@ SIGNS = MappingProxyType(
         "backup": "备份|備份|バックアップ|백업",
         "tag": "标签|標籤|タグ|태그",
         "notify": "通知|알림",
-        "book": "预订|予約",
-        "cancel": "取消|キャンセル",
+        "book": "预订|予約|예약",
+        "refund": "退款|返金|환불",
+        "cancel": "取消|キャンセル|취소",
     }
 )
 """What a sentence in Chinese or Japanese, which has no spaces, calls an effect."""
@@ -319,6 +321,11 @@ class FailedCall(Struct, frozen=True):
         names = (_NAME_PART.findall(name) for name in _LONG_NAME.findall((self.step.error or "")[:400]))
         return any(len({part.casefold() for part in parts} & words - _CASE_WORDS) > 1 for parts in names)
 
+    def names_case_alone(self, text: str) -> bool:
+        """Whether a text has a name in code of what a check found that the call has not."""
+        tokens = _tokens(text) & self.terms.rare - _tokens(self.step.call.raw_arguments)
+        return self.step.result_kind is ResultKind.FINDING and bool(tokens)
+
     def names_found(self, text: str) -> bool:
         """Whether a text has a name that was looked up after the failure and that the next change uses."""
         return not self.facts.named_since(self.step).isdisjoint(_words_and_hours(text))
@@ -412,6 +419,20 @@ class FailedCall(Struct, frozen=True):
         own = _stems_in(f"{self.step.call.name} {self.step.call.raw_arguments}".replace("_", " "), 3)
         return bool(others) and shared & (own | _stems_in(result, 3)) <= others
 
+    def is_named_alone(self, text: str) -> bool:
+        """Whether a text names this call, its error, or something that only this call has, and none that worked."""
+        if self.terms.names_tool(text) or self.tells_error(text):
+            return True
+        arguments = _DATE.sub(" ", self.step.call.raw_arguments[:_READ_CHARS])
+        numbers = frozenset(_ANY_NUMBER.findall(arguments)) & _tokens(text)
+        names = (*self.terms.targets_in(text), *(number for number in numbers if len(number) > 1))
+        if any(not self.facts.is_in_good_call(name) for name in names):
+            return True
+        result = self.step.result.content[:_READ_CHARS] if self.step.result is not None else ""
+        own = _stems_in(f"{self.step.call.name} {self.step.call.raw_arguments} {self.step.error}".replace("_", " "), 3)
+        own |= _stems_in(result, 3)
+        return bool(_stems_in(text, 3) & own - _stems_of_text(self.facts.good_texts))
+
     def is_of_other_file(self, text: str) -> bool:
         """Whether a text names a file that another call wrote, and not what this one was to act on."""
         return not self.terms.names_target(text) and not self.facts.written_names.isdisjoint(_tokens(text))
@@ -481,31 +502,6 @@ _WHOLE_WORD = lazy_pattern(r"\w+(?:[.@+'’-]\w+)*")
 _FULL_HOUR = lazy_pattern(r"(?<![\d:])0?(\d{1,2}):00(?![\d:][1-9])")
 
 
-def refused_values(failed: Step, later: Step) -> frozenset[str]:
-    """The values of a failed call that its error calls unknown or unsupported and a later call has not.
-
-    Of a program's, the values of its options; with each, a long number in it: `265` of `libx265`.
-    """
-    match = _UNSUPPORTED.search(failed.error or "")
-    if match is None:
-        return frozenset()
-    commands = [effect.command for effect in effects_of(failed.call) if effect.command is not None]
-    if commands:
-        pairs = (pair for command in commands for pair in pairwise(command.words))
-        values = [value for option, value in pairs if option.startswith("-")]
-    else:
-        values = [value for _, value in leaves(failed.call.arguments) if isinstance(value, str)]
-    named, kept = match[0].casefold(), later.call.raw_arguments.casefold()
-    words = (value.casefold() for value in values if value.isalnum() and len(value) > 2)
-    refused = [word for word in words if word in named and word not in kept]
-    return frozenset((*refused, *(number for word in refused for number in _LONG_NUMBER.findall(word))))
-
-
-_UNSUPPORTED = lazy_pattern(
-    r"\b(?:unknown|unsupported|unrecogni[sz]ed|unavailable|invalid|no such|(?:is|are) not|not) [^\n]{1,80}",
-    re.IGNORECASE,
-)
-_LONG_NUMBER = lazy_pattern(r"\d{3,}")
 _AT_LINE = lazy_pattern(r"(?:[:(]|\blines? )(\d{1,6})\b")
 _LINE_NAMED = lazy_pattern(
     r"(?:\b(?:lines?|zeile|ligne|línea|linha|riga|строк\w+|linia|linii|řád\w+|rad|regel)|第) ?(\d{1,6})", re.IGNORECASE
@@ -529,6 +525,7 @@ _NAME_PART = lazy_pattern(r"[A-Z]?[a-z]{2,}")
 _CASE_WORDS = frozenset(("test", "tests", "the", "and", "for", "with", "not", "can", "has"))
 _CODE_NUMBER = lazy_pattern(r"(?<![\w.,:/-])[1-5]\d\d(?![\w,:/-]|\.\d)")
 _NUMBER = lazy_pattern(r"\d+(?:[:.,-]\d+)+")
+_DATE = lazy_pattern(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+)?|\d{1,2}:\d\d")
 _ANY_NUMBER = lazy_pattern(r"\d+")
 _FAULTS_COUNTED = lazy_pattern(r"\b([1-9]\d*) (?:\w+ )?(?:fail\w*|errors?|problems?)\b", re.IGNORECASE)
 _DROPPED_COMMON = _COMMON - {"main", "user", "index", "test"}

@@ -8,6 +8,8 @@ or that did not reach its service, could not ask. A lookup that succeeds with an
 import re
 from collections.abc import Callable
 
+import msgspec
+
 from weaklink.inspector.chain.effects import (
     PROBE_OPTIONS,
     Effect,
@@ -33,7 +35,7 @@ def says_no(effects: tuple[Effect, ...], text: str) -> bool:
 
 _NO_OF_TABLE = {  # by program
     "aws": r"An error occurred \((?:404|NoSuch\w+|\w*NotFound\w*|ValidationError)\) when calling the "
-    r"(?:Head|Describe|Get(?!Object\b))\w* operation: .*(?:not (?:be )?found|does not exist)",
+    r"(?:Head|Describe|Get(?!Object\b))\w* operation: .*(?i:not (?:be )?found|does not exist)",
     "consul": r"Error! No key exists at",
     "defaults": r"The domain/default pair of .{1,200} does not exist|Domain .{1,100} does not exist",
     "flatpak": r"^error: \S+ not installed",
@@ -74,7 +76,8 @@ _MISSING = lazy_pattern(
 )
 _NOTHING_FOUND = lazy_pattern(
     r"\s*(?:no (?:[\w-]+ ){1,4}(?:were |was )?found|no match(?:es)?\b|"
-    r"found 0 |0 (?:matches|results|files)|nothing (?:found|matched)|no such|not found|none found)[^\n]{0,200}\s*\Z|"
+    r"found 0 |0 (?:matches|results|files)|nothing (?:found|matched)|no such|not found|none found|"
+    r"no (?:[\w-]+ ){1,4}(?:match|for|exist)\b)[^\n]{0,200}\s*\Z|"
     # whois and dig
     r"\s*no match for [^\n]{1,80}\n|[^\n]{0,80}\bstatus: NXDOMAIN\b",
     re.IGNORECASE,
@@ -287,40 +290,91 @@ def negative_answer(
     effect = main_effect(effects)
     if effect is None or (recorded is not None and recorded.state is RunState.RUNNING):
         return None
-    is_interpreted = recorded is not None and recorded.field == "returnCodeInterpretation"  # it explains a code of 1
-    fallback = effects[-1]
-    says = fallback.command.words if fallback.command is not None and fallback.connector == "||" else ()
-    said = " ".join(word for word in says if not word.startswith("-"))
-    is_fallback = bool(said) and fallback.subject in ("echo", "printf") and last_line(text).strip() == said.strip()
-    is_lookup = is_search(call.name or "") and effect.command is None
-    is_asked = is_lookup or effect.kind in (EffectKind.PROBE, EffectKind.READ)
-    is_told_no = effect.kind is EffectKind.PROBE and effect.command is not None and text.strip().casefold() in _BARE_NO
-    is_told_no = is_told_no or (effect.subject == "Test-Path" and text.strip() == "False")
-    is_told_no = is_told_no or (bare_name(call.name or "").endswith("_exists") and text.strip() == "false")
-    is_asked = is_asked or is_told_no
-    is_excused = fallback.connector == "||" and fallback.subject in ("true", ":")
-    is_no = is_fallback or is_told_no or (is_excused and _MISSING.search(text[:400]) is not None)
-    if effect.kind is EffectKind.PROBE and not is_no:
-        is_silent = not text.strip() and finds_in_words(effect)
-        is_no = is_interpreted or is_silent or _NOTHING_FOUND.match(text[:400]) is not None
-    if is_asked and effect.command is None and (is_lookup or not effect.targets) and not is_no:
-        is_no = _NO_ENTRIES.fullmatch(text[:_LONGEST_NO]) is not None or _NOTHING_FOUND.match(text[:400]) is not None
-        is_check = is_lookup or bare_name(call.name or "").partition("_")[0] in _ASKING_VERBS
-        is_no = is_no or (is_check and _NO_WITH_REASON.fullmatch(text[:_LONGEST_NO]) is not None)
-    is_status = effect.command is not None and effect.subject == "curl" and asks_for_status(effect.command.words)
-    if is_status and _BAD_STATUS.fullmatch(text.strip()) is not None:
-        is_asked = is_no = True
-    if _prints_verdict(effects) and text.strip().casefold() in _NO_VALUES:
-        is_asked = is_no = True
-    if (
-        effect.command is None
-        and _ONE_FALSE.fullmatch(text[:_LONGEST_NO])
-        and _ASKS_IN_SQL.search(call.raw_arguments[:HEAD])
-    ):
-        is_asked = is_no = True
-    if not is_asked or not is_no:
-        return None
-    return last_line(text)[:200] or "(nothing)"
+    if effect.command is None:
+        is_no = _denies_in_data(call, effect, text)
+    else:
+        is_interpreted = recorded is not None and recorded.field == "returnCodeInterpretation"  # of a code of 1
+        is_no = _denies_in_output(effects, effect, text, is_interpreted=is_interpreted)
+    return last_line(text)[:200] or "(nothing)" if is_no else None
+
+
+def _denies_in_output(effects: tuple[Effect, ...], effect: Effect, text: str, *, is_interpreted: bool) -> bool:
+    """Whether a command that succeeded answers with "no"."""
+    told, fallback = text.strip(), effects[-1]
+    words = fallback.command.words if fallback.command is not None and fallback.connector == "||" else ()
+    said = " ".join(word for word in words if not word.startswith("-")).strip()
+    is_question = effect.kind is EffectKind.PROBE
+    if is_question or effect.kind is EffectKind.READ:
+        if said and fallback.subject in ("echo", "printf") and last_line(text).strip() == said:
+            return True
+        if fallback.connector == "||" and fallback.subject in ("true", ":") and _MISSING.search(text[:400]) is not None:
+            return True
+    if is_question and (told.casefold() in _BARE_NO or (effect.subject.startswith("Test-") and told == "False")):
+        return True
+    if is_question and (is_interpreted or (not told and finds_in_words(effect)) or _finds_none(text)):
+        return True
+    if _lists(effect) and _finds_none(text):
+        return True
+    if effect.subject == "curl" and effect.command is not None and asks_for_status(effect.command.words):
+        return _BAD_STATUS.fullmatch(told) is not None
+    return _prints_verdict(effects) and told.casefold() in _NO_VALUES
+
+
+def _finds_none(text: str) -> bool:
+    return _NOTHING_FOUND.match(text[:400]) is not None
+
+
+def _lists(effect: Effect) -> bool:
+    """Whether a command lists things of a service or a user: `gh pr list`, `crontab -l`."""
+    words = effect.command.words[:4] if effect.command is not None else ()
+    return effect.kind is EffectKind.READ and not _LISTING.isdisjoint(words)
+
+
+_LISTING = frozenset(("list", "ls", "search", "-l", "--list"))
+
+
+def _denies_in_data(call: ToolCall, effect: Effect, text: str) -> bool:
+    """Whether a tool that looks something up answers with "no": in an empty list, a false member, or a line."""
+    tool = bare_name(call.name or "")
+    if tool.endswith("_exists") and text.strip() == "false":
+        return True
+    if _ONE_FALSE.fullmatch(text[:_LONGEST_NO]) and _ASKS_IN_SQL.search(call.raw_arguments[:HEAD]):
+        return True
+    is_lookup = is_search(tool)
+    if not (is_lookup or (effect.kind in (EffectKind.PROBE, EffectKind.READ) and not effect.targets)):
+        return effect.kind is EffectKind.PROBE and _finds_none(text)
+    if _NO_ENTRIES.fullmatch(text[:_LONGEST_NO]) is not None or _finds_none(text):
+        return True
+    if is_lookup and (_is_denial_of_search(text) or _is_empty_page(text)):
+        return True
+    is_check = is_lookup or tool.partition("_")[0] in _ASKING_VERBS or _NOT_THERE.fullmatch(text) is not None
+    return is_check and _NO_WITH_REASON.fullmatch(text[:_LONGEST_NO]) is not None
+
+
+def _is_denial_of_search(text: str) -> bool:
+    """Whether a line says in another language that nothing was found: "Keine Dateien gefunden für x"."""
+    told = text.strip()
+    is_line = len(told) <= _LONGEST_NO and "\n" not in told
+    return is_line and re.search(MISSING_IN_LANGUAGES, told, re.IGNORECASE) is not None
+
+
+def _is_empty_page(text: str) -> bool:
+    """Whether an object has nothing but empty lists, the number 0 and words about them."""
+    if not text.startswith("{") or len(text) > 2 * _LONGEST_NO:
+        return False
+    try:
+        fields = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return False
+    has_list = any(value == [] for value in fields.values())
+    return has_list and all(value in ([], 0, None) or _is_words(value) for value in fields.values())
+
+
+def _is_words(value: object) -> bool:
+    return isinstance(value, str) and value.count(" ") > 1
+
+
+_NOT_THERE = lazy_pattern(r'\s*\{\s*"(?:found|exists)"\s*:\s*false\s*\}\s*')
 
 
 # A table of one cell that is false, as psql and mysql print it, and a query whose answer is yes or no.

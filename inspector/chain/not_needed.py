@@ -30,6 +30,7 @@ from weaklink.inspector.chain.effects import (
     is_common,
     main_effect,
     only_opens,
+    runs_task,
 )
 from weaklink.inspector.chain.endings import source_says_success
 from weaklink.inspector.chain.failure_terms import family_pattern, says_already
@@ -45,7 +46,15 @@ from weaklink.inspector.chain.session_facts import (
 from weaklink.inspector.chain.similar_calls import Intent
 from weaklink.inspector.chain.statements import Judged
 from weaklink.inspector.chain.steps import ResultKind, Said, Step, StepOutcome
-from weaklink.inspector.chain.tool_kinds import SPOKEN, ToolKind, bare_name, is_interpreter, kind_of
+from weaklink.inspector.chain.tool_kinds import (
+    SPOKEN,
+    ToolKind,
+    bare_name,
+    ends_run,
+    is_interpreter,
+    kind_of,
+    subjects_of,
+)
 from weaklink.inspector.scanning import lazy_pattern
 
 _WORD = lazy_pattern(r"\w{3,}")
@@ -81,6 +90,9 @@ class Necessity:
         facts = self._facts
         if failed.result_kind is ResultKind.FINDING or self._invented.is_used(failed):
             return False
+        is_known = facts.answer is not None and self._invented.invented(failed) is None
+        if is_known and (self._is_precaution(failed) or self._is_side_look(failed)):
+            return True
         is_claimed = judged.said is Said.CONCEALED and _SAID_GONE.search(self._answer_text) is None
         if facts.answer is not None and not is_claimed and self._is_waived(failed, judged):
             return True
@@ -99,6 +111,59 @@ class Necessity:
     def _is_waived(self, failed: Step, judged: Judged) -> bool:
         """Whether its aim is reached all the same, or the user did not insist on it."""
         return self._is_idle(failed, judged) or self._is_optional(failed) or self.is_withdrawn(failed)
+
+    def _is_precaution(self, failed: Step) -> bool:
+        """Whether a call was only to prepare or to follow the work, which went on: a backup, `git fetch`, a cache.
+
+        The agent says so ("to be safe"), or the name of its tool or its line does. Neither the user speaks of such a
+        thing, nor the answer as if it were done.
+        """
+        facts, effect = self._facts, main_effect(effects_of(failed.call))
+        if effect is None or not facts.has_changed_anything:
+            return False
+        if effect.subject in _GETS_CHANGES:
+            spoken = _SPEAKS_OF_CHANGES
+        elif not _PREPARES.isdisjoint(words := self._name_words(failed, effect)):
+            spoken = _SPEAKS_OF_COPIES
+        elif _TO_BE_SAFE.search(self._said_with(failed)) is not None:
+            words -= self._facts.words_of_other_tools(failed)
+            spoken = re.compile("|".join(map(re.escape, sorted(words))), re.IGNORECASE)
+        else:
+            return False
+        asserted = (clause for clause in clauses_of(self._answer_text) if not clause.denies)
+        return not any(spoken.search(text) for text in (facts.texts_before(failed), *(c.text for c in asserted)))
+
+    def _said_with(self, step: Step) -> str:
+        """What the agent said between the result of the call before a step and the step."""
+        since = known_turn(self._facts.steps[step.number - 2]) if step.number > 1 else 0
+        return "\n".join(said.text for said in self._facts.speeches if since < said.turn <= step.location.turn)
+
+    def _name_words(self, failed: Step, effect: Effect) -> frozenset[str]:
+        """The words of a tool's name; of a command those of its task, of one that copies also those of its line."""
+        command = effect.command
+        if command is None:
+            return frozenset(bare_name(failed.call.name or "").split("_"))
+        words = command.words if command.program in _COPIES or runs_task(command.program) else ()
+        return frozenset(_WORD.findall(" ".join((command.program, *words)).casefold()))
+
+    def _is_side_look(self, failed: Step) -> bool:
+        """Whether a tool was to look up what neither the user nor the answer speaks of, and what was asked is done.
+
+        `get_customer_history` before `reply_ticket`; before another look, nothing of its name may be in the request.
+        """
+        name = bare_name(failed.call.name or "")
+        service = (failed.call.name or "").casefold().replace("_", " ")[: -len(name) or None]
+        if kind_of(name) is not ToolKind.READS or has_known_effect(failed.call):
+            return False
+        asked, subjects = self._facts.texts_before(failed), subjects_of(name)
+        named = (*subjects[-1:], *_requestable_words(service))
+        if not subjects or _ENGLISH.search(asked) is None or _share_a_word(named, asked + self._answer_text):
+            return False
+        later = [step for step in self._facts.steps[failed.number :] if step.is_good]
+        if any(kind_of(step.call.name or "") is ToolKind.WRITES and not ends_run(step.call) for step in later):
+            return True
+        looks = (subject for step in later for subject in subjects_of(step.call.name or ""))
+        return not _share_a_word(subjects, asked) and _share_a_word(looks, asked)
 
     def _may_be_aside(self, failed: Step) -> bool:
         """Whether a call may have been made on the side: a look, a program that is not there, or what nobody spoke of.
@@ -254,6 +319,33 @@ class Necessity:
 
     def _are_in_answer(self, words: frozenset[str]) -> bool:
         return bool(words) and words <= self._answer_words
+
+
+_GETS_CHANGES = frozenset(("git fetch", "git pull", "git stash"))
+_SPEAKS_OF_CHANGES = lazy_pattern(
+    r"\b(?:pull|fetch|stash|latest|newest|remote|origin|upstream|sync|rebas|merg|push|branch|releas|updat|aktuell|neuest|"
+    r"derni[eè]r|últim|ultim|актуал|последн|обнов|оновл|güncel|senast|nieuwst|najnow|actuali[sz]|atuali[sz]|aggiorn|"
+    r"aktuali[sz]|holen?\b|zieh|récup|tra[ei]|baix|scaric|ściąg|pobierz|подтян|stáhn|haal|hämta|hent|çek|frissít|hae\b|"
+    r"cập nhật|perbarui|ενημέρ)|最新|更新|同步|拉取|取得|プル|최신|업데이트|가져|تحديث|احدث|أحدث|עדכ|अपडेट|อัปเดต",
+    re.IGNORECASE,
+)
+_COPIES = frozenset(("cp", "tar", "zip", "pg_dump", "mysqldump"))
+_PREPARES = frozenset(("backup", "backups", "bak", "changelog"))
+_SPEAKS_OF_COPIES = lazy_pattern(
+    r"back(?:ed)?[ -]?up|snapshot|cach|changelog|\bsicher|gesichert|sauveg|\bcop[iy]|respald|segur|kopi|резерв|бэкап|"
+    r"копи|yedek|önbelle|záloh|zapasow|mentés|menteni|varmuus|varmist|cadangan|sao lưu|αντίγραφ|备份|備份|缓存|"
+    r"バックアップ|キャッシュ|백업|캐시|نسخ|احتياط|גיבוי|बैकअप|สำรอง",
+    re.IGNORECASE,
+)
+_TO_BE_SAFE = lazy_pattern(
+    r"\b(?:(?:just )?to be (?:safe|careful|sure)|just in case|(?:as a|for) (?:precaution|safety)|"
+    r"(?:sicherheits|vorsichts)halber|zur sicherheit|par (?:sécurité|précaution)|au cas où|por si acaso|"
+    r"por (?:seguridad|precaución|segurança|precaução|via das dúvidas)|per (?:sicurezza|precauzione)|voor de zekerheid|"
+    r"för säkerhets skull|for en sikkerheds skyld|na wszelki wypadek|pro jistotu|на всякий случай|"
+    r"her ihtimale karşı)\b|以防万一|保险起见|念のため|혹시 몰라",
+    re.IGNORECASE,
+)
+_ENGLISH = lazy_pattern(r"\b(?:the|of|with|my|our|how|what|is|are|that|this)\b")
 
 
 def aims_at_what_is(failed: Step) -> bool:

@@ -5,12 +5,10 @@ diagnostics.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, islice
 from types import MappingProxyType
 from typing import Any
-from unicodedata import combining, normalize
 
 import msgspec
 from msgspec import structs
@@ -19,16 +17,17 @@ from weaklink.inspector.chain.background_runs import BackgroundRuns
 from weaklink.inspector.chain.check_results import hidden_finding
 from weaklink.inspector.chain.effects import (
     Effect,
+    EffectKind,
     effects_of,
     has_known_effect,
     is_http_client,
+    main_effect,
     only_asks,
     only_fetches,
     runs_shell,
 )
 from weaklink.inspector.chain.endings import ends_unanswered
 from weaklink.inspector.chain.failure_words import (
-    ERROR_WORDS,
     HEAD,
     error_line,
     fails_within,
@@ -40,7 +39,6 @@ from weaklink.inspector.chain.known_paths import KnownPaths
 from weaklink.inspector.chain.pairing import Pairing, PlacedCall
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.refusals import never_ran
-from weaklink.inspector.chain.refused_changes import NOTHING_DONE
 from weaklink.inspector.chain.result_kinds import Failure, Judgement, ResultEvidence, kind_of_result
 from weaklink.inspector.chain.result_words import (
     error_before_pipe,
@@ -51,12 +49,23 @@ from weaklink.inspector.chain.result_words import (
     states_code_in_content,
     words_decide,
 )
-from weaklink.inspector.chain.shell_frames import EXIT_KEYS, METADATA, exit_code_of, unframed
+from weaklink.inspector.chain.shell_frames import EXIT_KEYS, unframed
+from weaklink.inspector.chain.stated_errors import (
+    ERROR_CODES,
+    ERROR_KEYS,
+    ERROR_MEMBERS,
+    denial,
+    describes_failed_thing,
+    error_document,
+    error_page,
+    refusal_of_service,
+    states_success,
+    structured,
+)
 from weaklink.inspector.chain.steps import SYNTAX_CODES, CallFaults, Certainty, ResultKind, Step, StepOutcome
-from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, ends_run, kind_of
+from weaklink.inspector.chain.tool_kinds import ToolKind, ends_run, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.errors import InvalidPatternError
-from weaklink.inspector.json_text import count_of
 from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import RecordedState, Role, RunState, ToolCall, ToolResult, Trace
 from weaklink.inspector.rules.layers import CALL_LOST_BY_SERVER
@@ -69,73 +78,6 @@ PATTERN_SEARCH_LIMIT = 65_536
 _LONGEST = 400
 _WRAPS = 4  # results come wrapped: a template's {"name", "content"}, an API's blocks, a server's own envelope
 _ENVELOPE = ("content", "output", "result", "response", "data", "text")
-# Fields that state an error; in the languages of services, the word for it.
-_BARE = str.maketrans("łøđı", "lodi")  # letters that no normal form takes apart
-
-
-def _also_bare(words: Iterable[str]) -> tuple[str, ...]:
-    """Words, and each as it is written in identifiers: without marks on its Latin letters (`błąd`, `blad`)."""
-    bare = (normalize("NFD", word.translate(_BARE)) for word in words if word[0].isascii() or word[0] in "éł")
-    return tuple(dict.fromkeys((*words, *("".join(c for c in word if not combining(c)) for word in bare))))
-
-
-_ERROR_IN_LANGUAGES = frozenset(_also_bare(ERROR_WORDS))
-_ERROR_NAMES = (
-    *(
-        "error",
-        "errors",
-        "errorMessages",
-        "error_messages",
-        "error_message",
-        "errorMessage",
-        "Error Message",
-        "error_msg",
-    ),
-    *("errmsg", "error_description", "errorDescription", "error_code", "errorCode", "errcode", "Error", "exception"),
-    *("FunctionError", *sorted(_ERROR_IN_LANGUAGES)),
-)
-_REASONS = (
-    *("grund", "motif", "raison", "motivo", "reden", "причина", "原因", "理由"),
-    *("nachricht", "mensaje", "mensagem", "messaggio", "сообщение", "消息", "pesan", "alasan", "bericht", "meddelelse"),
-    *("meddelande", "melding", "orsak", "årsag", "wiadomość", "powód", "zpráva", "důvod", "mesaj", "sebep", "üzenet"),
-    *("viesti", "syy", "μήνυμα", "повідомлення", "съобщение", "메시지", "メッセージ", "رسالة", "הודעה", "संदेश"),
-)
-_SUCCESSES = ("erfolg", "succès", "succes", "exito", "éxito", "sucesso", "successo", "успех", "成功")
-_WORDS = (
-    *(*_ERROR_NAMES, "message", "detail", "details", "reason", "stderr", "error_message", "content", "output"),
-    *_REASONS,
-)
-_HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code", "cod")
-
-_EXIT_KEYS = frozenset(EXIT_KEYS)
-_ERROR_KEYS = frozenset((*EXIT_KEYS, *_HTTP_CODES, "isError", "is_error", *_ERROR_NAMES, METADATA)) | {
-    *("success", "ok", "succeeded", "issue", "state")
-}
-
-_FAILED = frozenset({"error", "failed", "failure", "fail", "timeout", "timed_out"}) | _ERROR_IN_LANGUAGES
-# Of a request that a service refused, with its reason.
-_REFUSED_TABLE = (
-    "rejected refused denied declined abgelehnt verweigert refusé refusée rejeté rejetée rechazado rechazada denegado "
-    "denegada recusado recusada rejeitado rifiutato rifiutata respinto geweigerd afgewezen nekad avvisad odrzucono "
-    "odrzucona odmowa zamítnuto zamítnuta odmítnuto reddedildi отклонено отклонён отказано відхилено відмовлено "
-    "拒绝 已拒绝 拒否 却下 거부 거부됨 거절됨 bounced undelivered undeliverable unzustellbar ditolak respins "
-    "elutasítva hylätty απορρίφθηκε مرفوض נדחה अस्वीकृत ปฏิเสธ "
-    # Of one that failed, in languages other than English, whose "failed" may be the state of a thing.
-    "fehlgeschlagen gescheitert échoué échouée échec fallido fallida falhou fallito fallita mislukt misslyckades "
-    "mislykkedes mislyktes nieudane nieudany selhalo zlyhalo neuspjelo başarısız sikertelen epäonnistui eșuat gagal "
-    "απέτυχε неудача неуспешно невдача 失败 失敗 실패 فشل נכשל विफल ล้มเหลว"
-)
-# The statuses of HTTP and gRPC refuse a change; elsewhere they are states of things.
-_PROTOCOL_TABLE = (
-    "conflict gone forbidden unauthorized unauthenticated not_found bad_request invalid_argument permission_denied "
-    "already_exists failed_precondition precondition_failed resource_exhausted too_many_requests aborted unavailable "
-    "unimplemented out_of_range deadline_exceeded"
-)
-_REFUSED_CHANGE = frozenset(_also_bare(_PROTOCOL_TABLE.split()))
-_NOT_OK = frozenset(("nok", "ko", "failure", "failed"))
-_SPACES = lazy_pattern(r"[ -]")
-_REFUSED = frozenset(_also_bare(_REFUSED_TABLE.split()))
-_NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
 _MAY_BE_JSON = lazy_pattern(r'\s*(?:[\[{]|(?:null|"")\s*\Z|HTTP[/ ]\d)')
 _LONGEST_EMPTY, _MOST_KEPT = 10_000, 64
 _UNREADABLE = object()
@@ -211,8 +153,12 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
             return failure
     text = next((layer for layer in reversed(layers) if isinstance(layer, str)), "")
     is_fetched = is_lookup or (call is not None and only_asks(call) is True)
-    page = _error_page(text, is_lookup=is_fetched) if client or _fetches_page(call) else None
+    page = error_page(text, is_lookup=is_fetched) if client or _fetches_page(call) else None
+    if call is not None and text.lstrip()[:1] == "<" and not _shows_file(call):
+        page = page or error_document(text)
     failure = page or _text_failure(text, result, call)
+    if failure is not None and failure.certainty is Certainty.TEXTUAL and call is not None:
+        failure = None if repeats_argument(call, structs.replace(result, content=text)) else failure
     is_field = len(layers) > 1 and text is layers[0]  # words of the fields of an object that states no error
     return None if is_field and failure is not None and failure.certainty is Certainty.TEXTUAL else failure
 
@@ -223,24 +169,33 @@ def _stated_failure(
     """Whether an object in a result decides what became of the call, and the failure that it states."""
     is_shell = call is not None and runs_shell(call)
     is_printed = result.is_error is False and is_shell and client is None  # JSON that a program printed
-    denial = _denial_with_reason(fields, call) if call is not None else None
-    refusal = denial or (_refusal_of_service(fields, is_lookup=is_lookup) if client or not is_shell else None)
+    refusal = denial(fields, call) if call is not None else None
+    if refusal is None and (client or not is_shell):
+        refusal = refusal_of_service(fields, is_lookup=is_lookup)
     if refusal is not None:
         return True, refusal
-    if (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(fields):
+    if (frozenset(EXIT_KEYS) if is_printed else ERROR_KEYS).isdisjoint(fields):
         return False, None
-    if call is not None and not result.is_error and _describes_failed_thing(fields, call):
+    if call is not None and not result.is_error and describes_failed_thing(fields, call):
         return True, None
-    failure = _structured(fields)
+    failure = structured(fields)
     if failure is not None and result.is_error:
         failure = structs.replace(failure, certainty=Certainty.FLAGGED)
-    return failure is not None or (_succeeded(fields) and not result.is_error), failure
+    return failure is not None or (states_success(fields) and not result.is_error), failure
 
 
 def _fetches_page(call: ToolCall | None) -> bool:
     """Whether a tool that runs no program is given an address."""
     is_program = call is None or any(effect.command is not None for effect in effects_of(call))
     return call is not None and not is_program and any("://" in str(value) for _, value in leaves(call.arguments))
+
+
+def _shows_file(call: ToolCall) -> bool:
+    """Whether a call shows what is kept on this machine: a shell's line, a reader of files."""
+    effect = main_effect(effects_of(call))
+    if effect is None or effect.command is not None:
+        return effect is not None and _http_client(call) is None
+    return effect.kind in (EffectKind.READ, EffectKind.PROBE) and not _fetches_page(call)
 
 
 def _http_client(call: ToolCall) -> Effect | None:
@@ -253,7 +208,7 @@ def _stating_objects(layers: Sequence[Any], result: ToolResult, call: ToolCall |
     for layer in layers:
         if not isinstance(layer, dict):
             continue
-        if call is None or result.is_error or not is_shown_object(call, layer, _ERROR_WORDS):
+        if call is None or result.is_error or not is_shown_object(call, layer, ERROR_MEMBERS):
             yield layer
 
 
@@ -263,12 +218,12 @@ def _failure_within(effects: tuple[Effect, ...], text: str) -> Failure | None:
     if code:
         return Failure(Certainty.STRUCTURED, f"exit code {code}", code, (_of_text(code),))
     client = next((effect for effect in effects[-1:] if is_http_client(effect)), None)
-    if client is not None and (page := _error_page(text, is_lookup=only_fetches(client))) is not None:
+    if client is not None and (page := error_page(text, is_lookup=only_fetches(client))) is not None:
         return page
     body = _decoded(text) if client is not None and text.startswith("{") else None
     if client is not None and isinstance(body, dict):
         is_lookup = only_fetches(client)
-        refused = _refusal_of_service(body, is_lookup=is_lookup) or (None if is_lookup else _structured(body))
+        refused = refusal_of_service(body, is_lookup=is_lookup) or (None if is_lookup else structured(body))
         if refused is not None:
             return refused
     line = error_before_pipe(effects, text) or error_despite_code(effects, text)
@@ -339,7 +294,7 @@ def is_empty(result: ToolResult) -> bool:
     if len(result.content) > _LONGEST_EMPTY:
         return False
     layers = _layers(result.content)
-    if any(isinstance(layer, dict) and _succeeded(layer) for layer in layers):
+    if any(isinstance(layer, dict) and states_success(layer) for layer in layers):
         return False
     last = layers[-1].strip() if isinstance(layers[-1], str) else layers[-1]
     return last is None or last in ("", [], {})
@@ -400,313 +355,9 @@ def _body(value: Any) -> Any:
     if isinstance(value, list) and value and isinstance(value[0], dict):
         if value[0].get("type") == "text":
             return value[0].get("text", _UNREADABLE)
-        if len(value) == 1 and "message" in value[0] and not _CODES.isdisjoint(value[0]):  # Salesforce
+        if len(value) == 1 and "message" in value[0] and not ERROR_CODES.isdisjoint(value[0]):  # Salesforce
             return value[0]
     return _UNREADABLE
-
-
-def _structured(fields: Mapping[str, Any]) -> Failure | None:
-    if fields.get("error") is True or fields.get("isError") is True or fields.get("is_error") is True:
-        return Failure(Certainty.FLAGGED, _words(fields), None, _field_evidence(fields))
-    if _names_an_error(fields) or _has_bad_code(fields) or _has_bad_status(fields) or _has_grave_issue(fields):
-        return Failure(
-            Certainty.STRUCTURED, _words(fields), next(filter(None, _exit_codes(fields)), None), _field_evidence(fields)
-        )
-    return None
-
-
-def _describes_failed_thing(fields: Mapping[str, Any], call: ToolCall) -> bool:
-    """Whether a lookup brought a thing that has failed, such as a build: its status, with fields of its own.
-
-    A lookup that failed itself gives a status, a reason, and nothing that describes.
-    """
-    states = [fields[key] for key in _STATES if isinstance(fields.get(key), str)]
-    has_failed = any(state.strip().lower() in _FAILED - {"error"} for state in states)
-    if not has_failed or kind_of(call.name or "") is not ToolKind.READS or has_known_effect(call):
-        return False
-    return any(key not in _ERROR_WORDS and fields[key] not in (None, "") for key in fields)
-
-
-_STATES = ("status", "state", "conclusion", "phase", "outcome")
-_STATES_TABLE = "statut estado stato stav durum zustand статус стан 状态 状態 상태"
-_ANY_STATES = (*_STATES, *_STATES_TABLE.split())
-_ERROR_WORDS = frozenset(
-    (*_STATES, *_ERROR_KEYS, *_WORDS, "type", "request_id", "requestId", "trace_id", "timestamp", "path")
-)
-
-
-def _field_evidence(fields: Mapping[str, Any]) -> tuple[ResultEvidence, ...]:
-    """The fields of a result that is JSON which may state an error."""
-    keys = (
-        key
-        for key in (*EXIT_KEYS, "isError", "is_error", "error", "errors", "success", "ok", *_HTTP_CODES)
-        if key in fields
-    )
-    return tuple(ResultEvidence(f"result field {key}", str(fields[key])[:200]) for key in islice(keys, 2))
-
-
-def _names_an_error(fields: Mapping[str, Any]) -> bool:
-    values = [fields[key] for key in _ERROR_NAMES if key in fields]
-    if any(isinstance(value, str) and value.strip().lower() not in _NOTHING for value in values):
-        return True
-    if any(count_of(fields.get(key)) for key in ("error_code", "errorCode", "errcode")):
-        return True
-    return any(isinstance(value, dict | list) and bool(value) for value in values)
-
-
-def _has_bad_code(fields: Mapping[str, Any]) -> bool:
-    if any(_exit_codes(fields)):
-        return True
-    codes = [(key, _status_code(fields[key])) for key in _HTTP_CODES if key in fields]
-    return any(400 <= code < 600 and (not key.startswith("cod") or "message" in fields) for key, code in codes)
-
-
-def _status_code(value: Any) -> int:
-    return int(value) if isinstance(value, str) and _THREE_DIGITS.fullmatch(value) else count_of(value) or 0
-
-
-_CODES = frozenset(("errorCode", "error_code", "errorcode"))
-_THREE_DIGITS = lazy_pattern(r"[1-5]\d\d")
-
-
-def _has_bad_status(fields: Mapping[str, Any]) -> bool:
-    if fields.get("success") is False or fields.get("ok") is False or fields.get("succeeded") is False:
-        return True
-    status = fields.get("status")
-    if not isinstance(status, str) or status.strip().lower() not in _FAILED:
-        return False
-    # A build that failed is an answer; a call that failed gives a reason, or nothing else.
-    # In a language without a word for the reason in the tables, a call that failed gives few other fields.
-    is_error = status.strip().lower() in _ERROR_IN_LANGUAGES | {"error"}
-    return is_error or len(fields) == 1 or any(fields.get(key) for key in _WORDS)
-
-
-def _denial_with_reason(fields: Mapping[str, Any], call: ToolCall) -> Failure | None:
-    """Why a tool that looks at nothing did not do its work: `{"accepted": false, "reason": "voting has ended"}`."""
-    kind = kind_of(call.name or "")
-    if has_known_effect(call):
-        return None
-    is_made = kind is not ToolKind.READS or bare_name(call.name or "").partition("_")[0] in _MADE
-    state = next((key for key in _STATES if _PARTIAL.fullmatch(str(fields.get(key)))), "") if is_made else ""
-    if state and _words(fields):
-        return Failure(
-            Certainty.STRUCTURED, _words(fields), None, (ResultEvidence(f"result field {state}", str(fields[state])),)
-        )
-    if kind is ToolKind.READS:
-        return None
-    if kind is ToolKind.WRITES and (told := _nothing_done(fields)):
-        return Failure(Certainty.STRUCTURED, told, None, (ResultEvidence("words", told[:200]),))
-    errors = _errors_within(fields) if only_asks(call) is False else []
-    if errors:
-        return Failure(
-            Certainty.STRUCTURED, _text_of(errors), None, (ResultEvidence("errors", _text_of(errors)[:200]),)
-        )
-    part = next((key for key in fields if _counts_failed(fields, key, call)), "")
-    if part:
-        words = _text_of(fields[part]) or f"{part}: {fields[part]}"
-        return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence(f"result field {part}", words[:200]),))
-    if len(fields) > _MAX_DENIAL_FIELDS:
-        return None
-    denials = (key for key, value in fields.items() if value is False and key.endswith((*_DONE_ENDINGS, *_SUCCESSES)))
-    refused = _REFUSED | (_REFUSED_CHANGE if kind is ToolKind.WRITES else frozenset())
-    refused |= _NOT_OK
-    refusals = (
-        key for key in (*_ANY_STATES, "result") if _SPACES.sub("_", str(fields.get(key)).strip().casefold()) in refused
-    )
-    key = next(chain(denials, refusals), None)
-    verb = bare_name(call.name or "").partition("_")[0].removesuffix("e")
-    if key is None or not (_words(fields) or (fields[key] is False and key.startswith(verb))):
-        return None
-    evidence = ResultEvidence(f"result field {key}", str(fields[key]).lower())
-    return Failure(Certainty.STRUCTURED, _words(fields) or f"{key} is false", None, (evidence,))
-
-
-# Tools that make something of what they read, of which a part may be left.
-_MADE = frozenset(("translate", "transcribe", "convert", "extract", "download", "scan", "load"))
-_PARTIAL = lazy_pattern(r"partial(?:ly)?(?:[_ -]\w{1,20})?|incomplete", re.IGNORECASE)
-_TOLD = ("message", "notice", "info", "note", "detail", "msg", "text")
-
-
-def _nothing_done(fields: Mapping[str, Any]) -> str:
-    """What an object says of a change that was not made, where it reads as a success; empty if it was made.
-
-    It says that nothing was made, or that it could not be made, beside an empty member in place of the thing.
-    """
-    told = next((fields[key] for key in _TOLD if isinstance(fields.get(key), str)), "")[:_LONGEST]
-    is_empty_handed = any(value is None for value in fields.values())
-    return told if any(match["nothing"] or is_empty_handed for match in NOTHING_DONE.finditer(told)) else ""
-
-
-def _errors_within(fields: Mapping[str, Any], depth: int = 3) -> list[Any]:
-    """The errors that the objects in an answer to a mutation list: GraphQL's `userErrors`."""
-    for key, value in fields.items():
-        if isinstance(value, list) and value and key.casefold().endswith("errors"):
-            return value
-        if depth and isinstance(value, dict) and (errors := _errors_within(value, depth - 1)):
-            return errors
-    return []
-
-
-def _counts_failed(fields: Mapping[str, Any], key: str, call: ToolCall) -> bool:
-    """Whether a member counts or lists what a tool could not do: `"failed": 1` beside `"sent": 2`.
-
-    A word that the call passed names what it was to work on, and what is not there need not be deleted.
-    """
-    name = key.casefold().replace("_", "")
-    value = fields[key]
-    tool = bare_name(call.name or "")
-    has_done = any(other.endswith(_DONE_ENDINGS) for other in fields if other != key)
-    is_list = isinstance(value, list | dict)
-    has_reasons = isinstance(value, list) and (has_done or all(isinstance(item, dict) for item in value))
-    is_part = name in _FAILED_PART or (is_list and key.startswith("not_")) or (has_reasons and name in _NOT_TAKEN)
-    is_gone = name == "notfound" and tool.startswith(_DELETES)
-    if not is_part or is_gone or name in call.raw_arguments.casefold().replace("_", ""):
-        return False
-    return bool(value) if is_list else has_done and kind_of(tool) is ToolKind.WRITES and (count_of(value) or 0) > 0
-
-
-_FAILED_PART_TABLE = (
-    "failed failedcount failurecount failedentrycount failedrecordcount unprocessed "
-    "unprocesseditems bounced undelivered notsent notfound invalid faileditems"
-)
-_FAILED_PART = frozenset(_FAILED_PART_TABLE.split())
-_NOT_TAKEN = frozenset(("failures", "problems", "rejected"))  # lists of objects that say why, or beside what was done
-_DELETES = ("delete", "remove", "clean", "clear", "purge", "drop")
-_MAX_DENIAL_FIELDS = 4
-_DONE_ENDINGS = ("ed", "sent", "paid", "done")
-
-
-def _refusal_of_service(fields: Mapping[str, Any], *, is_lookup: bool) -> Failure | None:
-    """Why a web service refused, in a body that has no member for errors, but a form of its own for them.
-
-    To a lookup only a server that could not serve it refuses: that a thing is not there is an answer.
-    That of GitHub (`message` with `documentation_url`), of AWS (`__type`), of PostgREST (four members), of FastAPI for
-    input that it cannot validate; or nothing but a phrase of HTTP: `{"message": "404 Project Not Found"}`.
-    """
-    keys = ("message", "Message", "detail", "warning") if is_lookup else ("message", "Message", "detail")
-    key = next((key for key in keys if key in fields), None)
-    value = fields[key] if key is not None else None
-    is_form = isinstance(value, str) and (
-        "documentation_url" in fields
-        or str(fields.get("__type", "")).endswith(("Exception", "Error", "Fault"))
-        or fields.keys() == _POSTGREST
-        or (len(fields) == 1 and _HTTP_PHRASE.fullmatch(value.strip()) is not None)
-    )
-    is_invalid = isinstance(value, list) and len(fields) == 1 and all(map(_is_invalid_input, value))
-    if not is_lookup and _names_invalid_members(value if isinstance(value, dict) and len(fields) == 1 else fields):
-        words = _text_of(next(iter((value if isinstance(value, dict) else fields).values())))
-        return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence("words", words[:200]),))
-    is_unserved = is_lookup and isinstance(value, str) and any(part in ([], None) for part in fields.values())
-    is_unserved = is_unserved and _UNSERVED.search(str(value)) is not None
-    if not value or not (is_form or is_invalid or is_unserved):
-        return None
-    words = _text_of([item["msg"] for item in value] if isinstance(value, list) else value)
-    if is_lookup and _UNSERVED.search(words) is None:
-        return None
-    return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence(f"result field {key}", words[:200]),))
-
-
-def _error_page(text: str, *, is_lookup: bool) -> Failure | None:
-    """The page with which a server or its proxy refuses; to a lookup only one that could not serve it."""
-    page = _ERROR_PAGE.match(text[:_MAX_ERROR_PAGE_CHARS]) if len(text) <= _MAX_ERROR_PAGE_CHARS else None
-    if page is None or (is_lookup and page["title"][:1] == "4"):
-        return None
-    return Failure(Certainty.STRUCTURED, page["title"], None, (ResultEvidence("title of the page", page["title"]),))
-
-
-_MAX_ERROR_PAGE_CHARS = 2_000
-_ERROR_PAGE = lazy_pattern(
-    r"\s*(?:<!doctype html[^>]*>)?\s*<html[^>]*>\s*(?:<head>)?\s*(?:<meta[^>]*>\s*){0,4}"
-    r"<title>\s*(?P<title>[45]\d\d (?:bad (?:request|gateway)|unauthori[sz]ed|authorization required|payment required|"
-    r"forbidden|not (?:found|allowed|acceptable|implemented)|method not allowed|proxy authentication required|conflict|"
-    r"gone|(?:request|gateway) time-?out|length required|precondition failed|(?:payload|(?:request )?entity|content|"
-    r"(?:request-)?uri|request header or cookie) too (?:large|long)|unsupported media type|unprocessable \w+|"
-    r"too many requests|internal server error|service (?:temporarily )?unavailable))\s*</title>",
-    re.IGNORECASE,
-)  # the reason phrases of RFC 9110 and nginx's: "500 Days of Summer" is the title of a film
-_UNSERVED = lazy_pattern(
-    r"not (?:loaded|available|ready|initiali[sz]ed|connected|indexed)|maintenance|offline|limit|quota|exceeded|"
-    r"server error|unavailable|timed? ?out|gateway|too many",
-    re.IGNORECASE,
-)
-
-
-def _names_invalid_members(fields: Mapping[str, Any]) -> bool:
-    """Whether an object has nothing but sentences about members that were passed, as Rails and Django refuse.
-
-    `{"name": ["has already been taken"]}`
-    """
-    sentences = [text for texts in fields.values() for text in (texts if isinstance(texts, list) and texts else [None])]
-    return bool(sentences) and all(isinstance(text, str) and _INVALID.search(text) for text in sentences)
-
-
-_INVALID = lazy_pattern(
-    r"\b(?:has already been|already (?:exists|taken|in use)|(?:is|are|be) (?:required|invalid|blank|empty|null)|"
-    r"required|must|not (?:a )?valid|enter a valid|(?:can't|cannot|may not|will not|does not|not) \w+|"
-    r"too (?:long|short|many|large)|unique|another open)\b",
-    re.IGNORECASE,
-)
-
-
-def _is_invalid_input(item: Any) -> bool:
-    return isinstance(item, dict) and {"loc", "msg", "type"} <= item.keys()
-
-
-_POSTGREST = frozenset(("code", "details", "hint", "message"))
-_HTTP_PHRASE = lazy_pattern(
-    r"(?:[45]\d\d[ :-]{1,3})?(?:bad request|unauthori[sz]ed|unauthenticated|forbidden|(?:[\w-]{1,40} ){0,3}not found|"
-    r"not authenticated|"
-    r"method not allowed|request timeout|payload too large|unprocessable (?:entity|content)|too many requests|"
-    r"internal server error|bad gateway|service unavailable|gateway timeout|endpoint request timed out|"
-    r"missing authentication token|authentication (?:failed|required|credentials were not provided)|bad credentials|"
-    r"[\w-]{1,40}(?: \S{1,60})? already exists|(?:access|permission) denied|"
-    r"invalid (?:\w+ )?(?:key|token|credentials)|no such [\w-]{1,40}: \S{1,200})[.!]?",
-    re.IGNORECASE,
-)
-
-
-def _has_grave_issue(fields: Mapping[str, Any]) -> bool:
-    """Whether a FHIR server answered with an `OperationOutcome` of an error (HL7 FHIR)."""
-    issues = fields.get("issue") if fields.get("resourceType") == "OperationOutcome" else None
-    grave = ("error", "fatal")
-    return isinstance(issues, list) and any(isinstance(one, dict) and one.get("severity") in grave for one in issues)
-
-
-def _succeeded(fields: Mapping[str, Any]) -> bool:
-    if _ERROR_KEYS.isdisjoint(fields):
-        return False
-    return fields.get("success") is True or fields.get("ok") is True or 0 in _exit_codes(fields)
-
-
-def _exit_codes(fields: Mapping[str, Any]) -> list[int | None]:
-    """The exit codes that an object states itself or in its `metadata`."""
-    nested = fields.get(METADATA)
-    places = (fields, nested) if isinstance(nested, dict) else (fields,)
-    if all(_EXIT_KEYS.isdisjoint(place) for place in places):
-        return []
-    return [exit_code_of(place.get(key)) for place in places for key in EXIT_KEYS]
-
-
-def _words(fields: Mapping[str, Any]) -> str:
-    for key in (*_WORDS, *(key for key in fields if key.endswith(("_code", "_reason", "_message")))):
-        text = _text_of(fields.get(key))
-        if text:
-            return error_line(text) or text
-    code = next(((key, fields[key]) for key in (*EXIT_KEYS, *_HTTP_CODES) if fields.get(key)), None)
-    return f"{code[0]} {code[1]}" if code else ""
-
-
-def _text_of(value: Any, depth: int = 4) -> str:
-    """The first text in an error's value."""
-    if isinstance(value, str):
-        return value.strip()[:2_000]
-    if depth and isinstance(value, list) and value:
-        return _text_of(value[0], depth - 1)
-    if depth and isinstance(value, dict):
-        named = (value[key] for key in ("message", "error", "detail", "reason", "text", "type", "code") if key in value)
-        told = next((text for one in named if (text := _text_of(one, depth - 1))), "")
-        return told or max((text for text in value.values() if isinstance(text, str)), key=len, default="")[:2_000]
-    return ""
 
 
 _NO_PATTERNS = ErrorPatterns()
@@ -830,8 +481,6 @@ def _judged(
         return None
     result = without_frame(_of_runs(call, result), call)
     failure = find_error(result, call)
-    if failure is not None and failure.certainty is Certainty.TEXTUAL and repeats_argument(call, result):
-        failure = None
     if failure is None and (line := hidden_finding(call, result)) is not None:
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
     if failure is None and (line := patterns.line_in(result.content)) is not None:
@@ -946,7 +595,7 @@ def is_plain_success(call: ToolCall, result: ToolResult) -> bool:
     if kind_of(call.name) is ToolKind.WRITES and len(text.split()) < _FEWEST_WORDS:
         return False
     value = _decoded(text)
-    if not isinstance(value, dict) or not _ERROR_KEYS.isdisjoint(value) or not value.keys().isdisjoint(_ENVELOPE):
+    if not isinstance(value, dict) or not ERROR_KEYS.isdisjoint(value) or not value.keys().isdisjoint(_ENVELOPE):
         return False
     is_lookup = kind_of(call.name) is ToolKind.READS
-    return _denial_with_reason(value, call) is None and _refusal_of_service(value, is_lookup=is_lookup) is None
+    return denial(value, call) is None and refusal_of_service(value, is_lookup=is_lookup) is None

@@ -219,6 +219,8 @@ def message_of_tool(arguments: Json, text: str) -> str | None:
     asked = str(arguments).casefold()
     if "://" in asked and (stand_in := _stand_in(text)) is not None:
         return stand_in
+    if "://" in asked and len(text) <= 2 * _SHORT and _TELLS_OF_WALL.search(text) is not None:
+        return line
     if line.startswith("# ") or _NUMBERED.match(line) is not None:  # a heading, a numbered line
         return None
     if len(text) > _SHORT or text.strip().count("\n") >= _MAX_OWN_LINES:
@@ -255,6 +257,13 @@ _STANDS_IN = lazy_pattern(
     r"you must be (?:logged|signed) in to (?:view|see|read|access|continue)|"
     r"(?:please )?(?:subscribe|log in|sign in) to (?:continue|keep) reading|"
     r"(?:\w+ ){0,4}(?:nur für Abonnenten|réservé aux abonnés|(?:solo|sólo) para suscriptores))\b.{0,160}",
+    re.IGNORECASE,
+)
+# What a model that read the page for the agent says of such a page (Claude Code's `WebFetch`).
+_TELLS_OF_WALL = lazy_pattern(
+    r"\b(?:captcha|bot[- ]protection|(?:security|human) verification|verify(?:ing)? (?:that )?you are (?:a )?human|"
+    r"interstitial|login wall|paywall)\b[\s\S]{0,300}\b(?:cannot (?:be )?determine|can(?:not|['\u2019]t) (?:be )?(?:"
+    r"find|read|access|answer)|(?:does not|doesn['\u2019]t) contain|contains no)\b",
     re.IGNORECASE,
 )
 _NUMBERED = lazy_pattern(r"\s*\d+(?:\u2192|\t| ?\| )")  # a line of a file, with its number

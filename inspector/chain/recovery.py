@@ -18,14 +18,14 @@ from msgspec import structs
 
 from weaklink.inspector.chain.assertions import clauses_of, leaves_open
 from weaklink.inspector.chain.claims import names_effect
-from weaklink.inspector.chain.corrections import Corrections
+from weaklink.inspector.chain.corrections import Corrections, are_spoken_alike, replaced_values, spoken_words
 from weaklink.inspector.chain.effects import EffectKind, aim_of, effects_of, has_known_effect, installs, main_effect
-from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, refused_values, terms_of
+from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, terms_of
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.invented_values import InventedValues, computes, distinctive_values
 from weaklink.inspector.chain.not_needed import Necessity, aims_at_what_is
 from weaklink.inspector.chain.outcomes import is_empty
-from weaklink.inspector.chain.provenance_terms import folded_names, leaves
+from weaklink.inspector.chain.provenance_terms import folded_names
 from weaklink.inspector.chain.same_effect import Recovered, SameEffect
 from weaklink.inspector.chain.session_facts import SessionFacts, asks_for_words, is_not_installed, known_turn
 from weaklink.inspector.chain.similar_calls import Intent, intent_of
@@ -48,7 +48,6 @@ _MAX_LATER = 60  # how many calls after a write without a result are looked at
 
 
 _NOT_FOUND = lazy_pattern(r"not[ _]found|no such|does not exist|unknown|no \w+ found")
-_DATE_OR_NUMBER = lazy_pattern(r"\d[\d.:/+-]*(?:t[\d:.+-]+z?)?")
 _ORDERS = lazy_pattern(
     r"\b(?:and (?:then )?(?:fix|deploy|commit|push|send|install|publish|create|start|restart)|please)\b"
 )
@@ -134,6 +133,8 @@ class RecoveryAnalysis:
         effect = failed.effect
         if effect is None or effect.kind in (EffectKind.READ, EffectKind.PROBE) or "." in effect.subject:
             return True
+        if kind_of(failed.step.call.name or "") is ToolKind.WRITES:
+            return False  # what it was to bring is no number
         return computes(failed.step, effect) or self._statements.names_with(value, failed)
 
     def is_refuted(self, failed: Step, intent: Intent, repair: Recovered) -> bool:
@@ -167,32 +168,34 @@ class RecoveryAnalysis:
         return effect is not None and any("/" in target and self._facts.is_users(target) for target in effect.targets)
 
     def _is_still_claimed(self, failed: Step, later: Step) -> bool:
-        """Whether the answer claims a value that the user asked for and that the later call replaced.
+        """Whether the answer claims a value that the user asked for and that the later call replaced by another.
 
-        "Unknown encoder 'flac'", another encoder, then "The file is encoded as FLAC."
+        "Reserve a table for 7 pm", none is left then, a table for 21:30, and "Your table for 7 pm is reserved."
+        Another value that the answer names as well, or that the user named or agreed to, is told.
         """
-        request = self._facts.request_before(failed)
-        refused = [
-            word
-            for word in refused_values(failed, later)
-            if word in request and not self._is_id_of(word, failed, later)
-        ]
-        answer = self._facts.answer
-        if not refused or answer is None:
+        facts, asked = self._facts, self._facts.request_before(failed)
+        if facts.answer is None or facts.request_before(later) != asked:
             return False
-        clauses = [clause for sentence in sentences_of(answer.text) for clause in clauses_of(sentence.read)]
-        named = [clause for clause in clauses if any(word in clause.text for word in refused)]
-        return bool(named) and all(clause.is_done and not clause.denies for clause in named)
+        request, answer = spoken_words(asked), spoken_words(facts.answer.text)
+        clauses = [clause for text in sentences_of(facts.answer.text) for clause in clauses_of(text.read)]
+        for old, new in replaced_values(failed, later):
+            lost = spoken_words(old) - spoken_words(later.call.raw_arguments)
+            won = spoken_words(new) - spoken_words(failed.call.raw_arguments)
+            wanted = {word for word in request if are_spoken_alike(lost, {word})}
+            is_respelt = are_spoken_alike(lost, won) or are_spoken_alike(won, lost)
+            if not wanted or is_respelt or are_spoken_alike(won, answer | request) or self._is_name_of(new, old, later):
+                continue
+            named = [clause for clause in clauses if are_spoken_alike(wanted, spoken_words(clause.text))]
+            is_again = any(old in step.call.raw_arguments for step in self._steps[later.number :] if step.is_good)
+            if named and not is_again and not any(clause.denies or clause.supposes for clause in named):
+                return True
+        return False
 
-    def _is_id_of(self, word: str, failed: Step, later: Step) -> bool:
-        """Whether a later call has the value for a word: one that a result gives (`"work": "A2"`), a date, a number."""
-        before, after = (
-            {path: str(value).casefold() for path, value in leaves(step.call.arguments)} for step in (failed, later)
-        )
-        replaced = (value for path, value in after.items() if before.get(path, word) == word)
-        if word in before.values() and any(map(_DATE_OR_NUMBER.fullmatch, replaced)):
-            return True  # "tomorrow" as a date
-        return self._facts.is_given(word, set(after.values()), later)
+    def _is_name_of(self, new: str, old: str, later: Step) -> bool:
+        """Whether a value is a date or a number for a word, or one that a result gives it (`"work": "A2"`)."""
+        if any(map(str.isdigit, new)) and not any(map(str.isdigit, old)):
+            return True
+        return self._facts.is_given(old.casefold(), {new.casefold()}, later)
 
     def claimed_way(self, failed: Step, judged: Judged) -> tuple[Recovered, Judged] | None:
         """The other way that the reply named and took, if the claim is about that way: "It went by mail."."""

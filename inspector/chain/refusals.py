@@ -25,7 +25,7 @@ _REJECTED = lazy_pattern(
     r"your |an? )?(?:(?:sandbox|security|safety|execution|command|approval|permission) )?(?:user|operator|human|"
     r"polic\w+|"
     r"permission\w*|hook|rule|setting\w*|approval|administrator|reviewer|approver|"
-    r"pretooluse)|permission to use .{1,80} (?:has been|was) denied|\brequest(?:ed|"
+    r"pretooluse)|permission (?:to use .{1,80}|for this \w+) (?:has been|was) denied|\brequest(?:ed|"
     r"s) permissions? to .{1,120} but you|(?:requires|needs|without) (?:user |your )?(?:approval(?! (?:by|from|of) )|"
     r"confirmation|permission to)|pretooluse\b.{0,80}\bhook|hook (?:error|denied|blocked|rejected)|"
     r"(?:sandbox|approval|permission|auto-?run|security|safety) (?:policy|settings?|mode|rules?) (?:has |"
@@ -60,7 +60,7 @@ def kind_of_refusal(text: str, state: RunState | None, exit_code: int | None) ->
         return ResultKind.NOT_RUN
     if exit_code not in (None, 0, -1) and not (exit_code > 128 and _INTERRUPTED.search(head)):
         return None  # the program ran
-    if _never_began(head) or _NEVER_RAN.match(text) is not None:
+    if _never_began(head) or _NOT_BEGUN.match(head) or _NEVER_RAN.match(text) is not None:
         return ResultKind.NOT_RUN
     if _REJECTED.search(head) or (exit_code is None and _STOPPED_AT_END.search(text[-100:]) is not None):
         return ResultKind.REJECTED
@@ -103,6 +103,7 @@ def refusal_told(call: ToolCall, text: str) -> str | None:
     is_told = (" " in head or not head.isascii()) and (
         _REJECTED.match(folded, _begin_of_refusal(folded)) or _NOT_RUN.match(folded) or _never_began(folded)
     )
+    is_told = is_told or (kind_of(call.name or "") is ToolKind.WRITES and _NOT_BEGUN.match(folded) is not None)
     return head.partition("\n")[0] if is_told else None
 
 
@@ -147,7 +148,7 @@ _NEVER_BEGAN_SIGNS = (
         "inte ",
         "hopp",
     ),
-    *("ikke", "ei ", "kihagy", "atlan", "tidak", "dilewat", "未执行", "跳过", "実行", "スキップ", "실행", "건너"),
+    *("ikke", "ei ", "kihagy", "atlan", "tidak", "dilewat", "未", "跳过", "実行", "スキップ", "실행", "건너"),
 )
 
 
@@ -170,6 +171,16 @@ _NEVER_BEGAN = lazy_pattern(
     rf"[^\n]{{0,100}}?{_OTHER_CALL}|{_OTHER_CALL}[^\n]{{0,100}}?(?:\bskipp(?:ed|ing)\b|\bcancel\w+|\bnot (?:run|"
     rf"executed)\b|"
     r"\bübersprungen\b|\bnicht ausgeführt\b|未执行|跳过|スキップ|実行され|건너뛰|실행되지))"
+)
+
+
+# ... and of a change in one of the first languages of services: "Nicht ausgeführt: der Lauf wurde abgebrochen."
+_NOT_BEGUN = lazy_pattern(
+    r"(?:not (?:run|executed|started)|nicht (?:ausgeführt|gestartet)|non (?:exécuté|lancé|eseguit|avviat)\w{0,2}|"
+    r"no (?:ejecutad|iniciad)[oa]|não (?:executad|iniciad)[oa]|niet (?:uitgevoerd|gestart)|"
+    r"nie (?:wykonano|uruchomiono)|neproveden[oa]?|не (?:выполнено|запущено|виконано)|inte (?:körd|startad)|"
+    r"ikke (?:kjørt|kørt|startet)|"
+    r"ei suoritettu|未执行|未运行|未実行)\s?[:：.。(（—–](?!\s*\d)[^\n]{10,200}$"
 )
 
 

@@ -23,6 +23,8 @@ def denial(call: ToolCall, effect: Effect | None, text: str) -> str | None:
         return None
     if effect.kind is EffectKind.WRITE:
         return _refused_write(text)
+    if (alert := _alert_of_page(call, text)) is not None or _updates_nothing(call, text):
+        return alert or first_line(text)
     kind = kind_of(call.name or "")
     if kind is ToolKind.READS or (kind is ToolKind.UNKNOWN and has_known_effect(call)):
         return None
@@ -31,6 +33,46 @@ def denial(call: ToolCall, effect: Effect | None, text: str) -> str | None:
         return None
     told = _without_arguments(call, told)
     return _refused_change(call, told, text) or _part_that_failed(told)
+
+
+def _alert_of_page(call: ToolCall, text: str) -> str | None:
+    """The alert with which a page answers a click or a submission, if it denies: Playwright's snapshots."""
+    if _ACTS_ON_PAGE.isdisjoint(bare_name(call.name or "").split("_")):
+        return None
+    alerts = (match["told"].strip(' "') for match in _ALERT.finditer(text))
+    return next((told for told in alerts if _denies_on_page(told)), None)
+
+
+def _denies_on_page(told: str) -> bool:
+    folded = told.casefold()
+    if not _is_english(folded):
+        return _WRONG.search(folded) is not None or _denies_plainly(folded)
+    return _WRONG.search(folded) is not None or (_REFUSES.search(folded) is not None and not folded.startswith("no "))
+
+
+_ACTS_ON_PAGE = frozenset(("click", "submit", "press", "select", "tap"))
+_ALERT = lazy_pattern(r"^\s*- alert\b[^:\n\"]*[: ]+(?P<told>[^\n]{3,200})", re.MULTILINE)
+_WRONG = lazy_pattern(
+    r"\b(?:incorrect\w*|invalid\w*|wrong|falsch\w*|ungültig\w*|inválid[oa]s?|errat[oa]|non valid[oae]|onjuist|"
+    r"ongeldig\w*|felaktig\w*|feil|nieprawidłow\w+|błędn\w+|nesprávn\w+|neplatn\w+|неверн\w+|неправильн\w+|невірн\w+|geçersiz|"
+    r"hatalı|helytelen|érvénytelen|salah)\b|错误|不正确|無効|正しくありません|잘못|올바르지"
+)
+
+
+def _updates_nothing(call: ToolCall, told: str) -> bool:
+    """Whether an update of one thing, by its key, met none: `UPDATE 0`."""
+    return _MET_NONE.search(told[:_SHORT]) is not None and _UPDATES_BY_KEY.search(call.raw_arguments) is not None
+
+
+_MET_NONE = lazy_pattern(r"^UPDATE 0$|^Rows matched: 0 ", re.MULTILINE)
+_UPDATES_BY_KEY = lazy_pattern(
+    r"\bupdate\s[^;]*\swhere\s+[\w.`]+\s*=\s*'?[\w.@-]*\d[\w.@-]*'?\s*;?\\?[\"}]", re.IGNORECASE
+)
+
+
+def refuses_change(call: ToolCall, sentence: str) -> bool:
+    """Whether a sentence in the answer of a tool that changes something says that it did not."""
+    return _refused_change(call, _without_arguments(call, sentence.strip()), sentence) is not None
 
 
 def _without_arguments(call: ToolCall, told: str) -> str:
@@ -57,7 +99,7 @@ def _refused_change(call: ToolCall, told: str, text: str) -> str | None:
     sentence = _FIRST_SENTENCE.split(told, 1)[0].casefold()
     clause = _END_OF_CLAUSE.split(_APOLOGY.sub("", sentence), 1)[0]
     words = clause.split()
-    is_english = _ENGLISH.search(sentence) is not None
+    is_english = _is_english(sentence)
     max_words = _MAX_REFUSAL_WORDS if is_english or greeting is not None else _MAX_DENIAL_WORDS
     if not words or len(told.split()) > max_words:
         return None
@@ -68,15 +110,32 @@ def _refused_change(call: ToolCall, told: str, text: str) -> str | None:
     names = bare_name(call.name or "").split("_")
     verb = names[0].removesuffix("y")[:_VERB_CHARS]
     done = next((at for at, word in enumerate(words) if _DONE.match(word) or word.startswith(verb)), None)
+    is_change = kind_of(call.name or "") is ToolKind.WRITES
     if not is_english:
-        is_change = done is None and kind_of(call.name or "") is ToolKind.WRITES
-        refuses = is_change and (_denies_plainly(clause) or _TAKEN.search(clause) is not None)
+        others = " ".join(word for index, word in enumerate(words) if index != done)
+        refuses = is_change and (
+            _denies_plainly(others)
+            or (_ALREADY.search(clause) is not None and names[0].startswith(_BOOKS))
+            or (done is None and _TAKEN.search(clause) is not None)
+        )
     elif done is None and _RESTRICTS.isdisjoint(names):
-        refuses = _REFUSES.search(clause) is not None
+        refuses = _REFUSES.search(clause) is not None or (is_change and _says_it_was_not(names[0], clause))
     else:
         before = " ".join(words[max((done or 0) - _WORDS_BEFORE, 0) : done])
         refuses = _NEGATED.search(before) is not None or _IS_THERE.search(clause) is not None
     return text.strip() if refuses else None
+
+
+def _says_it_was_not(verb: str, clause: str) -> bool:
+    """Whether a clause denies by a verb ("did not respond"), and not that a thing is as the tool was to make it."""
+    return verb not in _ENDS and _VERB_DENIED.search(clause) is not None and _denies_plainly(clause)
+
+
+_ENDS = frozenset(("stop", "end", "kill", "close", "delete", "remove", "clear", "cancel", "unset", "hide", "turn"))
+_VERB_DENIED = lazy_pattern(
+    r"\b(?:did|does|do|has|have|had|was|were|you are|is)(?: not|n['\u2019]t| no)\b"
+    r"(?! (?:need|change|differ|require|affect|running))"
+)
 
 
 def _denies_plainly(clause: str) -> bool:
@@ -99,9 +158,19 @@ _END_OF_CLAUSE = lazy_pattern(
     r"non|não|nie|niet|geen|inte|ikke|не)\b)"
 )
 _FIRST_SENTENCE = lazy_pattern(r"(?<=[.!?])\s|\n|[\u3002\uff01]")
-_ENGLISH = lazy_pattern(
-    r"\b(?:the|is|are|was|not|no|be|to|of|your|you|a|an|in|by|this|does|failed|with|already|found)\b"
-)
+
+
+def _is_english(sentence: str) -> bool:
+    """Whether a sentence in lower case is English, by its words: short ones decide only where all letters are."""
+    if _ENGLISH.search(sentence) is not None:
+        return True
+    return _PERHAPS_ENGLISH.search(sentence) is not None and not any(
+        letter.isalpha() and not letter.isascii() for letter in sentence
+    )
+
+
+_ENGLISH = lazy_pattern(r"\b(?:the|is|are|was|not|be|to|your|you|this|does|did|has|have|failed|with|already|found)\b")
+_PERHAPS_ENGLISH = lazy_pattern(r"\b(?:no|of|a|an|in|by|at)\b")
 _DONE = lazy_pattern(
     r"(?:sent|created|added|saved|updated|deleted|removed|booked|reserved|posted|scheduled|completed|done|ok|"
     r"success\w*|submitted|applied|assigned|confirmed|registered|recorded|logged|(?:re-?)?queued|accepted|issued|"
@@ -112,13 +181,30 @@ _TAKEN = lazy_pattern(
     r"esaurit[oa]|uitverkocht|zajęt[yae]|wyprzedan\w*|obsazen\w*|vyprodán\w*|upptage[nt]|slutsåld|"
     r"optaget|opptatt|elfogyott|dolu|tükendi|занят\w*|зайнят\w*|penuh|habis)\b|已满|满员|售罄|満席|売り切れ|매진|만석"
 )
+_ALREADY = lazy_pattern(
+    r"\b(?:bereits|schon|déjà|ya|já|già|al|reeds|redan|allerede|już|již|už|уже|вже|zaten|már|sudah|jo)\b"
+)
+_BOOKS = (
+    "book",
+    "reserv",
+    "buch",
+    "prenot",
+    "boek",
+    "boka",
+    "bestil",
+    "rezerw",
+    "zarezerw",
+    "rezerv",
+    "varaa",
+    "foglal",
+)
 _STATE_REACHED = lazy_pattern(
     r"\b(?:no longer|any ?more|now|until|needed|without|from now on|nicht mehr|ne .{1,30} plus|ya no|não .{1,20} mais|"
     r"non .{1,20} più|niet meer|już nie|больше не|inte längre|ikke lengre|ikke længere|artık)\b|不再"
 )
 # "No duplicates found", "Aucun changement": the work of a tool that goes through many things may be none.
 _NOTHING_TO_DO = lazy_pattern(
-    r"\b(?:no|0|any|without) (?:[\w-]+ )?(?:[\w-]*[^\Ws]s\b(?! (?:left|available|free))|changes?\b)|\bnothing\b|"
+    r": ?0\b|\b(?:no|0|any|without) (?:[\w-]+ )?(?:[\w-]*[^\Ws]s\b(?! (?:left|available|free))|changes?\b)|\bnothing\b|"
     r"\b(?:keine?|aucune?|pas de|sans|sin|ningun[oa]?|ningún|no hay|sem|nenhuma?|nessuna?|senza|geen|bez|brak|žádn\w*|"
     r"inga?|ingen|ei|nincs|нет|немає|không có|tidak ada) (?:änderung|changement|modific|cambi|alteraç|mudança|"
     r"wijziging|zmian|změn|ändring|ændring|endring|muutoks|változás|изменен|змін|thay đổi|perubahan|dup|doublon|doppi|"
@@ -140,7 +226,7 @@ _RESTRICTS = frozenset(_RESTRICTS_TABLE.split())
 _ERROR_CODE = lazy_pattern(r"(?:\w+_)?(?:not|no|invalid|missing)_\w+|\w+_(?:denied|failed|error|expired|exceeded)")
 _REFUSES = lazy_pattern(
     r"^(?:error|please (?:choose|select|enter|provide|specify|log|sign|try|check|contact|confirm|pick|use)|noauth|"
-    r"canceling)\b|"
+    r"canceling|not enough)\b|"
     r"\b(?:cannot|can(?: not|['\u2019]t)|could(?: not|n['\u2019]t)|unable|"
     r"(?:not|n['\u2019]t) (?:be |been |currently )?(?:allowed|permitted|possible|eligible|available|found|"
     r"authori[sz]ed|mergeable|supported|have|exist|include|connected|delivered|reachable)|"
@@ -181,10 +267,41 @@ def _part_that_failed(told: str) -> str | None:
     """
     if len(told) > _SHORT:
         return None
+    if _takes_nothing(told):
+        return told
     is_part = any(int(match["done"]) < int(match["total"]) for match in _OF_TOTAL.finditer(told))
     if is_part or _COUNTS_FAILED.search(told) is not None:
         return told
     return told if _NONE_DONE.search(told) and _NONE_TAKEN.search(told) else None
+
+
+def _takes_nothing(told: str) -> bool:
+    """Whether a table of counts has a 0, and beside the largest a reason that denies: `skipped: 90 (no such SKU)`."""
+    lines = [(int(_MARKS.sub("", match["count"])), match["reason"] or "") for match in _COUNT.finditer(told)]
+    counts = [count for count, _ in lines]
+    most = max(counts, default=0)
+    if not most or counts.count(most) > len(("the total", "what was left out")):
+        return False
+    after = lines[counts.index(0) :] if 0 in counts else []
+    return any(count == most and bool(reason) and _is_reason(reason.casefold()) for count, reason in after)
+
+
+def _is_reason(reason: str) -> bool:
+    if _AS_BEFORE.search(reason) is not None:
+        return False
+    return _REFUSES.search(reason) is not None or _AMISS.search(reason) is not None or denies_plainly(reason)
+
+
+_COUNT = lazy_pattern(
+    r"^[ \t]*[^\W\d][^:\n]{0,40}: *(?P<count>\d[\d.,]*)(?: *\((?P<reason>[^)\n]{3,120})\))?", re.MULTILINE
+)
+_AS_BEFORE = lazy_pattern(
+    r"unchanged|up to date|already|identical|duplicate|same|unverändert|inchangé|sin cambios|sem alter"
+)
+_MARKS = lazy_pattern(r"[.,]")
+_AMISS = lazy_pattern(
+    r"\b(?:unknown|missing|falta|fehlt|manque|manca|ontbreekt|brakuje|chybí|отсутствует|saknas|mangler)\b"
+)
 
 
 _NONE_DONE = lazy_pattern(

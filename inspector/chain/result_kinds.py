@@ -183,6 +183,3 @@ def _blamed(effects: tuple[Effect, ...], text: str) -> Effect | None:
 def _is_local(effect: Effect) -> bool:
     is_remote = effect.subject in ("curl", "wget", "git log", "git show")
     return not is_remote and not any("://" in target for target in effect.targets)
-
-
-_SHORT = 400

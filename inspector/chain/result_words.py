@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from weaklink.inspector.chain.check_results import ends_well
-from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, main_effect, programs_of
+from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, main_effect, programs_of, runs_shell
 from weaklink.inspector.chain.failure_words import (
     BARRED_IN_LANGUAGES,
     ERROR_WORDS,
@@ -69,7 +69,8 @@ def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
     if crashed is not None and main is not None and main.command and main.command.own_name in crashed[0]:
         return crashed[0]
     if main is not None and main.kind in (EffectKind.RUN, EffectKind.WRITE) and _shows_only_output_of(main, effects):
-        return error_at_end(text, programs_of(effects), is_any_error=False)
+        names = () if main.command is not None and _prints_rows(main.command) else programs_of(effects)
+        return error_at_end(text, names, is_any_error=False)
     if effects and effects[-1].subject in ("true", ":"):
         return None
     is_loop = any(effect.subject in _LOOPS for effect in effects[:-1])
@@ -233,16 +234,19 @@ _CANNOT_OPEN = lazy_pattern(r"(?:\S*/)?[a-z]{1,10}[\d.]*: (?:\d+: )?(?:can't|can
 _HIT = lazy_pattern(r"\S+:\d+[:-]")
 
 
-def _is_hit(call: ToolCall, line: str) -> bool:
-    """Whether a line is what a search looked for: it begins with words of the query ("Error E1042: ...")."""
+def _is_hit(call: ToolCall, line: str, text: str) -> bool:
+    """Whether a line is what a search looked for: it begins with words of the query, or its address is below it."""
     if not is_search(call.name or "") or not isinstance(call.arguments, dict):
         return False
+    if _ADDRESS_BELOW.search(text) is not None:
+        return True
     begin = line[:_MAX_HIT_CHARS].partition(":")[0].casefold()
     values = (value.strip().casefold() for value in call.arguments.values() if isinstance(value, str))
     return any(len(value) > 3 and value in begin for value in values)
 
 
 _MAX_HIT_CHARS = 80
+_ADDRESS_BELOW = lazy_pattern(r"\n\W{0,4}https?://")
 # The line of a program that ended because it could not do its work: of Python's `-m`, and of clients of a service.
 _COULD_NOT_BEGIN = lazy_pattern(
     r"(?:\S*/)?python[\d.]*(?:\.exe)?: No module named \S|Failed to (?:connect|open|start|load|create|get|bind) |"
@@ -285,6 +289,8 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
         return refused
     effects = effects_of(call)
     effect = main_effect(effects)
+    if (login := _page_of_login(call, text)) is not None:
+        return login
     if effect is None:
         return error_line(text) or denial(call, effect, text)
     if only_shows(effect):
@@ -366,6 +372,27 @@ def _sent_to_login(effect: Effect, text: str) -> str | None:
     return told[0].strip() if told is not None else None
 
 
+def _page_of_login(call: ToolCall, text: str) -> str | None:
+    """The title of a page with a field for a password that a call got which names no login; else None."""
+    page = _HTML_OF_LOGIN.match(text[:HEAD])
+    is_markup = "://" not in call.raw_arguments and not _MARKUP.isdisjoint(bare_name(call.name or "").split("_"))
+    if (
+        page is None
+        or is_markup
+        or runs_shell(call)
+        or _LOGIN.search(f"{call.name} {call.raw_arguments}".casefold()) is not None
+    ):
+        return None
+    return page["title"].strip() or "a page for a password"
+
+
+_MARKUP = frozenset(("html", "page", "source", "content", "markup", "dom", "template", "form"))
+_HTML_OF_LOGIN = lazy_pattern(
+    r"(?:HTTP[^\n]{0,40}\n+)?\s*(?:<!doctype html[^>]{0,80}>\s*)?<html[\s\S]{0,800}?"
+    r"<title>(?P<title>[^<\n]{0,100})</title>"
+    r"(?=[\s\S]{0,1500}?type=[\"']?password\b)",
+    re.IGNORECASE,
+)
 _LOGIN = lazy_pattern(r"log-?in|sign-?in|sso\b|/auth")
 _LOGIN_PAGE = lazy_pattern(r"Page URL: \S*?(?:log-?in|sign-?in|\bsso\b|/auth)", re.IGNORECASE)
 _LOGGED_OUT = lazy_pattern(
@@ -382,14 +409,44 @@ def _error_of_lookup(call: ToolCall, effect: Effect, text: str) -> str | None:
     """The error at the beginning of a short answer of a tool that looks up data."""
     if (refused := _sent_to_login(effect, text) or own_error(text, _programs_named(call))) is not None:
         return refused
+    if (unserved := _unserved(call, text)) is not None:
+        return unserved
     line = error_line(text)
     if line is not None and line.startswith('{"'):
         return None  # a record of a queue or a log; an object that states an error was read before
     if line is None:
         failed = _SEARCH_FAILED.search(text[:_SHORT])  # Claude Code's, below its heading
         return failed[0] if failed is not None else denial(call, effect, text)
-    is_hit = line not in text[:200] or _HIT.match(line) is not None or _is_hit(call, line)
+    is_hit = line not in text[:200] or _HIT.match(line) or _ITEM.match(line) or _is_hit(call, line, text)
     return line if len(text.strip()) <= _SHORT and not (is_hit or _is_translated(call, line)) else None
+
+
+_ITEM = lazy_pattern(r"(?:\d{1,3}[.)]|[*\u2022\u2013-]|#\d+|\[\d+\]) ")  # of a list
+
+
+def _unserved(call: ToolCall, text: str) -> str | None:
+    """The one line with which a service, or a proxy before it, answers that it cannot: not that a thing is down."""
+    line = text.strip()
+    is_line = len(line) <= _SHORT // 2 and "\n" not in line
+    is_told = (
+        is_line and _UNSERVED.match(line) is not None and _OF_STATES.isdisjoint(bare_name(call.name or "").split("_"))
+    )
+    return line if is_told else None
+
+
+_UNSERVED = lazy_pattern(
+    r"(?:[\w-]+ ){0,3}(?:limit|quota) (?:was |has been )?(?:reached|exceeded)\b|"
+    r"upstream (?:connect|request) (?:error|timeout)|no healthy upstream|"
+    r"(?:the )?(?:[\w'-]+ ){0,2}(?:service|search|server|api|tool|backend|provider|system) is "
+    r"(?:temporarily|currently) (?:unavailable|overloaded|down|offline)\b|"
+    r"[^.\n]{0,80}(?:rate limit|too many requests|overloaded|unavailable|unreachable)[^\n]{0,40}\b"
+    r"(?:try again|retry)\b",
+    re.IGNORECASE,
+)
+_OF_STATES_TABLE = (
+    "status state health incident incidents availability product stock usage limit limits quota account user plan"
+)
+_OF_STATES = frozenset(_OF_STATES_TABLE.split())
 
 
 def _is_translated(call: ToolCall, line: str) -> bool:

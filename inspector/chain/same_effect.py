@@ -106,7 +106,7 @@ class SameEffect:
                 continue
             others = self._intents.get(number, ())
             is_same = any(same_intent(intent, other) or (is_missing and respells(intent, other)) for other in others)
-            if is_same and not self._leaves_findings(failed, number):
+            if (is_same or _is_below(failed, self._steps[number - 1])) and not self._leaves_findings(failed, number):
                 return Recovered(self._how(failed, self._steps[number - 1]), VerdictRule.SAME_EFFECT, number)
         return None
 
@@ -328,7 +328,7 @@ def only_explains(step: Step) -> bool:
     return any(_EXPLAINS.fullmatch(word) for word in words) or words[-1:] == ("-h",)
 
 
-_EXPLAINS = lazy_pattern(r"--(?:help|version|dry-?run(?:=\w+)?|what-?if)")
+_EXPLAINS = lazy_pattern(r"--(?:help|version|dry-?run(?:=\w+)?|what-?if|describe|list|status)")
 
 
 def lists_instead(later: Step, failed: Step) -> bool:
@@ -381,14 +381,47 @@ def _name_of(path: str) -> str:
 
 
 def _is_part_of_check(failed: Step, later: Step) -> bool:
-    """Whether a later check selects something that a finding does not name: its pass says nothing of the finding."""
+    """Whether a later check leaves out what a finding names: its pass says nothing of the finding.
+
+    It selects something that the finding does not name, excludes something that it names, or is given other files.
+    """
     if failed.result_kind is not ResultKind.FINDING or failed.result is None:
         return False
-    selected = _SELECTED.search(_line_of(later))
-    if selected is None or _SELECTED.search(_line_of(failed)) is not None:
+    line, before, text = _line_of(later), _line_of(failed), failed.result.content
+    excluded = {
+        _names(match[1])[-1] for match in _EXCLUDED.finditer(line) if match[0] not in before and _names(match[1])
+    }
+    if any(name in text for name in excluded):
+        return True
+    selected = _SELECTED.search(line)
+    if selected is not None and _SELECTED.search(before) is None:
+        names = _names(selected[1])
+        return bool(names) and not any(name in text for name in names)
+    files = {_name_of(target).partition(".")[0] for target in _checked_targets(later) if "." in _name_of(target)}
+    if not files or _checked_targets(failed) or _TEST_NAME.search(text) is None:
         return False
-    names = [name for name in re.split(r"[.:*/]+", selected[1]) if len(name) > 2]
-    return bool(names) and not any(name in failed.result.content for name in names)
+    listed = "".join(filter(str.isalnum, text.casefold()))
+    return not any("".join(filter(str.isalnum, file)) in listed for file in files)
+
+
+def _names(selector: str) -> list[str]:
+    return [name for name in re.split(r"[.:*/]+", selector) if len(name) > 2]
+
+
+_EXCLUDED = lazy_pattern(
+    r"(?:^|\s)(?:--?skip|--deselect|--exclude(?:-\w+)?|--ignore(?:-\w+)?|-E|--testPathIgnorePatterns|-k '?not)"
+    r"[ =]['\"]?([\w.:*/-]+)"
+)
+_TEST_NAME = lazy_pattern(r"\b(?:\w+Tests?|test_\w+|\w+_test|\w+\.(?:test|spec))\b")
+
+
+def _is_below(failed: Step, later: Step) -> bool:
+    """Whether a later check is of a file that a finding names, in the folder that the first one was of."""
+    if failed.result_kind is not ResultKind.FINDING or failed.result is None:
+        return False
+    folders, content = _checked_targets(failed), failed.result.content
+    files = (file for file in _checked_targets(later) if file in content.casefold())
+    return any(file.startswith(f"{folder.rstrip('/')}/") for file in files for folder in folders)
 
 
 def _is_other_check(failed: Step, later: Step) -> bool:

@@ -16,7 +16,7 @@ from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.steps import Certainty, Step
-from weaklink.inspector.chain.tool_kinds import bare_name, ends_run, is_terminal
+from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, ends_run, is_terminal, kind_of
 from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Role, Trace
 from weaklink.inspector.scanning import lazy_pattern
@@ -225,7 +225,10 @@ class SessionFacts:
         What it wrote to files was an answer, too, if the user had named what it was to look at.
         """
         effect = main_effect(effects_of(failed.call))
-        if effect is None or effect.kind not in (EffectKind.READ, EffectKind.PROBE):
+        is_look = effect is not None and effect.kind in (EffectKind.READ, EffectKind.PROBE)
+        if effect is None or not (
+            is_look or (effect.command is None and kind_of(failed.call.name or "") is ToolKind.READS)
+        ):
             return False
         is_named = failed.certainty is not Certainty.TEXTUAL and any(map(self.is_users, effect.targets))
         if self.answer is None or (self._has_brought if is_named else self._has_worked_before_end):

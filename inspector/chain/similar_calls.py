@@ -184,6 +184,8 @@ def respells(one: Intent, other: Intent) -> bool:
 
 def are_spellings(one: str, other: str) -> bool:
     """Whether two paths may be spellings of one: `worker.yml` and `worker.yaml`, `README` and `README.md`."""
+    if "/" in one and sorted(one.split("/")) == sorted(other.split("/")):
+        return True  # `api/tests`, `tests/api`
     mine, theirs = (text.rsplit("/", 1)[-1][:MAX_NAME_CHARS] for text in (one, other))
     if "*" in mine + theirs or min(len(mine), len(theirs)) < _MIN_NAME_CHARS:
         return False

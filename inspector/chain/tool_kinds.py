@@ -31,7 +31,9 @@ _WRITES_TABLE = (
     "schedule archive transition pin unpin lock unlock extend approve assign close reopen merge deploy publish notify "
     "invite enable disable grant revoke resume suspend activate share start stop restart reserve "
     "restore block unblock register subscribe unsubscribe renew forward reply cast vote print import sync "
-    "ingest migrate"
+    "ingest migrate resize rotate refresh rebuild regenerate reindex reboot attach detach terminate provision purge "
+    "promote unmute deactivate reactivate reassign reschedule rebook deregister dispatch escalate append charge "
+    "withdraw deposit"
 )
 
 # ... in the languages of services, too.
@@ -44,7 +46,8 @@ _WRITES_IN_LANGUAGES = (
     "maak verstuur stuur verwijder annuleer betaal zarezerwuj rezerwuj utworz utwórz wyslij wyślij usun usuń "
     "anuluj zaplac zapłać zamow zamów rezervuj vytvor odesli smaz zrus boka skapa skicka avboka betala opret "
     "afbestil bestill varaa luo laheta lähetä peruuta foglal letrehoz kuld küld torol töröl olustur oluştur "
-    "gonder gönder sil iptal rezerva creeaza trimite sterge anuleaza buat kirim hapus batalkan bayar"
+    "speichere speichern enregistrer guardar salvar salva salvare opslaan spara lagre zapisz uloz tallenna kaydet "
+    "simpan gonder gönder sil iptal rezerva creeaza trimite sterge anuleaza buat kirim hapus batalkan bayar"
 )
 _WRITES = frozenset(f"{_WRITES_TABLE} {_WRITES_IN_LANGUAGES}".split())
 _SEARCHES_TABLE = "search find list query lookup grep glob browse scan filter match select discover"

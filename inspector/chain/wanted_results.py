@@ -28,22 +28,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
-from msgspec import structs
+from msgspec import Struct, structs
 
+from weaklink.inspector.chain.assertions import denies_plainly
 from weaklink.inspector.chain.effects import (
     DATABASE_CLIENTS,
     EffectKind,
     effects_of,
     installs,
     main_effect,
+    may_be_silent,
     only_asks,
     runs_code,
     runs_shell,
 )
 from weaklink.inspector.chain.failure_words import MISSING_IN_LANGUAGES
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
+from weaklink.inspector.chain.reader_messages import shows_content
 from weaklink.inspector.chain.steps import Certainty, ResultKind, Step, StepOutcome
-from weaklink.inspector.chain.tool_kinds import ToolKind, kind_of
+from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_interpreter, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Role, ToolCall, ToolResult, Trace
@@ -65,10 +68,10 @@ def with_wanted_results(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
 def with_answers_no(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
     """The steps; a look that did not find what the user had asked about is a probe."""
     users = _user_turns(trace)
-    names = cache(lambda request: _names_asked_about(_text_of_request(trace, users, request)))
+    asked = cache(lambda request: _asked(_text_of_request(trace, users, request)))
     for step in steps:
         is_result = step.result_kind is ResultKind.FAILURE or step.is_good
-        if is_result and _answers_no(step, names(bisect_left(users, step.location.turn))):
+        if is_result and _answers_no(step, asked(bisect_left(users, step.location.turn))):
             rules, kind = (VerdictRule.ASKED_WHETHER,), ResultKind.PROBE
             outcome = StepOutcome.OK
             yield structs.replace(step, outcome=outcome, certainty=None, error=None, result_kind=kind, rules=rules)
@@ -76,13 +79,63 @@ def with_answers_no(trace: Trace, steps: Iterable[Step]) -> Iterator[Step]:
             yield step
 
 
-def _answers_no(step: Step, asked: frozenset[str]) -> bool:
-    """Whether a call only looks, its result says no, and the request before it asked whether its target exists."""
-    if not asked or step.result is None or VerdictRule.PROGRAM_MISSING in step.rules:
+class _Asked(Struct, frozen=True):
+    """What a request asks: the names of what may not exist; is it a yes or no; is a thing up."""
+
+    names: frozenset[str]
+    is_yes_or_no: bool
+    is_up: bool
+
+
+@memoized
+def _asked(request: str) -> _Asked:
+    before_marks = _QUESTION_MARK.split(request)[:-1]
+    sentences = (f"{_SENTENCE_END.split(text)[-1][-_MAX_QUESTION_CHARS:]}?" for text in before_marks)
+    questions = [sentence for sentence in sentences if _YES_OR_NO.search(sentence)]
+    return _Asked(_names_asked_about(request), bool(questions), any(map(_IS_UP.search, questions)))
+
+
+def _answers_no(step: Step, asked: _Asked) -> bool:
+    """Whether a call only looks, its result says no, and the request before it asked about its target.
+
+    To a question of the user for a yes or no, a bare "no" or a silent exit code is the answer, whatever it names.
+    """
+    if not (asked.names or asked.is_yes_or_no) or step.result is None or VerdictRule.PROGRAM_MISSING in step.rules:
         return False
-    if not _says_no(step.call, step.result):
+    denies = _denies_shortly if step.is_good else _ends_silently
+    if asked.is_yes_or_no and denies(step.call, step.result, asked):
+        return True
+    if not asked.names or not _says_no(step.call, step.result):
         return False
-    return not asked.isdisjoint(_names_in(step.call.raw_arguments[:_MAX_TEXT_CHARS].casefold()))
+    named = set(_names_in(step.call.raw_arguments[:_MAX_TEXT_CHARS].casefold()))
+    named.update(part for name in tuple(named) for part in _JOINTS.split(name) if len(part) > _SHORTEST_NAME)
+    return not asked.names.isdisjoint(named | set(bare_name(step.call.name or "").split("_")) - _LOOKING)
+
+
+def _ends_silently(call: ToolCall, result: ToolResult, asked: _Asked) -> bool:
+    """Whether a call only looks, and ends with an exit code and nothing else."""
+    code = result.recorded.exit_code if result.recorded is not None else None
+    is_no = code is not None and (0 < code <= _MAX_NO or (asked.is_up and code == _CURL_REFUSED))
+    return is_no and not result.content[:_MAX_ANSWER_CHARS].strip() and _looks(call)
+
+
+def _shows(call: ToolCall) -> bool:
+    """Whether a call runs a command, or a tool that shows what is kept somewhere: its line is content."""
+    effect = main_effect(effects_of(call))
+    return effect is None or effect.command is not None or shows_content(effect, call.name or "")
+
+
+def _denies_shortly(call: ToolCall, result: ToolResult, _: _Asked) -> bool:
+    """Whether a look succeeds with nothing, a bare "no", a false member, or one line that denies."""
+    text = result.content[:_MAX_ANSWER_CHARS].strip()
+    if not text:
+        effects = effects_of(call)
+        is_empty = bool(effects) and effects[-1].command is not None and not may_be_silent(call)
+    else:
+        is_line = len(text) <= _MAX_LINE_CHARS and "\n" not in text and text[0] not in "{[<"
+        is_empty = _BARE_FALSE.fullmatch(text) is not None or _ONE_FALSE.fullmatch(text) is not None
+        is_empty = is_empty or (is_line and not _shows(call) and denies_plainly(text))
+    return is_empty and _looks(call)
 
 
 @memoized
@@ -92,8 +145,11 @@ def _names_asked_about(request: str) -> frozenset[str]:
     for sentence in map(str.casefold, _SENTENCE_END.split(request)):
         for match in _IS_THERE.finditer(sentence):
             names.update(_names_in(_PLACED.split(match["thing"], 1)[0]))
-        for match in _EXISTS.finditer(sentence) if _TELLS_EXISTENCE.search(sentence) else ():
-            names.update(_names_in(match["thing"]))
+        existing = _EXISTS.finditer(sentence) if _TELLS_EXISTENCE.search(sentence) else ()
+        for match in chain(existing, _WHETHER.finditer(sentence)):
+            names.update(_names_in(" ".join(filter(None, match.groups()))))
+        if (match := _IF_ANY.search(sentence)) is not None:
+            names.update(_names_in(sentence[max(match.start() - _MAX_LINE_CHARS, 0) : match.start()]))
     return frozenset(names) - _SAYS_NOTHING
 
 
@@ -123,6 +179,8 @@ def _looks(call: ToolCall) -> bool:
     effect = main_effect(effects)
     if effect is None:
         return False
+    if is_interpreter(bare_name(call.name or "")):
+        return _WRITING_CODE.search(call.raw_arguments[:_MAX_TEXT_CHARS]) is None
     if effect.command is None:
         is_lookup = kind_of(call.name or "") is ToolKind.READS or only_asks(call) is True
         return is_lookup or effect.kind in (EffectKind.READ, EffectKind.PROBE)
@@ -147,11 +205,33 @@ def _text_of_request(trace: Trace, users: Sequence[int], number: int) -> str:
 
 
 _MAX_ANSWER_CHARS = 600
+_MAX_NO, _CURL_REFUSED, _MAX_LINE_CHARS = 3, 7, 120
+_JOINTS = lazy_pattern(r"[_.-]+")
+_LOOKING = frozenset(("get", "find", "search", "list", "look", "lookup", "read", "query", "check", "file", "contents"))
+_QUESTION_MARK, _MAX_QUESTION_CHARS = lazy_pattern(r"[?\uff1f]"), 200
+# Questions for a yes or no: they begin with the verb, have a word for it, or, in some languages, an ending.
+_YES_OR_NO = lazy_pattern(
+    r"^\W*(?:(?:and|then|now|first|also|und|et|y|e) )?(?:is|are|any|was|were|do|does|did|has|have|had|(?:can|could|"
+    r"will|would)(?! (?:you|we)\b)|ist|sind|gibt|hat|haben|kann|können(?! sie\b)|läuft|laufen|"
+    r"war|wurde|existiert|funktioniert|geht|est-ce|y a-t-il|\w+-t-(?:il|elle|on)|est-(?:il|elle)|peut-on|"
+    r"está|están|es|son|hay|existe|tiene|funciona|há|tem|é|c['’]è|è|esiste|può|"
+    r"zijn|heeft|bestaat|draait|werkt|är|finns|har|er|findes|finnes|virker|kjører|fungerar|onko|"
+    r"czy|je|existuje|běží|есть|можно|van|apakah)\b|"
+    r"\bли\b|\bm[ıiuü](?:y\w+|dır)?\?$|吗|是否|有没有|(?:です|ます|ました)か|(?:나요|습니까)",
+    re.IGNORECASE,
+)
+_IS_UP = lazy_pattern(
+    r"\b(?:up|running|listening|reachable|alive|online|there|erreichbar|läuft|hört|lauscht|joignable|tourne|activo|"
+    r"corriendo|funcionando|attivo|bereikbaar|draait|igång|kører|kjører|działa|běží|работает|запущен\w*|çalışıyor)\b",
+    re.IGNORECASE,
+)
+_BARE_FALSE = lazy_pattern(r"(?:false|no|none|null|nil|\(nil\)|(?:\(integer\) )?0|\[\]|\{\})\W*", re.IGNORECASE)
+_ONE_FALSE = lazy_pattern(r"\{(?:(?!true)[^{}]){0,200}\"\w{1,40}\"\s*:\s*false\b(?:(?!true)[^{}]){0,200}\}")
 _NAMES = lazy_pattern(r"[a-z0-9_.@-]+|[^\W\d_a-z]+")
 _BARE_NO_TABLE = r"^\W*(?:null|nil|none|false|no|0|undefined|\[\]|\{\}|\w+: ?\[\])\W*$"
 _BARE_NO = lazy_pattern(_BARE_NO_TABLE, re.IGNORECASE)
 _SAYS_NO = lazy_pattern(
-    rf"(?:not (?:be )?found|no such|(?:does|do)(?: not|n['\u2019]t) exist|no module named|cannot find|"
+    rf"(?:not[ _](?:be )?found|no such|(?:does|do)(?: not|n['\u2019]t) exist|no module named|cannot find|"
     rf"\b404\b|{MISSING_IN_LANGUAGES})|{_BARE_NO_TABLE}|"
     r"^(?:no|kein\w*|aucun\w*|ningun\w*|nenhum\w*|nessun\w*|geen|inga?|ingen|brak|\u017e\u00e1dn\w*)\b[^\n]*$|"
     r"\"\w+\": ?false",
@@ -186,6 +266,19 @@ _EXISTS = lazy_pattern(
     r"(?P<thing>[^\s,]{1,60}?)[`'\",]{0,3}\s{0,3}(?:\b(?:if|whether|it|they|falls|wenn|ob|sie|er|es|si|s['’]il|s['’]\w+|se|als|"
     r"het|om|den|det|если|он|она|jeśli|pokud|already|schon|bereits|déjà|ya|já|già|al|redan|уже) ){0,3}" + _EXISTENCE,
     re.IGNORECASE,
+)
+
+# "whether a customer with this address is already in the CRM"; "get CODEOWNERS from the repository if it has one".
+_WHETHER = lazy_pattern(
+    r"\b(?:whether|if|ob|si|se|of|om|czy|zda|jestli|если|чи) (?P<thing>[^,.;!?\n]{1,80}?) (?:already|exists?|schon|"
+    r"bereits|existiert|déjà|existe|ya|já|già|esiste|al|bestaat|redan|finns|allerede|finnes|findes|już|istnieje|už|existuje|уже|"
+    r"вже)\b(?P<where>(?: (?:in|im|dans|en|no|na|nel|w|v|в|у|i) (?:\w+ )?[\w.-]+)?)"
+)
+_IF_ANY = lazy_pattern(
+    r"(?:if (?:it|they|we|you|there|he|she) (?:has|have|is|are) (?:one|any|none)\b|"
+    r"if any\b|(?:falls|wenn) (?:es |er |sie )?(?:eine?n?|welche) (?:hat|haben|gibt)|falls vorhanden|s['’]il y en a|"
+    r"si (?:existe|lo hay|la hay|tiene)|se houver|se existir|se c['’]è|se esiste|als die er is|om det finns|"
+    r"hvis det finnes)"
 )
 
 

@@ -191,14 +191,15 @@ class Redactor:
     def _parts(self, message: model.Turn | model.SentMessage, kept: Kept | None) -> tuple[Struct, ...]:
         """The parts; token strings are emptied if any text changes, because they would reveal the old text."""
         is_live = kept is None or message.role is model.Role.ASSISTANT  # a model's text is redacted as in a live stream
+        parts: Sequence[model.Part | model.SentPart] = message.parts
         redacted: list[model.Part | model.SentPart] = []
-        for part in message.parts:
+        for part in parts:
             text = self._text(part.text, kept if is_live or kept is None else with_members(kept, part.text))
             clean = replace(part, name=self._secrets(part.name), text=text)
             if isinstance(clean, model.Part) and clean.chunks is not None and text != part.text:
                 clean = replace(clean, chunks=_without_changed_details(clean.chunks, part.text, text))
             redacted.append(clean)
-        if all(new.text == old.text for new, old in zip(redacted, message.parts, strict=True)):
+        if all(new.text == old.text for new, old in zip(redacted, parts, strict=True)):
             return tuple(redacted)
         return tuple(type(part)(part.name, "") if part.name.endswith(TOKENS_PART) else part for part in redacted)
 

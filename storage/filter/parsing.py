@@ -21,7 +21,15 @@ MOST = 50
 
 _NEWEST = 300  # traces whose values are counted
 _MOST_STORED = 500  # maximum number of values read from an indexed column
-_TERM = lazy_pattern(r'(?:[^\s"()]|"(?:[^"\\]|\\.)*(?:"|\Z)|(?<=[^\s"(])\()*\Z', re.DOTALL)
+_TERM = lazy_pattern(  # the last term of a filter, as far as it is typed
+    r"""
+    (?: [^\s"()]
+      | "(?:[^"\\]|\\.)*(?:"|\Z)   # a quoted value, perhaps not closed yet
+      | (?<=[^\s"(])\(              # an opening bracket within a term: `tool:f(`
+    )*\Z
+    """,
+    re.DOTALL | re.VERBOSE,
+)
 _PLAIN = lazy_pattern(r'[^\s"(),]+')
 _SIGN = lazy_pattern(r"!=|[<>]=?|[=~]")
 

@@ -51,7 +51,13 @@ UNITS: Mapping[FilterKey, dict[str, float]] = {
 """Numeric keys, each with the units that may follow a number."""
 
 _KEY = lazy_pattern(r"(?P<key>[A-Za-z_][\w.]*):")
-_PIECE = lazy_pattern(r'"(?P<quoted>(?:[^"\\]|\\.)*)"(?=,|$)|(?P<bare>[^",]*(?:"[^"]*")?[^",]*)', re.DOTALL)
+_PIECE = lazy_pattern(  # one of the values between commas
+    r"""
+      "(?P<quoted>(?:[^"\\]|\\.)*)"(?=,|$)       # "New York", with \" and \\ in it
+    | (?P<bare>[^",]*(?:"[^"]*")?[^",]*)         # Oslo, or with quotes inside: args="a, b"
+    """,
+    re.DOTALL | re.VERBOSE,
+)
 _ESCAPE = lazy_pattern(r"\\(.)", re.DOTALL)
 _CODE = lazy_pattern(r"[A-Za-z][0-9]*")
 _PATH = lazy_pattern(r'(?:\["(?:[^"\\]|\\.)*"\]|[^"=!~<>,])+', re.DOTALL)

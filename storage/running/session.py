@@ -1,6 +1,28 @@
 """A session while it is recorded: the events received, the part already stored, and what each transaction writes.
 
-Events that wait for the database are in a bounded buffer; beyond its bound, texts are dropped and the loss is recorded.
+Theory of operation. Recording must never wait for a disk, and a killed recorder must lose at most the last moment. So
+an event takes three steps:
+
+    put      the recorded program's thread adds it to a `BoundedBuffer`, which never waits
+    take     the writer's thread gives it to its `RecordedSession`, which changes in memory only
+    step     what to write now, as a value; after the transaction `mark_written` says that it is stored
+
+A session is written as it grows. While a turn is open, its chunks go into `live_piece` in pieces, each once:
+
+    turn 3   piece 0: role, facts, tools    piece 1: 40 chunks    piece 2: 12 chunks
+
+When it ends, its row and those of its parts replace the pieces. Mostly turns are added at the end; then `grown` has
+their rows alone, and the inspection lags behind (`NOT_INSPECTED`), since inspecting all turns after each one would take
+quadratic time. Whatever is not at the end (a turn of before ends again, the trace's facts change) makes a `draft`: the
+whole trace with its inspection, of which the first `kept` turns, which are unchanged, are not written again.
+
+What may fail, and what then holds:
+
+* Writing: `step` changes nothing, so the next one has the same and what came meanwhile. The buffer counts an event
+  until it is written; beyond its bound texts are dropped, the turn is marked as incomplete, and the trace names it.
+* The trace is deleted by somebody else: `mark_written` gets no id, and all that is in memory is written again.
+* Memory: `release` lets go of turns that the database has; `recall` reads them for the next inspection.
+* The database is gone at the end: `unsaved` returns the session for a trace file.
 """
 
 from collections import deque

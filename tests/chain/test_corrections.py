@@ -133,3 +133,72 @@ def test_a_malformed_call_is_mended_by_one_with_all_its_words_though_the_tool_wo
         "say: At 14:20 and at 15:10.",
     )
     assert chain_of(*lines).status == status
+
+
+@pytest.mark.parametrize(
+    ("calls", "error", "user", "wanted", "told"),
+    [
+        (('reserve {"time": "2026-12-05T19:00"}', 'reserve {"time": "2026-12-05T21:30"}'), "sold out",
+         "Reserve a table for 7 pm.", "Your table for 7 pm is reserved.", "7 pm was full; you have one at 21:30."),
+        (('termin {"start": "2026-12-07T09:00"}', 'termin {"start": "2026-12-07T11:00"}'), "slot_taken",
+         "Trag Frau Ott um 9 Uhr ein.", "Frau Ott ist um 9 Uhr eingetragen.", "Frau Ott ist um 11 Uhr eingetragen."),
+        (('add_member {"user": "u8", "role": "editor"}', 'add_member {"user": "u8", "role": "viewer"}'),
+         "seat_limit_reached", "Dodaj Annę z rolą edytora.", "Anna jest edytorem.", "Anna ma na razie rolę viewer."),
+        (('create_invoice {"for": "C7", "amount": 1200}', 'create_invoice {"for": "C7", "amount": 1000}'),
+         "credit_limit", "Invoice C7 over 1,200 EUR.", "It is over 1,200 EUR.", "It is over 1,000 EUR."),
+        (('Bash {"command": "helm upgrade api . -n prod"}', 'Bash {"command": "helm upgrade api . -n staging"}'),
+         "locked", "Deploy api to production.", "api is in production.", "api is in staging; production is locked."),
+        (('upgrade {"plan": "business"}', 'upgrade {"plan": "team"}'), "payment_failed",
+         "Upgrade us to Business.", "You are on Business now.", "You are on Team now."),
+    ],
+)  # fmt: skip
+def test_a_call_with_another_value_repairs_nothing_if_the_answer_claims_the_one_that_was_asked_for(
+    calls: tuple[str, str], error: str, user: str, wanted: str, told: str
+) -> None:
+    lines = f"user: {user}", f"call a: {calls[0]}", f"result a!: {error}", f"call b: {calls[1]}"
+    statuses = [chain_of(*lines, 'result b: {"ok": true}', f"say: {words}").status for words in (wanted, told)]
+    assert statuses == ["broken", "recovered"]
+    agreed = chain_of(*lines[:3], "say: Another one?", "user: Yes.", lines[3], 'result b: {"ok": true}', f"say: {told}")
+    assert agreed.status == "recovered"
+
+
+@pytest.mark.parametrize(
+    ("user", "failed", "error", "later", "expected"),
+    [
+        ("Close 301 and 302.", 'close {"id": 301, "as": "dup", "of": "290"}', "invalid", "301 302", None),
+        ("Close 301, or if that fails 302.", 'close {"id": 301, "as": "dup", "of": "290"}', "invalid", "301 302", 2),
+        ("Close 12 and 15.", 'Bash {"command": "gh issue close 12"}', "Could not resolve to 12", "12 15", None),
+        ("Give Tomas and Ines access.", 'share {"file": "a", "email": "ines@n.example", "role": "editor"}', "no member",
+         "ines tomas", None),
+        ("Print the label.", 'print_label {"order": "771", "printer": "hall"}', "printer offline", "hall office", 2),
+        ("Check the licences.", 'Bash {"command": "npx license-checkr --all"}', "404 Not Found - GET r/license-checkr",
+         "checkr checker", 2),
+    ],
+)  # fmt: skip
+def test_the_next_of_the_items_in_a_request_is_no_correction(
+    user: str, failed: str, error: str, later: str, expected: int | None
+) -> None:
+    again = failed.replace(*later.split())
+    assert (
+        became(f"call a: {failed}", f"result a!: {error}", f"call b: {again}", "result b: ok", user=user)[1] == expected
+    )
+
+
+@pytest.mark.parametrize(
+    ("user", "calls", "error", "answer"),
+    [
+        ("A 10 GB volume", ('create_volume {"size": 10}', 'create_volume {"size": 10240}'),
+         "size is in MB", "10 GB it is."),
+        ("Remind me at 5 pm", ('remind {"at": "17:00"}', 'remind {"at": "2026-11-30T16:00:00Z"}'),
+         "time zone missing", "I remind you at 5 pm."),
+        ("Ship it by express", ('ship {"service": "express"}', 'ship {"service": "EXP"}'),
+         "must be one of EXP, STD", "It ships by express."),
+        ("How many invoices?", ('query {"sql": "select 1 from invoice"}', 'query {"sql": "select 1 from invoices"}'),
+         "locked", "There are 3 invoices."),
+    ],
+)  # fmt: skip
+def test_a_value_in_another_form_is_the_one_that_was_asked_for(
+    user: str, calls: tuple[str, str], error: str, answer: str
+) -> None:
+    lines = f"call a: {calls[0]}", f"result a!: {error}", f"call b: {calls[1]}", "result b: 3"
+    assert chain_of(f"user: {user}", *lines, f"say: {answer}").status == "recovered"

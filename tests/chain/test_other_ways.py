@@ -525,3 +525,29 @@ def test_the_same_check_branch_host_or_file_is_no_other(
         ("Bash", {"command": later}, answer),
     ]
     assert _session(request_, *calls, last="Done.").broken is None
+
+
+@pytest.mark.parametrize(
+    ("failed", "result", "later", "is_broken"),
+    [
+        ("cargo test", "test parse::tests::quotes ... FAILED", "cargo test -- --skip quotes", True),
+        ("cargo test", "test parse::tests::quotes ... FAILED", "cargo test -- --skip slow", False),
+        (
+            "pytest -q",
+            "FAILED tests/test_tax.py::test_round",
+            "pytest -q --deselect tests/test_tax.py::test_round",
+            True,
+        ),
+        ("pytest -q", "FAILED tests/test_tax.py::test_round", "pytest -q --ignore tests/e2e", False),
+        ("ctest", "2/9 Test #2: ring_buffer ....***Failed", "ctest -E ring_buffer", True),
+        ("ruff check .", "app/a.py:3:1: F401 unused", "ruff check . --exclude app", True),
+        ("mix test", "1) test total (CartTest)\n12 tests, 1 failure", "mix test test/user_test.exs", True),
+        ("mix test", "1) test total (CartTest)\n12 tests, 1 failure", "mix test test/cart_test.exs", False),
+    ],
+)
+def test_a_check_that_leaves_out_what_was_found_repairs_nothing(
+    failed: str, result: str, later: str, is_broken: bool
+) -> None:
+    calls = [("Bash", {"command": failed}, f"!Exit code 1\n{result}"), ("Bash", {"command": later}, "ok")]
+    edit = ("Edit", {"file_path": "lib/x", "old_string": "x", "new_string": "y"}, "Updated.")
+    assert (_session("Make it green.", calls[0], edit, calls[1], last="All pass.").broken is not None) is is_broken

@@ -23,9 +23,13 @@ def test_each_entry_has_its_own_id_and_what_is_compared(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "measure", "least"),
     [
-        ("statements/first", "said", 80),
-        ("recoveries/first", "status", 88),
-        ("recoveries/first", "became", 85),
+        ("statements/first", "said", 84),
+        ("statements/second", "said", 81),
+        ("statements/third", "said", 85),
+        ("recoveries/first", "status", 93),
+        ("recoveries/first", "became", 90),
+        ("recoveries/second", "status", 96),
+        ("recoveries/second", "became", 88),
     ],
 )
 def test_a_list_that_was_read_stays_as_right_as_it_was(name: str, measure: str, least: int) -> None:

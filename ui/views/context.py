@@ -19,9 +19,16 @@ NOT_RECORDED = "not recorded"
 _MOST_OF_A_PART = 100_000  # code points
 _SHOWN = 200  # code points shown of a message
 _NEAR = 24  # code points around a difference that are searched for a clock
-_CLOCK = re.compile(
-    r"\d\d?:\d\d(?::\d\d)?|\d{4}-\d\d(?:-\d\d)?|\d\d?[./]\d\d?[./]\d{2}|\b\d{10,13}\b|(?i:\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b)"
-    r"|(?i:\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d)"
+_CLOCK = re.compile(  # a time or a date in an instruction, which makes each request another one
+    r"""
+      \d\d?:\d\d(?::\d\d)?                 # 9:05, 09:05:30
+    | \d{4}-\d\d(?:-\d\d)?                 # 2026-11-30, 2026-11
+    | \d\d?[./]\d\d?[./]\d{2}              # 30.11.26, 11/30/2026
+    | \b\d{10,13}\b                        # seconds or milliseconds since 1970
+    | (?i: \b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b )
+    | (?i: \b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[ ]\d )  # November 3
+    """,
+    re.VERBOSE,
 )
 _ALIKE = (
     "No name of a tool, setting or message differs here; the tools' schemas, and whether the answer is to be streamed, "

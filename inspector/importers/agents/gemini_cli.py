@@ -18,8 +18,10 @@ from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.json_text import compact_json, object_of, objects_of
-from weaklink.inspector.model import Json, ParentTrace, ParentWhy, Trace, TurnFlag
+from weaklink.inspector.memoized import memoized
+from weaklink.inspector.model import Json, ParentTrace, ParentWhy, Trace, Turn, TurnFlag
 
+_SOURCE = "gemini-cli"
 _NOTES = (
     PARSED_ARGUMENTS,
     "the source stores summaries of thoughts, and neither the system prompt, the tools, finish reasons nor chunks",
@@ -95,7 +97,7 @@ def _is_prompt(row: JsonObject) -> bool:
 def _session(record: JsonObject, messages: dict[str, JsonObject], own: str = "", place: str = "line 1") -> AgentSession:
     """The session, or a branch that the user left at the row `place`: `own` is the first message that only it has."""
     ids = (("sessionId", text_of(record, "sessionId")), ("message", own))
-    session = AgentSession("gemini-cli", ids, place, _NOTES)
+    session = AgentSession(_SOURCE, ids, place, _NOTES)
     if own and len(session.ids) > 1:
         session.parent = ParentTrace(session.ids[0], ParentWhy.FORK)
     session.take_facts(record, title="summary", started="startTime")
@@ -114,12 +116,17 @@ def _session(record: JsonObject, messages: dict[str, JsonObject], own: str = "",
                     None, ended=message.get("timestamp"), error=failure(texts(message.get("content"), "text"))
                 )
             case "gemini":
-                _answer(message, session)
+                turns, model = _answer(message)
+                session.turns += turns
+                session.model = session.model or model
         turns_after[id_] = len(session.turns)
     return session
 
 
-def _answer(message: JsonObject, session: AgentSession) -> None:
+@memoized
+def _answer(message: JsonObject) -> tuple[tuple[Turn, ...], str]:
+    """The turns of an answer and of the results of its calls, and the model."""
+    session = AgentSession(_SOURCE, (), "")
     calls = objects_of(message.get("toolCalls"))
     thoughts = (
         ": ".join(filter(None, (text_of(thought, "subject"), text_of(thought, "description"))))
@@ -141,6 +148,7 @@ def _answer(message: JsonObject, session: AgentSession) -> None:
         )
         if status in ("success", "error", "cancelled"):  # any other never finished
             session.result(_id_of(call), words, name=text_of(call, "name"), is_error=status == "error", recorded=call)
+    return tuple(session.turns), session.model
 
 
 def _id_of(call: JsonObject) -> str:
@@ -154,7 +162,7 @@ def _words(response: JsonObject) -> str:
 
 
 GEMINI_CLI = LogSource(
-    name="gemini-cli",
+    name=_SOURCE,
     signs="a `sessionId` with a `projectHash`",
     is_row=_is_prompt,
     score=lambda sample: 0.9 if any(row.keys() >= _BEGINNING for row in sample.rows) else 0.0,

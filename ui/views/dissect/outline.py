@@ -1,4 +1,21 @@
-"""The outline of a trace: the positions of its turns, parts and blocks, in a few bytes each, without any text."""
+"""The outline of a trace: the positions of its turns, parts and blocks, in a few bytes each, without any text.
+
+Theory of operation. The screens look up everything by number: which part is at this row, which row shows this
+character. One pass over the trace fills arrays of numbers, in the order of the trace, and all lookups are binary
+searches in them:
+
+    turn 1: "Hi"           block 0: heading       block 1: part 0, characters 0 to 2
+    turn 2: 9,000 chars    block 2: heading       blocks 3, 4, 5: part 1, from 0, 4,090 and 8,170
+
+    _headings   0, 2              the first block of each turn
+    _parts      0, 1, 4           the first piece of each part, and the end
+    _starts     0, 0, 4090, 8170  where each piece begins in its part
+    _lengths    2, 4090, 4080, 830
+    _feeds      0, 80, 82, 17     its line feeds, for the estimate of its rows
+
+A block is a heading or a piece; those before a piece of turn t are t headings, so its block is its number plus t. A
+block ends after a line feed, if there is one in its last three quarters, so that blocks are laid out independently.
+"""
 
 from array import array
 from bisect import bisect_left, bisect_right

@@ -1,9 +1,18 @@
 """The exact stream of a trace as rows, laid out only where it is shown; and the visible rows, with a cursor.
 
-The trace is split into blocks. The number of rows of a block is estimated until it is laid out, which happens when one
-of its rows is requested; so the cost of opening a trace and moving in it does not depend on its size. A `BlockRow`
-names a row by its block and stays valid while estimates above it are corrected; the number of a row among all does not.
-The most recently laid out blocks are cached.
+Theory of operation. A text of a million tokens has a hundred thousand rows, and how many depends on the width. So the
+trace is split into blocks of at most 4,096 characters (`outline`), and a block is laid out when one of its rows is
+requested. Until then its number of rows is an estimate, made from its length and its line feeds:
+
+    block       0    1    2    3    4        the cursor is in block 3
+    estimate    2   51   51   51   20
+    laid out              49   55            so rows 0 to 52 are guessed, 53 to 156 exact, and there are 177 in all
+
+The difference of each laid-out block to its estimate is kept, so the rows before a block are the sum of estimates,
+which `outline` has, and of the differences before it. Opening a trace and moving in it cost what is on the screen.
+
+A `BlockRow` names a row by its block and its number within it. It stays valid while estimates above it are corrected;
+the number of a row among all does not, and only the scroll bar needs it. The most recently laid out blocks are cached.
 """
 
 from bisect import bisect_left, bisect_right, insort
