@@ -393,18 +393,18 @@ def test_nothing_of_what_is_watched_is_written(tmp_path: Path) -> None:
     assert _NEEDLES.left(out, err, *written_in(tmp_path, without=given)) == []
 
 
-_OF_FORMATS = [
-    pytest.param(format.name, share, marks=() if share == number % _SHARES else pytest.mark.slow)
+_THIRDS = [
+    pytest.param(format.name, third, marks=() if third == number % 3 else pytest.mark.slow)
     for number, format in enumerate(formats())
-    for share in range(_SHARES)
+    for third in range(3)
 ]
-"""Each format with each share of the texts; in the gate one of them, by turns."""
+"""Each format with each third of the texts; in the gate one of the three, by turns."""
 
 
-@pytest.mark.parametrize(("name", "share"), _OF_FORMATS)
-def test_every_secret_goes_in_the_calls_of_every_format(name: str, share: int) -> None:
+@pytest.mark.parametrize(("name", "third"), _THIRDS)
+def test_every_secret_goes_in_the_calls_of_every_format(name: str, third: int) -> None:
     """By itself the redactor, so that all can be tried."""
-    texts = _TEXTS[share::_SHARES]
+    texts = _TEXTS[third::3]
     text = _call(ToolCallParser.create(name), iter(texts), len(texts))
     redacted = Redactor().text(text)
     assert _NEEDLES.left(redacted.encode()) == []
