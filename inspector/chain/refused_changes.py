@@ -44,12 +44,15 @@ def _alert_of_page(call: ToolCall, text: str) -> str | None:
 
 
 def _denies_on_page(told: str) -> bool:
-    folded = told.casefold()
+    folded = _FIRST_SENTENCE.split(_EXCLAIMED.sub("", told), 1)[0].casefold()
+    if any(map(_DONE.match, folded.split())):
+        return False
     if not _is_english(folded):
         return _WRONG.search(folded) is not None or _denies_plainly(folded)
     return _WRONG.search(folded) is not None or (_REFUSES.search(folded) is not None and not folded.startswith("no "))
 
 
+_EXCLAIMED = lazy_pattern(r"^\w+[.!:] ")  # "Oops! ..."
 _ACTS_ON_PAGE = frozenset(("click", "submit", "press", "select", "tap"))
 _ALERT = lazy_pattern(r"^\s*- alert\b[^:\n\"]*[: ]+(?P<told>[^\n]{3,200})", re.MULTILINE)
 _WRONG = lazy_pattern(
@@ -61,10 +64,13 @@ _WRONG = lazy_pattern(
 
 def _updates_nothing(call: ToolCall, told: str) -> bool:
     """Whether an update of one thing, by its key, met none: `UPDATE 0`."""
+    if _MET_SOME.search(told[:_SHORT]) is not None:
+        return False
     return _MET_NONE.search(told[:_SHORT]) is not None and _UPDATES_BY_KEY.search(call.raw_arguments) is not None
 
 
 _MET_NONE = lazy_pattern(r"^UPDATE 0$|^Rows matched: 0 ", re.MULTILINE)
+_MET_SOME = lazy_pattern(r"^(?:UPDATE|Rows matched:) [1-9]", re.MULTILINE)
 _UPDATES_BY_KEY = lazy_pattern(
     r"\bupdate\s[^;]*\swhere\s+[\w.`]+\s*=\s*'?[\w.@-]*\d[\w.@-]*'?\s*;?\\?[\"}]", re.IGNORECASE
 )
@@ -105,7 +111,7 @@ def _refused_change(call: ToolCall, told: str, text: str) -> str | None:
         return None
     if len(words) == 1 and _ERROR_CODE.fullmatch(words[0]) is not None:
         return text.strip()
-    if _STATE_REACHED.search(clause) is not None or _NOTHING_TO_DO.search(clause) is not None:
+    if any(pattern.search(clause) is not None for pattern in (_STATE_REACHED, _NOTHING_TO_DO, _SIDE_REMARK)):
         return None
     names = bare_name(call.name or "").split("_")
     verb = names[0].removesuffix("y")[:_VERB_CHARS]
@@ -134,7 +140,7 @@ def _says_it_was_not(verb: str, clause: str) -> bool:
 _ENDS = frozenset(("stop", "end", "kill", "close", "delete", "remove", "clear", "cancel", "unset", "hide", "turn"))
 _VERB_DENIED = lazy_pattern(
     r"\b(?:did|does|do|has|have|had|was|were|you are|is)(?: not|n['\u2019]t| no)\b"
-    r"(?! (?:need|change|differ|require|affect|running))"
+    r"(?! (?:need|change|differ|require|affect|running|taken))"
 )
 
 
@@ -201,6 +207,10 @@ _BOOKS = (
 _STATE_REACHED = lazy_pattern(
     r"\b(?:no longer|any ?more|now|until|needed|without|from now on|nicht mehr|ne .{1,30} plus|ya no|não .{1,20} mais|"
     r"non .{1,20} più|niet meer|już nie|больше не|inte längre|ikke lengre|ikke længere|artık)\b|不再"
+)
+# What somebody has yet to do, what was so before, or what else there is, says nothing of the call.
+_SIDE_REMARK = lazy_pattern(
+    r"\b(?:has|have)(?: not|n['\u2019]t) (?!been\b)\w+ yet\b|\bbefore\W*$|\b(?:not|n['\u2019]t) have (?:any )?other\b"
 )
 # "No duplicates found", "Aucun changement": the work of a tool that goes through many things may be none.
 _NOTHING_TO_DO = lazy_pattern(

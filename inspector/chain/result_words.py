@@ -373,7 +373,7 @@ def _sent_to_login(effect: Effect, text: str) -> str | None:
 
 
 def _page_of_login(call: ToolCall, text: str) -> str | None:
-    """The title of a page with a field for a password that a call got which names no login; else None."""
+    """The title of a page to log in, with a field for a password, that a call got which names no login; else None."""
     page = _HTML_OF_LOGIN.match(text[:HEAD])
     is_markup = "://" not in call.raw_arguments and not _MARKUP.isdisjoint(bare_name(call.name or "").split("_"))
     if (
@@ -383,7 +383,7 @@ def _page_of_login(call: ToolCall, text: str) -> str | None:
         or _LOGIN.search(f"{call.name} {call.raw_arguments}".casefold()) is not None
     ):
         return None
-    return page["title"].strip() or "a page for a password"
+    return page["title"].strip() if _TITLE_OF_LOGIN.search(page["title"]) is not None else None
 
 
 _MARKUP = frozenset(("html", "page", "source", "content", "markup", "dom", "template", "form"))
@@ -391,6 +391,12 @@ _HTML_OF_LOGIN = lazy_pattern(
     r"(?:HTTP[^\n]{0,40}\n+)?\s*(?:<!doctype html[^>]{0,80}>\s*)?<html[\s\S]{0,800}?"
     r"<title>(?P<title>[^<\n]{0,100})</title>"
     r"(?=[\s\S]{0,1500}?type=[\"']?password\b)",
+    re.IGNORECASE,
+)
+_TITLE_OF_LOGIN = lazy_pattern(
+    r"log[ -]?[io]n|sign[ -]?(?:ed[ -])?in\b|\bsso\b|authenticat|anmeld|einlogg|connexion|connecte|identifi|"
+    r"inici\w* (?:de )?ses|acceder|acceso|entrar|acced|accesso|inlog|aanmeld|zalog|logowan|přihl|prihl|войти|вход|"
+    r"авториз|увійти|logga in|logg inn|log ind|kirjaud|bejelentkez|giriş|masuk|登录|登入|ログイン|サインイン|로그인",
     re.IGNORECASE,
 )
 _LOGIN = lazy_pattern(r"log-?in|sign-?in|sso\b|/auth")

@@ -160,12 +160,15 @@ def _is_bad_envelope(fields: Mapping[str, Any]) -> bool:
     told = next((fields[key] for key in ("msg", "message") if key in fields), None)
     if not isinstance(code, int) or not isinstance(told, str) or code in _GOOD_CODES:
         return False
+    if code == _COUNTED_AS_TRUE and not denies(told) and error_line(told) is None:
+        return False
     bodies = [fields[key] for key in _BODIES if key in fields]
     return bool(bodies) and not any(bodies) and _SUCCEEDED.search(told) is None
 
 
 _BODIES = ("data", "result", "content", "obj")
 _GOOD_CODES = frozenset((0, *range(100, 300), 20_000))
+_COUNTED_AS_TRUE = 1  # of services whose code is a truth value
 _SUCCEEDED = lazy_pattern(r"\b(?:success\w*|succeeded|ok|done)\b|成功|完了|성공", re.IGNORECASE)
 
 
@@ -265,6 +268,7 @@ def _error_member(part: Mapping[str, Any], call: ToolCall) -> _Stated:
 
 
 _ERROR_NAME = lazy_pattern(
+    r"(?!(?:\w+_)?(?:on|if|after|ignore|max|allow|allowed|no|without|per|with)_)"
     r"(?P<past>(?:last|previous)(?:_\w+)??)?_?(?:\w+_)?(?:errors?|failures?|faults?)|"
     r"(?:failure|decline|rejection|refusal|denial|error)_(?:reason|code|message|details?|description)s?"
 )
@@ -347,7 +351,7 @@ def _told_refusal(part: Mapping[str, Any], call: ToolCall) -> _Stated:
     if kind_of(call.name or "") is not ToolKind.WRITES:
         return None
     for key, value in part.items():
-        if not isinstance(value, str) or not _is_sentence(value) or _is_passed(value, call):
+        if not isinstance(value, str) or key in _CONTENTS or not _is_sentence(value) or _is_passed(value, call):
             continue
         told = value[:_LONGEST]
         is_empty_handed = _is_empty_handed(part, call)
@@ -360,7 +364,9 @@ def _told_refusal(part: Mapping[str, Any], call: ToolCall) -> _Stated:
 
 def _names_made_thing(part: Mapping[str, Any], call: ToolCall) -> bool:
     """Whether an object has an identifier that the call did not pass: of what it made (`"order": "O-77"`)."""
-    values = (str(value) for value in part.values() if isinstance(value, str) and not _is_sentence(value))
+    numbers = (str(value) for key, value in part.items() if key.lower().endswith("id") and type(value) is int)
+    texts = (value for value in part.values() if isinstance(value, str) and not _is_sentence(value))
+    values = (*numbers, *texts)
     return any(not value.isalpha() and not _is_passed(value, call) for value in values)
 
 
@@ -419,16 +425,34 @@ def refusal_of_service(fields: Mapping[str, Any], *, is_lookup: bool) -> Failure
     if not is_lookup and _names_invalid_members(value if isinstance(value, dict) and len(fields) == 1 else fields):
         words = _text_of(next(iter((value if isinstance(value, dict) else fields).values())))
         return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence("words", words[:200]),))
-    if is_lookup and any(part in ([], None) for part in fields.values()):
-        told = (text for text in fields.values() if isinstance(text, str) and _is_sentence(text))
-        if (words := next(filter(_UNSERVED.search, told), "")) != "":
-            return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence("words", words[:200]),))
+    if is_lookup and (words := _apology_alone(fields)):
+        return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence("words", words[:200]),))
     if not value or not (is_form or is_invalid):
         return None
     words = _text_of([item["msg"] for item in value] if isinstance(value, list) else value)
     if is_lookup and _UNSERVED.search(words) is None:
         return None
     return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence(f"result field {key}", words[:200]),))
+
+
+def _apology_alone(fields: Mapping[str, Any]) -> str:
+    """The message of a service that could not serve a lookup, beside nothing but empty members; else ""."""
+    filled = (key for key, value in fields.items() if value not in _EMPTY and value is not True)
+    told = [key for key in filled if key not in _ANY_STATES and not key.endswith(_TIMES)]
+    if not any(value in ([], None) for value in fields.values()) or any(
+        key.casefold().rpartition("_")[2] not in _MESSAGES for key in told
+    ):
+        return ""
+    texts = (fields[key] for key in told if isinstance(fields[key], str) and _is_sentence(fields[key]))
+    return next(filter(_UNSERVED.search, texts), "")
+
+
+_EMPTY: tuple[Any, ...] = (None, "", 0, [], {})  # and False, which is 0
+_TIMES = ("_ms", "took", "elapsed", "duration", "timestamp", "request_id")
+_MESSAGES_TABLE = (
+    "message msg detail details reason note notice hint info warning meldung hinweis avis aviso avviso melding"
+)
+_MESSAGES = frozenset((*_MESSAGES_TABLE.split(), *_REASONS))
 
 
 def error_page(text: str, *, is_lookup: bool) -> Failure | None:
@@ -470,9 +494,13 @@ _ERROR_PAGE = lazy_pattern(
     re.IGNORECASE,
 )  # the reason phrases of RFC 9110 and nginx's: "500 Days of Summer" is the title of a film
 _UNSERVED = lazy_pattern(
-    r"not (?:loaded|available|ready|initiali[sz]ed|connected|indexed)|maintenance|offline|limit|quota|exceeded|"
+    r"not (?:loaded|available|ready|initiali[sz]ed|connected|indexed)|"
+    r"(?:under|in|for|during|due to) (?:\w+ )?maintenance|"
+    r"(?<!no )\b(?:is|are|currently) offline|(?:limit|quota) (?:was |has been |is )?reached|exceeded|"
+    r"reached (?:the|your) [\w -]{0,40}(?:limit|quota)|"
     r"server error|unavailable|timed? ?out|gateway|too many|try again later|"
-    r"nicht erreichbar|zeitüberschreitung|überlastet|wartung|injoignable|indisponible|délai dépassé|no disponible|"
+    r"nicht erreichbar|zeitüberschreitung|überlastet|(?:in|wegen|während) (?:\w+ )?wartung|"
+    r"injoignable|indisponible|délai dépassé|no disponible|"
     r"excedido|inténtel|agotado|indisponível|esgotado|non disponibile|non raggiungibile|onbereikbaar|niet bereikbaar|"
     r"niedostępn|przekroczon|nedostupn|недоступ|превышен|перевищен|время ожидания|otillgänglig|utilgjengelig|"
     r"ulaşılamıyor|zaman aşımı|nem elérhető|tidak tersedia|无法连接|超时|系统繁忙|维护|利用できません|接続できません|"

@@ -65,6 +65,18 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("upload_file", {"path": "a"}, "File too large (max 25 MB)"),
     ("translate", {"text": "x"}, "Quota exceeded for quota metric 'Requests'"),
     ("text_to_speech", {"text": "x"}, "401 Unauthorized"),
+    ("web_search", {"q": "x"}, '{"error":null,"results":[],"message":"You have reached your monthly search quota."}'),
+    ("search_docs", {"q": "x"}, '{"results":[],"took_ms":12,"warning":"index x is not ready"}'),
+    ("get_weather", {"city": "Oslo"}, '{"ok":true,"data":null,"message":"Wetterdienst nicht erreichbar"}'),
+    ("book_room", {"room": "A"}, '{"code":1,"msg":"room is not free","data":null}'),
+    ("create_payment", {"n": 1}, '{"id":"p1","failure_reason":"card declined"}'),
+    ("browser_click", {"ref": "e3"}, "- alert: Oops! The card number is invalid. Try again."),
+    ("run_sql", {"sql": "update users set a = 1 where id = 7"}, "UPDATE 0"),
+    (
+        "fetch_url",
+        {"url": "http://localhost:3000/orders"},
+        "<html><head><title>Anmelden</title></head><body><input type='password'></body></html>",
+    ),
     ("reserve_table", {"n": 2}, "Leider ist um 20 Uhr kein Tisch frei."),
     ("reserve_table", {"n": 2}, "Désolé, aucune table n'est disponible à 20 h."),
     ("reserve_table", {"n": 2}, "満席のため予約できませんでした。"),
@@ -164,6 +176,44 @@ DONE: list[tuple[str, dict[str, Any], str]] = [
     ("transfer_to_human", {}, "Transfer successful"),
     ("unsubscribe", {"e": "x"}, "x has been unsubscribed."),
     ("log_incident", {"t": "x"}, "Incident logged: database unavailable"),
+    # Data of lookups that have words of outages beside a member without content.
+    ("get_ticket", {"id": 4}, '{"id":4,"title":"Server maintenance on Monday night","assignee":null,"state":"open"}'),
+    ("get_product", {"sku": "R"}, '{"sku":"R","description":"Relay with a limit switch and timer","discount":null}'),
+    ("list_orders", {}, '{"orders":[{"id":1}],"next":null,"message":"Results are limited to 100 per page"}'),
+    ("list_devices", {}, '{"devices":[{"name":"Hall"}],"note":"Sensor in the bath is offline","next":null}'),
+    ("get_weather", {"city": "Oslo"}, '{"temp":-4,"alerts":[],"text":"Snow in the evening, visibility limited"}'),
+    ("get_message", {"id": 9}, '{"from":"Tom","text":"Die Wartung ist am Montag, bitte planen","attachments":[]}'),
+    ("get_windows", {}, '{"windows":[],"message":"No maintenance is planned this week"}'),
+    ("get_sensor", {"id": 1}, '{"online":true,"message":"The last request timed out"}'),
+    # Services whose code is 1 for a success.
+    ("save_address", {"street": "Hill 3"}, '{"code":1,"msg":"Saved","data":null}'),
+    ("delete_draft", {"id": 5}, '{"code":1,"msg":"Deleted","data":null}'),
+    ("save_note", {"text": "x"}, '{"code":1,"message":"Gespeichert","data":null}'),
+    ("get_stock", {"sku": "A1"}, '{"code":1,"msg":"查询完成","data":[]}'),
+    # Settings for failures, remarks on others, titles.
+    ("create_job", {"name": "b"}, '{"id":12,"cron":"0 2 * * *","on_failure":"notify owner"}'),
+    ("create_workflow", {"name": "ci"}, '{"name":"ci","steps":3,"notify_on_error":"owner"}'),
+    ("set_reminder", {"time": "09:00"}, '{"id":3,"message":"You do not have other reminders today."}'),
+    ("add_attendee", {"event": 5}, '{"id":7,"attendees":3,"message":"Anna has not responded yet."}'),
+    ("invite_user", {"user": "tom"}, "Tom has not accepted yet. The invitation is valid for 7 days."),
+    ("register_domain", {"domain": "example.org"}, "example.org was not taken. It is yours for one year."),
+    ("refresh_token", {}, "Token has not expired yet; it stays valid until 18:00."),
+    ("enable_feature", {"name": "dark"}, "Feature dark was not enabled before; it is on now."),
+    ("update_issue", {"id": "E-3"}, '{"id":"E-3","labels":["bug"],"title":"Search times out"}'),
+    # Pages and statements.
+    ("browser_click", {"ref": "e3"}, "- alert [ref=e9]: Added to your cart. Not available for gift wrapping."),
+    ("browser_click", {"ref": "e3"}, "- alert: Profile saved. Wrong photo? Change it here."),
+    ("browser_click", {"ref": "e3"}, "- alert: We use cookies. You cannot order without them."),
+    (
+        "run_sql",
+        {"sql": "update users set a = 1 where id = 7; update fax set b = 2 where user_id = 7"},
+        "UPDATE 1\nUPDATE 0",
+    ),
+    (
+        "fetch_url",
+        {"url": "http://localhost:3000/register"},
+        "<html><head><title>Register</title></head><body><input type='password'></body></html>",
+    ),
 ]
 
 
