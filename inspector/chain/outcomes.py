@@ -171,7 +171,7 @@ def _stated_failure(
     is_printed = result.is_error is False and is_shell and client is None  # JSON that a program printed
     refusal = denial(fields, call) if call is not None else None
     if refusal is None and (client or not is_shell):
-        refusal = refusal_of_service(fields, is_lookup=is_lookup)
+        refusal = refusal_of_service(fields, call, is_lookup=is_lookup)
     if refusal is not None:
         return True, refusal
     if (frozenset(EXIT_KEYS) if is_printed else ERROR_KEYS).isdisjoint(fields):
@@ -223,7 +223,7 @@ def _failure_within(effects: tuple[Effect, ...], text: str) -> Failure | None:
     body = _decoded(text) if client is not None and text.startswith("{") else None
     if client is not None and isinstance(body, dict):
         is_lookup = only_fetches(client)
-        refused = refusal_of_service(body, is_lookup=is_lookup) or (None if is_lookup else structured(body))
+        refused = refusal_of_service(body, None, is_lookup=is_lookup) or (None if is_lookup else structured(body))
         if refused is not None:
             return refused
     line = error_before_pipe(effects, text) or error_despite_code(effects, text)
@@ -598,4 +598,4 @@ def is_plain_success(call: ToolCall, result: ToolResult) -> bool:
     if not isinstance(value, dict) or not ERROR_KEYS.isdisjoint(value) or not value.keys().isdisjoint(_ENVELOPE):
         return False
     is_lookup = kind_of(call.name) is ToolKind.READS
-    return denial(value, call) is None and refusal_of_service(value, is_lookup=is_lookup) is None
+    return denial(value, call) is None and refusal_of_service(value, call, is_lookup=is_lookup) is None

@@ -213,8 +213,13 @@ _SIDE_REMARK = lazy_pattern(
     r"\b(?:has|have)(?: not|n['\u2019]t) (?!been\b)\w+ yet\b|\bbefore\W*$|\b(?:not|n['\u2019]t) have (?:any )?other\b"
 )
 # "No duplicates found", "Aucun changement": the work of a tool that goes through many things may be none.
+_NO = r"keine?|aucune?|pas de|sin|ningun[oa]?|ningún|no hay|sem|nenhuma?|nessuna?|geen|brak|žádn\w*|inga?|ingen|нет"
 _NOTHING_TO_DO = lazy_pattern(
     r": ?0\b|\b(?:no|0|any|without) (?:[\w-]+ )?(?:[\w-]*[^\Ws]s\b(?! (?:left|available|free))|changes?\b)|\bnothing\b|"
+    rf"\b(?:{_NO}) (?:[\w-]+ ){{1,2}}(?:offen|ausstehend|anstehend|nötig|notwendig|erforderlich|en attente|nécessaire|"
+    r"pendiente|necesari|pendent|necess[áa]ri|in sospeso|in attesa|openstaand|nodig|oczekując|potrzebn|čekajíc|potřeb|"
+    r"väntande|behöv|ventende|nødvendig)\w*|"
+    rf"\b(?:{_NO}) (?:neuen?|nouve\w+|nuev\w+|nov[oa]s?|nuov\w+|nieuwe?|now\w+|nov[ýáé]\w*|ny[ae]?|новых) [\w-]+\W*$|"
     r"\b(?:keine?|aucune?|pas de|sans|sin|ningun[oa]?|ningún|no hay|sem|nenhuma?|nessuna?|senza|geen|bez|brak|žádn\w*|"
     r"inga?|ingen|ei|nincs|нет|немає|không có|tidak ada) (?:änderung|changement|modific|cambi|alteraç|mudança|"
     r"wijziging|zmian|změn|ändring|ændring|endring|muutoks|változás|изменен|змін|thay đổi|perubahan|dup|doublon|doppi|"
@@ -287,13 +292,17 @@ def _part_that_failed(told: str) -> str | None:
 
 def _takes_nothing(told: str) -> bool:
     """Whether a table of counts has a 0, and beside the largest a reason that denies: `skipped: 90 (no such SKU)`."""
-    lines = [(int(_MARKS.sub("", match["count"])), match["reason"] or "") for match in _COUNT.finditer(told)]
-    counts = [count for count, _ in lines]
+    lines = [
+        (int(_MARKS.sub("", match["count"])), match["name"], match["reason"] or "") for match in _COUNT.finditer(told)
+    ]
+    counts = [count for count, *_ in lines]
     most = max(counts, default=0)
-    if not most or counts.count(most) > len(("the total", "what was left out")):
+    if not most or counts.count(most) > len(("the total", "what was left out")) or 0 not in counts:
         return False
-    after = lines[counts.index(0) :] if 0 in counts else []
-    return any(count == most and bool(reason) and _is_reason(reason.casefold()) for count, reason in after)
+    first = counts.index(0)
+    return _AMONG_FAILED.search(lines[first][1]) is None and any(
+        count == most and bool(reason) and _is_reason(reason.casefold()) for count, _, reason in lines[first:]
+    )
 
 
 def _is_reason(reason: str) -> bool:
@@ -303,9 +312,15 @@ def _is_reason(reason: str) -> bool:
 
 
 _COUNT = lazy_pattern(
-    r"^[ \t]*[^\W\d][^:\n]{0,40}: *(?P<count>\d[\d.,]*)(?: *\((?P<reason>[^)\n]{3,120})\))?", re.MULTILINE
+    r"^[ \t]*(?P<name>[^\W\d][^:\n]{0,40}): *(?P<count>\d[\d.,]*)(?: *\((?P<reason>[^)\n]{3,120})\))?", re.MULTILINE
+)
+_AMONG_FAILED = lazy_pattern(  # what no failure is to have: "errors: 0"
+    r"error|fail|bounce|reject|skip|warning|conflict|duplicate|fehler|erreur|échec|errores|fallid|erros|falha|errori|"
+    r"fallit|fout|mislukt|błęd|chyb|ошиб|fel\b|feil|错误|失败|エラー|失敗|오류|실패",
+    re.IGNORECASE,
 )
 _AS_BEFORE = lazy_pattern(
+    r"\bnone\b|\bnot counting\b|"
     r"unchanged|up to date|already|identical|duplicate|same|unverändert|inchangé|sin cambios|sem alter"
 )
 _MARKS = lazy_pattern(r"[.,]")

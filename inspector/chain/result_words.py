@@ -431,28 +431,35 @@ _ITEM = lazy_pattern(r"(?:\d{1,3}[.)]|[*\u2022\u2013-]|#\d+|\[\d+\]) ")  # of a 
 
 
 def _unserved(call: ToolCall, text: str) -> str | None:
-    """The one line with which a service, or a proxy before it, answers that it cannot: not that a thing is down."""
+    """The one line with which a service, or a proxy before it, answers that it cannot: not that a thing is down.
+
+    Of a tool that does not search, whose answer may be any text, only the proxy's line and that of a limit on requests.
+    """
     line = text.strip()
-    is_line = len(line) <= _SHORT // 2 and "\n" not in line
-    is_told = (
-        is_line and _UNSERVED.match(line) is not None and _OF_STATES.isdisjoint(bare_name(call.name or "").split("_"))
-    )
+    names = bare_name(call.name or "").split("_")
+    if len(line) > _SHORT // 2 or "\n" in line or not _OF_CONTENTS.isdisjoint(names):
+        return None
+    is_told = _OF_PROXY.match(line) or (is_search(call.name or "") and _UNSERVED.match(line))
     return line if is_told else None
 
 
-_UNSERVED = lazy_pattern(
-    r"(?:[\w-]+ ){0,3}(?:limit|quota) (?:was |has been )?(?:reached|exceeded)\b|"
+_OF_PROXY = lazy_pattern(
     r"upstream (?:connect|request) (?:error|timeout)|no healthy upstream|"
-    r"(?:the )?(?:[\w'-]+ ){0,2}(?:service|search|server|api|tool|backend|provider|system) is "
-    r"(?:temporarily|currently) (?:unavailable|overloaded|down|offline)\b|"
-    r"[^.\n]{0,80}(?:rate limit|too many requests|overloaded|unavailable|unreachable)[^\n]{0,40}\b"
-    r"(?:try again|retry)\b",
+    r"(?:api |daily |monthly )?(?:call|request|rate) limit (?:was |has been )?(?:reached|exceeded)\b",
     re.IGNORECASE,
 )
-_OF_STATES_TABLE = (
-    "status state health incident incidents availability product stock usage limit limits quota account user plan"
+_UNSERVED = lazy_pattern(
+    r"(?:[\w-]+ ){0,3}(?:limit|quota) (?:was |has been )?(?:reached|exceeded)\b|"
+    r"(?:the )?(?:[\w'-]+ ){0,2}(?:service|search|server|api|tool|backend|provider|system) is "
+    r"(?:temporarily|currently) (?:unavailable|overloaded|down|offline)\b|"
+    r"[^.:\n]{0,80}(?:too many requests|overloaded|unavailable|unreachable)[^:\n]{0,40}\b(?:try again|retry)\b",
+    re.IGNORECASE,
 )
-_OF_STATES = frozenset(_OF_STATES_TABLE.split())
+_OF_CONTENTS_TABLE = (
+    "status state health incident incidents availability product stock usage limit limits quota account user plan "
+    "message notification alert mail email ticket issue comment review post log note faq help code codes error errors"
+)
+_OF_CONTENTS = frozenset(_OF_CONTENTS_TABLE.split())
 
 
 def _is_translated(call: ToolCall, line: str) -> bool:

@@ -406,7 +406,7 @@ _MAX_DENIAL_FIELDS = 4
 _DONE_ENDINGS = ("ed", "sent", "paid", "done")
 
 
-def refusal_of_service(fields: Mapping[str, Any], *, is_lookup: bool) -> Failure | None:
+def refusal_of_service(fields: Mapping[str, Any], call: ToolCall | None, *, is_lookup: bool) -> Failure | None:
     """Why a web service refused, in a body that has no member for errors, but a form of its own for them.
 
     To a lookup only a server that could not serve it refuses: that a thing is not there is an answer.
@@ -422,8 +422,9 @@ def refusal_of_service(fields: Mapping[str, Any], *, is_lookup: bool) -> Failure
         or (len(fields) == 1 and _HTTP_PHRASE.fullmatch(value.strip()) is not None)
     )
     is_invalid = isinstance(value, list) and len(fields) == 1 and all(map(_is_invalid_input, value))
-    if not is_lookup and _names_invalid_members(value if isinstance(value, dict) and len(fields) == 1 else fields):
-        words = _text_of(next(iter((value if isinstance(value, dict) else fields).values())))
+    members = value if isinstance(value, dict) and len(fields) == 1 else fields
+    if not is_lookup and _names_invalid_members(members, call):
+        words = _text_of(next(iter(members.values())))
         return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence("words", words[:200]),))
     if is_lookup and (words := _apology_alone(fields)):
         return Failure(Certainty.STRUCTURED, words, None, (ResultEvidence("words", words[:200]),))
@@ -509,13 +510,15 @@ _UNSERVED = lazy_pattern(
 )
 
 
-def _names_invalid_members(fields: Mapping[str, Any]) -> bool:
+def _names_invalid_members(fields: Mapping[str, Any], call: ToolCall | None) -> bool:
     """Whether an object has nothing but sentences about members that were passed, as Rails and Django refuse.
 
-    `{"name": ["has already been taken"]}`
+    `{"name": ["has already been taken"]}`; what was passed itself is no such sentence.
     """
     sentences = [text for texts in fields.values() for text in (texts if isinstance(texts, list) and texts else [None])]
-    return bool(sentences) and all(isinstance(text, str) and _INVALID.search(text) for text in sentences)
+    if not sentences or not all(isinstance(text, str) and _INVALID.search(text) for text in sentences):
+        return False
+    return call is None or not any(_is_passed(text, call) for text in sentences if text)
 
 
 _INVALID = lazy_pattern(
