@@ -190,6 +190,9 @@ DONE: list[tuple[str, dict[str, Any], str]] = [
     ("get_weather", {"city": "Oslo"}, '{"temp":-4,"alerts":[],"text":"Snow in the evening, visibility limited"}'),
     ("get_message", {"id": 9}, '{"from":"Tom","text":"Die Wartung ist am Montag, bitte planen","attachments":[]}'),
     ("get_windows", {}, '{"windows":[],"message":"No maintenance is planned this week"}'),
+    ("list_alerts", {}, '{"alerts":[],"message":"All gateways are healthy"}'),
+    ("search_rooms", {"d": "x"}, '{"rooms":[],"message":"No rooms; all are unavailable on Friday"}'),
+    ("get_limits", {}, '{"limits":[],"detail":"You have not reached your limit"}'),
     ("get_sensor", {"id": 1}, '{"online":true,"message":"The last request timed out"}'),
     # Contents of one line.
     ("search_faq", {"q": "429"}, "Rate limit errors: wait 60 seconds and retry."),
