@@ -337,8 +337,9 @@ class FailedCall(Struct, frozen=True):
         known = known[: 2 * _READ_CHARS].casefold()
         error = f"{(self.step.error or '')[:400]} {result[:600]}"
         causes = causes_in(error, text[:_READ_CHARS], only_faults=only_faults)
-        least = _STEM if self.step.result_kind is ResultKind.FINDING else None  # a test is named after what it checks
-        return any(word[:least] not in known for word in causes)
+        if self.step.result_kind is ResultKind.FINDING:  # a test is named after what it checks
+            return any(word[:_STEM] not in known for word in causes)
+        return any(word[: max(_STEM, len(word) - _ENDING)] not in known for word in causes)
 
     def names_line(self, text: str) -> bool:
         """Whether a text names the line of a file at which the error is: "line 7" for `Makefile:7: ***`."""
@@ -648,6 +649,7 @@ def _tokens(text: str) -> frozenset[str]:
 
 
 _READ_CHARS = 2_000
+_ENDING = 2  # the letters by which a noun is inflected
 _OWN_CHARS = 20_000
 
 
