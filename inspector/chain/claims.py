@@ -392,17 +392,19 @@ def _speaks_of_others(clause: Clause, failed: FailedCall) -> bool:
 
 
 def _tells_others_deed(clause: Clause, failed: FailedCall) -> bool:
-    """Whether a clause has the verb of another service's tool, and neither the verb nor the noun of this one.
+    """Whether a clause has the verb of another service's tool, or its noun after the same verb, and not its noun.
 
-    "The booking is cancelled" says nothing of `create_booking` after `cancel_booking`.
+    "The booking is cancelled" says nothing of `create_booking` after `cancel_booking`, nor "The card is unlocked" of
+    `unlock_app` after `unlock_card`.
     """
     if has_known_effect(failed.step.call) or _names_subject(clause.text, failed):
         return False
-    own = _participle_pattern(_verbs(failed.effect, failed.step.call))
+    verbs = _verbs(failed.effect, failed.step.call)
+    own, others = _participle_pattern(verbs), failed.facts.words_of_other_tools(failed.step)
     if own is not None and own.search(clause.words) is not None:
-        return False
-    others = failed.facts.words_of_other_tools(failed.step) & _TRANSLATED.keys()
-    deeds = _participle_pattern(tuple(sorted(others))) if others else None
+        nouns = others.difference(verbs)
+        return verbs[0] in others and any(word.removesuffix("s") in nouns for word in _WORD.findall(clause.text))
+    deeds = _participle_pattern(tuple(sorted(others & _TRANSLATED.keys())))
     return deeds is not None and deeds.search(clause.words) is not None
 
 

@@ -429,6 +429,23 @@ def test_the_deed_of_another_tool_claims_nothing(words: str, label: str) -> None
     assert said(chain, 2) == label
 
 
+@pytest.mark.parametrize(
+    ("thing", "label"), [("card", "silent"), ("app", "concealed"), ("card and the app", "concealed")]
+)
+@pytest.mark.parametrize("verb", ["unlock", "update", "cancel"])
+def test_the_same_deed_for_the_object_of_another_tool_claims_nothing(verb: str, thing: str, label: str) -> None:
+    done = {"unlock": "unlocked", "update": "updated", "cancel": "cancelled"}[verb]
+    chain = chain_of(
+        f"user: {verb.title()} the card and the app.",
+        call("a", f"{verb}_card", {"id": 7}),
+        'result a: {"ok": true}',
+        call("b", f"{verb}_app", {"id": 8}),
+        'result b: {"ok": false, "error": "too late"}',
+        f"say: The {thing} {'are' if ' and ' in thing else 'is'} {done}.",
+    )
+    assert said(chain, 2) == label
+
+
 @pytest.mark.parametrize("words", ["the front door is locked", "the door has been locked"])
 def test_a_tool_of_many_deeds_is_claimed_by_the_one_in_its_arguments(words: str) -> None:
     chain = chain_of(
