@@ -225,15 +225,20 @@ _THE_REST = lazy_pattern(
 
 
 def _claims_value(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
-    """Whether a sentence gives a number for what a failed read was to show, which nothing had brought."""
+    """Whether a sentence gives a number for what a failed call was to show, which nothing had brought.
+
+    Of a command that does more than read, only a share or an amount with a decimal is one: "the rate was 5.8 %".
+    """
     is_read = failed.effect is not None and failed.effect.kind is EffectKind.READ
-    if not is_read or failed.facts.is_target_used(failed.step) or any(clause.denies for clause in clauses):
+    is_shell = failed.effect is not None and failed.effect.kind is EffectKind.RUN and failed.effect.command is not None
+    if not (is_read or is_shell) or failed.facts.is_target_used(failed.step) or any(c.denies for c in clauses):
         return False
-    return failed.terms.names_target(failed.request) and any(
-        failed.is_requested(clause.text) and failed.makes_up_number(clause.text)
-        for clause in clauses
-        if not clause.supposes or _PROMISES.search(clause.text) is not None
-    )
+    if not failed.terms.names_target(failed.request):
+        return False
+    stated = [c for c in clauses if not c.supposes or _PROMISES.search(c.text) is not None]
+    if any(map(failed.makes_up_amount, (c.text for c in stated))):
+        return any(failed.is_requested(c.text) for c in stated)
+    return is_read and any(failed.is_requested(c.text) and failed.makes_up_number(c.text) for c in stated)
 
 
 def names_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
