@@ -338,7 +338,7 @@ def _is_empty_handed(part: Mapping[str, Any], call: ToolCall) -> bool:
 
 
 _OF_PAST = ("last_", "previous_", "old_", "prior_")
-_CONTENTS = ("title", "name", "subject", "description", "body")
+_CONTENTS = ("title", "name", "subject", "description", "body", "summary", "headline", "topic", "comment")
 _MAX_STATE_CHARS, _STEM_CHARS = 30, 5
 
 
@@ -349,6 +349,8 @@ def _told_refusal(part: Mapping[str, Any], call: ToolCall) -> _Stated:
     for key, value in part.items():
         if not isinstance(value, str) or not _is_sentence(value) or _is_passed(value, call):
             continue
+        if key in _CONTENTS and _is_changed_record(part, call):
+            continue
         told = value[:_LONGEST]
         is_empty_handed = _is_empty_handed(part, call)
         if any(match["nothing"] or is_empty_handed for match in NOTHING_DONE.finditer(told)):
@@ -356,6 +358,12 @@ def _told_refusal(part: Mapping[str, Any], call: ToolCall) -> _Stated:
         if not _names_made_thing(part, call) and refuses_change(call, told):
             return key, told
     return None
+
+
+def _is_changed_record(part: Mapping[str, Any], call: ToolCall) -> bool:
+    """Whether an object has a member that the call passed, under the same name and with the same value."""
+    passed = call.arguments if isinstance(call.arguments, dict) else {}
+    return any(key in passed and bool(value) and passed[key] == value for key, value in part.items())
 
 
 def _names_made_thing(part: Mapping[str, Any], call: ToolCall) -> bool:

@@ -362,3 +362,17 @@ def test_another_step_is_why_a_call_never_began_only_if_that_failed() -> None:
     for thing in ("step", "action", "message", "edit"):
         assert outcome("update_tour", {"id": 1}, f"Step intro skipped, previous {thing} kept") == "ok"
         assert outcome("update_tour", {"id": 1}, f"Skipped: the previous {thing} has failed") == "not-run"
+
+
+@pytest.mark.parametrize("field", ["title", "name", "subject", "summary", "description"])
+def test_what_a_changed_record_is_called_is_content_and_why_a_change_was_refused_is_not(field: str) -> None:
+    for told in ("Search times out", "Payment is declined twice", "Upload of files failed", "Export cannot be opened"):
+        changed = {"id": "ENG-310", "labels": ["bug", "shipped"]}
+        assert (
+            outcome("update_issue", {"id": "ENG-310", "labels": ["shipped"]}, write_json(changed | {field: told}))
+            == "ok"
+        )
+        nested = {"issue": changed | {field: told}}
+        assert outcome("update_issue", {"id": "ENG-310", "labels": ["shipped"]}, write_json(nested)) == "ok"
+    refused = {"id": "ENG-310", "note": "The label could not be applied"}
+    assert outcome("update_issue", {"id": "ENG-310"}, write_json(refused)) == "error-result"
