@@ -108,6 +108,13 @@ def structured(fields: Mapping[str, Any]) -> Failure | None:
     return None
 
 
+def without_passed_codes(fields: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any]:
+    """An object without the statuses that the call itself passed under the same name: `search_pages(status=404)`."""
+    passed = call.arguments if isinstance(call.arguments, dict) else {}
+    codes = [key for key in _HTTP_CODES if key in passed and key in fields and str(passed[key]) == str(fields[key])]
+    return {key: value for key, value in fields.items() if key not in codes} if codes else fields
+
+
 def describes_failed_thing(fields: Mapping[str, Any], call: ToolCall) -> bool:
     """Whether a lookup brought a thing that has failed, such as a build: its status, with fields of its own.
 
@@ -197,7 +204,8 @@ def denial(fields: Mapping[str, Any], call: ToolCall) -> Failure | None:
     """
     if has_known_effect(call):
         return None
-    is_lookup = kind_of(call.name or "") is ToolKind.READS or only_asks(call) is True
+    verb = bare_name(call.name or "").partition("_")[0]
+    is_lookup = kind_of(call.name or "") is ToolKind.READS or only_asks(call) is True or verb in _TRIES
     if is_lookup and bare_name(call.name or "").partition("_")[0] not in _MADE:
         return None
     ways = (_partly_done,) if is_lookup else (_partly_done, _told_refusal, _error_member, _counted, _refused_state)
@@ -211,6 +219,9 @@ def denial(fields: Mapping[str, Any], call: ToolCall) -> Failure | None:
     key, words = next((stated for way, part in places if (stated := way(part, call))), ("", ""))
     evidence = ResultEvidence(f"result field {key}", words[:200])
     return Failure(Certainty.STRUCTURED, words, None, (evidence,)) if key else None
+
+
+_TRIES = ("test", "ping", "probe")  # what such a tool denies is its answer
 
 
 def _states_done(fields: Mapping[str, Any], call: ToolCall) -> bool:
