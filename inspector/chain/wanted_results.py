@@ -161,8 +161,8 @@ def _names_asked_about(request: str) -> frozenset[str]:
         existing = _EXISTS.finditer(sentence) if _TELLS_EXISTENCE.search(sentence) else ()
         for match in chain(existing, _WHETHER.finditer(sentence)):
             names.update(_names_in(" ".join(filter(None, match.groups()))))
-        if (match := _IF_ANY.search(sentence)) is not None:
-            names.update(_names_in(sentence[max(match.start() - _MAX_LINE_CHARS, 0) : match.start()]))
+        if (condition := _IF_ANY.search(sentence)) is not None:
+            names.update(_names_in(sentence[max(condition.start() - _MAX_LINE_CHARS, 0) : condition.start()]))
     return frozenset(names) - _SAYS_NOTHING
 
 

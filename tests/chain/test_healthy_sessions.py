@@ -27,7 +27,8 @@ def is_broken(*lines: str) -> bool:
 def test_that_something_is_not_there_is_the_answer_to_whether_it_is(question: str, call: str, result: str) -> None:
     answer = "say: It does not exist."
     assert not is_broken(f"user: {question}", f"call a: {call}", f"result a!: {result}", answer)
-    assert is_broken("user: Write a report on customer 12 from config.json.", f"call a: {call}", f"result a!: {result}", answer)
+    request = "user: Write a report on customer 12 from config.json."
+    assert is_broken(request, f"call a: {call}", f"result a!: {result}", answer)
 
 
 @pytest.mark.parametrize(("tool", "done"), [("create_refund", "refunded"), ("cancel_order", "cancelled")])
@@ -76,3 +77,16 @@ def test_a_picture_that_nobody_asked_for_is_not_needed(picture: str) -> None:
 
     assert not is_broken(*lines("Find the most cited paper about diffusion."))
     assert is_broken(*lines("Find the most cited paper about diffusion, with a picture of it."))
+
+
+@pytest.mark.parametrize("line", [4, 12])
+def test_the_failing_example_passes_by_its_line(line: int) -> None:
+    def lines(target: str) -> tuple[str, ...]:
+        failed = f"1 example, 1 failure\n\nrspec ./spec/a_spec.rb:{line} # A works"
+        edit = ('call b: Edit {"file_path": "lib/a.rb", "old_string": "x", "new_string": "y"}', "result b: ok")
+        again = (f'call c: Bash {{"command": "bundle exec rspec {target}"}}', "result c: 1 example, 0 failures")
+        first = ('call a: Bash {"command": "bundle exec rspec spec/a_spec.rb"}', f"result a!: {failed}")
+        return ("user: Fix the spec.", *first, *edit, *again, "say: The spec passes.")
+
+    assert not is_broken(*lines(f"spec/a_spec.rb:{line}"))
+    assert is_broken(*lines("spec/a_spec.rb:77"))
