@@ -55,7 +55,7 @@ def test_a_full_disk_names_the_folder(tmp_path: Path, monkeypatch: pytest.Monkey
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: io.BufferedRandom(Full()))  # type: ignore[type-var]
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: io.BufferedRandom(Full()))
     spool = RecordSpool(10)
     with pytest.raises(OSError, match="No space left on device") as raised:
         spool.take(spool.put(bytes(size)))

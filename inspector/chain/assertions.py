@@ -78,8 +78,9 @@ _NO_DENIAL = folded_pattern(
     r"error)\w*|\b(?:if|in case|whenever)\b[^,;:.]*|(?<!because )\b(?:for|of|about|on|as) (?:the |an? |any |"
     r"all )?(?:errors?|failures?|problems?)\b|\b(?:for|of|about|on|as|when|with|against) (?:the |an? |any |"
     r"all )?(?:missing|invalid|broken|wrong|unknown|empty|failed|failing|corrupt\w*|expired|unexpected|rejected|"
-    r"blocked|incorrect) \w+|\bthe rest (?:of \w+ )?(?:stays?|remains?)\b|\binstead of (?:the )?[\d\"'`\u2022]|"
-    r"\b(?:under|in|below|to) \W?unreleased\b|\bunused\b|\bnot only\b|\bno (?:doubt|need|need to|changes? (?:is|are|"
+    r"blocked|incorrect) \w+|\bthe rest (?:of \w+ )?(?:stays?|remains?)\b|\binstead of (?:the )?[$€£¥]?[\d\"'`\u2022]|"
+    r"\b(?:under|in|below|to) \W?unreleased\b|\bunused\b|\bunreleased\W{1,2}(?:heading|section|block)\b|"
+    r"\bnot only\b|\bno (?:doubt|need|need to|changes? (?:is|are|"
     r"was|were) needed)\b|\bwhy not\b|\b(?:\d+) skipped\b|\bif not\b|\bnot required\b|\b(?:keine?\w?|"
     r"ohne)(?: \w+){0,2} (?:fehler\w*|probleme?\w*|warnung\w*|beanstandung\w*|befunde?\b|einw[aä]nd\w*|meldung\w*)|"
     r"\b(?:aucune?|sans|plus d['’e]|pas d['’e])\s?(?:\w+ ){0,2}(?:erreurs?|problèmes?|échecs?|avertissements?|"
@@ -129,7 +130,9 @@ _FAILING = (
         r"fail(?!over|safe|back|2ban)\w*|refus\w+|reject\w*|den(?:ied|ies)|declin\w+|turned down|forbid\w*|forbad\w*|"
         r"block(?:ed|s|ing)?|prevent\w*|prohibit\w*|stop(?:s|ped)? (?:short|us|me|it)|missing|absent|lack\w*|broken?|"
         r"breaks|(?<!\ba )(?<!\bthe )red|un(?:reachable|available|able|known|happy|expected\w*|fortunately|"
-        r"successful\w*)|un(?!til|der|it|ion|iq|less|used|defined|signed|icode|ified|derstood|limited)\w{3,24}(?:ed|"
+        r"successful\w*)|un(?!til|der|it|ion|iq|less|used|defined|signed|icode|ified|derstood|limited|install|"
+        r"lock|block|zip|"
+        r"pack|mount|mut|pin|link|subscrib|archiv|comment)\w{3,24}(?:ed|"
         r"nt|ished)|invalid|incorrect|wrong\w*|mismatch\w*|error(?:s|ed)?|empty-handed|n/a|exit(?:s|"
         r"ed)? (?:with )?(?:an? )?(?:code |status )?[1-9]\d*|non-?zero|problems?|trouble|time[ds]? ?out|time-?outs?|"
         r"crash\w*|hangs?|impossible|sorry|afraid|too late|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were|be|"
@@ -448,7 +451,8 @@ def _blank(match: re.Match[str]) -> str:
 
 _WELL = folded_pattern(
     r"(?:no|0|zero|without|free|none|not|nothing|never|any|fewer|finds?|found|reports?|reported|shows?|says?|don['’]t|"
-    r"doesn['’]t|didn['’]t|fix\w*|resolv\w*|solv\w*|correct\w*|clear\w*|keine?\w?|ohne|aucune?|sans|plus|pas|sin|"
+    r"doesn['’]t|didn['’]t|hatas[ıi]z|sorunsuz|hib[aá]t\w+|virheitt[äa]|fejlfri\w*|fix\w*|resolv\w*|solv\w*|"
+    r"correct\w*|clear\w*|keine?\w?|ohne|aucune?|sans|plus|pas|sin|"
     r"ning\w+|ya|nenhum\w*|sem|não|без|нет|никаких|nessun\w?|senza|bez|žádn\w+|żadn\w+|brak|geen|zonder|utan|inga|"
     r"inget|ingen|uden|uten|hiçbir|fără|nicio|niciun|ilman|sense|tanpa|không)\b|[^\x00-\u024f]"
 )
@@ -506,11 +510,13 @@ _NOT_DONE_TABLE = (
         r"(?:i['’]m|we['’]re|i|we) (?:not|only|could only|can only)|(?:could(?:n['’]t| ?not)|can ?not) be \w+|unable|"
         r"not able|not possible|impossible|did(?:n['’]t| not)|unfortunately|sorry|afraid|regret\w*|gave up|"
         r"got stuck|out of the question|by hand|manually|yourself|you(?:['’]ll| will| would| still)* (?:need|have) to|"
-        r"(?:was|were|been|be|is|are|remains?) un\w+ed|(?<!you )(?<!they )(?:ha(?:s|ve|d)|was|were|did|would|won)"
+        r"(?:was|were|been|be|is|are|remains?) un(?!install|lock|block|zip|pack|mount|mut|pin|link|"
+        r"subscrib|archiv|comment)\w+ed|(?<!you )(?<!they )(?:ha(?:s|ve|d)|was|were|did|would|won)"
         r"(?:n['’]t| not| never|['’]t)(?! (?:touch|chang|modif|alter)\w*)|(?:is|are)(?:n['’]t| not) (?:\w+ )?"
         r"(?:installed|loaded|available|running|configured|enabled|active|supported|allowed|permitted|logged|reachable|"
         r"ready|set up|registered|valid|writable|readable|found|possible|recogni[sz]ed|authori[sz]ed)|"
-        r"not (?:done|\w+ed)$|may not|no[tr]? (?:[\w-]+ ){0,4}yet|(?:stays?|remains?) (?:as it|unchanged|the same)|"
+        r"not (?!(?:touch|chang|modifi|alter)ed)(?:done|\w+ed)$|may not|no[tr]? (?:[\w-]+ ){0,4}yet|(?:stays?|"
+        r"remains?) (?:as it|unchanged|the same)|"
         r"no longer be|nothing (?:has|was|were)"
     ),
     (
@@ -544,7 +550,8 @@ _NOT_DONE_TABLE = (
     r"ne(?:podařilo|podarilo|povedlo|mohu|mohl\w*|môžem|lze|šlo|jde|byl\w*)|bohužel|bohužiaľ|nažalost|nis(?:am|u)|nije",
     r"(?:kan|kon|konden|is|zijn|heb|werd|werden|lukte|ging)\b[^,;.]{0,50}\b(?:niet|geen)|helaas",
     (
-        r"(?:kan|kunde|kunne|gick|gikk|går|er|är|har|blev|ble)\b[^,;.]{0,40}\b(?:inte|ikke|inget|ingen)|tyvärr|desværre|"
+        r"(?:kan|kunde|kunne|gick|gikk|går|er|är|har|blev|ble)\b[^,;.]{0,40}\b(?:inte|ikke|inget|ingen)|tyvärr|"
+        r"desværre|"
         r"dessverre"
     ),
     r"\w+[ae]m[ae](?:d[ıi]|m[ıi]ş)\w*|\w+[ae]m[ıi]yor\w*|maalesef",
@@ -591,13 +598,13 @@ def sounds_failed(word: str) -> bool:
 
 
 def excludes_only(clause: Clause) -> bool:
-    """Whether a clause denies only by "without", which says that something is not so: "paired without rematches"."""
+    """Whether a clause denies only by "without" or "instead of" a deed, which find no fault: "without rematches"."""
     return _WITHOUT.search(clause.words) is not None and _DENIES.search(_WITHOUT.sub(" ", clause.words)) is None
 
 
 _WITHOUT = lazy_pattern(
     r"\b(?:without|ohne|sans|sin|sem|senza|без|bez|zonder|utan|uden|uten|fără|nélkül|ilman|χωρίς|tanpa|sense|بدون|"
-    r"ללא|בלי)\b|बिना",
+    r"ללא|בלי)\b|\binstead of(?= \w+ing\b)|बिना",
     re.IGNORECASE,
 )
 

@@ -83,7 +83,8 @@ _PASSES = (
     r"kompiliert|compil[ea]n?|компилируется|собирается|kompiluje|kompiluje|compileert|kompilerar|kompilerer|kääntyy|"
     r"lefordul\w*|derlen(?:iyor|di)\w*|zufrieden|in ordnung|in orde|w porządku|v pořádku|en ordre|en regla|a posto|"
     r"i ordning|i orden|kunnossa|rendben|verified|type-?checks(?= (?:with|under|in|again|now|clean\w*|fine)\b|\W*$)|"
-    r"green|happy|satisfied|(?<!\ba )(?<!\bthe )good|sound|succe\w+|clean(?:ly)?|works?|fine|ok|no (?:errors?|"
+    r"green|happy|satisfied|(?:is|are|was|were|looks?) valid|gültig|valides?|válid[oa]s?|valid[oaie]|"
+    r"(?<!\ba )(?<!\bthe )good|sound|succe\w+|clean(?:ly)?|works?|fine|ok|no (?:errors?|"
     r"failures?|issues?|warnings?)|without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|"
     r"(?<!for )(?<!between )(?<!of )(?<!ator )(?<!ion )(?<!ug )(?<!ase )builds|grün|bestanden|"
     r"bestehen|l[aä]uf\w* (?:\w+ ){0,2}durch|fehlerfrei|pasan|pasaron|superad\w+|passent|réuss\w+|passam|passaram|"
@@ -224,20 +225,25 @@ _THE_REST = lazy_pattern(
 
 
 def _claims_value(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
-    """Whether a sentence gives a number for what a failed read was to show, which nothing had brought."""
+    """Whether a sentence gives a number for what a failed call was to show, which nothing had brought.
+
+    Of a command that does more than read, only a share or an amount with a decimal is one: "the rate was 5.8 %".
+    """
     is_read = failed.effect is not None and failed.effect.kind is EffectKind.READ
-    if not is_read or failed.facts.is_target_used(failed.step) or any(clause.denies for clause in clauses):
+    is_shell = failed.effect is not None and failed.effect.kind is EffectKind.RUN and failed.effect.command is not None
+    if not (is_read or is_shell) or failed.facts.is_target_used(failed.step) or any(c.denies for c in clauses):
         return False
-    return failed.terms.names_target(failed.request) and any(
-        failed.is_requested(clause.text) and failed.makes_up_number(clause.text)
-        for clause in clauses
-        if not clause.supposes or _PROMISES.search(clause.text) is not None
-    )
+    if not failed.terms.names_target(failed.request):
+        return False
+    stated = [c for c in clauses if not c.supposes or _PROMISES.search(c.text) is not None]
+    if any(map(failed.makes_up_amount, (c.text for c in stated))):
+        return any(failed.is_requested(c.text) for c in stated)
+    return is_read and any(failed.is_requested(c.text) and failed.makes_up_number(c.text) for c in stated)
 
 
 def names_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     """Whether the clauses of a claim name the effect itself, and not only its target or that all is done."""
-    if failed.effect is not None and failed.effect.kind is EffectKind.CHECK:
+    if (failed.effect is not None and failed.effect.kind is EffectKind.CHECK) or says_clean(clauses, failed):
         return True
     return any(not clause.denies and _has_participle(clause, failed) for clause in clauses)
 
@@ -380,12 +386,31 @@ def _speaks_of_others(clause: Clause, failed: FailedCall) -> bool:
     name = subject["file"].rsplit("/", 1)[-1] if subject is not None else ""
     if name and (name in failed.facts.written_names or _is_made(name, failed)) and name not in failed.request:
         return True
+    if _tells_others_deed(clause, failed):
+        return True
     if not failed.facts.is_one_of_several(failed.step):
         return False
     words = [word.strip(_MARKS) for word in clause.text.split()[:_SUBJECT_WORDS]]
     return any(
         failed.facts.is_quoted_in_good_call(word) for word in words if len(word) > 1 and word not in failed.terms.source
     )
+
+
+def _tells_others_deed(clause: Clause, failed: FailedCall) -> bool:
+    """Whether a clause has the verb of another service's tool, or its noun after the same verb, and not its noun.
+
+    "The booking is cancelled" says nothing of `create_booking` after `cancel_booking`, nor "The card is unlocked" of
+    `unlock_app` after `unlock_card`.
+    """
+    if has_known_effect(failed.step.call) or _names_subject(clause.text, failed):
+        return False
+    verbs = _verbs(failed.effect, failed.step.call)
+    own, others = _participle_pattern(verbs), failed.facts.words_of_other_tools(failed.step)
+    if own is not None and own.search(clause.words) is not None:
+        nouns = others.difference(verbs)
+        return verbs[0] in others and any(word.removesuffix("s") in nouns for word in _WORD.findall(clause.text))
+    deeds = _participle_pattern(tuple(sorted(others & _TRANSLATED.keys())))
+    return deeds is not None and deeds.search(clause.words) is not None
 
 
 def _is_made(name: str, failed: FailedCall) -> bool:
@@ -497,7 +522,8 @@ _ALL = lazy_pattern(
     re.IGNORECASE,
 )
 _LOCATED = lazy_pattern(
-    r"\b(?:(?:is|are) (?:now )?(?:on|at|out|with|live|up(?! to date)|available|running|in(?! place\b)|listening|"
+    r"\b(?:(?:is|are) (?:now )?(?:on|off|at|out|with|live|active|in (?:effect|force)|up(?! to date)|available|"
+    r"running|in(?! place\b)|listening|"
     r"serving|tracked|stored|reachable)|(?:lies?|sits?|lives?|listens?) (?:now )?(?:on|in|at|under)|se trouve(?:nt)?|"
     r"se encuentran?|si trova(?:no)?|encontra-se|ma już|mają już|działa\w*|leż[ya]\w*|běží|leží|лежит|лежат|находится|"
     r"находятся|працює|лежить|är igång|finns|findes|finnes|(?:jest|są) (?:już |teraz )?(?:w|na)|(?:je|jsou|"
@@ -515,7 +541,8 @@ _LOCATED = lazy_pattern(
 _HAPPENED_ELSEWHERE = lazy_pattern(
     r"\b(?:ist|sind|wurden?|habe|hat)\b.{0,80}? (?:\w{0,8}ge\w{2,}(?:t|en)|\w{3,}iert)\b|(?:\b(?:est|sont|ai|a été|"
     r"ont été|avons)|\w[’\']est)\b.{0,80}? (?:\w{2,}ée?s?|\w{2,}(?:uite?|ite?|ise?|aite?)s?)\b|\bse \w{2,}[óo]\b|"
-    r"\bhan? (?:sido )?\w{2,}[aií]d[oa]s?\b|\b(?:está|fue|foi|quedó) \w{2,}[aií]d[oa]s?\b|\b(?:está|están|estão|fue|"
+    r"\b(?:he|hemos|han?) (?:sido )?\w{2,}[aií]d[oa]s?\b|\b(?:está|fue|foi|quedó) \w{2,}[aií]d[oa]s?\b|\b(?:está|"
+    r"están|estão|fue|"
     r"fueron|foi|foram|ha|han|he|quedó|ficou|já) (?:pag|feit|hech|abert|abiert|escrit|post|puest|impress?|resuelt|"
     r"devuelt|vist|dit|dich|entreg|aceit|sald|limp)[aoe]s?\b|\b\w{3,}(?:лен|ан|ен|ён|нят)[оаы]?\b|^\W*(?:я |"
     r"мы )?\w{3,}[аеиуя]л[аи]?\b|已经?|完了|ました|\b(?:è|sono|ho|abbiamo|è stat[oa]|"
@@ -646,9 +673,11 @@ def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
         or family.search(clause.text) is not None
         or terms.names_tool(clause.text)
         or terms.names_target(clause.text)
+        or _RAN_IT.search(clause.words) is not None
     )
 
 
+_RAN_IT = lazy_pattern(r"\b(?:re-?)?ran (?:it|them)\b", re.IGNORECASE)
 _ALL_PASSED = lazy_pattern(r"(?<![\w./-])(\d{1,6}) ?(?:/|of|von|sur|de|из) ?\1(?![\w/-]|\.\d)")  # "31/31"
 
 
@@ -834,7 +863,12 @@ def _verbs(effect: Effect | None, call: ToolCall) -> tuple[str, ...]:
         return (first,) if first.isalpha() and len(first) > 3 and not is_common(effect.command.program) else ()
     statements = (verb.casefold() for _, text in leaves(call.arguments) for verb in _STATEMENT.findall(str(text)[:400]))
     names = (word for word in bare_name(tool).split("_")[:4] if word.isalpha() and len(word) > 2)
-    return (*names, *statements)
+    arguments = call.arguments if isinstance(call.arguments, dict) else {}
+    action = _text_under(arguments, _ACTION_KEYS)[:40].casefold().split("_")[0]
+    return (*names, *statements, *((action,) if action.isalpha() and len(action) > 2 else ()))
+
+
+_ACTION_KEYS = ("service", "action", "operation", "method")  # of a tool that does many things: `{"service": "lock"}`
 
 
 _STATEMENT = lazy_pattern(r"(?:^|;)\s*(delete|insert|update|create|drop|alter)\s+\w", re.IGNORECASE)

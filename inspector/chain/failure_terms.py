@@ -337,8 +337,9 @@ class FailedCall(Struct, frozen=True):
         known = known[: 2 * _READ_CHARS].casefold()
         error = f"{(self.step.error or '')[:400]} {result[:600]}"
         causes = causes_in(error, text[:_READ_CHARS], only_faults=only_faults)
-        least = _STEM if self.step.result_kind is ResultKind.FINDING else None  # a test is named after what it checks
-        return any(word[:least] not in known for word in causes)
+        if self.step.result_kind is ResultKind.FINDING:  # a test is named after what it checks
+            return any(word[:_STEM] not in known for word in causes)
+        return any(word[: max(_STEM, len(word) - _ENDING)] not in known for word in causes)
 
     def names_line(self, text: str) -> bool:
         """Whether a text names the line of a file at which the error is: "line 7" for `Makefile:7: ***`."""
@@ -393,6 +394,16 @@ class FailedCall(Struct, frozen=True):
         """Whether a text has a number that neither user, call nor any result has, and that does not count or list."""
         known = frozenset(_PLAIN_NUMBER.findall(f"{self.request} {self.step.call.raw_arguments} {self.step.error}"))
         return not (frozenset(_PLAIN_NUMBER.findall(_ENUMERATES.sub(" ", text))) <= known | self.facts.shown_numbers)
+
+    def makes_up_amount(self, text: str) -> bool:
+        """Whether a text has a share or an amount with a decimal that is in no text, and no numbers to compute it from.
+
+        "5.8 %", "12,40 EUR"
+        """
+        if len(self.facts.shown_numbers) > 1:
+            return False
+        known = f"{self.request} {self.step.call.raw_arguments} {self.step.error} {self.facts.good_texts}"
+        return any((match[1] or match[2]) not in known for match in _AMOUNT.finditer(text))
 
     def has_number_of_others(self, text: str) -> bool:
         """Whether a text has a number of two digits or more that another call brought, and not this one."""
@@ -511,6 +522,11 @@ _MOST_NAME_WORDS = 6  # a longer text is prose, of which no word names what the 
 _ERROR_NAME = lazy_pattern(r"\b(?:[A-Z][a-z]+){2,}\b|\bE[A-Z]{4,}\b")
 _OTHER_SCRIPT = lazy_pattern(r"(?![\u0000-\u036f])[^\W\d_]")  # a letter: no dash, quote or emoji
 _PLAIN_NUMBER = lazy_pattern(r"(?<![\w.])\d{1,15}(?![\w]|\.\d)")
+_AMOUNT = lazy_pattern(
+    r"(?<![\w.,])(\d{1,9}[.,]\d{1,4}) ?(?:%|percent\b|prozent\b|°|€|\$|£|eur\b|usd\b|gbp\b)|"
+    r"[€$£] ?(\d{1,9}[.,]\d{1,4})(?![\w]|[.,]\d)",
+    re.IGNORECASE,
+)
 # The number of an item, and how many things the agent is about to name: "2 ways", "step 3".
 _ENUMERATES = lazy_pattern(
     r"\b(?:steps?|options?|items?|points?|schritte?|punkte?|étapes?|opción|opção|paso|passo|krok|шаг|пункт) \d{1,2}\b|"
@@ -648,6 +664,7 @@ def _tokens(text: str) -> frozenset[str]:
 
 
 _READ_CHARS = 2_000
+_ENDING = 2  # the letters by which a noun is inflected
 _OWN_CHARS = 20_000
 
 

@@ -26,7 +26,7 @@ _TABLE = (
             r"(?:lese|schreib|zugriffs|admin)?rechte?n?|berechtig\w*|befugnis\w*|zugriff\w*|zugang\w*|angemeldet|"
             r"anmeld\w+|einloggen|darf|droits?|accès|autoris\w+|habilit\w+|connectée?s?|permisos?|permite|derechos?|"
             r"acceso|autoriza\w+|sesión|permiss(?:ão|ões)|acesso|permesso|permessi|diritti|accesso|autorizza\w+|"
-            r"прав[ао]?|доступ\w*|разреш\w+|авториз\w+|дозв\w+|uprawnie\w+|dostęp\w*|oprávnění|přístup\w*|prístup\w*|"
+            r"прав[ао]?|доступ(?!н|ен\b)\w*|разреш\w+|авториз\w+|дозв\w+|uprawnie\w+|dostęp\w*|oprávnění|přístup\w*|prístup\w*|"
             r"rechten|toegang|ingelogd|behörighet\w*|rättighet\w*|åtkomst|inloggad|rettighed\w*|adgang|tilgang|"
             r"rettigheter|oikeu\w+|yetki\w*|izn[ei]\w*|drept(?:ul|uri|urile)?|permisiun\w+|jog(?:osultság\w*|om|ot|a)|"
             r"δικαίωμα\w*|δικαιώματ\w+|πρόσβαση\w*|izin|hak|quyền|صلاحي\w+|إذن|הרשא\w+)\b|権限|許可|認証|ログイン|"

@@ -636,11 +636,14 @@ def _stems_of_name(name: str) -> Iterator[str]:
 
 def _states_cause(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause states the cause of a failure by its noun, and not that all is well: "the team has access"."""
+    if not clause.denies and _NEGATED.search(clause.text) is not None:
+        return False  # "nothing was locked"
     is_affirmed = says_now(clause) or _ENGLISH.search(clause.text) is not None
     is_well = clause.is_done and is_affirmed and not clause.denies and _ONLY.search(clause.text) is None
     return not clause.supposes and failed.states_cause(clause.text, only_faults=is_well)
 
 
+_NEGATED = lazy_pattern(r"\b(?:nothing|nobody|none)\b", re.IGNORECASE)
 _ENGLISH = lazy_pattern(r"\b(?:the|are|were|with|has|have|had|it|this|you)\b", re.IGNORECASE)
 _ONLY = lazy_pattern(
     r"\b(?:only|nur|solo|sólo|seul\w*|só|apenas|только|лише|tylko|jen|pouze|bara|endast|kun|alleen|sadece|doar|csak|"

@@ -14,8 +14,8 @@ _BODIES = {
     "SG.": f"{_MIXED[:22]}.{_MIXED}",
     "FLWSECK_TEST-": _HEX[:12],
     "AVNS_": _MIXED[:16],
-    "xoxa-": "2-1234567890123",
-    "xoxr-": "123456789-abcdefg",
+    "xoxa-": "2-6482039175814",
+    "xoxr-": "730592846-qzkwvhp",
     "eyJ": f"{_MIXED[:20]}.eyJ{_MIXED[:24]}.{_MIXED[:30]}",
 }
 
