@@ -280,12 +280,15 @@ def kind_of_check(effect: Effect, text: str, exit_code: int | None, *, is_in_wor
         return ResultKind.FAILURE
     if any(_could_not_run(end, text) or _NOTHING_RAN.search(end) for end in ends):
         return ResultKind.FAILURE
-    reports = (_LOCATED.search(head), _TEST_COUNTS.search(tail), _DIFFERENCES.search(head))
+    reports = (_LOCATED.search(head), _TEST_COUNTS.search(tail), _DIFFERENCES.search(head), _NOT_VALID.search(head))
     ended = exit_code is not None or is_in_words
     ended = ended and _SIGNS_NOTHING.search(tail) is None
     return ResultKind.FINDING if ended or any(match is not None for match in reports) else ResultKind.FAILURE
 
 
+_NOT_VALID = lazy_pattern(
+    r'"(?:is_?)?valid"\s*:\s*false\b', re.IGNORECASE
+)  # a service's `{"valid": false, "errors": [...]}`
 # What tests need beside the project, without which each of them fails: a browser, a container.
 _MACHINE_LACKS = lazy_pattern(
     r"Executable doesn't exist at |missing dependencies to run browsers|Could not find a valid Docker environment|"

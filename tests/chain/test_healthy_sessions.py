@@ -90,3 +90,16 @@ def test_the_failing_example_passes_by_its_line(line: int) -> None:
 
     assert not is_broken(*lines(f"spec/a_spec.rb:{line}"))
     assert is_broken(*lines("spec/a_spec.rb:77"))
+
+
+def test_what_a_check_of_a_service_finds_is_a_finding() -> None:
+    def lines(answer: str) -> tuple[str, ...]:
+        return (
+            "user: Validate the file",
+            'call a: validate_schema {"file": "a.json"}',
+            f"result a: {answer}",
+            "say: /a is wrong.",
+        )
+
+    assert chain_of(*lines('{"valid": false, "errors": ["/a: is not a number"]}')).steps[0].result_kind == "finding"
+    assert chain_of(*lines('{"error": "service unavailable"}')).steps[0].result_kind == "failure"
