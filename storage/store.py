@@ -3,7 +3,8 @@
 import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -49,7 +50,7 @@ from weaklink.storage.salvage import (
     read_stored_turns,
     with_damage,
 )
-from weaklink.storage.saved import Saved, Verdict
+from weaklink.storage.saved import Saved
 from weaklink.storage.schema import check_file, ensure_current, upgrade
 from weaklink.storage.search import merge_index
 from weaklink.storage.search_queries import TextSearch
@@ -67,7 +68,7 @@ from weaklink.storage.writing import (
     write,
 )
 
-_GROUP, _GROUP_BYTES = 200, 32 << 20  # traces of a transaction, and about how large their texts are
+_GROUP, _GROUP_BYTES = 200, 32 << 20  # traces whose rows are in memory at a time, and about how large their texts are
 _SPOOL_BYTES = 4 << 20  # of packed rows in memory
 _RECOVERED = 5  # traces to recover in one transaction
 
@@ -157,13 +158,12 @@ class Store:
         self._database.engine.dispose()
 
     def save(self, items: Iterable[tuple[Trace, Inspection]]) -> list[Saved]:
-        """Save traces with their inspections; the result of each, in order.
+        """Save traces with their inspections, in one transaction; the result of each, in order.
 
         A version of a stored trace (see `storage.record_rows`) replaces it under the same id if it is at least as long;
         otherwise the stored one stays. If the record is the same, only a new inspection is stored. `items` is consumed
-        lazily, so it may be long, and before anything is written: others write meanwhile, and if it raises, nothing is
-        written. Then each `_GROUP` traces are a transaction; if one of several fails, the traces that the others added
-        are deleted again.
+        lazily, so it may be long, and before anything is written: other writers wait only while rows that are ready are
+        written, half a millisecond for each trace of 6 kB (2026-11-30).
         """
         return self.save_drafts(trace_rows(trace, inspection) for trace, inspection in items)
 
@@ -178,20 +178,13 @@ class Store:
     def save_drafts(self, items: Iterable[TraceDraft]) -> list[Saved]:
         """Like `save`, for traces that `storage.writing.trace_rows` has already converted to rows, in any process."""
         now_s = time.time()
-        saved: list[Saved] = []
         with closing(RecordSpool(_SPOOL_BYTES)) as spool:
-            try:
-                for group in _spooled(_batches(items), spool):
-                    with self._database.writing() as connection:
-                        written = write(connection, group, now_s)
-                    saved += written
-            except BaseException:
-                added = [trace.id for trace in saved if trace.verdict is Verdict.ADDED]
-                if added:
-                    with suppress(StoreError):  # the first error is the one to report
-                        self.delete(added)
-                raise
-        return saved
+            groups = _spooled(_batches(items), spool)
+            first = next(groups, None)
+            if first is None:
+                return []
+            with self._database.writing() as connection:
+                return [saved for group in chain((first,), groups) for saved in write(connection, group, now_s)]
 
     def delete(self, ids: Iterable[int | str]) -> int:
         """Delete traces; the number of traces deleted."""
@@ -383,18 +376,28 @@ class Store:
 
 
 def _spooled(batches: Iterator[list[TraceDraft]], spool: RecordSpool) -> Iterator[list[TraceDraft]]:
-    """The batches, each when all of them have been read; all but the first wait in the spool. Raises StoreError."""
-    first = next(batches, [])
+    """The batches, the first when all of them have been read; the others wait in the spool. Raises StoreError."""
+    first = next(batches, None)
+    if first is None:
+        return
     positions: list[SpoolPosition] = []
     for batch in batches:
-        try:
-            positions.append(spool.put(pickle.dumps(batch, pickle.HIGHEST_PROTOCOL)))
-        except OSError as error:
-            raise StoreError(f"cannot write a temporary file: {error}") from error
-    if first:
-        yield first
+        packed = pickle.dumps(batch, pickle.HIGHEST_PROTOCOL)
+        with _spool_errors():
+            positions.append(spool.put(packed))
+    yield first
     for position in positions:
-        yield pickle.loads(spool.take(position))
+        with _spool_errors():
+            packed = spool.take(position)
+        yield pickle.loads(packed)
+
+
+@contextmanager
+def _spool_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(error.strerror or str(error)) from error
 
 
 def _batches(drafts: Iterable[TraceDraft]) -> Iterator[list[TraceDraft]]:

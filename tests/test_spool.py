@@ -1,5 +1,7 @@
 """Records come back as they were put, and the file that they are in has no name."""
 
+import errno
+import io
 import tempfile
 from pathlib import Path
 
@@ -26,4 +28,37 @@ def test_no_file_can_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert spool._file._rolled  # type: ignore[attr-defined]  # private in the standard library
     assert {spool.take(place) for place in places} == {b"a record with a secret in it"}
     assert list(tmp_path.iterdir()) == []
+    spool.close()
+
+
+@pytest.mark.parametrize("size", [100, 20_000])
+def test_a_full_disk_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """A short record stays in the buffer of the file until the next one is read."""
+
+    class Full(io.RawIOBase):
+        def writable(self) -> bool:
+            return True
+
+        def readable(self) -> bool:
+            return True
+
+        def seekable(self) -> bool:
+            return True
+
+        def seek(self, offset: int, whence: int = 0) -> int:
+            return offset
+
+        def tell(self) -> int:
+            return 0
+
+        def write(self, _: object) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: io.BufferedRandom(Full()))
+    spool = RecordSpool(10)
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        spool.take(spool.put(bytes(size)))
+    assert raised.value.errno == errno.ENOSPC
+    assert f"{tmp_path} (TMPDIR names another folder)" in str(raised.value.strerror)
     spool.close()

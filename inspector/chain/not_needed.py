@@ -88,7 +88,11 @@ class Necessity:
     def is_spared(self, failed: Step, intent: Intent, judged: Judged) -> bool:
         """Whether a failed step without a replacement did no harm; the conditions are those of the module."""
         facts = self._facts
-        if failed.result_kind is ResultKind.FINDING or self._invented.is_used(failed):
+        if failed.result_kind is ResultKind.FINDING:
+            return False
+        if _is_done_already(failed) and self._tells_done_already(failed):
+            return True
+        if self._invented.is_used(failed):
             return False
         is_known = facts.answer is not None and self._invented.invented(failed) is None
         if is_known and (self._is_precaution(failed) or self._is_side_look(failed)):
@@ -162,6 +166,8 @@ class Necessity:
         later = [step for step in self._facts.steps[failed.number :] if step.is_good]
         if any(kind_of(step.call.name or "") is ToolKind.WRITES and not ends_run(step.call) for step in later):
             return True
+        if _PICTURE.fullmatch(subjects[-1]) and _PICTURE.search(asked) is None:
+            return self._facts.has_worked  # a picture that nobody spoke of, of what an earlier look brought
         looks = (subject for step in later for subject in subjects_of(step.call.name or ""))
         return not _share_a_word(subjects, asked) and _share_a_word(looks, asked)
 
@@ -209,6 +215,10 @@ class Necessity:
         is_not_there = NOT_INSTALLED.search(text) is not None and effect.kind is not EffectKind.WRITE
         is_not_there = is_not_there or (_NOT_FETCHED.search(text) is not None and not _is_of_tables(effect))
         return (is_not_there and not self._names(effect)) or self._is_own_check(failed, effect, text)
+
+    def _tells_done_already(self, failed: Step) -> bool:
+        """Whether a clause of the answer says, and does not deny, that something is so already."""
+        return any(says_already(failed, clause.text) and not clause.denies for clause in clauses_of(self._answer_text))
 
     def _is_own_check(self, failed: Step, effect: Effect, text: str) -> bool:
         """Whether nobody asked for a check, a build or a plan after a change, and the machine kept it from running."""
@@ -321,6 +331,11 @@ class Necessity:
         return bool(words) and words <= self._answer_words
 
 
+_PICTURE = lazy_pattern(
+    r"\b(?:thumbnails?|previews?|avatars?|(?:fav)?icons?|logos?|covers?|pictures?|images?|photos?|"
+    r"look(?:s|ing)? like)\b",
+    re.IGNORECASE,
+)
 _GETS_CHANGES = frozenset(("git fetch", "git pull", "git stash"))
 _SPEAKS_OF_CHANGES = lazy_pattern(
     r"\b(?:pull|fetch|stash|latest|newest|remote|origin|upstream|sync|rebas|merg|push|branch|releas|updat|aktuell|neuest|"
@@ -357,6 +372,18 @@ def aims_at_what_is(failed: Step) -> bool:
     if effect.subject in _REMOVERS and _GONE.search(text) is not None:
         return True
     return effect.subject in _MAKERS and _EXISTS.search(text) is not None
+
+
+def _is_done_already(failed: Step) -> bool:
+    """Whether a service refused because the work of its tool was done before: "already been refunded"."""
+    done = _DONE_BEFORE.search(failed.error or "")
+    name = bare_name(failed.call.name or "")
+    stems = (word[:_STEM_CHARS] for word in name.split("_") if len(word) >= _STEM_CHARS)
+    return done is not None and kind_of(name) is ToolKind.WRITES and done[1].casefold().startswith(tuple(stems))
+
+
+_DONE_BEFORE = lazy_pattern(r"\balready (?:been )?(\w{4,20}ed)\b", re.IGNORECASE)
+_STEM_CHARS = 5
 
 
 def _removes_what_is_gone(failed: Step, effect: Effect, text: str) -> bool:

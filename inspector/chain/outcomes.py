@@ -61,6 +61,7 @@ from weaklink.inspector.chain.stated_errors import (
     refusal_of_service,
     states_success,
     structured,
+    without_passed_codes,
 )
 from weaklink.inspector.chain.steps import SYNTAX_CODES, CallFaults, Certainty, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ToolKind, ends_run, kind_of
@@ -159,8 +160,18 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     failure = page or _text_failure(text, result, call)
     if failure is not None and failure.certainty is Certainty.TEXTUAL and call is not None:
         failure = None if repeats_argument(call, structs.replace(result, content=text)) else failure
-    is_field = len(layers) > 1 and text is layers[0]  # words of the fields of an object that states no error
+    # Words of the fields of an object that states no error, or the value of one: `{"id": 9, "result": "failed"}`.
+    is_field = len(layers) > 1 and (text is layers[0] or _is_value(layers, text))
     return None if is_field and failure is not None and failure.certainty is Certainty.TEXTUAL else failure
+
+
+def _is_value(layers: Sequence[Any], text: str) -> bool:
+    """Whether a text is one word, out of an object that has several members more."""
+    outer = layers[-2] if text is layers[-1] else None
+    return isinstance(outer, dict) and len(outer) > _FEWEST_MEMBERS and " " not in text.strip()
+
+
+_FEWEST_MEMBERS = 2
 
 
 def _stated_failure(
@@ -178,7 +189,7 @@ def _stated_failure(
         return False, None
     if call is not None and not result.is_error and describes_failed_thing(fields, call):
         return True, None
-    failure = structured(fields)
+    failure = structured(fields if call is None else without_passed_codes(fields, call))
     if failure is not None and result.is_error:
         failure = structs.replace(failure, certainty=Certainty.FLAGGED)
     return failure is not None or (states_success(fields) and not result.is_error), failure

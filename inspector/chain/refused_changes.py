@@ -105,7 +105,7 @@ def _refused_change(call: ToolCall, told: str, text: str) -> str | None:
         return None
     if len(words) == 1 and _ERROR_CODE.fullmatch(words[0]) is not None:
         return text.strip()
-    if _STATE_REACHED.search(clause) is not None or _NOTHING_TO_DO.search(clause) is not None:
+    if any(reached.search(clause) is not None for reached in (_STATE_REACHED, _NOTHING_TO_DO, _FOR_USER)):
         return None
     names = bare_name(call.name or "").split("_")
     verb = names[0].removesuffix("y")[:_VERB_CHARS]
@@ -208,8 +208,16 @@ _NOTHING_TO_DO = lazy_pattern(
     r"\b(?:keine?|aucune?|pas de|sans|sin|ningun[oa]?|ningún|no hay|sem|nenhuma?|nessuna?|senza|geen|bez|brak|žádn\w*|"
     r"inga?|ingen|ei|nincs|нет|немає|không có|tidak ada) (?:änderung|changement|modific|cambi|alteraç|mudança|"
     r"wijziging|zmian|změn|ändring|ændring|endring|muutoks|változás|изменен|змін|thay đổi|perubahan|dup|doublon|doppi|"
-    r"дубл)|\bизменений нет|değişiklik yok|(?:没有|無|无)(?:变化|变更|更改|重复)|"
+    r"дубл|migra|миграц)|\bизменений нет|değişiklik yok|(?:没有|無|无)(?:变化|变更|更改|重复)|"
     r"(?:変更|重複)(?:は|が)?(?:あり|な)|변경\S* 없"
+)
+# "Asiento 12A ocupado por usted": what is taken is the user's.
+_FOR_USER = lazy_pattern(
+    r"\b(?:taken|held|occupied|reserved) (?:by|for) you\b|"
+    r"\b(?:für|von) (?:sie|dich|dir|ihnen) (?:belegt|besetzt|reserviert)\b|"
+    r"\b(?:occupée?|réservée?) (?:par|pour) (?:vous|toi)\b|"
+    r"\b(?:ocupad|reservad)[oa] (?:por|para) (?:usted|ti|você|vos)\b|"
+    r"\b(?:occupat|riservat|prenotat)[oa] (?:da|per) (?:te|lei|voi)\b"
 )
 _IS_THERE = lazy_pattern(r"\balready (?:exists?|booked|taken|reserved|shipped|sold|in use)\b")
 _NEGATED = lazy_pattern(

@@ -416,12 +416,15 @@ _TEST_NAME = lazy_pattern(r"\b(?:\w+Tests?|test_\w+|\w+_test|\w+\.(?:test|spec))
 
 
 def _is_below(failed: Step, later: Step) -> bool:
-    """Whether a later check is of a file that a finding names, in the folder that the first one was of."""
+    """Whether a later check is of what a finding names, in the folder or file that the first one was of.
+
+    `rspec spec/a_spec.rb:4` after `rspec spec/a_spec.rb`, as RSpec prints what failed.
+    """
     if failed.result_kind is not ResultKind.FINDING or failed.result is None:
         return False
     folders, content = _checked_targets(failed), failed.result.content
     files = (file for file in _checked_targets(later) if file in content.casefold())
-    return any(file.startswith(f"{folder.rstrip('/')}/") for file in files for folder in folders)
+    return any(file.startswith((f"{folder.rstrip('/')}/", f"{folder}:")) for file in files for folder in folders)
 
 
 def _is_other_check(failed: Step, later: Step) -> bool:

@@ -108,6 +108,13 @@ def structured(fields: Mapping[str, Any]) -> Failure | None:
     return None
 
 
+def without_passed_codes(fields: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any]:
+    """An object without the statuses that the call itself passed under the same name: `search_pages(status=404)`."""
+    passed = call.arguments if isinstance(call.arguments, dict) else {}
+    codes = [key for key in _HTTP_CODES if key in passed and key in fields and str(passed[key]) == str(fields[key])]
+    return {key: value for key, value in fields.items() if key not in codes} if codes else fields
+
+
 def describes_failed_thing(fields: Mapping[str, Any], call: ToolCall) -> bool:
     """Whether a lookup brought a thing that has failed, such as a build: its status, with fields of its own.
 
@@ -197,7 +204,8 @@ def denial(fields: Mapping[str, Any], call: ToolCall) -> Failure | None:
     """
     if has_known_effect(call):
         return None
-    is_lookup = kind_of(call.name or "") is ToolKind.READS or only_asks(call) is True
+    verb = bare_name(call.name or "").partition("_")[0]
+    is_lookup = kind_of(call.name or "") is ToolKind.READS or only_asks(call) is True or verb in _TRIES
     if is_lookup and bare_name(call.name or "").partition("_")[0] not in _MADE:
         return None
     ways = (_partly_done,) if is_lookup else (_partly_done, _told_refusal, _error_member, _counted, _refused_state)
@@ -211,6 +219,9 @@ def denial(fields: Mapping[str, Any], call: ToolCall) -> Failure | None:
     key, words = next((stated for way, part in places if (stated := way(part, call))), ("", ""))
     evidence = ResultEvidence(f"result field {key}", words[:200])
     return Failure(Certainty.STRUCTURED, words, None, (evidence,)) if key else None
+
+
+_TRIES = ("test", "ping", "probe")  # what such a tool denies is its answer
 
 
 def _states_done(fields: Mapping[str, Any], call: ToolCall) -> bool:
@@ -338,7 +349,7 @@ def _is_empty_handed(part: Mapping[str, Any], call: ToolCall) -> bool:
 
 
 _OF_PAST = ("last_", "previous_", "old_", "prior_")
-_CONTENTS = ("title", "name", "subject", "description", "body")
+_CONTENTS = ("title", "name", "subject", "description", "body", "summary", "headline", "topic", "comment")
 _MAX_STATE_CHARS, _STEM_CHARS = 30, 5
 
 
@@ -349,6 +360,8 @@ def _told_refusal(part: Mapping[str, Any], call: ToolCall) -> _Stated:
     for key, value in part.items():
         if not isinstance(value, str) or not _is_sentence(value) or _is_passed(value, call):
             continue
+        if key in _CONTENTS and _is_changed_record(part, call):
+            continue
         told = value[:_LONGEST]
         is_empty_handed = _is_empty_handed(part, call)
         if any(match["nothing"] or is_empty_handed for match in NOTHING_DONE.finditer(told)):
@@ -356,6 +369,12 @@ def _told_refusal(part: Mapping[str, Any], call: ToolCall) -> _Stated:
         if not _names_made_thing(part, call) and refuses_change(call, told):
             return key, told
     return None
+
+
+def _is_changed_record(part: Mapping[str, Any], call: ToolCall) -> bool:
+    """Whether an object has a member that the call passed, under the same name and with the same value."""
+    passed = call.arguments if isinstance(call.arguments, dict) else {}
+    return any(key in passed and bool(value) and passed[key] == value for key, value in part.items())
 
 
 def _names_made_thing(part: Mapping[str, Any], call: ToolCall) -> bool:

@@ -91,7 +91,7 @@ class Substitutes:
             return ended
         if (number := self._lookup(failed)) is not None:
             return Recovered(Recovery.OTHER_TOOL, VerdictRule.OTHER_LOOKUP, number)
-        if (alike := self._alike(failed)) is not None:
+        if (alike := self._alike(failed) or self._other_service(failed)) is not None:
             return alike
         if (elsewhere := self._elsewhere(failed)) is not None:
             return Recovered(Recovery.WORKED_AROUND, VerdictRule.WRITTEN_ELSEWHERE, elsewhere)
@@ -264,6 +264,23 @@ class Substitutes:
                 return step.number
         return None
 
+    def _other_service(self, failed: Step) -> Recovered | None:
+        """The next lookup of another service that is alike by name and arguments, after one that could not serve.
+
+        `places_nearby(near=x)` has no quota left, and `osm_nearby(near=x)` is asked.
+        """
+        if has_known_effect(failed.call) or _NOT_SERVED.search(failed.error or "") is None:
+            return None
+        mine, values = _name_parts(failed), _argument_items(failed)
+        for step in self._steps[failed.number : failed.number + _MAX_OTHER_WAYS]:
+            is_other = step.is_good and step.call.name != failed.call.name and not has_known_effect(step.call)
+            kinds = {kind_of(name or "") for name in (step.call.name, failed.call.name)}
+            if not is_other or ToolKind.WRITES in kinds or step.location.turn <= known_turn(failed):
+                continue
+            if mine & _name_parts(step) and values & _argument_items(step):
+                return Recovered(Recovery.OTHER_TOOL, VerdictRule.SAME_WORDS, step.number)
+        return None
+
     def edited(self, failed: Step, intent: Intent) -> Recovered | None:
         """The first later write to a file that a finding or a conflict names, if the call was not made again."""
         if failed.result_kind is not ResultKind.FINDING and _CONFLICT.search(_result_of(failed)) is None:
@@ -303,6 +320,22 @@ class Substitutes:
 
 
 _TELLS = frozenset(("send", "notify", "email", "mail", "message", "reply", "forward", "sms", "tell"))
+_NOT_SERVED = lazy_pattern(
+    r"\b(?:quota|rate.?limit\w*|too many requests|overloaded|unavailable|timed? ?out|bad gateway)\b", re.IGNORECASE
+)
+
+
+def _name_parts(step: Step) -> frozenset[str]:
+    """The words of a tool's name, without its verb and short ones."""
+    parts = bare_name(step.call.name or "").split("_")
+    return frozenset(part for part in parts if len(part) >= _MIN_WORDS and kind_of(part) is ToolKind.UNKNOWN)
+
+
+def _argument_items(step: Step) -> frozenset[tuple[str, str]]:
+    arguments = step.call.arguments if isinstance(step.call.arguments, dict) else {}
+    return frozenset((key, value) for key, value in arguments.items() if isinstance(value, str) and len(value) > 1)
+
+
 _EXISTS_ALREADY = lazy_pattern(r"\balready (?:exists?|in use|running|taken|defined)\b", re.IGNORECASE)
 _TAKES_AWAY = frozenset(
     ("rm", "rmi", "remove", "delete", "destroy", "down", "stop", "kill", "drop", "uninstall", "prune")

@@ -83,6 +83,7 @@ class _Asked(Struct, frozen=True):
     """What a request asks: the names of what may not exist; is it a yes or no; is a thing up."""
 
     names: frozenset[str]
+    in_question: frozenset[str]  # all names and numbers of the questions whether something exists
     is_yes_or_no: bool
     is_up: bool
 
@@ -92,7 +93,9 @@ def _asked(request: str) -> _Asked:
     before_marks = _QUESTION_MARK.split(request)[:-1]
     sentences = (f"{_SENTENCE_END.split(text)[-1][-_MAX_QUESTION_CHARS:]}?" for text in before_marks)
     questions = [sentence for sentence in sentences if _YES_OR_NO.search(sentence)]
-    return _Asked(_names_asked_about(request), bool(questions), any(map(_IS_UP.search, questions)))
+    of_existence = (sentence.casefold() for sentence in questions if _TELLS_EXISTENCE.search(sentence))
+    named = frozenset(name.strip(".-") for sentence in of_existence for name in _NAMES.findall(sentence))
+    return _Asked(_names_asked_about(request), named, bool(questions), any(map(_IS_UP.search, questions)))
 
 
 def _answers_no(step: Step, asked: _Asked) -> bool:
@@ -105,11 +108,21 @@ def _answers_no(step: Step, asked: _Asked) -> bool:
     denies = _denies_shortly if step.is_good else _ends_silently
     if asked.is_yes_or_no and denies(step.call, step.result, asked):
         return True
-    if not asked.names or not _says_no(step.call, step.result):
+    if not (asked.names or asked.in_question) or not _says_no(step.call, step.result):
         return False
+    if not asked.in_question.isdisjoint(_passed(step.call)):
+        return True
     named = set(_names_in(step.call.raw_arguments[:_MAX_TEXT_CHARS].casefold()))
     named.update(part for name in tuple(named) for part in _JOINTS.split(name) if len(part) > _SHORTEST_NAME)
     return not asked.names.isdisjoint(named | set(bare_name(step.call.name or "").split("_")) - _LOOKING)
+
+
+def _passed(call: ToolCall) -> Iterator[str]:
+    """The numbers and names that a call looks up, each the whole of an argument or of a target."""
+    effect = main_effect(effects_of(call))
+    yield from (target.casefold() for target in (effect.targets if effect is not None else ()))
+    if effect is None or effect.command is None:
+        yield from (str(value).casefold() for _, value in leaves(call.arguments) if not isinstance(value, bool))
 
 
 def _ends_silently(call: ToolCall, result: ToolResult, asked: _Asked) -> bool:
@@ -148,8 +161,8 @@ def _names_asked_about(request: str) -> frozenset[str]:
         existing = _EXISTS.finditer(sentence) if _TELLS_EXISTENCE.search(sentence) else ()
         for match in chain(existing, _WHETHER.finditer(sentence)):
             names.update(_names_in(" ".join(filter(None, match.groups()))))
-        if (match := _IF_ANY.search(sentence)) is not None:
-            names.update(_names_in(sentence[max(match.start() - _MAX_LINE_CHARS, 0) : match.start()]))
+        if (condition := _IF_ANY.search(sentence)) is not None:
+            names.update(_names_in(sentence[max(condition.start() - _MAX_LINE_CHARS, 0) : condition.start()]))
     return frozenset(names) - _SAYS_NOTHING
 
 
@@ -208,7 +221,8 @@ _MAX_ANSWER_CHARS = 600
 _MAX_NO, _CURL_REFUSED, _MAX_LINE_CHARS = 3, 7, 120
 _JOINTS = lazy_pattern(r"[_.-]+")
 _LOOKING = frozenset(("get", "find", "search", "list", "look", "lookup", "read", "query", "check", "file", "contents"))
-_QUESTION_MARK, _MAX_QUESTION_CHARS = lazy_pattern(r"[?\uff1f]"), 200
+_MAX_QUESTION_CHARS = 200
+_QUESTION_MARK = lazy_pattern(r"[?\uff1f]|(?:(?<=ますか)|(?<=ですか))(?=[\u3002\s]|\Z)")
 # Questions for a yes or no: they begin with the verb, have a word for it, or, in some languages, an ending.
 _YES_OR_NO = lazy_pattern(
     r"^\W*(?:(?:and|then|now|first|also|und|et|y|e) )?(?:is|are|any|was|were|do|does|did|has|have|had|(?:can|could|"
@@ -221,7 +235,8 @@ _YES_OR_NO = lazy_pattern(
     re.IGNORECASE,
 )
 _IS_UP = lazy_pattern(
-    r"\b(?:up|running|listening|reachable|alive|online|there|erreichbar|läuft|hört|lauscht|joignable|tourne|activo|"
+    r"\b(?:free|in use|open|frei|libre|liber[ao]|"
+    r"up|running|listening|reachable|alive|online|there|erreichbar|läuft|hört|lauscht|joignable|tourne|activo|"
     r"corriendo|funcionando|attivo|bereikbaar|draait|igång|kører|kjører|działa|běží|работает|запущен\w*|çalışıyor)\b",
     re.IGNORECASE,
 )
@@ -259,7 +274,7 @@ _EXISTENCE = (
     r"(?:is |are )(?:not )?(?:there|installed|available|present|missing)|"
     r"installed|present|existier\w+|vorhanden|installiert|existe|présente?|esiste|bestaat|finns|findes|finnes|"
     r"istnieje|existuje|существует|есть|існує|varsa|yoksa|var mı|mevcut)\b|"
-    r"存在|があ[るれ]|がなけれ|[이가] ?[있없])"
+    r"存在|[がは]あ(?:[るれ]|りますか)|がなけれ|[이가] ?[있없])"
 )
 _TELLS_EXISTENCE = lazy_pattern(_EXISTENCE, re.IGNORECASE)  # in a tenth of the time in which the thing is found, too
 _EXISTS = lazy_pattern(
@@ -314,6 +329,8 @@ _BRINGS_CODE = frozenset(("git apply", "git checkout", "git revert", "git merge"
 def _reproduces(trace: Trace, step: Step, users: Sequence[int]) -> bool:
     """Whether the user's last turn before a command asks, and has a sentence that names it and says that it fails.
 
+    The name of the error says so by itself: "Confirm that parse('') raises ValueError".
+
     What the machine lacks is another fault than the one that was told.
     """
     effect = main_effect(effects_of(step.call))
@@ -324,11 +341,15 @@ def _reproduces(trace: Trace, step: Step, users: Sequence[int]) -> bool:
     text = _request_before(trace, step, users)
     if _INQUIRES.search(text) is None:
         return False
+    raised = _EXCEPTION.search((step.error or "")[:_MAX_ANSWER_CHARS])
+    if raised is not None and raised[0] in text:
+        return True
     line = frozenset(folded_names(step.call.raw_arguments[:_MAX_TEXT_CHARS])) - _SAYS_NOTHING
     told = (frozenset(folded_names(sentence)) for sentence in _SENTENCE_END.split(text) if _FAILS.search(sentence))
     return any(len(name) >= _SHORTEST_NAME for names in told for name in names & line)
 
 
+_EXCEPTION = lazy_pattern(r"\b[A-Z]\w{1,60}(?:Error|Exception)\b")
 _LACKS = lazy_pattern(
     r"not found|no module named|no such file|not installed|permission denied|cannot find|forbidden", re.IGNORECASE
 )

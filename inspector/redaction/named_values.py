@@ -194,10 +194,12 @@ class _Named:
 
     def cells(self) -> Iterator[Secret]:
         """The cells below this name in the head of a table, separated by bars, tabs, commas or semicolons."""
+        if not PATTERNS.cell_end.match(self.lowered, self.end):
+            return
         least = max(self.start - _MAX_HEAD_CHARS, 0)
         begins = [least, *(match.end() for match in PATTERNS.row_begin.finditer(self.lowered, least, self.start))]
         head = PATTERNS.head.match(self.lowered, begins[-1])
-        if head is None or head.end() <= self.end or not PATTERNS.cell_end.match(self.lowered, self.end):
+        if head is None or head.end() <= self.end:
             return
         separator, start = head["separator"], head.end()
         column = self.lowered.count(separator, head.start("cells"), self.start)
@@ -211,6 +213,7 @@ class _Named:
                 at += len(value) - len(value.lstrip(" \"'`*"))
                 text = PATTERNS.other_cell.sub("", self.text[at : at + len(value.strip(" \"'`*"))])
                 is_mixed = all(re.search(one, text) for one in ("[0-9]", "[A-Za-z]"))  # also a file's name
+                is_mixed = is_mixed or bool(secret_values.changes_often(text) and PATTERNS.inner_capitals.search(text))
                 if is_mixed and secret_values.can_be_quoted_secret(text, self.confidence):
                     yield Secret(at, at + len(text), rule="name of a column")
             elif not PATTERNS.ruler.fullmatch(row["cells"]):
@@ -354,7 +357,8 @@ def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
         if match is not None and (secret := named.judge(relation, match)) is not None:
             introduced.append(replace(secret, rule=f"name, {relation}"))
     first = sorted(introduced, key=attrgetter("start"))[:1]
-    yield from first or named.cells()
+    yield from first
+    yield from (cell for cell in named.cells() if not first or cell.start < first[0].start)
     yield from named.beside(first)
 
 

@@ -362,3 +362,51 @@ def test_another_step_is_why_a_call_never_began_only_if_that_failed() -> None:
     for thing in ("step", "action", "message", "edit"):
         assert outcome("update_tour", {"id": 1}, f"Step intro skipped, previous {thing} kept") == "ok"
         assert outcome("update_tour", {"id": 1}, f"Skipped: the previous {thing} has failed") == "not-run"
+
+
+@pytest.mark.parametrize("field", ["title", "name", "subject", "summary", "description"])
+def test_what_a_changed_record_is_called_is_content_and_why_a_change_was_refused_is_not(field: str) -> None:
+    for told in ("Search times out", "Payment is declined twice", "Upload of files failed", "Export cannot be opened"):
+        changed = {"id": "ENG-310", "labels": ["bug", "shipped"]}
+        assert (
+            outcome("update_issue", {"id": "ENG-310", "labels": ["shipped"]}, write_json(changed | {field: told}))
+            == "ok"
+        )
+        nested = {"issue": changed | {field: told}}
+        assert outcome("update_issue", {"id": "ENG-310", "labels": ["shipped"]}, write_json(nested)) == "ok"
+    refused = {"id": "ENG-310", "note": "The label could not be applied"}
+    assert outcome("update_issue", {"id": "ENG-310"}, write_json(refused)) == "error-result"
+
+
+@pytest.mark.parametrize("value", ["failed", "none", "error", "timeout"])
+def test_one_word_in_a_record_is_a_value_of_it(value: str) -> None:
+    for tool in ("get_build", "wait_for_build", "grade_exam", "create_poll"):
+        assert outcome(tool, {"id": 9}, write_json({"id": 9, "grade": "b", "result": value})) == "ok"
+    assert outcome("upload_report", {"id": 9}, write_json({"result": "failed"})) == "error-result"
+
+
+def test_what_is_taken_by_the_user_is_no_refusal_of_it() -> None:
+    for told in ("Asiento 12A ocupado por usted.", "Platz 12A ist für Sie belegt.", "Siège 12A occupé par vous."):
+        assert outcome("reserve_seat", {"seat": "12A"}, told) == "ok"
+    for told in ("Asiento 12A ocupado.", "Platz 12A ist belegt.", "Siège 12A occupé."):
+        assert outcome("reserve_seat", {"seat": "12A"}, told) == "error-result"
+
+
+def test_no_pending_migration_is_nothing_to_do() -> None:
+    for told in ("Keine Migrationen offen.", "Aucune migration en attente.", "Sin migraciones pendientes."):
+        assert outcome("migrate_database", {"env": "x"}, told) == "ok"
+
+
+def test_a_status_that_the_call_passed_is_no_failure_of_it() -> None:
+    answer = write_json({"status": 404, "pages": ["/a", "/b"]})
+    assert outcome("search_pages", {"status": 404}, answer) == "ok"
+    assert outcome("search_pages", {"query": "a"}, answer) == "error-result"
+
+
+@pytest.mark.parametrize("verb", ["test", "ping", "probe"])
+def test_what_a_trial_denies_is_its_answer(verb: str) -> None:
+    answer = write_json({"connected": False, "reason": "password authentication failed"})
+    assert outcome(f"{verb}_connection", {"db": "x"}, answer) == "ok"
+    assert (
+        outcome("send_mail", {"to": "x"}, write_json({"delivered": False, "reason": "mailbox full"})) == "error-result"
+    )

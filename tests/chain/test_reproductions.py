@@ -143,3 +143,17 @@ def test_a_deed_that_failed_is_none(user: str, line: str, result: str, answer: s
         f"user: {user}", f"call a: Bash {write_json({'command': line})}", f"result a: {result}", f"say: {answer}"
     )
     assert chain.status == "broken"
+
+
+@pytest.mark.parametrize("error", ["ValueError", "KeyError", "DecimalException"])
+def test_an_error_that_the_user_named_is_what_was_to_be_shown(error: str) -> None:
+    def broken(request: str) -> bool:
+        lines = (
+            f'result a!: Traceback (most recent call last):\n  File "<string>"\n{error}: empty',
+            "say: Confirmed.",
+        )
+        command = write_json({"command": "python -c 'import p; p.parse()'"})
+        return chain_of(f"user: {request}", f"call a: Bash {command}", *lines).broken is not None
+
+    assert not broken(f"Confirm that parse('') raises {error}")
+    assert broken("Parse the file with p.parse and write the rows to out.csv")

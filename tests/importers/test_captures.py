@@ -1,6 +1,7 @@
 """Bare captures of every API: where one answer ends and the next begins, and that each is decoded as a stream is."""
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,25 @@ def test_a_row_after_the_finish_is_no_answer_of_its_own(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in (begun, finished, {"level": "info"}, {"level": "info"})))
     records = list(read_source(path, "api-captures").records)
     assert [isinstance(one, Trace) for one in records] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("rows", "stream"),
+    [
+        (['{"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}}]}'], "{}\n\n"),
+        (
+            [
+                '{"choices": [{"index": 0, "delta": {"content": "H"}}]}',
+                '{"choices": [{"index": 0, "delta": {"content": "i"}, "finish_reason": "stop"}]}',
+            ],
+            "data: {}\n\n",
+        ),
+        (['{"error": {"message": "no", "type": "limit"}}'], "{}\n\n"),
+    ],
+)
+def test_rows_without_an_id_have_the_identity_of_earlier_versions(rows: list[str], stream: str, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text("\n".join(rows) + "\n")
+    (trace,) = read_source(tmp_path / "rows.jsonl", "chat-completions").records
+    assert isinstance(trace, Trace)
+    digest = sha256("".join(map(stream.format, rows)).encode()).hexdigest()
+    assert digest[:16] in {id_.value for id_ in trace.external_ids}

@@ -12,6 +12,10 @@ _BODIES = {
     "dapi": _HEX,
     "SK": _HEX,
     "SG.": f"{_MIXED[:22]}.{_MIXED}",
+    "FLWSECK_TEST-": _HEX[:12],
+    "AVNS_": _MIXED[:16],
+    "xoxa-": "2-6482039175814",
+    "xoxr-": "730592846-qzkwvhp",
     "eyJ": f"{_MIXED[:20]}.eyJ{_MIXED[:24]}.{_MIXED[:30]}",
 }
 
@@ -22,6 +26,7 @@ KEYS: dict[str, tuple[str, str]] = {
         *("rk_live_", "whsec_", "hf_", "gsk_", "xai-", "pplx-", "r8_", "nvapi-", "AIza", "ya29.", "GOCSPX-", "AKIA"),
         *("ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "xapp-", "npm_"),
         *("pypi-", "dop_v1_", "dapi", "hvs.", "SG.", "AGE-SECRET-KEY-1", "lin_api_", "ntn_", "shpat_", "SK", "eyJ"),
+        *("FLWSECK_TEST-", "AVNS_", "xoxa-", "xoxr-"),
     )
 }
 """Keys that give themselves away: what stays legible, and what is secret."""

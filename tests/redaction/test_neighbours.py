@@ -91,6 +91,35 @@ def test_a_value_goes_beside_the_element_of_its_name(form: str) -> None:
                 assert _streamed(*given) == redacted
 
 
+_TABLES = (
+    "| service | login | {n} |\n|---|---|---|\n| mail | bot | {v} |\n",
+    "| {n} | login |\n|---|---|\n| {v} | bot |\n",
+    *("user,{n}\njoe,{v}\n", "user;{n};port\njoe;{v};22\n", "user\t{n}\njoe\t{v}\n"),
+)
+_BELOW = (
+    *("", "Example: x9k2mmm\n", "otpauth://totp/Example:ana?issuer=Example\n", "default = Kq7\n", "content: v2.1\n"),
+    *("new: b2c3\n", "and its value: 12ab34cd\n", "--value x1\n"),
+)
+
+
+@pytest.mark.parametrize("table", _TABLES)
+@pytest.mark.parametrize("below", _BELOW)
+def test_a_cell_goes_from_below_its_name_whatever_is_below_the_table(table: str, below: str) -> None:
+    for name in ("secret", "password", "AccountKey"):
+        for secret in ("Rost-Nagel_64", "hQrRcJKbsp", "STabkcKsOeqTyKRj"):
+            text = f"Look:\n{table.format(n=name, v=secret)}{below}"
+            for given in (text, json.dumps({"out": text}), json.dumps({"body": json.dumps({"out": text})})):
+                redacted = Redactor().text(given)
+                assert not _is_left(secret, redacted), redacted
+                assert _streamed(*given) == redacted
+
+
+def test_a_name_in_camel_case_stays_in_a_table() -> None:
+    for name in ("getUserNameById", "maxOpenConnCount", "isSetInNewForm"):
+        text = f"| function | secret |\n|---|---|\n| load | {name} |\n"
+        assert Redactor().text(text) == text
+
+
 def test_a_value_goes_from_between_many_tags() -> None:
     for filler in ("<i>", "<b>x</b>", "</td>", "<br/>\n"):
         text = f"{filler * 700}<arg_key>password</arg_key> <arg_value>sunshine {filler * 700}"

@@ -105,6 +105,29 @@ def test_what_only_looks_like_a_secret_stays(text: str) -> None:
     assert Redactor().text(quoted) == quoted
 
 
+_WITH_IDS = (
+    *(
+        "https://dashboard.example.com/webhooks/10482/deliveries/{uuid}",
+        "/webhooks/9918237/{sha1}",
+        "useWebhookb2/{sha1}",
+    ),
+    *("redis: key_{sha1}", '"key_{md5}": 1', "shard-000123:a{sha1}", "etag-123456:a{md5}", "1764540000:a{uuid}"),
+    *("sl.{sha1}", "sl.{sha256}", "AKCp{sha1}", "pul-{md5}", "ico-{md5:.28}", "csa_{md5:.28}", "nyk_{md5:.28}"),
+    *("ion_{md5:.28}", "AKID{md5:.24}", "cio{md5:.24}", "cmVmd{sha1}"),
+)
+
+
+@pytest.mark.parametrize("form", _WITH_IDS)
+def test_an_id_or_a_digest_stays_where_keys_begin_alike(form: str) -> None:
+    source = random.Random(form)
+    for _ in range(20):
+        digits = "".join(source.choice("0123456789abcdef") for _ in range(64))
+        uuid = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))
+        text = form.format(sha1=digits[:40], sha256=digits, md5=digits[:32], uuid=uuid)
+        for given in (text, f"see {text} now", json.dumps({"content": text})):
+            assert Redactor().text(given) == given
+
+
 def test_there_are_hundreds_of_texts_that_stay() -> None:
     assert len(set(_KEPT)) >= 300
 

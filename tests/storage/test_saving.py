@@ -1,7 +1,7 @@
 """The same trace is kept once, in its longest version."""
 
 from collections.abc import Iterator, Sequence
-from threading import Thread
+from threading import Thread, current_thread
 
 import pytest
 import sqlalchemy as sa
@@ -14,6 +14,7 @@ from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import ExternalId, Instant, Trace
+from weaklink.inspector.spool import RecordSpool, SpoolPosition
 from weaklink.storage.record_rows import IdentityKind, identity_of
 from weaklink.storage.saved import Saved, Verdict
 from weaklink.storage.store import Store, open_store
@@ -177,7 +178,7 @@ def test_other_writers_do_not_wait_while_traces_are_read(store: Store, database:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, StoreError])
-def test_of_a_save_that_fails_after_its_first_transaction_nothing_stays(
+def test_of_a_save_that_fails_after_many_traces_nothing_stays(
     store: Store, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
     store.save(inspected(trace("before"), trace("s1")))
@@ -192,6 +193,36 @@ def test_of_a_save_that_fails_after_its_first_transaction_nothing_stays(
 
     monkeypatch.setattr(storage.store, "write", fails)
     with pytest.raises(error):
-        store.save((trace(f"s{number}"), found) for number in range(450))
+        store.save((trace(f"s{number}", words="what is the weather in Paris?"), found) for number in range(450))
     assert written == [200, 200]
     assert {one.name for one in store.traces()} == {"before", "s1"}
+    assert all(store.trace(one.id).turns == trace(one.name).turns for one in store.traces())
+
+
+def test_what_one_save_meets_as_stored_stays_if_another_one_is_interrupted(
+    store: Store, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = inspect_trace(trace("s0"))
+    whole = [(trace(f"s{number}"), found) for number in range(450)]
+    answers: list[Saved] = []
+
+    def saves_too() -> None:
+        with open_store(database) as other:
+            answers.extend(other.save(whole))
+
+    second = Thread(target=saves_too)
+
+    def interrupted(spool: RecordSpool, place: SpoolPosition) -> bytes:
+        if current_thread() is not second and place[0]:  # the third group of the first save
+            second.start()
+            second.join(1.0)
+            raise KeyboardInterrupt
+        return take(spool, place)
+
+    take = RecordSpool.take
+    monkeypatch.setattr(RecordSpool, "take", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.save(whole)
+    second.join()
+    assert {saved.id for saved in answers} == {summary.id for summary in store.traces(limit=1_000)}
+    assert len({saved.id for saved in answers}) == 450

@@ -73,7 +73,7 @@ class ReadEnd(Struct, frozen=True):
 
 
 InspectionLookup: TypeAlias = Callable[[RecordRows], StoredInspection | None]
-"""Looks up the stored inspection of a record: `storage.Store.stored_inspection`."""
+"""Looks up the stored inspection of a record: ``Store.stored_inspection``."""
 
 
 def no_inspection(_: RecordRows) -> None:

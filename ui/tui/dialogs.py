@@ -301,15 +301,27 @@ class StoreScreen(ShowsToasts[ScreenResultType]):
         """Mark a trace, or a step of it; or remove that mark."""
         start_work(self, partial(self._changed_mark, partial(_toggled, id, step)), "mark", supersedes=False)
 
-    def ask_note(self, id: int, step: int | None, before: str) -> None:
+    def ask_note(self, id: int, step: int | None, before: str, *, typed: str = "", about: str = _NOTE_HINT) -> None:
         """Ask for a note on a trace, or on a step of it, and save it. Opens at once: the next keys are the note."""
-        dialog = LineDialog(f"note on {_target(id, step)}", about=_NOTE_HINT, typed=before)
+        dialog = LineDialog(f"note on {_target(id, step)}", about=about, typed=typed or before)
         self.app.push_screen(dialog, partial(self._note, id, step, before))
 
     def _note(self, id: int, step: int | None, before: str, note: str | None) -> None:
         if note is not None and note != before:
-            query = partial(_noted, id, step, note.strip())
-            start_work(self, partial(self._changed_mark, query), "mark", supersedes=False)
+            start_work(self, partial(self._save_note, id, step, before, note.strip()), "mark", supersedes=False)
+
+    async def _save_note(self, id: int, step: int | None, before: str, note: str) -> None:
+        """Save a note. If somebody changed the one that was shown, ask again, with theirs below what was typed."""
+        try:
+            other = note_at(await self.access.query(partial(_marks_of, id)), step)
+        except WeaklinkError as error:
+            self.toast(error_sentence(error, self.access.name), is_error=True)
+            return
+        if other in (before, note):
+            await self._changed_mark(partial(_noted, id, step, note))
+        else:
+            theirs = f"It was changed meanwhile, to: {other}" if other else "It was removed meanwhile."
+            self.ask_note(id, step, other, typed=note, about=theirs)
 
     async def _changed_mark(self, query: Callable[[Store], tuple[str, tuple[Mark, ...]]]) -> None:
         """Write a mark, which takes some seconds if another program is writing; report what fails."""

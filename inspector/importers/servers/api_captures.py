@@ -166,10 +166,15 @@ class _JsonRecord(Struct, frozen=True):
 
 
 def _from_rows(file: SourceFile, api: str = "") -> Iterator[CapturedAnswer | Skipped]:
-    """The answers of rows: all of one API, or of any, where a row without a head may be part of the answer before."""
+    """The answers of rows: all of one API, or of any, where a row without a head may be part of the answer before.
+
+    The rows of one API have been read as lines of a stream since 0.1, each with the empty line that ends its event; so
+    they are still, since their digest identifies answers without an id.
+    """
     bounds = AnswerBounds(is_framed=bool(api))
     answer: ArrivingCapture | None = None
     framing = Framing.WHOLE
+    ending = b"\n\n" if api else b""
     number = 0
     for record in _records(file):
         if isinstance(record, Skipped):
@@ -181,16 +186,19 @@ def _from_rows(file: SourceFile, api: str = "") -> Iterator[CapturedAnswer | Ski
             continue
         if not bounds.add(head) and answer is not None:
             number += 1
+            answer.add(ending)
             yield answer.captured(number)
             answer = None
         separator = _SEPARATORS[framing]
         if answer is None:
             separator, framing = b"", _framing(head)
             answer = ArrivingCapture(new_decoder(framing, _READERS[(head and head.api) or CHAT]))
-        answer.add(separator + _framed(record.raw, framing), head)
+        raw = record.raw.translate(_ONE_LINE) if api else record.raw
+        answer.add(separator + _framed(raw, framing), head)
         if framing is Framing.WHOLE:
             bounds.end()
     if answer is not None:
+        answer.add(ending)
         yield answer.captured(number + 1)
 
 

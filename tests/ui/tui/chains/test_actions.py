@@ -246,6 +246,21 @@ async def test_what_is_typed_after_the_key_of_a_note_is_the_note(
             assert [one.own_note for one in store.traces() if one.own_note != "look "] == ["here"]
 
 
+async def test_a_note_that_somebody_else_wrote_meanwhile_is_not_overwritten_unseen(tmp_path: Path) -> None:
+    where = filled(tmp_path / "runs.db", traces=1)
+    async with running(where) as (app, pilot):
+        await press(pilot, ";", *"mine")
+        with open_store(where) as store:
+            store.marks.put(1, note="theirs")
+        await press(pilot, "enter")
+        assert "It was changed meanwhile, to: theirs" in shown(app)
+        with open_store(where) as store:
+            assert [one.own_note for one in store.traces()] == ["theirs"]
+        await press(pilot, "enter")
+        with open_store(where) as store:
+            assert [one.own_note for one in store.traces()] == ["mine"]
+
+
 @pytest.mark.slow
 async def test_a_mark_is_taken_away_without_those_of_turns_and_steps(tmp_path: Path) -> None:
     where = filled(tmp_path / "runs.db", traces=1)

@@ -1,0 +1,92 @@
+"""Sessions in which a call failed and nothing is broken, each beside one that differs in what decides, and is."""
+
+import pytest
+
+from tests.chain.building import chain_of
+from weaklink.inspector.json_text import write_json
+
+QUOTA = "You have exceeded your daily request quota for this API."
+
+
+def is_broken(*lines: str) -> bool:
+    return chain_of(*lines).broken is not None
+
+
+@pytest.mark.parametrize(
+    ("question", "call", "result"),
+    [
+        ("Does customer 12 exist?", 'get_customer {"id": 12}', '{"error": "not found"}'),
+        ("Is there a file config.json?", 'read_file {"path": "config.json"}', "Error: config.json: No such file"),
+        (
+            "config.json はありますか",
+            'Bash {"command": "cat config.json"}',
+            "cat: config.json: No such file or directory",
+        ),
+    ],
+)
+def test_that_something_is_not_there_is_the_answer_to_whether_it_is(question: str, call: str, result: str) -> None:
+    answer = "say: It does not exist."
+    assert not is_broken(f"user: {question}", f"call a: {call}", f"result a!: {result}", answer)
+    request = "user: Write a report on customer 12 from config.json."
+    assert is_broken(request, f"call a: {call}", f"result a!: {result}", answer)
+
+
+@pytest.mark.parametrize(("tool", "done"), [("create_refund", "refunded"), ("cancel_order", "cancelled")])
+def test_what_was_done_before_need_not_be_done(tool: str, done: str) -> None:
+    def lines(error: str, answer: str) -> tuple[str, ...]:
+        request = "user: Do it for charge ch_3N and send a mail."
+        mail = ('call b: send_email {"to": "a@b.de", "body": "x"}', 'result b: {"id": "m1"}')
+        return (request, f'call a: {tool} {{"id": "ch_3N"}}', f"result a!: {error}", *mail, f"say: {answer}")
+
+    told = f"The charge had already been {done}, so nothing was left to do. I sent the mail."
+    assert not is_broken(*lines(f"Charge ch_3N has already been {done}.", told))
+    assert is_broken(*lines("Charge ch_3N is locked by another process.", told))
+    assert is_broken(
+        *lines(f"Charge ch_3N has already been {done}.", f"The charge is {done} now, and the mail is sent.")
+    )
+
+
+@pytest.mark.parametrize("error", [QUOTA, "Too many requests", "Service unavailable", "Request timed out"])
+def test_another_service_brings_what_one_that_could_not_serve_was_to_bring(error: str) -> None:
+    def lines(other: str) -> tuple[str, ...]:
+        first = ('call a: places_nearby {"query": "약국", "near": "부산역"}', f"result a!: {error}")
+        second = (f"call b: {other}", 'result b: [{"name": "새봄약국", "distance_m": 200}]')
+        return (
+            "user: 부산역에서 가장 가까운 약국을 찾아줘.",
+            *first,
+            *second,
+            "say: 할당량이 초과되어 다른 지도에서 찾았습니다.",
+        )
+
+    assert not is_broken(*lines(f"osm_nearby {write_json({'amenity': 'pharmacy', 'near': '부산역'})}"))
+    assert is_broken(*lines(f"osm_nearby {write_json({'amenity': 'pharmacy', 'near': '서울역'})}"))
+
+
+@pytest.mark.parametrize("picture", ["thumbnail", "preview", "cover"])
+def test_a_picture_that_nobody_asked_for_is_not_needed(picture: str) -> None:
+    def lines(request: str) -> tuple[str, ...]:
+        search = (
+            'call a: scholar_search {"query": "diffusion"}',
+            'result a: [{"title": "Image Synthesis with Diffusion"}]',
+        )
+        look = (
+            f'call b: fetch_{picture} {{"title": "Image Synthesis with Diffusion"}}',
+            "result b!: Error: none available",
+        )
+        return (f"user: {request}", *search, *look, "say: The most cited paper is Image Synthesis with Diffusion.")
+
+    assert not is_broken(*lines("Find the most cited paper about diffusion."))
+    assert is_broken(*lines("Find the most cited paper about diffusion, with a picture of it."))
+
+
+@pytest.mark.parametrize("line", [4, 12])
+def test_the_failing_example_passes_by_its_line(line: int) -> None:
+    def lines(target: str) -> tuple[str, ...]:
+        failed = f"1 example, 1 failure\n\nrspec ./spec/a_spec.rb:{line} # A works"
+        edit = ('call b: Edit {"file_path": "lib/a.rb", "old_string": "x", "new_string": "y"}', "result b: ok")
+        again = (f'call c: Bash {{"command": "bundle exec rspec {target}"}}', "result c: 1 example, 0 failures")
+        first = ('call a: Bash {"command": "bundle exec rspec spec/a_spec.rb"}', f"result a!: {failed}")
+        return ("user: Fix the spec.", *first, *edit, *again, "say: The spec passes.")
+
+    assert not is_broken(*lines(f"spec/a_spec.rb:{line}"))
+    assert is_broken(*lines("spec/a_spec.rb:77"))
