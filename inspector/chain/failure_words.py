@@ -446,6 +446,7 @@ _DOCKER = (
 _APT = r"E: (?!debconf)\S"
 _SSH = r"(?:ssh|scp|sftp): \S|Permission denied \(|Connection (?:closed|reset) by |lost connection$"
 _SOLVER = r"(?:.{0,200}\b)?version solving failed\.$"
+_GDAL = r"ERROR \d+: \S"
 _IMAGES = r"(?:convert|magick|mogrify|identify)[\w.-]{0,20}: .{1,300} @ error/"
 _OFFICE = r"Error: (?:source file could not|no export filter|Please verify)"
 _ENDS_TABLE = {  # by program, or by program and subcommand
@@ -455,8 +456,10 @@ _ENDS_TABLE = {  # by program, or by program and subcommand
     **dict.fromkeys(("ssh", "scp", "sftp", "rsync"), _SSH),
     **dict.fromkeys(("dart", "flutter", "poetry"), _SOLVER),
     **dict.fromkeys(("convert", "magick", "mogrify", "identify"), _IMAGES),
+    **dict.fromkeys(("ogr2ogr", "gdal_translate", "gdalwarp", "ogrinfo"), _GDAL),
     **dict.fromkeys(("gradle", "gradlew"), r"FAILURE: Build|BUILD FAILED"),
     **dict.fromkeys(("make", "gmake"), r"(?:g?make(?:\[\d+\])?|[\w./-]{1,80}:\d+): \*\*\* \S"),
+    **dict.fromkeys(("mysql", "mariadb"), r"ERROR \d{4} \(\w{5}\)"),
     **dict.fromkeys(("kubectl", "oc"), r"Error from server \(|The [\w.]{1,60} \"[^\"]{1,200}\" is invalid:"),
     **dict.fromkeys(("rails", "rake"), r"(?:rails|rake) aborted!|\w+(?:::\w+)*(?:Error|NotFound|Exception): "),
     **dict.fromkeys(("terraform", "tofu"), r"\u2502 Error: |Error: "),
@@ -465,11 +468,14 @@ _ENDS_TABLE = {  # by program, or by program and subcommand
     **dict.fromkeys(("code", "codium", "cursor"), r"Failed Installing Extensions: |Extension '[^']{1,80}' not found"),
     **dict.fromkeys(("sqlcmd", "isql", "tsql"), r"Msg \d+, Level \d+, State \d+"),
     "alembic": r"FAILED: \S",
+    "ansible-galaxy": r"ERROR! ",
     "ansible-playbook": r"\S{1,80} +: +ok=\d+ .{0,200}\b(?:failed|unreachable)=[1-9]",
     "aws": r"An error occurred \(|(?:upload|download|copy) failed: |Unable to locate credentials|"
     r"Failed to create/update|\s*\"FunctionError\": ",
     "az": r"\([A-Z]\w+\) \S|Please run 'az login'|ERROR: \S",
+    "biber": r"ERROR - ",
     "brew": r"Warning: No available (?:formula|cask)|Error: \S",
+    "bundle": r"An error occurred while installing |Bundler could not |Could not find (?:gem|compatible)",
     "cabal": r"Error: \[Cabal-\d",
     "cargo": r"thread '[^']{1,80}' panicked at |error: could not ",
     "certbot": r"All renewals failed|Some challenges have failed|[1-9]\d* renew failure",
@@ -479,12 +485,14 @@ _ENDS_TABLE = {  # by program, or by program and subcommand
     "composer": r"Your (?:lock file|requirements)\b|  Problem \d|\s*Could not find ",
     **dict.fromkeys(("cpan", "cpanm"), r"Warning: Cannot install|! Installing .{1,80} failed"),
     "crontab": r"errors in crontab file",
+    "cypress": r"Cypress could not |Your system is missing the dependency",
     "dbt": r"(?:\d\d:\d\d:\d\d +)?Completed with [1-9]\d* error",
     "dotnet": r"Unhandled exception\.|error (?:NU|MSB|CS|NETSDK)\d{2,5}: |Build FAILED\.",
     "eslint": r"Oops! Something went wrong",
     "fastlane": r"\[!\] ",
     "ffmpeg": r"Error (?:opening|while|initializing|submitting) |Conversion failed!|Unknown encoder |"
     r"\S{1,200}: (?:No such file or directory|Invalid data found when processing input|Invalid argument)$",
+    "gcloud": r"ERROR: \(gcloud\.",
     **dict.fromkeys(("pio", "platformio"), r"\*\*\* \["),
     **dict.fromkeys(("gh", "glab"), r"GraphQL: |HTTP [45]\d\d|no matches found for |X \S"),
     "git": r"\s*! \[(?:remote )?rejected\]|Automatic merge failed|"
@@ -492,18 +500,22 @@ _ENDS_TABLE = {  # by program, or by program and subcommand
     rf"(?i:{_ERROR_IN_LANGUAGES}|schwerwiegend|fataal|fatale|критическая ошибка) ?: \S",
     "git commit": r"no changes added to commit|husky - [\w-]{1,40} (?:hook|script) (?:exited|failed)|"
     r".{1,80}\.{3,}Failed$",  # pre-commit
+    "gsutil": r"\w+Exception: ",
     "jekyll": r"\s*(?:Liquid Exception|Conversion error): ",
+    "jupyter": r"nbclient\.exceptions\.\w",
     "packer": r"==> Builds finished but no artifacts|Build '[^']{1,80}' errored",
     "pandoc": r"\S{1,40} not found\. Please select",
     "patch": r"\d+ out of \d+ hunks? (?:FAILED|ignored)",
     "php": r"\s*SQLSTATE\[",
     "pip": r"ERROR: (?!pip's dependency resolver)\S|\s*\u00d7 \S",
+    "playwright": r"browserType\.\w+: \S",
     "pod": r"\[!\] (?:CocoaPods could not|Unable to|No `Podfile|Invalid )",
     "psql": r"\S{1,80}: ERROR: ",
     "pulumi": r"\s*[1-9]\d* errored$|\s+error: \S",
     "rclone": r"[\d/]{10} [\d:]{8} (?:ERROR|CRITICAL)\b|[\d/]{10} [\d:]{8} \w+ ?: Failed to ",
     "redis-cli": r"\(error\) [A-Z]+ ",
     "serverless": r"\u2716 ",
+    "service": r".{0,200}\.\.\. ?fail(?:ed)?!$",
     "inkscape": r"\*\* \(inkscape:\d+\): WARNING \*\*: Can't open",
     "snowsql": r"\d{6} \(\w+\): ",
     "sudo": r"sudo: ",
@@ -513,8 +525,11 @@ _ENDS_TABLE = {  # by program, or by program and subcommand
     "sqlplus": r"(?:ORA|SP2)-\d{4,5}: ",
     "supervisorctl": r"\S{1,80}: ERROR \(",
     "systemctl": r"Job for \S{1,80} failed",
+    "twine": r"ERROR {2,}\S",
     "uv": r"\s*\u00d7 \S",
+    "vault": r"Error (?:writing|reading|making|checking|enabling|deleting) ",
     "vagrant": r"The provider '[^']{1,40}' that was requested",
+    "wget": r"[\d-]{10} [\d:]{8} ERROR \d{3}: ",
     "winget": r"No package found matching",
     "yarn": rf"{_NPM}|error [A-Z]\w",
 }
