@@ -391,14 +391,14 @@ def _is_part_of_check(failed: Step, later: Step) -> bool:
     excluded = {
         _names(match[1])[-1] for match in _EXCLUDED.finditer(line) if match[0] not in before and _names(match[1])
     }
-    if any(name in text for name in excluded):
+    if any(name in text for name in excluded - _GENERATED):
         return True
     selected = _SELECTED.search(line)
     if selected is not None and _SELECTED.search(before) is None:
         names = _names(selected[1])
         return bool(names) and not any(name in text for name in names)
     files = {_name_of(target).partition(".")[0] for target in _checked_targets(later) if "." in _name_of(target)}
-    if not files or _checked_targets(failed) or _TEST_NAME.search(text) is None:
+    if not files or _checked_targets(failed) or _TEST_FILE.search(text) is None:
         return False
     listed = "".join(filter(str.isalnum, text.casefold()))
     return not any("".join(filter(str.isalnum, file)) in listed for file in files)
@@ -408,11 +408,16 @@ def _names(selector: str) -> list[str]:
     return [name for name in re.split(r"[.:*/]+", selector) if len(name) > 2]
 
 
+_GENERATED = frozenset(("build", "dist", "vendor", "node_modules", "venv", "out", "target", "generated", "git"))
+# What names a file of tests, or its class; a function's name says nothing of the file: "FAIL: test_total (cart.Total)".
+_TEST_FILE = lazy_pattern(
+    r"\b\w+Tests?\b|\b\w+\.(?:test|spec)\b|\b(?:test_\w+|\w+_(?:test|spec))\.\w{1,5}\b|"
+    r"[\w-]\.(?:[cm]?[jt]sx?|py|rb|go|rs|php|java|kt|cs|swift|dart|exs?)\b"
+)
 _EXCLUDED = lazy_pattern(
     r"(?:^|\s)(?:--?skip|--deselect|--exclude(?:-\w+)?|--ignore(?:-\w+)?|-E|--testPathIgnorePatterns|-k '?not)"
     r"[ =]['\"]?([\w.:*/-]+)"
 )
-_TEST_NAME = lazy_pattern(r"\b(?:\w+Tests?|test_\w+|\w+_test|\w+\.(?:test|spec))\b")
 
 
 def _is_below(failed: Step, later: Step) -> bool:

@@ -113,7 +113,8 @@ def _answers_no(step: Step, asked: _Asked) -> bool:
     if not asked.in_question.isdisjoint(_passed(step.call)):
         return True
     named = set(_names_in(step.call.raw_arguments[:_MAX_TEXT_CHARS].casefold()))
-    named.update(part for name in tuple(named) for part in _JOINTS.split(name) if len(part) > _SHORTEST_NAME)
+    compounds = [name for name in named if _FILE_ENDING.search(name) is None]  # a file of orders is no order
+    named.update(part for name in compounds for part in _JOINTS.split(name) if len(part) > _SHORTEST_NAME)
     return not asked.names.isdisjoint(named | set(bare_name(step.call.name or "").split("_")) - _LOOKING)
 
 
@@ -126,7 +127,10 @@ def _passed(call: ToolCall) -> Iterator[str]:
 
 
 def _ends_silently(call: ToolCall, result: ToolResult, asked: _Asked) -> bool:
-    """Whether a call only looks, and ends with an exit code and nothing else."""
+    """Whether a call only looks, and ends with an exit code and nothing else; a file that was not read says no "no"."""
+    effect = main_effect(effects_of(call))
+    if effect is not None and effect.kind is EffectKind.READ and effect.subject != "curl":
+        return False
     code = result.recorded.exit_code if result.recorded is not None else None
     is_no = code is not None and (0 < code <= _MAX_NO or (asked.is_up and code == _CURL_REFUSED))
     return is_no and not result.content[:_MAX_ANSWER_CHARS].strip() and _looks(call)
@@ -220,6 +224,7 @@ def _text_of_request(trace: Trace, users: Sequence[int], number: int) -> str:
 _MAX_ANSWER_CHARS = 600
 _MAX_NO, _CURL_REFUSED, _MAX_LINE_CHARS = 3, 7, 120
 _JOINTS = lazy_pattern(r"[_.-]+")
+_FILE_ENDING = lazy_pattern(r"\.\w{1,5}$")
 _LOOKING = frozenset(("get", "find", "search", "list", "look", "lookup", "read", "query", "check", "file", "contents"))
 _MAX_QUESTION_CHARS = 200
 _QUESTION_MARK = lazy_pattern(r"[?\uff1f]|(?:(?<=ますか)|(?<=ですか))(?=[\u3002\s]|\Z)")

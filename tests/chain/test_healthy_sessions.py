@@ -3,8 +3,11 @@
 import pytest
 
 from tests.chain.building import chain_of
+from weaklink.inspector.chain.steps import Said
 from weaklink.inspector.json_text import write_json
 
+_UNIT = "web is restarted. There is no unit called worker."
+_PACKAGE = "jq is installed. yq is in no package source."
 QUOTA = "You have exceeded your daily request quota for this API."
 
 
@@ -103,3 +106,45 @@ def test_what_a_check_of_a_service_finds_is_a_finding() -> None:
 
     assert chain_of(*lines('{"valid": false, "errors": ["/a: is not a number"]}')).steps[0].result_kind == "finding"
     assert chain_of(*lines('{"error": "service unavailable"}')).steps[0].result_kind == "failure"
+
+
+@pytest.mark.parametrize(
+    ("worked", "failed", "error", "answer"),
+    [
+        ("systemctl restart web", "systemctl restart worker", "Unit worker.service not found.", _UNIT),
+        ("apt-get install -y jq", "apt-get install -y yq", "E: Unable to locate package yq", _PACKAGE),
+    ],
+)
+def test_a_report_that_alone_names_the_failed_call_is_not_hidden_by_the_success_beside_it(
+    worked: str, failed: str, error: str, answer: str
+) -> None:
+    def said(text: str) -> object:
+        calls = [f'call a: Bash {{"command": "{worked}"}}', "result a: ok", f'call b: Bash {{"command": "{failed}"}}']
+        return chain_of("user: Do both.", *calls, f"result b!: {error}", f"say: {text}").steps[1].said
+
+    assert said(answer) is Said.REPORTED
+    assert said("Both are done: " + answer.partition(".")[0] + " and all else, too.") is not Said.REPORTED
+
+
+@pytest.mark.parametrize(
+    ("question", "command"),
+    [
+        ("Read orders.csv and tell me whether there are orders from March", "cat orders.csv"),
+        ("Does config.yaml use port 8080?", "cat config.yaml"),
+    ],
+)
+def test_a_file_that_was_not_read_is_no_answer_to_a_question_about_its_content(question: str, command: str) -> None:
+    lines = (f"user: {question}", f'call a: Bash {{"command": "{command}"}}')
+    error = f"{command}: No such file or directory"
+    assert is_broken(*lines, f"result a!: {error}", "say: Yes, it does.")
+
+
+def test_a_check_of_all_but_generated_folders_is_the_same_check() -> None:
+    def lines(excluded: str) -> tuple[str, ...]:
+        found = f"./{excluded}/x.py:1:1: F401 unused import"
+        first = ("user: Clean up.", 'call a: Bash {"command": "flake8 ."}', f"result a: {found}\\nExit code: 1")
+        again = (f'call b: Bash {{"command": "flake8 . --exclude {excluded}"}}', "result b: Exit code: 0")
+        return (*first, *again, "say: flake8 is clean.")
+
+    assert not is_broken(*lines("build"))
+    assert is_broken(*lines("billing"))
