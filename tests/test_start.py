@@ -120,9 +120,9 @@ def _answer(folder: Path) -> str:
     [
         (lambda _: ["--version"], 5),
         (lambda _: ["--help"], 12),
-        (lambda _: ["rules", "J104"], 206),
+        (lambda _: ["rules", "J104"], 207),
         (_segment, 146),
-        (_check, 360),
+        (_check, 361),
         (_list, 142),
     ],
 )

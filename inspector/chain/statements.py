@@ -60,7 +60,7 @@ from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_SENTENCES = 120
 _SHORT_CHARS = 240
-_BRIEF_CHARS, _BRIEF_SENTENCES = 160, 2
+_BRIEF_CHARS, _BRIEF_SENTENCES, _FILLER_CHARS = 160, 2, 5
 _MAX_PREAMBLE = 2  # the sentences among which a yes or no is looked for
 _FENCE = lazy_pattern(r"^[ \t]{0,8}(?:```|~~~)[^\n]*\n[\s\S]*?(?:^[ \t]{0,8}(?:```|~~~)[^\n]*$|\Z)", re.MULTILINE)
 _NO_SENTENCE = lazy_pattern(r"[ \t]*(?:>|#{1,6} |\||\*\*[^*\n]{1,60}\*\*:?\s*$)")
@@ -533,7 +533,8 @@ class Statements:
     def _is_brief(self) -> bool:
         """Whether the final statement says so little that what it denies is what was wanted."""
         text = self._speeches[-1].text
-        return len(text) <= _BRIEF_CHARS and len(_cached_sentences(text)) <= _BRIEF_SENTENCES
+        sentences = [sentence for sentence in _cached_sentences(text) if len(sentence.read) > _FILLER_CHARS]  # no "Well."
+        return len(text) <= _BRIEF_CHARS and len(sentences) <= _BRIEF_SENTENCES
 
     @cached_property
     def _is_short(self) -> bool:

@@ -204,12 +204,16 @@ class _Named:
         separator, start = head["separator"], head.end()
         column = self.lowered.count(separator, head.start("cells"), self.start)
         cells = head["cells"].split(separator)
+        may_have_words = separator == "|" and column > 0 and "|" not in head[0][: head.start("cells") - head.start()]
         while start < self.end + _MAX_TABLE_CHARS and (row := PATTERNS.row.match(self.lowered, start)) is not None:
             values, start = row["cells"].split(separator), row.end()
             is_whole = row["end"] or self.place.is_final
-            if is_whole and len(values) == len(cells) and len(row["cells"]) <= _MAX_ROW_CHARS:
-                value = values[column]
-                at = row.start("cells") + sum(map(len, values[:column])) + column * len(separator)
+            words = len(cells) - len(values)  # 1 if words stand before the head's first bar: "Save | User | Password |"
+            is_row = words == 0 or (words == 1 and may_have_words and row[0].lstrip(" ").startswith("|"))
+            if is_whole and is_row and len(row["cells"]) <= _MAX_ROW_CHARS:
+                before = values[: column - words]
+                value = values[len(before)]
+                at = row.start("cells") + sum(map(len, before)) + len(before) * len(separator)
                 at += len(value) - len(value.lstrip(" \"'`*"))
                 text = PATTERNS.other_cell.sub("", self.text[at : at + len(value.strip(" \"'`*"))])
                 is_mixed = all(re.search(one, text) for one in ("[0-9]", "[A-Za-z]"))  # also a file's name

@@ -94,6 +94,7 @@ def test_a_value_goes_beside_the_element_of_its_name(form: str) -> None:
 _TABLES = (
     "| service | login | {n} |\n|---|---|---|\n| mail | bot | {v} |\n",
     "| {n} | login |\n|---|---|\n| {v} | bot |\n",
+    "Save | user | {n} |\n|---|---|\n| bot | {v} |\n",
     *("user,{n}\njoe,{v}\n", "user;{n};port\njoe;{v};22\n", "user\t{n}\njoe\t{v}\n"),
 )
 _BELOW = (

@@ -46,7 +46,7 @@ def test_a_result_says_which_step_it_answers() -> None:
 
 
 def test_retries_in_a_row_are_one_line_of_the_chain() -> None:
-    lines = story(CALL, ERROR, CALL, ERROR, CALL, ERROR, "say: No.")
+    lines = story(CALL, ERROR, CALL, ERROR, CALL, ERROR, "say: Bye.")
     rows = lines[lines.index("chain") + 1 : lines.index("", lines.index("chain"))]
     assert len(rows) == 2
     assert rows[1].split()[:2] == ["1-3", "1-5"]
