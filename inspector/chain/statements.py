@@ -533,7 +533,8 @@ class Statements:
     def _is_brief(self) -> bool:
         """Whether the final statement says so little that what it denies is what was wanted."""
         text = self._speeches[-1].text
-        sentences = [sentence for sentence in _cached_sentences(text) if len(sentence.read) > _FILLER_CHARS]  # no "Well."
+        # "Well." and "Bye." are no sentences.
+        sentences = [sentence for sentence in _cached_sentences(text) if len(sentence.read) > _FILLER_CHARS]
         return len(text) <= _BRIEF_CHARS and len(sentences) <= _BRIEF_SENTENCES
 
     @cached_property

@@ -315,7 +315,9 @@ def section_format(
         return f"{section.openers[0]}{around}{between.join(texts)}{around}{section.closers[0]}" if calls else ""
 
     def expresses(one: ToolCall) -> bool:
-        header = reader.header.match(written(one)) if is_json_call(one) else None
+        # The markers within arguments are told by the braces around them, the first of which must not be the name's.
+        is_plain = is_json_call(one) and "{" not in (one.name or "")
+        header = reader.header.match(written(one)) if is_plain else None
         return header is not None and header["name"] == one.name and one.id == (header["id"] if has_ids else None)
 
     parts["tails"] = section.tails
