@@ -108,7 +108,7 @@ def _versions(connection: sa.Connection, ids: Sequence[int]) -> dict[int, tuple[
     """The time by which lists sort each trace, and columns that differ if its record does."""
     trace = tables.trace.c
     rows = connection.execute(sa.select(trace.id, trace.sort_at_s, *_VERSION).where(trace.id.in_(ids)))
-    return {row[0]: (row[1], tuple(row[2:])) for row in rows}
+    return {id_: (at_s, tuple(version)) for id_, at_s, *version in map(tuple, rows)}
 
 
 def _inspect(
