@@ -286,9 +286,8 @@ def kind_of_check(effect: Effect, text: str, exit_code: int | None, *, is_in_wor
     return ResultKind.FINDING if ended or any(match is not None for match in reports) else ResultKind.FAILURE
 
 
-_NOT_VALID = lazy_pattern(
-    r'"(?:is_?)?valid"\s*:\s*false\b', re.IGNORECASE
-)  # a service's `{"valid": false, "errors": [...]}`
+# A service's `{"valid": false, "errors": [...]}`.
+_NOT_VALID = lazy_pattern(r'"(?:is_?)?valid"\s*:\s*false\b', re.IGNORECASE)
 # What tests need beside the project, without which each of them fails: a browser, a container.
 _MACHINE_LACKS = lazy_pattern(
     r"Executable doesn't exist at |missing dependencies to run browsers|Could not find a valid Docker environment|"

@@ -24,7 +24,6 @@ def _row(*messages: str, before: str = "", after: str = "", tools: str | None = 
 
 _SINGLE = '"type": "single_tool_call", '
 _MULTI = '"type": "multi_step_tool_call", '
-_NO_CALL = '"type": "no_tool_call", '
 _WHOLE = (_USER, _CALL, _RESULT, _ANSWER)
 
 

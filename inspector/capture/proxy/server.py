@@ -34,7 +34,6 @@ _KEPT_FOR_S = 4.0
 """How long an idle connection to an upstream is kept: less than the 5 s after which uvicorn, which most open-source
 model servers use, closes it. So hardly any request uses a connection that is just being closed."""
 
-_LOG = logging.getLogger(__name__)
 _SILENT = logging.getLogger(f"{__name__}.aiohttp")
 _SILENT.disabled = True  # aiohttp quotes what it cannot parse, and that may be a token or a key
 

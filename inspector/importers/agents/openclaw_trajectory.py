@@ -20,7 +20,6 @@ from weaklink.inspector.model import Json, Trace
 
 _FACTS = {"id": "sessionId", "cwd": "workspaceDir", "timestamp": "ts"}
 _CUT = "a prompt, arguments or a result were longer than the trajectory stores, and are empty here"
-_EMPTY = "the session has no messages"
 _BESIDE = "`{}` beside it has this session"
 
 

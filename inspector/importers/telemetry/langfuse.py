@@ -54,7 +54,6 @@ _OTHER_WORDS = frozenset({"embeddings", "invoke_agent", "create_agent", "ai.embe
 _OPERATIONS = ("gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind", "ai.operationId")
 _TOOL_LISTS = ("gen_ai.tool.definitions", "ai.prompt.tools", "tools")
 _PREFIX = "execute_tool "
-_NO_SETTINGS = frozenset({"tools", "system"})
 _AGENT = lazy_pattern(r"(?:agent_run|invoke_agent)\b ?\[?(?P<name>.*?)\]?")
 _UPPER = lazy_pattern("[A-Z]")
 

@@ -22,7 +22,6 @@ from weaklink.inspector.wire.events import UNREAD_PART
 ERROR = 2
 """The status code of a failed span (opentelemetry-proto, `Status.StatusCode`)."""
 
-_OPENERS = ("{", "[")
 _MAX_DEPTH = 16
 _encode = msgspec.msgpack.Encoder().encode
 Message: TypeAlias = "Json | msgspec.Raw"

@@ -41,7 +41,6 @@ _LOCK = Lock()
 _ID_BITS = 52  # integers in a browser are exact up to 53
 
 _LONGEST = 80
-_PICTURES = frozenset({"rail", "flow", "timing"})
 _OF_THE_STORE = frozenset({"notes"})
 
 Selection: TypeAlias = Mapping[str, Value]
