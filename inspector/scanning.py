@@ -143,7 +143,7 @@ class _FilteredPattern:
         self._source = pattern, flags
         self._pattern = cast("re.Pattern[str]", _LazyPattern(pattern, flags))
         self._searches, self._bit = 0, 0
-        self._signs: Callable[[str], int] = _all_signs
+        self._signs: Callable[[str], int] = len  # until there are literals
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._pattern, name)
@@ -172,16 +172,14 @@ class _FilteredPattern:
         if self._searches > _FEW_SEARCHES:
             from weaklink.inspector import prefilter  # noqa: PLC0415  # for long work only
 
-            self._bit = prefilter.add(*self._source)
-            self._signs = prefilter.signs if self._bit else _all_signs
+            self._bit, self._signs = prefilter.add(*self._source), prefilter.signs
+            if not self._bit:
+                self.__dict__ |= {name: getattr(self._pattern, name) for name in _FILTERED}
         return False
 
 
-_FEW_SEARCHES, _LONGEST_FILTERED = 300, 250
-
-
-def _all_signs(_: str) -> int:
-    return -1
+_FEW_SEARCHES, _LONGEST_FILTERED = 1_000, 250
+_FILTERED = ("search", "match", "findall", "finditer", "sub")
 
 
 _SAME_LETTERS = str.maketrans("ıſς", "isσ")
