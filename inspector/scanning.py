@@ -9,8 +9,8 @@ some 60 bytes for each round while it matches. So a pattern repeats anything lon
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, AnyStr, cast
+from collections.abc import Iterable
+from typing import AnyStr, cast
 
 MOST_ROUNDS = 1000
 """Bound on the greedy repeats of a fast path; a longer text takes the slow path."""
@@ -132,54 +132,7 @@ def lazy_pattern(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[st
     instead of 16 times the CPU time of `python -c pass`, and `check` 44 instead of 25 (November 2026), since a text
     uses few of the patterns. Elsewhere, dialects included, which are imported when a text needs them, use `re.compile`.
     """
-    filtered = _FilteredPattern if flags & re.IGNORECASE else _LazyPattern  # `re` looks for no first letter itself
-    return cast("re.Pattern[str]", filtered(pattern, flags))
-
-
-class _FilteredPattern:
-    """A lazy pattern that is not searched in a text without the literals of its matches (see `inspector.prefilter`)."""
-
-    def __init__(self, pattern: str, flags: re.RegexFlag) -> None:
-        self._source = pattern, flags
-        self._pattern = cast("re.Pattern[str]", _LazyPattern(pattern, flags))
-        self._searches, self._bit = 0, 0
-        self._signs: Callable[[str], int] = len  # until there are literals
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._pattern, name)
-
-    # The methods of a pattern; with bounds, a match may end where no word of the text does, so nothing is excluded.
-
-    def search(self, text: str, *bounds: int) -> re.Match[str] | None:
-        return None if not bounds and self._is_excluded(text) else self._pattern.search(text, *bounds)
-
-    def match(self, text: str, *bounds: int) -> re.Match[str] | None:
-        return None if not bounds and self._is_excluded(text) else self._pattern.match(text, *bounds)
-
-    def findall(self, text: str, *bounds: int) -> list[Any]:
-        return [] if not bounds and self._is_excluded(text) else self._pattern.findall(text, *bounds)
-
-    def finditer(self, text: str, *bounds: int) -> Iterator[re.Match[str]]:
-        return iter(()) if not bounds and self._is_excluded(text) else self._pattern.finditer(text, *bounds)
-
-    def sub(self, replacement: str | Callable[[re.Match[str]], str], text: str) -> str:
-        return text if self._is_excluded(text) else self._pattern.sub(replacement, text)
-
-    def _is_excluded(self, text: str) -> bool:
-        if self._searches > _FEW_SEARCHES:
-            return len(text) <= _LONGEST_FILTERED and not self._signs(text) & self._bit
-        self._searches += 1
-        if self._searches > _FEW_SEARCHES:
-            from weaklink.inspector import prefilter  # noqa: PLC0415  # for long work only
-
-            self._bit, self._signs = prefilter.add(*self._source), prefilter.signs
-            if not self._bit:
-                self.__dict__ |= {name: getattr(self._pattern, name) for name in _FILTERED}
-        return False
-
-
-_FEW_SEARCHES, _LONGEST_FILTERED = 1_000, 250
-_FILTERED = ("search", "match", "findall", "finditer", "sub")
+    return cast("re.Pattern[str]", _LazyPattern(pattern, flags))
 
 
 _SAME_LETTERS = str.maketrans("ıſς", "isσ")
@@ -221,7 +174,7 @@ def folded_pattern(pattern: str) -> re.Pattern[str]:
     For tables of hundreds of words: with `re.IGNORECASE` they take three times as long, since `re` then tries each
     alternative wherever a word begins, and otherwise only those with the same first letter (November 2026).
     """
-    return cast("re.Pattern[str]", _FilteredPattern(pattern.translate(_SAME_LETTERS), re.NOFLAG))
+    return lazy_pattern(pattern.translate(_SAME_LETTERS))
 
 
 def one_of(words: Iterable[str]) -> str:
