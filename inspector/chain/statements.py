@@ -521,12 +521,12 @@ class Statements:
     @staticmethod
     def _mentions_by_words(sentence: str, failed: FailedCall, *, is_denied: bool) -> bool:
         """Whether a sentence explains another way, tells of a second try, or has words of the error."""
-        explains = _EXPLAINS.search(sentence) is not None
-        if (failed.drops(sentence) and (is_denied or explains)) or (is_denied and failed.adds(sentence)):
+        drops = failed.drops(sentence)
+        if (drops and (is_denied or _EXPLAINS.search(sentence))) or (is_denied and failed.adds(sentence)):
             return True  # "it was in backups/, not at the top"
-        if failed.step.result_kind is ResultKind.FAILURE:
-            needed = 1 if explains or _NOT_ENGLISH.search(sentence) or failed.drops(sentence) else 2
-            if failed.echoes_alone(sentence) >= needed and not failed.is_of_rival(sentence):
+        if failed.step.result_kind is ResultKind.FAILURE and (echoed := failed.echoes_alone(sentence)):
+            is_enough = echoed > 1 or drops or _EXPLAINS.search(sentence) or _NOT_ENGLISH.search(sentence)
+            if is_enough and not failed.is_of_rival(sentence):
                 return True
         is_retried = failed.facts.is_only_failure and _SECOND_TRY.search(sentence) is not None
         return is_retried or _is_so_already(sentence, failed)
@@ -554,17 +554,19 @@ class Statements:
 
     def _own_clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         given, source = self._asked, failed.terms.source
-        plain = _QUALIFIED.sub(
-            lambda match: "" if (word := match[0].casefold()) in given or word in source else match[0],
-            self._without_quotation(sentence),
-        )
+        plain = self._without_quotation(sentence)
+        if _is_in(_QUALIFIED, plain):
+            plain = _QUALIFIED.sub(
+                lambda match: "" if (word := match[0].casefold()) in given or word in source else match[0], plain
+            )
         verb = bare_name(failed.step.call.name or "").partition("_")[0]
         if not failed.is_lost and len(verb) > 3:  # `block_card`, at last: "Your card is blocked."
             plain = re.sub(rf"\b{re.escape(verb.removesuffix('e'))}\w*", "", plain, flags=re.IGNORECASE)
-        plain = _TROUBLE_NAMED.sub(lambda match: "" if match["noun"].casefold() in self._asked else match[0], plain)
-        if _DIGIT.search(plain) is not None:
+        if _is_in(_TROUBLE_NAMED, plain):
+            plain = _TROUBLE_NAMED.sub(lambda match: "" if match["noun"].casefold() in given else match[0], plain)
+        if _is_in(_REST_COUNTED, plain):
             plain = _REST_COUNTED.sub(lambda match: _counted(match, failed.facts.shown_numbers), plain)
-        if not failed.is_lost:  # a column named `error`, which the call was to bring
+        if not failed.is_lost and _is_in(_ERROR_NOUN, plain):  # a column named `error`, which the call was to bring
             own = failed.step.call.raw_arguments.casefold()
             plain = _ERROR_NOUN.sub(lambda match: "" if match["stem"].casefold() in own else match[0], plain)
         clauses = clauses_of(plain)
@@ -639,7 +641,12 @@ _STEM, _MARKS = 5, ".,:;!?\u2022\"'()"
 _BLOCKING = frozenset(
     ("block", "lock", "freeze", "ban", "suspend", "stop", "reject", "decline", "deny", "refuse", "disable")
 )
-_DIGIT = lazy_pattern(r"\d")
+
+
+@lru_cache(8_192)
+def _is_in(pattern: re.Pattern[str], text: str) -> bool:
+    """Whether a pattern is in a sentence: each failure of a session asks the same."""
+    return pattern.search(text) is not None
 
 
 _WORD, _MAX_WORDS_CHARS = lazy_pattern(r"[^\W_]{2,}"), 4_000
@@ -766,9 +773,10 @@ _WORD_OR_NUMBER = lazy_pattern(r"[^\W\d_]\w{3,}|\d{2,}")
 
 def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
     is_denied, acknowledges = denies(sentence), _ACKNOWLEDGES.search(sentence) is not None
-    is_cause = _GUESSES.search(sentence) is not None or (acknowledges and _STATES.match(sentence) is not None)
-    if failed.is_lost and not is_denied and not is_cause and not failed.is_named_alone(sentence):
-        return False  # what nothing repaired is told by its name, or by what stood in the way
+    if failed.is_lost and not is_denied:
+        is_cause = _GUESSES.search(sentence) is not None or (acknowledges and _STATES.match(sentence) is not None)
+        if not is_cause and not failed.is_named_alone(sentence):
+            return False  # what nothing repaired is told by its name, or by what stood in the way
     if acknowledges:
         return True
     if _PLAN.match(sentence) and not (is_denied and _NOT_ENGLISH.search(sentence)):
