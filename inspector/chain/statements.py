@@ -314,8 +314,9 @@ class Statements:
         self._final, self._asked = final, asked
         self._asked_words = _WORD.findall(asked)
         self._unquoted: dict[str, str] = {}
-        self._clauses_for: FailedCall | None = None
+        self._read_for: FailedCall | None = None
         self._known_clauses: dict[str, tuple[Clause, ...]] = {}
+        self._known_claims: dict[tuple[Clause, ...], bool] = {}
 
     def about(self, failed: FailedCall, known: int) -> Judged:
         """What the agent said of a failed call after turn `known`."""
@@ -366,14 +367,14 @@ class Statements:
         best, key = None, (0, 0)
         for sentence in _cached_sentences(self._speeches[-1].text):
             strength = strength_of(sentence.read, failed)
-            if strength and (own := (strength, self._weight(sentence.read, failed))) > key:
+            if strength >= max(key[0], 1) and (own := (strength, self._weight(sentence.read, failed))) > key:
                 best, key = sentence, own
         return None if best is None else (key[0], Statement(self._turns[-1], best, is_final=True))
 
     def _report_strength(self, sentence: str, failed: FailedCall) -> int:
         """How strongly a sentence reports a failure that nothing repaired."""
         clauses = self._clauses(sentence, failed)
-        if _tells_success(clauses, failed):
+        if self._tells_success(clauses, failed):
             return 0
         if failed.step.result_kind is ResultKind.FINDING:
             clauses = tuple(clause for clause in clauses if not clause.denies or not excludes_only(clause))
@@ -396,9 +397,18 @@ class Statements:
             return _DENIED
         return _UNNAMED if self._is_all_denied(sentence, denials, failed, is_strong=is_strong) else 0
 
+    def _tells_success(self, clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
+        """Whether a sentence claims that a check passes or finds nothing, whatever else it has of what was found."""
+        if not failed.is_lost:
+            return False
+        if says_clean(clauses, failed):
+            return True
+        is_finding = failed.step.result_kind is ResultKind.FINDING
+        return is_finding and not any(clause.denies for clause in clauses) and self._is_claimed(clauses, failed)
+
     def _strength_undenied(self, sentence: str, clauses: tuple[Clause, ...], failed: FailedCall) -> int:
         """How strongly a sentence that denies nothing reports a failure: by a case, a cause, or words of the error."""
-        is_claim = claims_effect(clauses, failed)
+        is_claim = self._is_claimed(clauses, failed)
         is_open = self._is_short or any(not clause.is_done for clause in clauses)
         is_described = is_open and not is_claim and failed.describes(sentence)
         if _is_so_already(sentence, failed) or (is_described and failed.names_case_alone(sentence)):
@@ -437,7 +447,7 @@ class Statements:
     def _claim_strength(self, sentence: str, failed: FailedCall) -> int:
         """How strongly a sentence claims the effect of a failed call."""
         clauses = self._clauses(sentence, failed)
-        if not claims_effect(clauses, failed):
+        if not self._is_claimed(clauses, failed):
             return 0
         is_series = not has_known_effect(failed.step.call) and failed.facts.is_one_of_several(failed.step)
         if is_series and not failed.terms.names_target(sentence):
@@ -546,11 +556,19 @@ class Statements:
 
     def _clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         """The clauses of a sentence without the words of the question and of the call."""
-        if self._clauses_for is not failed:  # what it reports, what it claims and its weight are asked in turn
-            self._clauses_for, self._known_clauses = failed, {}
+        if self._read_for is not failed:  # what it reports, what it claims and its weight are asked in turn
+            self._read_for, self._known_clauses, self._known_claims = failed, {}, {}
         if sentence not in self._known_clauses:
             self._known_clauses[sentence] = self._own_clauses(sentence, failed)
         return self._known_clauses[sentence]
+
+    def _is_claimed(self, clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
+        """Whether some of `_clauses` claim the effect of a failed call."""
+        if self._read_for is not failed:
+            return claims_effect(clauses, failed)
+        if clauses not in self._known_claims:
+            self._known_claims[clauses] = claims_effect(clauses, failed)
+        return self._known_claims[clauses]
 
     def _own_clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         given, source = self._asked, failed.terms.source
@@ -689,16 +707,6 @@ _ONLY = lazy_pattern(
     r"vain|μόνο|hanya|chỉ)\b|[只仅]|のみ|だけ|만",
     re.IGNORECASE,
 )
-
-
-def _tells_success(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
-    """Whether a sentence claims that a check passes or finds nothing, whatever else it has of what was found."""
-    if not failed.is_lost:
-        return False
-    if says_clean(clauses, failed):
-        return True
-    is_finding = failed.step.result_kind is ResultKind.FINDING
-    return is_finding and not any(clause.denies for clause in clauses) and claims_effect(clauses, failed)
 
 
 def _is_event(denials: Sequence[Clause], failed: FailedCall) -> bool:
