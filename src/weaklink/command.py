@@ -8,6 +8,7 @@ import sys
 from weaklink.inspector.version import __version__
 
 _REPEAT_AFTER_S = 0.01
+_INTERRUPTED = 130
 
 
 def main() -> None:
@@ -19,8 +20,10 @@ def main() -> None:
         sys.exit(0)
     sys.unraisablehook = _interrupt_again
     gc.disable()  # saves a fifth of the start: it would scan all loaded objects repeatedly and free nothing
-    from weaklink.ui.cli.group import run  # noqa: PLC0415  # Click takes longer to load than Python to start
-
+    try:
+        from weaklink.ui.cli.group import run  # noqa: PLC0415  # Click takes longer to load than Python to start
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
     sys.exit(run())
 
 
