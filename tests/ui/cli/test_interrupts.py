@@ -49,7 +49,7 @@ class Finalized:
 def run():
     Finalized()
     try:
-        time.sleep(30)
+        time.sleep(3_000)
     except KeyboardInterrupt:
         return 130
 group.run = run
