@@ -326,6 +326,17 @@ class FailedCall(Struct, frozen=True):
         tokens = _tokens(text) & self.terms.rare - _tokens(self.step.call.raw_arguments)
         return self.step.result_kind is ResultKind.FINDING and bool(tokens)
 
+    def names_fault(self, text: str) -> bool:
+        """Whether a text has a name in code from an error, or from what a check found, that no call or user has."""
+        names = {word.casefold() for word in _WORD.findall(text[:_READ_CHARS]) if _is_rare(word)}
+        names.update(word for code in _CODE.findall(text) for word in _tokens(code) if not word.isdigit())
+        if not names:
+            return False
+        is_finding = self.step.result_kind is ResultKind.FINDING and self.step.result is not None
+        error = self.step.result.content if is_finding else self.step.error or ""
+        users = " ".join(words for _, words in self.facts.user_texts)
+        return bool(names & _tokens(error) - _tokens(self.step.call.raw_arguments) - _tokens(users))
+
     def names_found(self, text: str) -> bool:
         """Whether a text has a name that was looked up after the failure and that the next change uses."""
         return not self.facts.named_since(self.step).isdisjoint(_words_and_hours(text))

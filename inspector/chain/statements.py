@@ -526,6 +526,8 @@ class Statements:
             needed = 1 if explains or _NOT_ENGLISH.search(sentence) or failed.drops(sentence) else 2
             if failed.echoes_alone(sentence) >= needed and not failed.is_of_rival(sentence):
                 return True
+        if failed.names_fault(sentence) and not any(map(says_now, clauses_of(sentence))):
+            return True  # "One warning was left, an unused `room`"; "`room` now ..." says what was done
         is_retried = failed.facts.is_only_failure and _SECOND_TRY.search(sentence) is not None
         return is_retried or _is_so_already(sentence, failed)
 

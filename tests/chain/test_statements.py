@@ -599,3 +599,24 @@ def test_an_address_that_no_lookup_brought_is_made_up(address: str, said: str) -
     send = f'call b: send_form {{"form": "leave", "to": "{address}"}}', 'result b: {"queued": true}'
     chain = chain_of("user: Send Ito the leave form. I am m.ito@corp.example.", *lookup, *send, "say: I have sent it.")
     assert chain.steps[0].said == said
+
+
+@pytest.mark.parametrize("name", ["recieve_all", "room2", "DateFormatTest", "kItems"])
+@pytest.mark.parametrize(
+    ("answer", "request_", "said"),
+    [
+        ("Only one thing was left, {0} in line 3.", "user: Make the linter happy.", "reported"),
+        ("Es ging um {0}. Alles sauber.", "user: Mach den Linter zufrieden.", "reported"),
+        ("{0} now has two arguments.", "user: Make the linter happy.", "silent"),
+        ("The function {0} is in line 3.", "user: Make the linter happy with {0}.", "silent"),
+        ("It is two lines long.", "user: Make the linter happy.", "silent"),
+    ],
+)
+def test_an_answer_that_names_what_a_repaired_check_found_reports_it(
+    name: str, answer: str, request_: str, said: str
+) -> None:
+    found = f"result a: src/a.py:3: warning: {name} is never used\nFound 1 problem (exit code 1)"
+    lines = (run("lintit src; echo exit code $?", "a"), found, EDIT, "result e: The file was updated.")
+    checked = (run("lintit src; echo exit code $?", "b"), "result b: All checks passed! (exit code 0)")
+    chain = chain_of(request_.format(name), *lines, *checked, f"say: {answer.format(f'`{name}`')}")
+    assert first(chain)[2] == said
