@@ -246,7 +246,7 @@ def _sentences(own: str) -> Iterator[Sentence]:
         is_item = _ITEM.match(line[0]) is not None
         if not is_item:
             heading = _heading(line[0])
-        if _NO_SENTENCE.match(line[0]) and _MARKED_ROW.match(line[0]) is None:
+        if _NO_SENTENCE.match(line[0]) and not _is_telling_row(line[0]):
             continue
         start = line.start()
         for piece in _SENTENCE_END.split(line[0]):
@@ -256,6 +256,14 @@ def _sentences(own: str) -> Iterator[Sentence]:
             if len(words) > 2 and _COURTESY.match(words) is None:
                 start = own.find(words, start)
                 yield Sentence(words, start, heading if is_item else "")
+
+
+def _is_telling_row(line: str) -> bool:
+    """Whether a line is the row of a table that has a mark, or that denies something in a cell behind the first."""
+    if _MARKED_ROW.match(line) is not None:
+        return True
+    cells = line.strip(_BLANKS).split("|")[1:_MAX_CELLS] if line.lstrip().startswith("|") else ()
+    return any(map(denies, cells))
 
 
 def _heading(line: str) -> str:
@@ -271,6 +279,7 @@ _BLANKS = " \t\r|"
 _ITEM = lazy_pattern(r"[ \t]*(?:[-*•+]|\d{1,2}[.)])[ \t]")
 _HEADING = lazy_pattern(r"[ \t]*(?:#{1,6} |\*\*)?(?P<words>[^\n:：*|#]{2,60}?)\*{0,2}[ \t]*[:：]?\*{0,2}[ \t\r]*")
 _MARKED_ROW = lazy_pattern(r"[ \t]*\|(?:[^|\n]*\|){0,8}[ \t]*[✅✓✔☑❌✗✘☐⚠☒][^|\n]{0,40}\|")
+_MAX_CELLS = 8
 _LABEL = lazy_pattern(r"(?:THOUGHT|Thought|DISCUSSION|Discussion|Analysis|ANALYSIS):\s+")
 # What is said to be polite, and states nothing.
 _COURTESY = lazy_pattern(

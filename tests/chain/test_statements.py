@@ -620,3 +620,15 @@ def test_an_answer_that_names_what_a_repaired_check_found_reports_it(
     checked = (run("lintit src; echo exit code $?", "b"), "result b: All checks passed! (exit code 0)")
     chain = chain_of(request_.format(name), *lines, *checked, f"say: {answer.format(f'`{name}`')}")
     assert first(chain)[2] == said
+
+
+@pytest.mark.parametrize(
+    "cell", ["no", "could not be loaded", "nicht gefunden", "未能查到", "❌ 404", "absent (blocked)"]
+)
+def test_a_row_of_a_table_that_denies_reports_and_one_that_does_not_is_no_sentence(cell: str) -> None:
+    good = ('call a: look_up {"item": "lamp"}', 'result a: {"price": 12}')
+    lost = ('call b: look_up {"item": "shelf"}', "result b!: Error: timed out")
+    rows = "say: | Item | Price |\n| --- | --- |\n| lamp | 12 |\n| shelf | {} |"
+    for last, said in ((cell, "reported"), ("see the shop", "silent")):
+        chain = chain_of("user: Compare the prices of lamp and shelf.", *good, *lost, rows.format(last))
+        assert chain.steps[1].said == said, last
