@@ -613,6 +613,7 @@ def _names(call: ToolCall, effect: Effect | None) -> Iterator[str]:
             yield from islice((word for word in effect.command.operands if word.isalpha()), 3)
     elif not has_known_effect(call):
         yield from bare_name(call.name or "").split("_")
+        yield from (call.name or "").split("__")[1:-1]  # the server of `mcp__notion__create_page`
 
 
 def _target_texts(effect: Effect | None, intent: Intent) -> Iterator[str]:
