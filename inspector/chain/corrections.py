@@ -261,16 +261,18 @@ def _varied(failed: Step, other: Step) -> tuple[str, str, str] | None:
     mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(other.call))
     if failed.call.name != other.call.name or mine is None or theirs is None:
         return None
+    lines: list[dict[Any, Any]]
     if mine.command is not None and theirs.command is not None and mine.command.program == theirs.command.program:
-        old, new = (dict(enumerate(effect.command.words)) for effect in (mine, theirs) if effect.command is not None)
+        lines = [dict(enumerate(command.words)) for command in (mine.command, theirs.command)]
     elif mine.command is None and theirs.command is None:
-        old, new = (dict(leaves(step.call.arguments)) for step in (failed, other))
+        lines = [dict(leaves(step.call.arguments)) for step in (failed, other)]
     else:
         return None
+    old, new = lines
     differing = [key for key in old.keys() | new.keys() if old.get(key) != new.get(key)]
     if len(differing) != 1 or old.keys() != new.keys():
         return None
-    values = [str(line[differing[0]]).casefold() for line in (old, new)]
+    values = [str(line[differing[0]]).casefold() for line in lines]
     is_short = all(0 < len(value) <= _MAX_VALUE_CHARS and "\n" not in value for value in values)
     return (str(differing[0]), values[0], values[1]) if is_short else None
 

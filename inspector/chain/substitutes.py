@@ -253,6 +253,8 @@ class Substitutes:
         if mine is not None and has_known_effect(failed.call):
             if lists_instead(step, failed):
                 return None
+            if mine.kind is EffectKind.WRITE and self._shows_change(step, value):
+                return Recovery.WORKED_AROUND
             return _serves_effect(step, mine, next(iter(value.words), value.text) if value.is_path else value.text)
         tool, other = failed.call.name or "", step.call.name or ""
         if bare_name(tool) == bare_name(other):
@@ -266,6 +268,19 @@ class Substitutes:
             return None  # that somebody is told of it does not do it
         text = bare_name(other) + " " + _text(step)
         return Recovery.OTHER_TOOL if any(subject in text for subject in subjects_of(tool)) else None
+
+    def _shows_change(self, step: Step, target: IntentValue) -> bool:
+        """Whether a line that runs something on a file then shows it as changed, which no call had changed before.
+
+        In a diff, its statistics or a status: ` src/mail.py | 12 ++--`, ` M src/mail.py`, `+++ b/src/mail.py`.
+        """
+        effect, name = main_effect(effects_of(step.call)), target.text.rsplit("/", 1)[-1]
+        if effect is None or effect.kind is not EffectKind.RUN:
+            return False
+        is_given = effect.subject == "git apply" or name in step.call.raw_arguments.casefold()
+        shown = _names_of_files(_CHANGED_FILE.findall(_result_of(step)[:_MAX_SHOWN_CHARS].casefold()))
+        before = (write for write in self._writes if write.number < step.number)
+        return is_given and name in shown and not any(name in _names_of_files(written_paths(write)) for write in before)
 
     def _lookup(self, failed: Step) -> int | None:
         """The first later lookup of the same thing by another key whose result a later call uses."""
@@ -332,6 +347,16 @@ class Substitutes:
     @cached_property
     def _writes(self) -> Sequence[Step]:
         return [step for step in self._steps if step.is_good and next(step_files(step), None) is not None]
+
+
+_CHANGED_FILE = lazy_pattern(
+    r"^(?: ?(?=\S{1,300} +\| +\d)| ?[MARU]{1,2} +|\s*modified: +|\+\+\+ )(\S{1,300})", re.MULTILINE | re.IGNORECASE
+)
+_MAX_SHOWN_CHARS = 4_000
+
+
+def _names_of_files(paths: Iterable[str]) -> frozenset[str]:
+    return frozenset(path.rsplit("/", 1)[-1] for path in paths)
 
 
 _TELLS = frozenset(("send", "notify", "email", "mail", "message", "reply", "forward", "sms", "tell"))
