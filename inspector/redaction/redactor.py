@@ -15,7 +15,7 @@ from msgspec.structs import astuple, replace
 from weaklink.inspector import model
 from weaklink.inspector.model.exchange import RecordedExchange, RecordedTrace, compacted, expanded
 from weaklink.inspector.redaction.exact_values import ExactValues, is_named_secret, secret_variables
-from weaklink.inspector.redaction.finding import FILLER, Finder, find_secrets, pattern_secrets, replaced
+from weaklink.inspector.redaction.finding import FILLER, Finder, find_secrets, pattern_secrets, replaced, secrets_of
 from weaklink.inspector.redaction.masking import (
     ContentStream,
     Kept,
@@ -119,12 +119,14 @@ class Redactor:
         return SecretStream(self._patterns, self._values) if kept is None else ContentStream(kept)
 
     def _have_secrets(self, texts: Iterable[str]) -> bool:
-        """Whether one of the texts has a secret; those before it are remembered."""
-        for text in dict.fromkeys(texts):
-            if (key := _key(text)) not in self._clean:
-                if self._values.are_in(text) or pattern_secrets(text, self._patterns) or find_secrets(text):
-                    return True
-                self._remember(key)
+        """Whether one of the texts has a secret; those that are known to have none are remembered."""
+        keys = {text: key for text in dict.fromkeys(texts) if (key := _key(text)) not in self._clean}
+        if self._values.are_in("\0".join(keys)) or any(pattern_secrets(text, self._patterns) for text in keys):
+            return True
+        for text, secrets in secrets_of(keys):
+            if secrets:
+                return True
+            self._remember(keys[text])
         return False
 
     def _kept(self, tools: Iterable[model.ToolDefinition]) -> Kept | None:
