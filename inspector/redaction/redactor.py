@@ -333,7 +333,7 @@ def texts_of(value: object) -> list[str]:
     return texts
 
 
-_NO_TEXTS: set[type] = {int, float, bool, type(None), model.Chunks, RecordedExchange}
+_NO_TEXTS: set[type] = {int, float, bool, model.Chunks, model.Instant, model.Usage, RecordedExchange}
 """Types of values without texts, or whose texts are redacted already."""
 
 
@@ -343,7 +343,7 @@ def _collect(values: Iterable[object], texts: list[str], tools: set[int]) -> Non
         kind = type(value)
         if kind is str:
             texts.append(value)  # type: ignore[arg-type]  # its type is str
-        elif kind in _NO_TEXTS:
+        elif not value or kind in _NO_TEXTS:
             continue
         elif isinstance(value, model.ToolDefinition):
             if id(value) not in tools:
@@ -352,10 +352,10 @@ def _collect(values: Iterable[object], texts: list[str], tools: set[int]) -> Non
                 _collect((value.name, value.description, raw, value.parameters), texts, tools)
         elif isinstance(value, Struct):
             _collect(astuple(value), texts, tools)
+        elif kind is tuple or isinstance(value, list):
+            _collect(value, texts, tools)  # type: ignore[arg-type]  # a list or a tuple
         elif isinstance(value, dict):
             texts += value
             _collect(value.values(), texts, tools)
-        elif isinstance(value, list) or kind is tuple:
-            _collect(value, texts, tools)  # type: ignore[arg-type]  # a list or a tuple
         else:
             _NO_TEXTS.add(kind)
