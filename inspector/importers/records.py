@@ -289,10 +289,11 @@ def read_rows(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[Row | 
 
 def _rows(file: SourceFile, unit: str, limit: int) -> Iterator[Row | Skipped]:
     with file.open() as stream:
-        lines = unit == "line"
-        for record in read_lines(stream, limit=limit) if lines else read_elements(stream, limit=limit):
-            numbered = record if file.numbering is None else renumbered(record, file.numbering)
-            yield numbered if isinstance(numbered, Skipped) else _row(_unit(unit, file.numbering), numbered)
+        records = read_lines(stream, limit=limit) if unit == "line" else read_elements(stream, limit=limit)
+        if file.numbering is not None:
+            records, unit = (renumbered(record, file.numbering) for record in records), file.numbering.unit
+        for record in records:
+            yield record if isinstance(record, Skipped) else _row(unit, record)
 
 
 def lines_of(file: SourceFile) -> Iterator[Line | Skipped]:
@@ -311,10 +312,6 @@ def rows_of_lines(stream: HasLines, before: int) -> Iterator[Row | Skipped]:
     """The rows of a stream of lines, after so many lines."""
     for record in read_lines(stream, before=before):
         yield record if isinstance(record, Skipped) else _row("line", record)
-
-
-def _unit(unit: str, numbering: Numbering | None) -> str:
-    return unit if numbering is None else numbering.unit
 
 
 def renumbered(record: Line | Element | Skipped, numbering: Numbering) -> Line | Element | Skipped:
