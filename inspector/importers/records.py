@@ -289,6 +289,7 @@ def read_rows(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[Row | 
 
 def _rows(file: SourceFile, unit: str, limit: int) -> Iterator[Row | Skipped]:
     with file.open() as stream:
+        records: Iterator[Line | Element | Skipped]
         records = read_lines(stream, limit=limit) if unit == "line" else read_elements(stream, limit=limit)
         if file.numbering is not None:
             records, unit = (renumbered(record, file.numbering) for record in records), file.numbering.unit
