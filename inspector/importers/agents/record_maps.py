@@ -1,0 +1,309 @@
+"""The map of an agent's records as a description: what each kind of record is, and which member is which of ours.
+
+    _RECORDS = kinds("type", {
+        "session_start": Facts(title="title", folder="cwd"),
+        "summary": summary("text"),
+        "user": prompt("message.content"),
+        "assistant": Answer(
+            content="message.content[text].text",
+            calls=Calls("message.content[tool_use]", arguments="input"),
+            usage=Counts("message.usage.input", "message.usage.output"),
+            ended="timestamp",
+        ),
+        "tool": Result("callId", "output", is_error="failed"),
+    })
+
+Each is an `Entry`: it is called with a record and its session. What only one source does is a function, which is an
+entry as well. Members are named by paths: `message.model` is a member of a member, `content[text]` are the elements
+of a list whose `type` is `text` (a plain text is one), `content[]` all that are objects; the texts at the end of such a
+path are joined. Of several paths (`raw_input input`) the first with a value that is not empty counts.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.importers.agents.agent_session import (
+    AgentSession,
+    blocks_of,
+    failure,
+    ids_of,
+    session_of_each_row,
+)
+from weaklink.inspector.importers.generations import usage_of
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import object_of
+from weaklink.inspector.model import GenerationError, Json, Trace, Usage
+
+Entry: TypeAlias = Callable[[JsonObject, AgentSession], None]
+"""Adds what a record is to its session."""
+
+_Steps: TypeAlias = tuple[tuple[str, str | None], ...]
+
+
+def objects_at(record: JsonObject, path: str) -> list[JsonObject]:
+    """The objects at the ends of a path."""
+    return [value for steps in _parsed(path) for value in _ends(record, steps) if isinstance(value, dict)]
+
+
+def value_at(record: JsonObject, paths: str) -> Json:
+    """The first value that is not empty, else that of the last path; None if there is none."""
+    value: Json = None
+    for steps in _parsed(paths):
+        value = _value(record, steps)
+        if value:
+            return value
+    return value
+
+
+def words_at(record: JsonObject, paths: str) -> str:
+    """The first text that is not empty, else `""`."""
+    for steps in _parsed(paths):
+        value = _value(record, steps)
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+@cache
+def _parsed(paths: str) -> tuple[_Steps, ...]:
+    """The paths, each as its members; for one that is a list, the `type` of the elements that count."""
+    return tuple(tuple(map(_step, path.split("."))) for path in paths.split())
+
+
+def _step(name: str) -> tuple[str, str | None]:
+    key, bracket, kind = name.removesuffix("]").partition("[")
+    return key, kind if bracket else None
+
+
+def _value(record: JsonObject, steps: _Steps) -> Json:
+    if any(kind is not None for _, kind in steps):
+        return "".join(value for value in _ends(record, steps) if isinstance(value, str))
+    value: Json = record
+    for key, _ in steps:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def _ends(record: JsonObject, steps: _Steps) -> Sequence[Json]:
+    values: Sequence[Json] = (record,)
+    for key, kind in steps:
+        values = [value[key] for value in values if isinstance(value, dict) and key in value]
+        if kind is not None:
+            values = [block for value in values for block in blocks_of(value) if not kind or block.get("type") == kind]
+    return values
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """Facts of the session. A later one replaces an earlier one, except the time.
+
+    `parent` is the session for which this one worked as a sub-agent.
+    """
+
+    title: str = ""
+    model: str = ""
+    version: str = ""
+    folder: str = ""
+    branch: str = ""
+    started: str = ""
+    parent: str = ""
+
+    def __call__(self, record: JsonObject, session: AgentSession) -> None:
+        """Set those that the record has."""
+        session.title = words_at(record, self.title) or session.title
+        session.model = words_at(record, self.model) or session.model
+        session.version = words_at(record, self.version) or session.version
+        session.folder = words_at(record, self.folder) or session.folder
+        session.branch = words_at(record, self.branch) or session.branch
+        for path in () if session.started else self.started.split():
+            session.began(value_at(record, path))
+        session.child_of(words_at(record, self.parent))
+
+
+class Calls(Struct, frozen=True):
+    """The calls of an answer: the objects at a path, and the paths of their members in each."""
+
+    path: str
+    name: str = "name"
+    arguments: str = "arguments"
+    id: str = "id"
+
+    def __call__(self, record: JsonObject) -> list[JsonObject]:
+        """The calls as OpenAI's messages have them; values of any type are kept."""
+        return [
+            call_object(value_at(call, self.name), value_at(call, self.arguments), value_at(call, self.id))
+            for call in objects_at(record, self.path)
+        ]
+
+
+class Counts(Struct, frozen=True):
+    """The counts of tokens of an answer: their paths, or several of which the first counts."""
+
+    inputs: str
+    outputs: str
+    cached: str = ""
+    reasoning: str = ""
+
+    def __call__(self, record: JsonObject) -> Usage:
+        """The counts that the record has."""
+        return usage_of(record, self.inputs, self.outputs, cached=self.cached, reasoning=self.reasoning)
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """An answer of the model. `calls` and `error` may be functions; a finish reason counts only without an error."""
+
+    content: str = ""
+    reasoning: str = ""
+    calls: Callable[[JsonObject], Sequence[Json]] = lambda _: ()
+    model: str = ""
+    usage: Callable[[JsonObject], Usage | None] = lambda _: None
+    started: str = ""
+    ended: str = ""
+    finish: str = ""
+    response_id: str = ""
+    error: Callable[[JsonObject], GenerationError | None] = lambda _: None
+
+    def __call__(self, record: JsonObject, session: AgentSession, *, reasoning: str = "", model: str = "") -> None:
+        """Add the answer; `reasoning` is what is outside of the record, `model` what counts if the record has none."""
+        error = self.error(record)
+        session.answer(
+            value_at(record, self.content),
+            calls=self.calls(record),
+            reasoning=reasoning or words_at(record, self.reasoning),
+            model=words_at(record, self.model) or model,
+            usage=self.usage(record),
+            started=value_at(record, self.started),
+            ended=value_at(record, self.ended),
+            finish="" if error else words_at(record, self.finish),
+            error=error,
+            response_id=words_at(record, self.response_id),
+        )
+
+
+class Result(Struct, frozen=True):
+    """A call's result. `states` says of the values at `is_error` which are errors, and `otherwise` what any other is.
+
+    If it `may_be_pending`, any other means that there is no result yet. `recorded` is the path of what states how the
+    run ended (`STATE_FIELDS`), `""` the record itself.
+    """
+
+    call_id: str
+    content: str
+    name: str = ""
+    is_error: str = ""
+    states: Mapping[Json, bool] = MappingProxyType({True: True, False: False})
+    otherwise: bool | None = None
+    may_be_pending: bool = False
+    recorded: str = ""
+
+    def __call__(self, record: JsonObject, session: AgentSession, *, content: Json = None) -> None:
+        """Add the result; `content`, unless it is None, is what the record has in a form of its own."""
+        state = value_at(record, self.is_error)
+        is_error = self.states.get(state, self.otherwise) if isinstance(state, str | bool) else self.otherwise
+        if is_error is not None or not self.may_be_pending:
+            session.result(
+                words_at(record, self.call_id),
+                value_at(record, self.content) if content is None else content,
+                name=words_at(record, self.name),
+                is_error=is_error,
+                recorded=object_of(value_at(record, self.recorded)) if self.recorded else record,
+            )
+
+
+def prompt(content: str, role: str = "user", *, is_injected: bool = False) -> Entry:
+    """A message of the user or, by its `role`, of the system; `is_injected` if the agent wrote it."""
+    return lambda record, session: session.say(role, value_at(record, content), is_injected=is_injected)
+
+
+def summary(content: str) -> Entry:
+    """The agent's summary of all turns before."""
+    return lambda record, session: session.summary(value_at(record, content))
+
+
+def failed(message: str, code: str = "", status: str = "", *, ended: str = "timestamp") -> Entry:
+    """A request that got no answer."""
+
+    def add(record: JsonObject, session: AgentSession) -> None:
+        error = failure(words_at(record, message), code=words_at(record, code), status=value_at(record, status))
+        session.answer(None, ended=value_at(record, ended), error=error)
+
+    return add
+
+
+def each(path: str, entry: Entry) -> Entry:
+    """The objects at a path, each of which is the same."""
+
+    def add(record: JsonObject, session: AgentSession) -> None:
+        for value in objects_at(record, path):
+            entry(value, session)
+
+    return add
+
+
+def kinds(path: str, entries: Mapping[str, Entry], otherwise: Entry = lambda *_: None) -> Entry:
+    """A record of one of several kinds, by the text at a path; `otherwise` is any other kind."""
+    return lambda record, session: entries.get(words_at(record, path), otherwise)(record, session)
+
+
+def in_order(*entries: Entry) -> Entry:
+    """A record that is several things, in this order."""
+
+    def add(record: JsonObject, session: AgentSession) -> None:
+        for entry in entries:
+            entry(record, session)
+
+    return add
+
+
+ANTHROPIC_RESULT = Result("tool_use_id", "content", is_error="is_error")
+"""A `tool_result`, a block of the user's message."""
+
+
+def anthropic_message(
+    message: str = "",
+    *,
+    model: str = "",
+    usage: Callable[[JsonObject], Usage | None] = lambda _: None,
+    ended: str = "",
+    result: Entry = ANTHROPIC_RESULT,
+) -> Entry:
+    """A message of Anthropic's blocks, which several agents store, and the paths of the facts of an answer."""
+    inside = f"{message}." if message else ""
+    answer = Answer(
+        content=f"{inside}content[text].text",
+        reasoning=f"{inside}content[].thinking",
+        calls=Calls(f"{inside}content[tool_use]", arguments="input"),
+        model=model,
+        usage=usage,
+        ended=ended,
+    )
+    user = in_order(each(f"{inside}content[tool_result]", result), prompt(f"{inside}content[text].text"))
+    return kinds(f"{inside}role", {"assistant": answer}, user)
+
+
+class Documents(Struct, frozen=True):
+    """The `reader` of files whose rows are a session each: `ids` are the paths of its ids, `entry` is what a row is.
+
+    Without `ids`, a session is known by its file.
+    """
+
+    source: str
+    notes: tuple[str, ...]
+    ids: Mapping[str, str]
+    entry: Entry
+
+    def __call__(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The session of each row."""
+        return session_of_each_row(file, lambda value, record: self._session(value, record, file))
+
+    def _session(self, value: JsonObject, record: str, file: SourceFile) -> AgentSession:
+        ids = tuple((name, words_at(value, path)) for name, path in self.ids.items()) or ids_of("", file)
+        session = AgentSession(self.source, ids, record, self.notes)
+        self.entry(value, session)
+        return session
