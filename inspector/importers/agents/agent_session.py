@@ -218,17 +218,6 @@ class AgentSession:
         )
         self.turns.append(Turn(turn.role, turn.parts, turn.source_role, turn.calls, generation=generation))
 
-    def answer_of_blocks(self, blocks: Sequence[JsonObject], model: str, usage: Usage | None, at: Json) -> None:
-        """Add an answer of Anthropic's blocks (`text`, `thinking`, `tool_use`), which several agents store."""
-        self.answer(
-            text_blocks(blocks),
-            reasoning=texts(blocks, "thinking"),
-            calls=call_objects(of_type(blocks, "tool_use"), arguments="input"),
-            model=model,
-            usage=usage,
-            ended=at,
-        )
-
     def answer_of_pieces(self, pieces: AnswerPieces, model: str = "", *, may_be_empty: bool = False) -> None:
         """Add an answer, if any piece of it arrived or it `may_be_empty`, and the results of its calls."""
         if pieces.words or pieces.thoughts or pieces.calls or may_be_empty:

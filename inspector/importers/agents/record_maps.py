@@ -1,25 +1,20 @@
-"""The map of an agent's records as a description: what each kind of record is, and which member is which of ours.
+"""The map of an agent's records as a description: the paths of what an answer, a result and a session consist of.
 
-    _RECORDS = kinds("type", {
-        "session_start": Facts(title="title", folder="cwd"),
-        "summary": summary("text"),
-        "user": prompt("message.content"),
-        "assistant": Answer(
-            content="message.content[text].text",
-            calls=Calls("message.content[tool_use]", arguments="input"),
-            usage=Counts("message.usage.input", "message.usage.output"),
-            ended="timestamp",
-        ),
-        "tool": Result("callId", "output", is_error="failed"),
-    })
+    _ANSWER = Answer(
+        content="message.content[text].text",
+        calls=Calls("message.content[tool_use]", arguments="input"),
+        usage=Counts("message.usage.input", "message.usage.output"),
+        ended="timestamp",
+    )
+    _RESULT = Result("callId", "output", is_error="failed")
 
-Each is an `Entry`: it is called with a record and its session. What only one source does is a function, which is an
-entry as well. Members are named by paths: `message.model` is a member of a member, `content[text]` are the elements
-of a list whose `type` is `text` (a plain text is one), `content[]` all that are objects; the texts at the end of such a
-path are joined. Of several paths (`raw_input input`) the first with a value that is not empty counts.
+A description is called with a record and its session, to which it adds what the record says. `message.model` is a
+member of a member, `content[text]` are the elements of a list whose `type` is `text` (a plain text is one), `content[]`
+all that are objects; the texts at the ends of such a path are joined. Of several paths (`raw_input input`) the first
+with a value that is not empty counts.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import TypeAlias
@@ -27,20 +22,12 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import (
-    AgentSession,
-    blocks_of,
-    failure,
-    ids_of,
-    session_of_each_row,
-)
+from weaklink.inspector.importers.agents.agent_session import AgentSession, blocks_of
 from weaklink.inspector.importers.generations import usage_of
-from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import object_of
-from weaklink.inspector.model import GenerationError, Json, Trace, Usage
-
-Entry: TypeAlias = Callable[[JsonObject, AgentSession], None]
-"""Adds what a record is to its session."""
+from weaklink.inspector.importers.records import json_within
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.json_text import object_of, text_or_json
+from weaklink.inspector.model import GenerationError, Json, Usage
 
 _Steps: TypeAlias = tuple[tuple[str, str | None], ...]
 
@@ -82,7 +69,7 @@ def _step(name: str) -> tuple[str, str | None]:
 
 def _value(record: JsonObject, steps: _Steps) -> Json:
     if any(kind is not None for _, kind in steps):
-        return "".join(value for value in _ends(record, steps) if isinstance(value, str))
+        return "".join(end for end in _ends(record, steps) if isinstance(end, str))
     value: Json = record
     for key, _ in steps:
         if not isinstance(value, dict):
@@ -156,7 +143,11 @@ class Counts(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """An answer of the model. `calls` and `error` may be functions; a finish reason counts only without an error."""
+    """An answer of the model. `calls`, `usage` and `error` may be functions of the record.
+
+    A finish reason counts only without an error. With `is_of_session`, the session's model answered where the record
+    names none.
+    """
 
     content: str = ""
     reasoning: str = ""
@@ -168,15 +159,16 @@ class Answer(Struct, frozen=True, kw_only=True):
     finish: str = ""
     response_id: str = ""
     error: Callable[[JsonObject], GenerationError | None] = lambda _: None
+    is_of_session: bool = False
 
-    def __call__(self, record: JsonObject, session: AgentSession, *, reasoning: str = "", model: str = "") -> None:
-        """Add the answer; `reasoning` is what is outside of the record, `model` what counts if the record has none."""
+    def __call__(self, record: JsonObject, session: AgentSession) -> None:
+        """Add the answer."""
         error = self.error(record)
         session.answer(
             value_at(record, self.content),
             calls=self.calls(record),
-            reasoning=reasoning or words_at(record, self.reasoning),
-            model=words_at(record, self.model) or model,
+            reasoning=words_at(record, self.reasoning),
+            model=words_at(record, self.model) or (session.model if self.is_of_session else ""),
             usage=self.usage(record),
             started=value_at(record, self.started),
             ended=value_at(record, self.ended),
@@ -190,7 +182,7 @@ class Result(Struct, frozen=True):
     """A call's result. `states` says of the values at `is_error` which are errors, and `otherwise` what any other is.
 
     If it `may_be_pending`, any other means that there is no result yet. `recorded` is the path of what states how the
-    run ended (`STATE_FIELDS`), `""` the record itself.
+    run ended (`STATE_FIELDS`), which may be JSON's text; `""` is the record itself.
     """
 
     call_id: str
@@ -202,108 +194,34 @@ class Result(Struct, frozen=True):
     may_be_pending: bool = False
     recorded: str = ""
 
-    def __call__(self, record: JsonObject, session: AgentSession, *, content: Json = None) -> None:
-        """Add the result; `content`, unless it is None, is what the record has in a form of its own."""
+    def __call__(self, record: JsonObject, session: AgentSession) -> None:
+        """Add the result."""
         state = value_at(record, self.is_error)
         is_error = self.states.get(state, self.otherwise) if isinstance(state, str | bool) else self.otherwise
+        content = value_at(record, self.content)
         if is_error is not None or not self.may_be_pending:
             session.result(
                 words_at(record, self.call_id),
-                value_at(record, self.content) if content is None else content,
+                content if isinstance(content, str | list) else text_or_json(content),
                 name=words_at(record, self.name),
                 is_error=is_error,
-                recorded=object_of(value_at(record, self.recorded)) if self.recorded else record,
+                recorded=object_of(json_within(value_at(record, self.recorded))) if self.recorded else record,
             )
-
-
-def prompt(content: str, role: str = "user", *, is_injected: bool = False) -> Entry:
-    """A message of the user or, by its `role`, of the system; `is_injected` if the agent wrote it."""
-    return lambda record, session: session.say(role, value_at(record, content), is_injected=is_injected)
-
-
-def summary(content: str) -> Entry:
-    """The agent's summary of all turns before."""
-    return lambda record, session: session.summary(value_at(record, content))
-
-
-def failed(message: str, code: str = "", status: str = "", *, ended: str = "timestamp") -> Entry:
-    """A request that got no answer."""
-
-    def add(record: JsonObject, session: AgentSession) -> None:
-        error = failure(words_at(record, message), code=words_at(record, code), status=value_at(record, status))
-        session.answer(None, ended=value_at(record, ended), error=error)
-
-    return add
-
-
-def each(path: str, entry: Entry) -> Entry:
-    """The objects at a path, each of which is the same."""
-
-    def add(record: JsonObject, session: AgentSession) -> None:
-        for value in objects_at(record, path):
-            entry(value, session)
-
-    return add
-
-
-def kinds(path: str, entries: Mapping[str, Entry], otherwise: Entry = lambda *_: None) -> Entry:
-    """A record of one of several kinds, by the text at a path; `otherwise` is any other kind."""
-    return lambda record, session: entries.get(words_at(record, path), otherwise)(record, session)
-
-
-def in_order(*entries: Entry) -> Entry:
-    """A record that is several things, in this order."""
-
-    def add(record: JsonObject, session: AgentSession) -> None:
-        for entry in entries:
-            entry(record, session)
-
-    return add
 
 
 ANTHROPIC_RESULT = Result("tool_use_id", "content", is_error="is_error")
 """A `tool_result`, a block of the user's message."""
 
 
-def anthropic_message(
-    message: str = "",
-    *,
-    model: str = "",
-    usage: Callable[[JsonObject], Usage | None] = lambda _: None,
-    ended: str = "",
-    result: Entry = ANTHROPIC_RESULT,
-) -> Entry:
-    """A message of Anthropic's blocks, which several agents store, and the paths of the facts of an answer."""
-    inside = f"{message}." if message else ""
-    answer = Answer(
-        content=f"{inside}content[text].text",
-        reasoning=f"{inside}content[].thinking",
-        calls=Calls(f"{inside}content[tool_use]", arguments="input"),
+def anthropic_answer(
+    *, model: str = "", usage: Callable[[JsonObject], Usage | None] = lambda _: None, ended: str = ""
+) -> Answer:
+    """A message of Anthropic's blocks, which several agents store."""
+    return Answer(
+        content="content[text].text",
+        reasoning="content[].thinking",
+        calls=Calls("content[tool_use]", arguments="input"),
         model=model,
         usage=usage,
         ended=ended,
     )
-    user = in_order(each(f"{inside}content[tool_result]", result), prompt(f"{inside}content[text].text"))
-    return kinds(f"{inside}role", {"assistant": answer}, user)
-
-
-class Documents(Struct, frozen=True):
-    """The `reader` of files whose rows are a session each: `ids` are the paths of its ids, `entry` is what a row is.
-
-    Without `ids`, a session is known by its file.
-    """
-
-    source: str
-    notes: tuple[str, ...]
-    ids: Mapping[str, str]
-    entry: Entry
-
-    def __call__(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The session of each row."""
-        return session_of_each_row(file, lambda value, record: self._session(value, record, file))
-
-    def _session(self, value: JsonObject, record: str, file: SourceFile) -> AgentSession:
-        ids = tuple((name, words_at(value, path)) for name, path in self.ids.items()) or ids_of("", file)
-        session = AgentSession(self.source, ids, record, self.notes)
-        self.entry(value, session)
-        return session
