@@ -131,6 +131,7 @@ class AgentSession:
         self.started: Instant | None = None
         self.parent: ParentTrace | None = None
         self.outcome: Outcome | None = None
+        self.recognised_by = RecognisedBy.FIELD
 
     def began(self, at: Json) -> None:
         """Take a time of the log; the first one is that of the session."""
@@ -279,7 +280,7 @@ class AgentSession:
             model=self.model,
             started=self.started,
             external_ids=self.ids,
-            recognised_by=RecognisedBy.FIELD,
+            recognised_by=self.recognised_by,
             parent=self.parent,
             outcome=self.outcome,
             provenance=Provenance(source_version=self.version, record=self.record, warnings=tuple(self.notes)),
