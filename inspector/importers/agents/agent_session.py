@@ -262,7 +262,7 @@ class AgentSession:
     def copied(self) -> None:
         """What there is so far is another session's, which this one continues."""
         self.title = self.title or first_words(self.turns)
-        self.turns = [structs.replace(turn, flags=turn.flags | {TurnFlag.COPIED_CONTEXT}) for turn in self.turns]
+        self.turns = [*map(copied, self.turns)]
 
     def so_far(self) -> "AgentSession":
         """A copy, which may be ended while more of the session is read."""
@@ -287,6 +287,11 @@ class AgentSession:
             project=self.folder.replace("\\", "/").rstrip("/").rpartition("/")[2],
             branch=self.branch,
         )
+
+
+def copied(turn: Turn) -> Turn:
+    """A turn of another session, which this one repeats."""
+    return structs.replace(turn, flags=turn.flags | {TurnFlag.COPIED_CONTEXT})
 
 
 def texts(blocks: Json | Sequence[JsonObject], *keys: str) -> str:
