@@ -19,13 +19,13 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.apis.openai.messages import call_objects, message_object, read_message
 from weaklink.inspector.importers.generations import answered_with, stored_generation
-from weaklink.inspector.importers.identity import instant, place_of, text_at, text_of
+from weaklink.inspector.importers.identity import instant, place_of, text_of
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import DAMAGE, LogTables, open_tables, unread_rest
 from weaklink.inspector.importers.telemetry.framework_messages import read_any_messages
-from weaklink.inspector.json_text import member_at, object_of, objects_of
+from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     ErrorPhase,
@@ -136,33 +136,6 @@ class AgentSession:
     def began(self, at: Json) -> None:
         """Take a time of the log; the first one is that of the session."""
         self.started = self.started or instant(at)
-
-    def take_facts(
-        self,
-        record: JsonObject,
-        *,
-        title: str = "",
-        model: str = "",
-        version: str = "",
-        folder: str = "",
-        branch: str = "",
-        started: str = "",
-        parent: str = "",
-    ) -> None:
-        """Take facts from members of a record, each named by its path (`model.id`), or by several (`name summary`).
-
-        The first of the paths that has a text counts. A later fact replaces an earlier one, except the time. `parent`
-        is the session for which this one worked as a sub-agent.
-        """
-        self.title = (title and text_at(record, *title.split())) or self.title
-        self.model = (model and text_at(record, *model.split())) or self.model
-        self.version = (version and text_at(record, *version.split())) or self.version
-        self.folder = (folder and text_at(record, *folder.split())) or self.folder
-        self.branch = (branch and text_at(record, *branch.split())) or self.branch
-        if self.started is None:
-            for path in started.split():
-                self.began(member_at(record, path))
-        self.child_of(text_at(record, *parent.split()))
 
     def child_of(self, parent: str) -> None:
         """Take the id of the session for which this one worked as a sub-agent; nothing if it is empty."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.importers.agents import record_maps as maps
 from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
     SessionIds,
@@ -36,7 +37,7 @@ _FAILED = "failed"
 def _conversation(value: JsonObject, record: str) -> AgentSession:
     named = text_of(value, "conversation_id", "id")
     session = AgentSession("chatgpt-export", (("conversation_id", named),), record, _CHATGPT_NOTES)
-    session.take_facts(value, title="title", model="default_model_slug", started="create_time")
+    maps.Facts(title="title", model="default_model_slug", started="create_time")(value, session)
     number = 0
     branch = branch_of(object_of(value.get("mapping")), text_of(value, "current_node"), "parent")
     for message in filter(None, (object_of(node.get("message")) for node in branch)):
@@ -80,7 +81,7 @@ def _stored(file: SourceFile) -> Iterator[Trace | Skipped]:
 
 def _chat(value: JsonObject, record: str, ids: SessionIds) -> AgentSession:
     session = AgentSession("lm-studio", ids, record, _LM_STUDIO_NOTES)
-    session.take_facts(value, title="name", model="lastUsedModel.identifier", started="createdAt")
+    maps.Facts(title="name", model="lastUsedModel.identifier", started="createdAt")(value, session)
     session.say("system", text_of(value, "systemPrompt"))
     for message in objects_of(value.get("messages")):
         _version(message, session)

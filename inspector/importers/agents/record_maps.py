@@ -145,8 +145,8 @@ class Counts(Struct, frozen=True):
 class Answer(Struct, frozen=True, kw_only=True):
     """An answer of the model. `calls`, `usage` and `error` may be functions of the record.
 
-    A finish reason counts only without an error. With `is_of_session`, the session's model answered where the record
-    names none.
+    A finish reason that is the code of its error does not count. With `is_of_session`, the session's model answered
+    where the record names none.
     """
 
     content: str = ""
@@ -163,7 +163,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     def __call__(self, record: JsonObject, session: AgentSession) -> None:
         """Add the answer."""
-        error = self.error(record)
+        error, finish = self.error(record), words_at(record, self.finish)
         session.answer(
             value_at(record, self.content),
             calls=self.calls(record),
@@ -172,7 +172,7 @@ class Answer(Struct, frozen=True, kw_only=True):
             usage=self.usage(record),
             started=value_at(record, self.started),
             ended=value_at(record, self.ended),
-            finish="" if error else words_at(record, self.finish),
+            finish="" if error and error.code == finish else finish,
             error=error,
             response_id=words_at(record, self.response_id),
         )
