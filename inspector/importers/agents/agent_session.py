@@ -267,28 +267,9 @@ def copied(turn: Turn) -> Turn:
     return structs.replace(turn, flags=turn.flags | {TurnFlag.COPIED_CONTEXT})
 
 
-def texts(blocks: Json | Sequence[JsonObject], *keys: str) -> str:
-    """The joined texts of a list of blocks that have one of these members, or a plain text."""
-    if isinstance(blocks, str):
-        return blocks
-    listed = blocks if isinstance(blocks, Sequence) else ()
-    found = (block.get(key) for block in listed if isinstance(block, dict) for key in keys)
-    return "".join(text for text in found if isinstance(text, str))
-
-
 def blocks_of(content: Json) -> list[JsonObject]:
     """The blocks of a message's content; a plain text is one of them."""
     return [{"type": "text", "text": content}] if isinstance(content, str) else objects_of(content)
-
-
-def of_type(blocks: Iterable[JsonObject], kind: str) -> list[JsonObject]:
-    """The blocks of a `type`."""
-    return [block for block in blocks if block.get("type") == kind]
-
-
-def text_blocks(blocks: Iterable[JsonObject]) -> str:
-    """The joined texts of the blocks that are a `text`."""
-    return texts(of_type(blocks, "text"), "text")
 
 
 def branch_of(nodes: JsonObject, leaf: str, parent: str) -> list[JsonObject]:

@@ -7,7 +7,7 @@ list), Roo's with `ts`. Results are blocks of the user's messages. Source: Cline
 from collections.abc import Iterator
 
 from weaklink.inspector.importers.agents import record_maps as maps
-from weaklink.inspector.importers.agents.agent_session import AgentSession, blocks_of, ids_of, rows_of, texts
+from weaklink.inspector.importers.agents.agent_session import AgentSession, blocks_of, ids_of, rows_of
 from weaklink.inspector.importers.generations import PARSED_ARGUMENTS
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
@@ -35,7 +35,7 @@ def _is_shown(row: JsonObject) -> bool:
 
 def _is_history(row: JsonObject) -> bool:
     first = objects_of(row.get("messages"))[0] if objects_of(row.get("messages")) else row
-    content = texts(first.get("content"), "text")
+    content = maps.words_at(first, "content[].text")
     return first.get("role") == "user" and ("<task>" in content or "<environment_details>" in content)
 
 

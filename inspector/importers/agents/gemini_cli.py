@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents import record_maps as maps
-from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, texts
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure
 from weaklink.inspector.importers.agents.session_logs import SessionLogs
 from weaklink.inspector.importers.generations import PARSED_ARGUMENTS
 from weaklink.inspector.importers.identity import text_of
@@ -109,12 +109,12 @@ def _session(record: JsonObject, messages: dict[str, JsonObject], own: str = "",
         match text_of(message, "type"):
             case "user" if _DROPPED in message:
                 kept = len(session.turns) - turns_after.get(text_of(message, _DROPPED), 0)
-                session.summary(texts(message.get("content"), "text"), kept=kept)
+                session.summary(maps.words_at(message, "content[].text"), kept=kept)
             case "user":
-                session.say("user", texts(message.get("content"), "text"))
+                session.say("user", maps.words_at(message, "content[].text"))
             case "error":
                 session.answer(
-                    None, ended=message.get("timestamp"), error=failure(texts(message.get("content"), "text"))
+                    None, ended=message.get("timestamp"), error=failure(maps.words_at(message, "content[].text"))
                 )
             case "gemini":
                 turns, model = _answer(message)

@@ -16,7 +16,6 @@ from weaklink.inspector.importers.agents import record_maps as maps
 from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
     failure,
-    of_type,
     rows_of,
     sessions_in_tables,
 )
@@ -98,26 +97,26 @@ def _session(info: JsonObject, messages: list[JsonObject], record: str) -> Agent
     session = AgentSession("opencode", (("session_id", text_of(info, "id")),), record, _NOTES)
     _FACTS(info, session)
     for message in messages:
-        _message(object_of(message.get("info")), objects_of(message.get("parts")), session)
+        _message(message, session)
     return session
 
 
-def _message(info: JsonObject, parts: list[JsonObject], session: AgentSession) -> None:
+def _message(message: JsonObject, session: AgentSession) -> None:
+    info = object_of(message.get("info"))
     session.began(member_at(info, "time.created"))
     if info.get("role") == "user":
         session.say("system", text_of(info, "system"))
-        for part in of_type(parts, "text"):
+        for part in maps.objects_at(message, "parts[text]"):
             text = text_of(part, "text")
             is_quoted = len(text) > 1 and text[0] == text[-1] == '"'  # as `opencode run` quotes the prompt
             session.say("user", text[1:-1] if is_quoted else text, is_injected=part.get("synthetic") is True)
         return
-    end = next((part for part in reversed(parts) if part.get("type") == "step-finish"), {})
+    end = (maps.objects_at(message, "parts[step-finish]") or [{}])[-1]
     before = len(session.turns)
-    tokens = info.get("tokens", end.get("tokens"))
-    _ANSWER({"info": {**info}, "parts": [*parts], "end": {**end}, "tokens": tokens}, session)
+    _ANSWER({**message, "end": end, "tokens": info.get("tokens", end.get("tokens"))}, session)
     if info.get("summary") is True:
         session.summarised(before, before)
-    for part in of_type(parts, "tool"):
+    for part in maps.objects_at(message, "parts[tool]"):
         if text_at(part, "state.status") in _ENDED:
             (_INVALID_RESULT if part.get("tool") == "invalid" else _RESULT)(part, session)
 

@@ -38,13 +38,14 @@ def objects_at(record: JsonObject, path: str) -> list[JsonObject]:
 
 
 def value_at(record: JsonObject, paths: str) -> Json:
-    """The first value that is not empty, else that of the last path; None if there is none."""
-    value: Json = None
+    """The first value that is not empty, else the last one that is; None if there is none."""
+    last: Json = None
     for steps in _parsed(paths):
         value = _value(record, steps)
         if value:
             return value
-    return value
+        last = last if value is None else value
+    return last
 
 
 def words_at(record: JsonObject, paths: str) -> str:
@@ -87,6 +88,12 @@ def _ends(record: JsonObject, steps: _Steps) -> Sequence[Json]:
     return values
 
 
+def _id_at(record: JsonObject, paths: str) -> str | None:
+    """An id, which may be a number; None if there is none."""
+    value = value_at(record, paths)
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
 class Facts(Struct, frozen=True, kw_only=True):
     """Facts of the session. A later one replaces an earlier one, except the time.
 
@@ -124,7 +131,7 @@ class Calls(Struct, frozen=True):
     def __call__(self, record: JsonObject) -> list[JsonObject]:
         """The calls as OpenAI's messages have them; values of any type are kept."""
         return [
-            call_object(value_at(call, self.name), value_at(call, self.arguments), value_at(call, self.id))
+            call_object(value_at(call, self.name), value_at(call, self.arguments), _id_at(call, self.id))
             for call in objects_at(record, self.path)
         ]
 
@@ -201,7 +208,7 @@ class Result(Struct, frozen=True):
         content = value_at(record, self.content)
         if is_error is not None or not self.may_be_pending:
             session.result(
-                words_at(record, self.call_id),
+                _id_at(record, self.call_id) or "",
                 content if isinstance(content, str | list) else text_or_json(content),
                 name=words_at(record, self.name),
                 is_error=is_error,
