@@ -30,7 +30,7 @@ _TERMINAL_SEQUENCE = lazy_pattern(
 _WRITTEN_ESCAPES = ("\\u001b[", "\\u001B[", "\\x1b[", "\\x1B[", "\\033[")
 _PIECE = 4096  # block size in code points: the line of a position costs counting in at most one block
 _NOT_ENCODABLE = re.compile("[\ud800-\udfff]+")
-_LONGEST = 40
+_MAX_QUOTE_CHARS = 40  # code points of a quotation in a message
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -97,10 +97,10 @@ class LineIndex(Struct, frozen=True, dict=True):
     def _feed(self, number: int) -> int:
         """The position of the line feed with that number (from 1)."""
         piece = bisect_left(self._before, number) - 1
-        found = piece * _PIECE - 1
+        position = piece * _PIECE - 1
         for _ in range(number - self._before[piece]):
-            found = self.text.find("\n", found + 1)
-        return found
+            position = self.text.find("\n", position + 1)
+        return position
 
     @cached_property
     def _before(self) -> list[int]:
@@ -173,8 +173,8 @@ _TICKS = lazy_pattern(r"`+")
 def shown(text: str, start: int = 0, end: int | None = None) -> str:
     """The text from `start` to `end`, quoted for a message and shortened to 40 characters."""
     stop = len(text) if end is None else end
-    piece = text[start : min(stop, start + _LONGEST)]
-    if stop - start > _LONGEST:
+    piece = text[start : min(stop, start + _MAX_QUOTE_CHARS)]
+    if stop - start > _MAX_QUOTE_CHARS:
         piece = piece[:-1] + "…"
     # Control characters, line separators, directional overrides and lone surrogates would harm a terminal or a log.
     visible = piece if piece.isprintable() else piece.replace("\n", "\\n")
@@ -192,9 +192,9 @@ def _glyph(character: str) -> str:
     return _SHORT.get(character) or f"\\u{ord(character):04x}"
 
 
-def counted(number: int, one: str, several: str = "") -> str:
+def counted(number: int, singular: str, plural: str = "") -> str:
     """A number with its noun: `1 string`, `3 strings`."""
-    return f"{number} {one if number == 1 else several or one + 's'}"
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
 def digest_of(texts: Iterable[str]) -> str:
@@ -218,10 +218,10 @@ def terminal_range(text: str, plain: Range) -> Range:
     """The range in `text` of a range of `without_terminal_sequences(text)` that is not empty."""
     start, end, removed = plain.start, plain.end, 0
     for match in _TERMINAL_SEQUENCE.finditer(text):
-        at = match.start() - removed  # where the sequence stood in the plain text
-        if at >= plain.end:
+        position = match.start() - removed  # where the sequence stood in the plain text
+        if position >= plain.end:
             break
         removed += len(match[0])
-        start += len(match[0]) if at <= plain.start else 0
+        start += len(match[0]) if position <= plain.start else 0
         end += len(match[0])
     return Range(start, end)

@@ -437,10 +437,10 @@ def _flexible(text: str) -> tuple[LookaheadPiece, ...]:
     return tuple(pieces)
 
 
-def _common(one: str, other: str) -> str:
+def _common(first: str, other: str) -> str:
     """The longest common beginning of two texts."""
-    count = next((index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
-    return one[: min(len(one), len(other)) if count is None else count]
+    count = next((index for index, pair in enumerate(zip(first, other, strict=False)) if pair[0] != pair[1]), None)
+    return first[: min(len(first), len(other)) if count is None else count]
 
 
 # Python's syntax.

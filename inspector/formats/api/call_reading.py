@@ -60,7 +60,7 @@ class GrowingCall(Struct):
 
     def take(self, piece: ApiCallPiece, unit: Unit) -> None:
         """Add a piece to the call."""
-        self.end = max(self.end, unit.base + piece.place.end)
+        self.end = max(self.end, unit.base + piece.range.end)
         if piece.name is not None and not self.name:
             name = piece.name.scalar
             self.name = name if isinstance(name, str) else ""
@@ -88,13 +88,13 @@ class GrowingCall(Struct):
 
         An error may be reported once for a whole unit, at another piece, so the piece's own text is read again.
         """
-        place = piece.place.moved(unit.base)
-        self.broken += (fault for fault in errors if place.covers(fault.range))
+        piece_range = piece.range.moved(unit.base)
+        self.broken += (fault for fault in errors if piece_range.covers(fault.range))
         if errors:
-            self.is_strict = self.is_strict and is_strict(unit.readable, piece.place)
+            self.is_strict = self.is_strict and is_strict(unit.readable, piece.range)
 
     @property
-    def place(self) -> Range:
+    def range(self) -> Range:
         """The range of the call, from its first piece to its last."""
         return Range(self.start, self.end)
 
@@ -109,13 +109,13 @@ def read_call(call: GrowingCall) -> tuple[ToolCall, list[Fault]]:
         read = _from_object(call, call.value, faults)
     else:
         read = _from_strings(call, faults)
-    place = call.name_range or call.place
+    fault_range = call.name_range or call.range
     if not call.name:
-        faults.append(Fault(rules.NOT_A_CALL, place, "The call has no `name`: the tool is unknown."))
+        faults.append(Fault(rules.NOT_A_CALL, fault_range, "The call has no `name`: the tool is unknown."))
     if call.requires_id and call.id is None:
         what = f"The call of `{call.name}`" if call.name else "The call"
         message = f"{what} has no id: no result can refer to it, and most clients and servers reject the history."
-        faults.append(Fault(MISSING_CALL_ID, place, message))
+        faults.append(Fault(MISSING_CALL_ID, fault_range, message))
     if call.foreign_key is not None:
         message, hint = (
             "The arguments are under `parameters`; this API uses `arguments`.",
@@ -127,18 +127,18 @@ def read_call(call: GrowingCall) -> tuple[ToolCall, list[Fault]]:
 
 def begin(piece: ApiCallPiece, unit: Unit) -> GrowingCall:
     """A new call with its first piece."""
-    call = GrowingCall(unit.base + piece.place.start, unit.base + piece.place.end)
+    call = GrowingCall(unit.base + piece.range.start, unit.base + piece.range.end)
     call.take(piece, unit)
     return call
 
 
 def _from_object(call: GrowingCall, value: JsonNode, faults: list[Fault]) -> ToolCall:
-    place = value.range.moved(call.value_at)
+    arguments_range = value.range.moved(call.value_at)
     is_other = is_no_object(value)
     if call.is_encoded:
-        faults.append(_as_object(place, value))
+        faults.append(_as_object(arguments_range, value))
     elif is_other:
-        faults.append(not_an_object(value, place))
+        faults.append(not_an_object(value, arguments_range))
     readable = _is_repairable(call) and not (is_other and not call.is_encoded)
     valid = readable and call.is_strict and not call.broken and not call.is_encoded
     return ToolCall(
@@ -146,11 +146,11 @@ def _from_object(call: GrowingCall, value: JsonNode, faults: list[Fault]) -> Too
         arguments=value.value() if readable else call.value_text,
         raw_arguments=call.value_text,
         valid=valid,
-        range=call.place,
+        range=call.range,
         id=call.id,
         recovered=readable and not valid,
         name_range=call.name_range,
-        arguments_range=place,
+        arguments_range=arguments_range,
     )
 
 
@@ -177,14 +177,14 @@ def _from_strings(call: GrowingCall, faults: list[Fault]) -> ToolCall:
         message = (
             f"The arguments of `{call.name}` are an empty string; strict clients fail to decode it and lose the call."
         )
-        place = Range(max(start, call.start), min(end, call.end))
-        faults.append(Fault(EMPTY_ARGUMENTS, place, message, "Write `{}` for no arguments."))
+        fault_range = Range(max(start, call.start), min(end, call.end))
+        faults.append(Fault(EMPTY_ARGUMENTS, fault_range, message, "Write `{}` for no arguments."))
     return ToolCall(
         name=call.name or None,
         arguments=arguments,
         raw_arguments=text,
         valid=fits,
-        range=call.place,
+        range=call.range,
         id=call.id,
         recovered=repairable and not fits,
         name_range=call.name_range,
@@ -230,28 +230,28 @@ def _is_repairable(call: GrowingCall) -> bool:
 
 
 def _named_again(name: str, again: JsonNode, unit: Unit) -> Fault:
-    place = again.range.moved(unit.base)
+    fault_range = again.range.moved(unit.base)
     if again.scalar:
         message = f"The name of the call of `{name}` comes again; clients that join pieces double it."
     else:
         message = f"A later piece of the call of `{name}` has an empty name; clients that keep the last one lose it."
-    return Fault(REPEATED_CALL_NAME, place, message)
+    return Fault(REPEATED_CALL_NAME, fault_range, message)
 
 
-def _as_object(place: Range, value: JsonNode) -> Fault:
+def _as_object(arguments_range: Range, value: JsonNode) -> Fault:
     what = "an object" if value.kind is JsonKind.OBJECT else f"a JSON {value.kind.value}"
     return Fault(
         ARGUMENTS_AS_OBJECT,
-        Range(place.start, place.start + 1),
+        Range(arguments_range.start, arguments_range.start + 1),
         f"`arguments` is {what}; the OpenAI API uses a string of JSON, and clients that decode it fail.",
         "Write the arguments as a JSON string.",
     )
 
 
-def _as_string(place: Range) -> Fault:
+def _as_string(arguments_range: Range) -> Fault:
     return Fault(
         rules.ARGUMENTS_AS_STRING,
-        Range(place.start - 1, place.start),
+        Range(arguments_range.start - 1, arguments_range.start),
         "The arguments are a JSON string, not an object: clients pass the tool a string.",
         "Write the object itself.",
     )
@@ -297,8 +297,8 @@ def _raw_fix(fix: Fix, decoded: Decoded) -> Fix | None:
     edits: list[Edit] = []
     for edit in fix.edits:
         text = decoded.written(edit.text)
-        for place in decoded.places(edit.range):
-            edits.append(Edit(place, text))
+        for raw_range in decoded.places(edit.range):
+            edits.append(Edit(raw_range, text))
             text = ""
     return Fix(tuple(edits), fix.safe)
 

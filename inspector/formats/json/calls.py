@@ -185,10 +185,10 @@ def _text_of(member: JsonMember | None) -> str | None:
 
 def no_object(text: str, nodes: tuple[JsonNode, ...]) -> Fault:
     """The fault of a payload without an object."""
-    place, kind = (nodes[0].range, nodes[0].kind.value) if nodes else (Range(0, len(text)), "text")
+    fault_range, kind = (nodes[0].range, nodes[0].kind.value) if nodes else (Range(0, len(text)), "text")
     is_empty = bool(nodes) and nodes[0].kind is JsonKind.ARRAY and not nodes[0].items
     what, expected = ("An empty array", "a call") if is_empty else (f"A JSON {kind}", "an object")
-    return Fault(rules.NOT_A_CALL, place, f"{what} is not a call: expected {expected} with a name and arguments.")
+    return Fault(rules.NOT_A_CALL, fault_range, f"{what} is not a call: expected {expected} with a name and arguments.")
 
 
 def bare_object(objects: list[JsonNode], *, is_whole: bool) -> Fault:
@@ -211,10 +211,10 @@ def bare_object(objects: list[JsonNode], *, is_whole: bool) -> Fault:
 def array_of_calls(array: JsonNode, between: str) -> Fault:
     """The fault of an array where one call belongs; `between` ends one call span and begins the next."""
     count = len(array.items)
-    place = Range(array.range.start, array.range.start + 1)
+    bracket_range = Range(array.range.start, array.range.start + 1)
     message = f"An array of {count} call{'s' * (count != 1)} appears where one call object belongs."
     if not between:
-        return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message)
+        return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, bracket_range, message)
     gaps = [Range(left.range.end, right.range.start) for left, right in pairwise(array.items)]
     edits = (
         Edit(Range(array.range.start, array.items[0].range.start), ""),
@@ -222,7 +222,7 @@ def array_of_calls(array: JsonNode, between: str) -> Fault:
         Edit(Range(array.items[-1].range.end, array.range.end), ""),
     )
     fix = Fix(edits, safe=True)
-    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a separate tag.", fix)
+    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, bracket_range, message, "Give each call a separate tag.", fix)
 
 
 _second_array = FaultMessage(

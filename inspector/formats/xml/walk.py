@@ -91,8 +91,8 @@ class XmlWalk(Struct, frozen=True):
 def walk(text: str, syntax: XmlSyntax) -> XmlWalk:
     """The calls in `text`, which begins with the syntax's `lead`."""
     tags = list(syntax.tags.finditer(text))
-    found = _Walker(text, syntax, tags, is_strict=True).read()
-    return _Walker(text, syntax, tags, is_strict=False).read() if found.flaws else found
+    walked = _Walker(text, syntax, tags, is_strict=True).read()
+    return _Walker(text, syntax, tags, is_strict=False).read() if walked.flaws else walked
 
 
 class _Walker:
@@ -146,15 +146,15 @@ class _Walker:
 
     # within a value
 
-    def _within_value(self, at: int, tag: re.Match[str], parameter: XmlParameterText) -> None:
+    def _within_value(self, index: int, tag: re.Match[str], parameter: XmlParameterText) -> None:
         kind = tag.lastgroup
         if kind == "end":
             if self._depth:
                 self._depth -= 1
             elif (
                 self._structure_follows(tag.end())
-                or self._is_doubled(at, tag, parameter)
-                or (not self._is_strict and self._excess[at + 1] < 1)
+                or self._is_doubled(index, tag, parameter)
+                or (not self._is_strict and self._excess[index + 1] < 1)
             ):
                 end_tag = self._syntax.end_tag
                 named = end_tag.whole.match(self._text, tag.start()) if end_tag is not None else None
@@ -164,31 +164,31 @@ class _Walker:
                 return
             self._data.append(Range(*tag.span()))
         elif kind == "parameter":
-            if self._is_strict or self._excess[at] >= 1:
+            if self._is_strict or self._excess[index] >= 1:
                 self._depth += 1
                 self._data.append(Range(*tag.span()))
             elif self._syntax.anywhere or self._begins_line(tag.start()):
                 self._end_value_unclosed(tag.start(), parameter)
-                self._outside_values(at, tag)
+                self._outside_values(index, tag)
         elif (
             (kind == "call_end" or (kind == "call" and self._begins_line(tag.start())))
             and not self._is_strict
-            and self._excess[at + 1] < 1
+            and self._excess[index + 1] < 1
         ):
             self._end_value_unclosed(tag.start(), parameter)
-            self._outside_values(at, tag)
+            self._outside_values(index, tag)
         elif kind == "call_end" and not self._syntax.lead:
             self._data.append(Range(*tag.span()))
 
-    def _is_doubled(self, at: int, tag: re.Match[str], parameter: XmlParameterText) -> bool:
+    def _is_doubled(self, index: int, tag: re.Match[str], parameter: XmlParameterText) -> bool:
         """Whether the same closing tag follows at once, and then the call goes on or ends: one of the two is stray."""
-        again = self._tags[at + 1] if at + 1 < len(self._tags) else None
+        again = self._tags[index + 1] if index + 1 < len(self._tags) else None
         if again is None or again[0] != tag[0] or self._text[tag.end() : again.start()].strip():
             return False
         is_opened = self._text.find(self._syntax.value_begins, parameter.value.start, tag.start()) >= 0
         return not is_opened and self._structure_follows(again.end())
 
-    def _skip_doubled(self, at: int, parameter: XmlParameterText) -> None:
+    def _skip_doubled(self, index: int, parameter: XmlParameterText) -> None:
         """Flag the tag before a value if the value begins with it too, without a second closing tag."""
         opening = parameter.tag.of(self._text)
         last = opening[opening.rindex(self._syntax.first) :]
@@ -196,42 +196,42 @@ class _Walker:
         if not self._text.startswith(last, start):
             return
         end = start + len(last)
-        following = [tag for tag in self._tags[at + 1 : at + 4] if tag.start() >= end]
+        following = [tag for tag in self._tags[index + 1 : index + 4] if tag.start() >= end]
         if [tag.lastgroup for tag in following[:2]] == ["end", "end"] or not following:
             return
         self._flaw(Flaw.DOUBLED_TAG, start, end)
         parameter.value = Range(end, end)
 
-    def _begins_line(self, at: int) -> bool:
-        before = self._text[max(at - _INDENT, 0) : at]
+    def _begins_line(self, position: int) -> bool:
+        before = self._text[max(position - _INDENT, 0) : position]
         return not before.rpartition("\n")[2].strip(" \t")
 
-    def _structure_follows(self, at: int) -> bool:
-        at = self._skipped(at)
-        if at == len(self._text):
+    def _structure_follows(self, position: int) -> bool:
+        position = self._skipped(position)
+        if position == len(self._text):
             return True
-        tag = self._syntax.tags.match(self._text, at)
+        tag = self._syntax.tags.match(self._text, position)
         if tag is None:
             other = self._syntax.other_parameter
-            is_other = other is not None and other.match(self._text, at) is not None
-            return is_other or (not self._is_strict and self._is_cut_closer(at))
+            is_other = other is not None and other.match(self._text, position) is not None
+            return is_other or (not self._is_strict and self._is_cut_closer(position))
         if self._is_strict and tag.lastgroup == "call_end":
             # If neither the text's end nor another call follows, what closes a call in a value is data.
-            at = self._skipped(tag.end())
-            following = self._syntax.tags.match(self._text, at)
-            return at == len(self._text) or (following is not None and following.lastgroup == "call")
+            position = self._skipped(tag.end())
+            following = self._syntax.tags.match(self._text, position)
+            return position == len(self._text) or (following is not None and following.lastgroup == "call")
         return tag.lastgroup in ("parameter", "call_end", "call") or (tag.lastgroup == "bad" and not self._is_strict)
 
-    def _skipped(self, at: int) -> int:
-        """The end of the white space that begins at `at`."""
-        space = _SPACE.match(self._text, at)
-        return space.end() if space is not None else at
+    def _skipped(self, position: int) -> int:
+        """The end of the white space that begins at `position`."""
+        space = _SPACE.match(self._text, position)
+        return space.end() if space is not None else position
 
-    def _is_cut_closer(self, at: int) -> bool:
-        """Whether the rest of the text from `at` on is the beginning of a closing tag that the end cuts short."""
+    def _is_cut_closer(self, position: int) -> bool:
+        """Whether the rest of the text from `position` on is the beginning of a closing tag that the end cuts short."""
         closers = (self._syntax.closer, self._syntax.call_end)
-        rest = self._text[at : at + max(map(len, closers))]
-        return at + len(rest) == len(self._text) and any(closer.startswith(rest) for closer in closers)
+        rest = self._text[position : position + max(map(len, closers))]
+        return position + len(rest) == len(self._text) and any(closer.startswith(rest) for closer in closers)
 
     def _end_value(self, end: int, after: int) -> None:
         assert self._parameter is not None
@@ -269,7 +269,7 @@ class _Walker:
 
     # outside values
 
-    def _outside_values(self, at: int, tag: re.Match[str]) -> None:
+    def _outside_values(self, index: int, tag: re.Match[str]) -> None:
         if tag.lastgroup == "end" and self._is_other_word(tag.start(), tag.end()):
             return
         self._pass_over(tag.start())
@@ -288,7 +288,7 @@ class _Walker:
                 kind = match[whole.groups] if self._syntax.text_type else ""
                 self._add_parameter(match[1].strip(), Range(*match.span(1)), kind, Range(*tag.span()))
                 assert self._parameter is not None
-                self._skip_doubled(at, self._parameter)
+                self._skip_doubled(index, self._parameter)
             case "bad":
                 self._begin_badly(tag)
             case _:
@@ -331,13 +331,13 @@ class _Walker:
         if pattern is None or match is None:
             return False
         closes = self._syntax.parameter_end.replace("parameter", match["word"])
-        at = self._text.find(closes, match.end(), end)
-        if at < 0 and (after == end or pattern.search(self._text, match.end(), end)):
+        position = self._text.find(closes, match.end(), end)
+        if position < 0 and (after == end or pattern.search(self._text, match.end(), end)):
             return False
         kind = match[pattern.groups] if self._syntax.text_type else ""
         self._add_parameter(match[2].strip(), Range(*match.span(2)), kind, Range(*match.span()))
         self._flaws.append(Flawed(Flaw.OTHER_OPENER, Range(*match.span()), self._parameter))
-        self._end_value(*((at, at + len(closes)) if at >= 0 else (end, after)))
+        self._end_value(*((position, position + len(closes)) if position >= 0 else (end, after)))
         return True
 
     def _begin_call(self, tag: re.Match[str]) -> None:
@@ -398,12 +398,12 @@ class _Walker:
         is_text = end >= 0 and self._syntax.first not in self._text[start:end]
         return Range(start, end if is_text else start)
 
-    def _add_parameter(self, name: str, place: Range, kind: str, tag: Range) -> None:
+    def _add_parameter(self, name: str, name_range: Range, kind: str, tag: Range) -> None:
         if self._call is None:
             self._flaw(Flaw.NO_CALL, tag.start, tag.end)
             self._call = XmlCallText("", None, tag.start)
             self._calls.append(self._call)
-        self._parameter = XmlParameterText(name, place, kind, tag, Range(tag.end, tag.end))
+        self._parameter = XmlParameterText(name, name_range, kind, tag, Range(tag.end, tag.end))
         self._call.parameters.append(self._parameter)
         self._depth = 0
 
