@@ -163,11 +163,11 @@ def without_clashes(faults: Iterable[Fault]) -> list[Fault]:
 def edited(text: str, edits: Iterable[Edit]) -> str:
     """`text` with the edits applied, which must not overlap."""
     pieces: list[str] = []
-    at = 0
+    position = 0
     for edit in sorted(edits, key=_place):
-        pieces += (text[at : edit.range.start], edit.text)
-        at = edit.range.end
-    return "".join([*pieces, text[at:]])
+        pieces += (text[position : edit.range.start], edit.text)
+        position = edit.range.end
+    return "".join([*pieces, text[position:]])
 
 
 def _place(edit: Edit) -> Range:

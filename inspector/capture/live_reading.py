@@ -149,12 +149,12 @@ class LiveReading:
 
     def _report(self, segmenter: Segmenter, spans: list[Span]) -> None:
         calls, diagnostics = segmenter.take()
-        at = 0
+        index = 0
         for span in spans:
-            begin = at
-            while at < len(calls) and calls[at].range.start < span.range.end:
-                at += 1
-            within = calls[begin:at]
+            begin = index
+            while index < len(calls) and calls[index].range.start < span.range.end:
+                index += 1
+            within = calls[begin:index]
             self._observer.span_closed(self._key, self._turn, "text", span, within)
         for diagnostic in diagnostics:
             self._in_text[diagnostic.rule.code] += 1
@@ -186,9 +186,9 @@ class LiveReading:
 
     def _report_fault(self, diagnostic: Diagnostic) -> bool:
         """Report a fault; False if it was reported before."""
-        place = (diagnostic.rule.code, diagnostic.location.part, diagnostic.range.start, diagnostic.range.end)
-        if place in self._reported:
+        key = (diagnostic.rule.code, diagnostic.location.part, diagnostic.range.start, diagnostic.range.end)
+        if key in self._reported:
             return False
-        self._reported.add(place)
+        self._reported.add(key)
         self._observer.fault_found(self._key, self._turn, diagnostic)
         return True

@@ -285,16 +285,16 @@ def _version(start: bytes) -> int | None:
 def _last_trace(file: int) -> bytes:
     """The file from its last trace's line on, or the whole file if it has no trace yet."""
     blocks: list[bytes] = []
-    at = os.fstat(file).st_size
-    while at > 0:
-        begin = max(0, at - _BLOCK)
-        blocks.append(os.pread(file, at - begin, begin))
-        at = begin
+    offset = os.fstat(file).st_size
+    while offset > 0:
+        begin = max(0, offset - _BLOCK)
+        blocks.append(os.pread(file, offset - begin, begin))
+        offset = begin
         # A marker may span two blocks, so the first bytes of the following block are searched with this one.
         seen = blocks[-1] + (blocks[-2][: len(_TRACE)] if len(blocks) > 1 else b"")
-        found = seen.rfind(_TRACE)
-        if found >= 0:
-            return b"".join(reversed(blocks))[found + 1 :]
+        start = seen.rfind(_TRACE)
+        if start >= 0:
+            return b"".join(reversed(blocks))[start + 1 :]
     return b"".join(reversed(blocks))
 
 

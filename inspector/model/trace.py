@@ -360,9 +360,9 @@ class Turn(Struct, frozen=True, omit_defaults=True):
         if not self.calls:
             return None
         number = part.removeprefix("call:")
-        at = int(number) if number.isdecimal() and len(number) < 10 else 0
-        if at < len(self.calls) and self.calls[at].part == part:
-            return self.calls[at]
+        index = int(number) if number.isdecimal() and len(number) < 10 else 0
+        if index < len(self.calls) and self.calls[index].part == part:
+            return self.calls[index]
         return next((header for header in self.calls if header.part == part), None)
 
 

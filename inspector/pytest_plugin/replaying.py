@@ -12,7 +12,7 @@ from weaklink.inspector.capture.event_buffer import IgnoringObserver
 from weaklink.inspector.capture.exchange_record import masked_text
 from weaklink.inspector.capture.proxy import BoundAddress, Intercept, ProxyConfig, Upstream, running_proxy
 from weaklink.inspector.capture.recorder import Recorder
-from weaklink.inspector.capture.replay_server import ReplayServer, place, sentence
+from weaklink.inspector.capture.replay_server import ReplayServer, difference_text, sentence
 from weaklink.inspector.capture.trace_file_sink import TraceFileSink
 from weaklink.inspector.errors import UnreadableFileError, WeaklinkError
 from weaklink.inspector.redaction.redactor import Redactor
@@ -71,7 +71,7 @@ class Replay:
         lines = [
             line
             for divergence in divergences
-            for line in (sentence(divergence), *map(place, divergence.differences[1:]))
+            for line in (sentence(divergence), *map(difference_text, divergence.differences[1:]))
         ]
         if not lines:
             return ""

@@ -102,10 +102,10 @@ def find_match(
     `digests_so_far` returns the digests of the answers that a trace waits for, as far as they have arrived.
     """
     longest = cache.longest(query.scope, query.prints.chain)
-    if longest is not None and (place := _of_chain(cache, query, *longest, digests_so_far)) is not None:
-        return place
-    if (place := _of_last_messages(cache, query)) is not None:
-        return place
+    if longest is not None and (session_match := _of_chain(cache, query, *longest, digests_so_far)) is not None:
+        return session_match
+    if (session_match := _of_last_messages(cache, query)) is not None:
+        return session_match
     if longest is not None and (longest[1].observed or (query.by_id and _has_prompt_of(query, longest[1].trace))):
         return _branch(query, *longest)
     if query.by_id and (others := cache.in_scope(query.scope)):
@@ -119,37 +119,37 @@ def find_match(
 def _of_chain(
     cache: SessionCache,
     query: SessionQuery,
-    at: int,
+    known: int,
     point: TracePosition,
     digests_so_far: Callable[[CachedTrace], Set[bytes]],
 ) -> SessionPlace | None:
     """The trace whose end this request continues, or whose last request it repeats; None if it branches off earlier."""
     prints = query.prints
-    here = prints.chain[at]
+    here = prints.chain[known]
     ends = _likeliest_last(query, cache.ends(query.scope, here))
     answered = [trace for trace in ends if here in trace.answers and query.continued in (None, trace)]
     if answered:
-        return SessionPlace(Relation.CONTINUES, answered[-1], at)
+        return SessionPlace(Relation.CONTINUES, answered[-1], known)
     waiting = [trace for trace in ends if trace.request == here]
-    if at == len(prints.messages):
+    if known == len(prints.messages):
         same = [trace for trace in waiting if trace.continues == query.continues]
-        return _again(cache, query, at, point, same)
+        return _again(cache, query, known, point, same)
     waiting = [trace for trace in waiting if query.continued in (None, trace)]
-    if waiting and prints.roles[at] is Role.ASSISTANT:
+    if waiting and prints.roles[known] is Role.ASSISTANT:
         arriving = (trace for trace in waiting if trace.in_flight and len(waiting) > 1)
-        matching = next((trace for trace in arriving if prints.messages[at] in digests_so_far(trace)), None)
+        matching = next((trace for trace in arriving if prints.messages[known] in digests_so_far(trace)), None)
         trace = matching or max(waiting, key=_answer_likelihood)
-        return SessionPlace(Relation.CONTINUES, trace, at + 1, edited=True)
+        return SessionPlace(Relation.CONTINUES, trace, known + 1, edited=True)
     unanswered = [trace for trace in waiting if not (trace.complete or trace.in_flight)]
     return (
-        SessionPlace(Relation.CONTINUES, unanswered[-1], at)
+        SessionPlace(Relation.CONTINUES, unanswered[-1], known)
         if unanswered
         else _waiting_sibling(cache, query, point.trace)
     )
 
 
 def _again(
-    cache: SessionCache, query: SessionQuery, at: int, point: TracePosition, same: list[CachedTrace]
+    cache: SessionCache, query: SessionQuery, known: int, point: TracePosition, same: list[CachedTrace]
 ) -> SessionPlace | None:
     """The same messages again: a retry, a sibling's request, or the same words on another day.
 
@@ -166,7 +166,7 @@ def _again(
     alike = [trace for trace in same if point.observed or _same_speaker(query, trace)]
     recent = [trace for trace in alike if point.observed or _is_recent(query, trace)]
     if query.request_key and (keyed := [trace for trace in same if query.request_key in trace.request_keys]):
-        return SessionPlace(Relation.REPEATS, keyed[0], at)
+        return SessionPlace(Relation.REPEATS, keyed[0], known)
     if query.retry_count and (counted := _counted_retry(cache, query, query.retry_count, point, same)) is not None:
         return counted
     repeatable = [trace for trace in recent if point.observed or query.by_id or trace.model == query.model]
@@ -176,18 +176,18 @@ def _again(
     ]
     failed.sort(key=lambda trace: trace.body != query.body)
     if failed and query.retry_count is None:
-        return SessionPlace(Relation.REPEATS, failed[0], at)
+        return SessionPlace(Relation.REPEATS, failed[0], known)
     if (waiting := _waiting_sibling(cache, query, point.trace)) is not None:
         return waiting
     prompted = [trace for trace in same if point.observed or trace.system == query.prints.system]
     if any(trace.in_flight for trace in prompted):
-        return SessionPlace(Relation.BEGINS, prompted[0], at, observed=point.observed, why=ParentWhy.SIBLING)
+        return SessionPlace(Relation.BEGINS, prompted[0], known, observed=point.observed, why=ParentWhy.SIBLING)
     if failed:
-        return SessionPlace(Relation.REPEATS, failed[0], at)
+        return SessionPlace(Relation.REPEATS, failed[0], known)
     counts_as_first = query.retry_count == 0 and any(trace.complete for trace in recent)
     if counts_as_first or (recent and not repeatable) or any(trace.has_siblings for trace in recent):
-        return SessionPlace(Relation.BEGINS, recent[0], at, observed=point.observed, why=ParentWhy.SIBLING)
-    return SessionPlace(Relation.REPEATS, repeatable[-1], at) if repeatable else None
+        return SessionPlace(Relation.BEGINS, recent[0], known, observed=point.observed, why=ParentWhy.SIBLING)
+    return SessionPlace(Relation.REPEATS, repeatable[-1], known) if repeatable else None
 
 
 def _counted_retry(
@@ -234,14 +234,14 @@ def _waiting_sibling(cache: SessionCache, query: SessionQuery, other: CachedTrac
     that are started together often do. Or the trace with the response that the request names, if another trace with
     the same words has continued.
     """
-    at = query.prints.last_answer
-    here = query.prints.chain[at]
+    known = query.prints.last_answer
+    here = query.prints.chain[known]
     for trace in reversed(_likeliest_last(query, cache.ends(query.scope, here))):
         if here not in trace.answers:
             continue
         alike = trace.group == other.group or (_same_speaker(query, trace) and _is_recent(query, trace))
         if trace is query.continued or (not query.continued and alike):
-            return SessionPlace(Relation.CONTINUES, trace, at)
+            return SessionPlace(Relation.CONTINUES, trace, known)
     return None
 
 
@@ -306,11 +306,11 @@ def _has_prompt_of(query: SessionQuery, trace: CachedTrace) -> bool:
     return query.prints.system_words == trace.system_words
 
 
-def _branch(query: SessionQuery, at: int, point: TracePosition) -> SessionPlace:
+def _branch(query: SessionQuery, known: int, point: TracePosition) -> SessionPlace:
     """The request branches off a trace before its end: with answers that are not in it, or with other words."""
-    strange = not point.observed and Role.ASSISTANT in query.prints.roles[at:]
+    strange = not point.observed and Role.ASSISTANT in query.prints.roles[known:]
     why = ParentWhy.RESUME if strange else ParentWhy.FORK
-    return SessionPlace(Relation.BEGINS, query.continued or point.trace, at, observed=point.observed, why=why)
+    return SessionPlace(Relation.BEGINS, query.continued or point.trace, known, observed=point.observed, why=why)
 
 
 def _of_same_id(query: SessionQuery, others: tuple[CachedTrace, ...]) -> SessionPlace:
@@ -348,9 +348,9 @@ def read_session_hints(head: RequestHead, json: Json) -> SessionHints:
     unique id there; any other value may be shared by all of an application's sessions.
     """
     headers = {name.lower(): value.strip() for name, value in reversed(head.headers)}
-    found = list(_hints(headers, json if isinstance(json, dict) else {}))
-    key, by = next(((one, by) for one, by, is_session in found if is_session), (None, RecognisedBy.PREFIX_CHAIN))
-    ids = tuple(dict.fromkeys(one for one, _, _ in found))
+    hints = list(_hints(headers, json if isinstance(json, dict) else {}))
+    key, by = next(((value, by) for value, by, is_session in hints if is_session), (None, RecognisedBy.PREFIX_CHAIN))
+    ids = tuple(dict.fromkeys(value for value, _, _ in hints))
     request_key = next((word for name in _REQUEST_KEYS if (word := _word(headers.get(name)))), "")
     return SessionHints(ids, key, by, _span_trace(headers), _retry_count(headers), request_key)
 

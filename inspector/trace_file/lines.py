@@ -153,14 +153,14 @@ def _shared(before: bytes, after: bytes) -> tuple[int, int]:
     return prefix, suffix
 
 
-def _common(one: bytes, other: bytes, most: int) -> int:
+def _common(first: bytes, other: bytes, most: int) -> int:
     """The length of the common beginning, at most `most`; compares blocks, which is fast."""
-    at, step = 0, 1 << 16
+    length, step = 0, 1 << 16
     while step:
-        while at + step <= most and one[at : at + step] == other[at : at + step]:
-            at += step
+        while length + step <= most and first[length : length + step] == other[length : length + step]:
+            length += step
         step >>= 1
-    return at
+    return length
 
 
 def _body(raw: bytes) -> BodyLine:
@@ -294,7 +294,7 @@ def ascii_line(record: object) -> str:
     if "\\ud" not in line:
         return line
     raw = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return _BEYOND_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], _ADJACENT_SURROGATES.sub("\\1\ufdd0", raw))
+    return _BEYOND_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], _ADJACENT_SURROGATES.sub("\\1\ufdd0", raw))
 
 
 def with_split_surrogates(value: Json) -> Json:
