@@ -34,15 +34,15 @@ _CONDITION = lazy_pattern(
     r"can['’]t|don['’]t|without|sorry)\b",
     re.IGNORECASE,
 )
-_MOST_VALUES = 60
-_MOST_NUMBERS = 200
+_MAX_VALUES = 60
+_MAX_NUMBERS = 200
 
 SchemaPath: TypeAlias = tuple[str | int, ...]
 _COMPOSED = ("allOf", "anyOf", "oneOf")
 _CONDITIONAL = ("if", "then", "else")
 _NAMES_KEYS = frozenset({"properties", "patternProperties", "required", "additionalProperties", "type"})
 _DEEPEST = 64
-_MOST_SCHEMAS = 256
+_MAX_SCHEMAS = 256
 _PLAIN_PATTERN = lazy_pattern(r"\^?[\w\-:. ]*(?:\.\*)?\$?")
 
 
@@ -67,7 +67,7 @@ def unsupported_claim(answer: str, context: ContextValues, made: Iterable[str], 
     texts = (*context.texts, *map(fold_text, made))
     known: frozenset[float] | None = None
     derived: frozenset[float] | None = None
-    for claimed in islice(_numbers(words), _MOST_NUMBERS):
+    for claimed in islice(_numbers(words), _MAX_NUMBERS):
         if _is_in_words(claimed, texts):
             continue
         known = frozenset(number for text in texts for number in text.numbers) if known is None else known
@@ -131,7 +131,7 @@ def _is_in_words(number: str, texts: Sequence[FoldedText]) -> bool:
 
 def _derived(known: frozenset[float], texts: Sequence[FoldedText]) -> frozenset[float]:
     """The values that can be computed from the numbers: from pairs, from all of them, and counts."""
-    values = sorted(known, key=abs, reverse=True)[:_MOST_VALUES]
+    values = sorted(known, key=abs, reverse=True)[:_MAX_VALUES]
     found = {float(count) for count in range(len(values) + 1)}
     found.add(sum(values))
     if values:
@@ -194,7 +194,7 @@ class _Schemas:
         found: list[Json] = []
         seen: set[int] = set()
         left = list(schemas)
-        while left and len(found) < _MOST_SCHEMAS:
+        while left and len(found) < _MAX_SCHEMAS:
             one = left.pop()
             if id(one) in seen and isinstance(one, dict):
                 continue

@@ -142,8 +142,8 @@ _MAX_DERIVED = 24  # numbers of the context from which others are computed
 _MAX_COMPARED = 400  # words of the context that a word is compared with
 _NEAR = 0.8
 _LEAST_PREFIX = 4
-_LONGEST = 200_000
-_MOST_WORDS = 64
+_MAX_TEXT_CHARS = 200_000
+_MAX_WORDS = 64
 _MAX_FORM_WORDS = 6
 _MAX_LETTERS = 20_000  # code points that are looked at for their script
 
@@ -183,8 +183,8 @@ class FoldedText(Struct, frozen=True, dict=True):
 @lru_cache(maxsize=1024)
 def fold_text(text: str) -> FoldedText:
     """The folded text; of a long text, only the first and last 100,000 code points."""
-    if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST // 2]} {text[-_LONGEST // 2 :]}"
+    if len(text) > _MAX_TEXT_CHARS:
+        text = f"{text[: _MAX_TEXT_CHARS // 2]} {text[-_MAX_TEXT_CHARS // 2 :]}"
     return FoldedText(text, f" {' '.join(folded(text))} ")
 
 
@@ -287,7 +287,7 @@ class ContextValues(Struct, frozen=True):
         return False
 
     def _has_words(self, text: str) -> bool:
-        words = folded(text)[:_MOST_WORDS]
+        words = folded(text)[:_MAX_WORDS]
         if not words:
             return True
         line = f" {' '.join(words)} "

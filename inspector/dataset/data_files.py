@@ -35,7 +35,7 @@ _READ = "JSON lines, JSON, Parquet or Arrow file"
 _CARD = "README.md"
 _CARD_BYTES = 1 << 20  # the head is at its beginning
 _CONFIGS = re.compile(r"^configs[ \t]*:", re.MULTILINE)
-_MOST_PATTERNS = 10_000  # YAML aliases can expand a small file to a huge value
+_MAX_PATTERNS = 10_000  # YAML aliases can expand a small file to a huge value
 _TRAIN, _DEFAULT = "train", "default"
 _ANYWHERE = re.compile(r"\*\*(?:/+\*\*)+")
 
@@ -244,8 +244,8 @@ def _config(folder: Path, config: dict[str, Json]) -> _Config:
     patterns: list[tuple[str, str]] = []
     for split, pattern in _split_patterns(folder, name, files) if files is not None else [("", "**")]:
         patterns.append((split, _inside(folder, name, prefix + pattern)))
-        if len(patterns) > _MOST_PATTERNS:
-            raise _card_error(folder, f"config `{name}` has more than {_MOST_PATTERNS:,} patterns")
+        if len(patterns) > _MAX_PATTERNS:
+            raise _card_error(folder, f"config `{name}` has more than {_MAX_PATTERNS:,} patterns")
     return _Config(name, tuple(patterns))
 
 

@@ -37,7 +37,7 @@ TOLERANCE = 0.05
 """A share that deviates by at least this much is marked."""
 
 _DEEPEST = 24
-_MOST_VISITED = 2_000
+_MAX_VISITED = 2_000
 
 
 class SampleFacts(Struct, frozen=True):
@@ -176,7 +176,7 @@ def schema_depth(tool: ToolDefinition) -> tuple[int, int]:
 def _schema(root: Json) -> tuple[int, int]:
     deepest = longest = visited = 0
     pending: list[tuple[Json, int, int]] = [(root, 0, 0)]
-    while pending and visited < _MOST_VISITED:
+    while pending and visited < _MAX_VISITED:
         visited += 1
         node, depth, chain = pending.pop()
         if not isinstance(node, dict) or depth > _DEEPEST or chain > _DEEPEST:

@@ -46,7 +46,7 @@ FORMATS = tuple(TEMPLATES)
 """The formats with a chat template; a scenario is rendered in these unless others are named."""
 _FROM = {Role.SYSTEM: "system", Role.USER: "human", Role.ASSISTANT: "gpt", Role.TOOL: "tool"}
 _IDS = re.compile(r"^(?:Message \d+: )?The ids? `")
-_KEPT = ("id", "type", "quality_score", "verified", "injected", "negative")
+_COPIED_KEYS = ("id", "type", "quality_score", "verified", "injected", "negative")
 
 
 class RowLayout(StrEnum):
@@ -218,7 +218,7 @@ def _same_calls(back: Sequence[tuple[str | None, Json]], calls: Sequence[tuple[s
 
 def _kept(sample: Sample) -> JsonObject:
     """The members of the row that are valid in any format; of its annotation, only `should_call_tool`."""
-    kept: JsonObject = {key: sample.row.value[key] for key in _KEPT if key in sample.row.value}
+    kept: JsonObject = {key: sample.row.value[key] for key in _COPIED_KEYS if key in sample.row.value}
     if sample.should_call is not None:
         kept["annotation"] = {"should_call_tool": sample.should_call}
     return kept

@@ -64,7 +64,7 @@ _TOOL_LISTS = ("tools", "functions")
 _ARRAY = lazy_pattern(r"\[\s*\{")
 _DEFINITION = lazy_pattern(r'\{\s*"type"\s*:\s*"function"\s*,\s*"function"\s*:\s*\{')
 _ANY_DEFINITION = lazy_pattern(r'\{\s*"(?:type|name|function|description)"\s*:')
-_MOST_ARRAYS, _MOST_DEFINITIONS = 8, 500
+_MAX_ARRAYS, _MAX_DEFINITIONS = 8, 500
 _SHOWN = 16_384
 _DECODER = json.JSONDecoder()
 _ID_KEYS = ("id", "task_id", "sample_id", "uid", "prompt_id")
@@ -368,7 +368,7 @@ def _listed_in_words(trace: Trace) -> OfferedList:
     """A JSON array of definitions in a system turn, or single definitions, regardless of the text around them."""
     texts = [part.text for turn in trace.turns if turn.role is Role.SYSTEM and (part := turn.part("text")) is not None]
     for text in texts:
-        for _, value in _values_at(_ARRAY, text, _MOST_ARRAYS):
+        for _, value in _values_at(_ARRAY, text, _MAX_ARRAYS):
             if all(map(_is_definition, value)):
                 return OfferedList(read_tools(value), "system")
     single_definitions = [value for text in texts for value in _definitions_in(text)]
@@ -390,7 +390,7 @@ def definitions_in(text: str) -> Iterator[tuple[Range, Json]]:
 def _definitions_in(text: str) -> Iterator[Json]:
     """The definitions that are not in an array, as in Llama 3's template."""
     end = 0
-    for place, value in _values_at(_DEFINITION, text, _MOST_DEFINITIONS):
+    for place, value in _values_at(_DEFINITION, text, _MAX_DEFINITIONS):
         if place.start >= end and _is_definition(value):
             yield value
             end = place.end

@@ -46,8 +46,8 @@ _LABELS = frozenset(
 """Members that change nothing about how a row is read, and `tools`."""
 
 _TOOL_KEYS = frozenset({"type", "function", "name", "description", "parameters", "strict"})
-_LONGEST = 65_536  # code points of answers that the detection of formats reads
-_LONGEST_PROMPT = 16_384
+_MAX_ANSWER_CHARS = 65_536  # code points of answers that the detection of formats reads
+_MAX_PROMPT_CHARS = 16_384
 
 
 class SoundRow(Struct, frozen=True):
@@ -103,7 +103,7 @@ def sound_row(row: JsonObject) -> SoundRow | None:
     if expected or not all(tool.name for tool in declared):
         return None
     answers = [message.text for message in messages if message.role is Role.ASSISTANT and message.text is not None]
-    if sum(map(len, answers)) > _LONGEST:
+    if sum(map(len, answers)) > _MAX_ANSWER_CHARS:
         return None
     reader = _SoundReader(declared, detect_format("\n".join(answers)).format)
     if not all(reader.take(one, number) for number, one in enumerate(messages, 1)):
@@ -202,7 +202,7 @@ class _SoundReader(Struct):
 
     def _take_prompt(self, message: _RowMessage) -> bool:
         text, role = message.text or "", message.role
-        if len(text) > _LONGEST_PROMPT or "<schema>" in text:
+        if len(text) > _MAX_PROMPT_CHARS or "<schema>" in text:
             return False
         reading = plain_reading(text, self.format, role)
         if reading is None or (reading.definitions and self.offered is not None):

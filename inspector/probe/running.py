@@ -40,7 +40,7 @@ FOLLOW_UPS = 6
 """The most further requests for one answer with faults: a repetition, two that render the prompt, two that complete it,
 one that is not parsed."""
 _BYTES_PER_TOKEN = 4
-_MOST_UNANSWERED = 4
+_MAX_UNANSWERED = 4
 """After so many requests that got no answer, or were refused alike, and none that got one, a run ends."""
 _OF_ALL_REQUESTS = frozenset({401, 403, 404, 405})
 """The statuses that a wrong key, path or model has for every request; a 400 may be about one parameter."""
@@ -174,7 +174,7 @@ class Asker:
             is_silent = not self._has_answered and not self._refusals
             if is_silent and failure.startswith("no answer"):
                 raise ResendStoppedError(f"the server at {base} cannot be reached; {failure}")
-            if is_silent and self._unanswered >= _MOST_UNANSWERED:
+            if is_silent and self._unanswered >= _MAX_UNANSWERED:
                 raise ResendStoppedError(f"none of {self._unanswered} requests got an answer; {failure}")
             return ProbeAnswer(body, None, failure=failure, began_s=began_s, ended_s=now_s())
         self._has_answered = True
@@ -197,7 +197,7 @@ class Asker:
         """Whether the server refuses every request for the same reason, which is none of the requests' own."""
         statuses = set(self._refusals)
         is_alike = len(statuses) == 1 and statuses <= _OF_ALL_REQUESTS
-        return is_alike and not self._has_answered and len(self._refusals) >= _MOST_UNANSWERED
+        return is_alike and not self._has_answered and len(self._refusals) >= _MAX_UNANSWERED
 
 
 def _root_of(upstream: str) -> str:

@@ -27,10 +27,10 @@ from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import LineIndex, Range
 
 _LIKE_A_PATH = re.compile(r"[^\s<>{}\[\]|]*(?:/[^\s<>{}\[\]|]*|\.(?:jsonl?|txt|log|eval|traj|har|db|sse|gz|zst))")
-_LONGEST_PATH = 4_096
+_MAX_PATH_CHARS = 4_096
 MessageList: TypeAlias = Sequence[Mapping[str, Any]]
 TraceInput: TypeAlias = Trace | str | os.PathLike[str] | MessageList
-_MOST_TRACES, _MOST_FAULTS = 10, 20
+_MAX_TRACES, _MAX_FAULTS = 10, 20
 _BROKEN = "broken"
 _FAILING: Mapping[str, frozenset[Status]] = MappingProxyType(
     {
@@ -118,7 +118,7 @@ def _messages(given: object) -> list[Json]:
 
 def _is_path(text: str) -> bool:
     """Whether a text names a file, or can hardly be anything else: a missing file must not pass as a correct text."""
-    if len(text) > _LONGEST_PATH or "\0" in text:
+    if len(text) > _MAX_PATH_CHARS or "\0" in text:
         return False
     return bool(_LIKE_A_PATH.fullmatch(text)) or Path(text).is_file()
 
@@ -188,9 +188,9 @@ def _words(given: Sequence[str]) -> tuple[str, ...]:
 
 def _joined_reasons(reasons: Iterable[str]) -> str:
     wrong = [reason for reason in reasons if reason]
-    more = len(wrong) - _MOST_TRACES
+    more = len(wrong) - _MAX_TRACES
     ending = [f"and {more} more traces."] if more > 0 else []
-    return "\n\n".join([*wrong[:_MOST_TRACES], *ending])
+    return "\n\n".join([*wrong[:_MAX_TRACES], *ending])
 
 
 def _breaks(one: Inspected, rules: frozenset[Rule], statuses: frozenset[Status]) -> str:
@@ -258,8 +258,8 @@ def _faults(one: Inspected, rules: frozenset[Rule], counted: frozenset[str]) -> 
 
 def _joined(head: str, verdict: str, diagnostics: Iterable[Diagnostic], one: Inspected) -> str:
     listed = list(diagnostics)
-    more = len(listed) - _MOST_FAULTS
-    blocks = ["\n".join(fault_lines(fault, one.trace)) for fault in listed[:_MOST_FAULTS]]
+    more = len(listed) - _MAX_FAULTS
+    blocks = ["\n".join(fault_lines(fault, one.trace)) for fault in listed[:_MAX_FAULTS]]
     ending = [f"and {more} more faults."] if more > 0 else []
     return "\n".join(piece for piece in (f"weaklink: {head}.", verdict, *blocks, *ending) if piece)
 

@@ -19,7 +19,7 @@ _CUT = lazy_pattern(
 )
 _FEWEST_WORDS = 6
 _SENTENCE_END = lazy_pattern(r"(?<=[.!?])\s+|\n+")
-_LEAST_SENTENCE, _MOST_REPEATS = 20, 4
+_MIN_SENTENCE_CHARS, _MIN_REPEATS = 20, 4
 # UTF-8 that was decoded as Latin-1 or Windows-1252: `Ã¶` for `ö`, `â€™` for an apostrophe.
 _MOJIBAKE = lazy_pattern("Ã[\u0080-\u00bf]|â€[\u0099\u009c\u009d\u2122\u0153\u201c\u201d\u02dc]|Â[\u00a0\u00b0\u00b7]")
 # A value that a program did not fill in: `costs None euros`, but not `None of them` and `is NaN in JavaScript`.
@@ -82,14 +82,14 @@ def _cut(text: str) -> tuple[Range, str] | None:
 
 def _loop_in(text: str) -> tuple[Range, str] | None:
     """The place where an answer begins to repeat itself, if repeated sentences are most of it."""
-    if len(text) < _LEAST_SENTENCE * _MOST_REPEATS:
+    if len(text) < _MIN_SENTENCE_CHARS * _MIN_REPEATS:
         return None
-    sentences = [part for part in _SENTENCE_END.split(text) if len(part) >= _LEAST_SENTENCE]
-    if len(sentences) < _MOST_REPEATS:
+    sentences = [part for part in _SENTENCE_END.split(text) if len(part) >= _MIN_SENTENCE_CHARS]
+    if len(sentences) < _MIN_REPEATS:
         return None
     sentence, count = Counter(sentences).most_common(1)[0]
     repeated = sum(len(one) for one, times in Counter(sentences).items() for _ in range(times) if times >= count)
-    if count < _MOST_REPEATS or 2 * repeated < len(text):
+    if count < _MIN_REPEATS or 2 * repeated < len(text):
         return None
     second = text.find(sentence, text.find(sentence) + 1)
     return Range(second, len(text)), f"The answer says `{sentence[:60]}` {count} times."

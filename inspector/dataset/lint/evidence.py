@@ -126,12 +126,12 @@ _SCALES = (
     1073741824.0,
 )
 _LENGTHS = (1.609344, 3.6, 2.236936, 2.54, 0.3048, 0.453592, 3.28084, 2.20462, 1.94384)
-_MOST_NUMBERS = 60
+_MAX_NUMBERS = 60
 _HALF_DAY = 720
-_MOST_COUNT = 3
-_MOST_ANSWERS = 32  # each reads the texts before it
-_MOST_FINDINGS = 5
-_MOST_VALUES = 4  # of one kind in the results: among more, which one a claim replaces is unclear
+_MAX_PLAIN_COUNT = 3
+_MAX_ANSWERS = 32  # each reads the texts before it
+_MAX_FINDINGS = 5
+_MAX_VALUES = 4  # of one kind in the results: among more, which one a claim replaces is unclear
 _MAGNITUDE = 5.0
 _CONVERTED = 0.01  # a value in another unit is not rounded by more
 _HEADING = lazy_pattern(
@@ -167,10 +167,10 @@ def unsupported_answers(sample: Sample) -> Iterator[Diagnostic]:
         for number in range(2, len(turns))
         if turns[number - 1].role is Role.ASSISTANT and turns[number - 2].role is Role.TOOL
     ]
-    for number in (*after_results[-_MOST_ANSWERS:], len(turns)):
+    for number in (*after_results[-_MAX_ANSWERS:], len(turns)):
         answer = _answer(sample, number)
         if answer is not None:
-            yield from islice(_unsupported(sample, *answer), _MOST_FINDINGS)
+            yield from islice(_unsupported(sample, *answer), _MAX_FINDINGS)
 
 
 def _unsupported(sample: Sample, turn: int, text: str, spans: Sequence[Span]) -> Iterator[Diagnostic]:
@@ -331,13 +331,13 @@ class _Stated:
         if kind == "name" or evidence.has_literally(claim):
             return None
         values = self._of_kind(kind)
-        if not 0 < len(values) <= _MOST_VALUES:
+        if not 0 < len(values) <= _MAX_VALUES:
             return None
         left = [value for value in values if not self._is_stated(value, kind)]
         if kind != "number":
             return left[0] if left and not evidence.supports(claim, kind) else None
         number = _number(claim)
-        if number is None or number <= _MOST_COUNT or self._is_computed(number, _tolerance(claim.strip("+-−"))):
+        if number is None or number <= _MAX_PLAIN_COUNT or self._is_computed(number, _tolerance(claim.strip("+-−"))):
             return None
         return next((one for one in left if _is_of_magnitude(number, _number(one))), None)
 
@@ -351,7 +351,7 @@ class _Stated:
             return list(dict.fromkeys(place.of(text) for text in self._results for place, _ in dates_in(text)))
         pattern = next(pattern for pattern, name, _ in _CLAIMS if name == kind)
         texts = map(_without_dates, self._results) if kind == "number" else self._results
-        found = (match[0] for text in texts for match in islice(pattern.finditer(text), _MOST_VALUES + 1))
+        found = (match[0] for text in texts for match in islice(pattern.finditer(text), _MAX_VALUES + 1))
         return list(dict.fromkeys(found))
 
     def _is_stated(self, value: str, kind: str) -> bool:
@@ -396,7 +396,7 @@ def _is_same_date(text: str, other: str) -> bool:
 def _written(texts: Sequence[str]) -> list[float]:
     """The first numbers that are written in some texts."""
     found = (match[0] for text in texts for match in _DIGITS.finditer(text))
-    return [value for one in islice(found, _MOST_NUMBERS) for value in _values(one)]
+    return [value for one in islice(found, _MAX_NUMBERS) for value in _values(one)]
 
 
 def _number(text: str) -> float | None:
@@ -437,7 +437,7 @@ class _Evidence:
 
     @cached_property
     def _few(self) -> list[float]:
-        return sorted(self._numbers, key=lambda number: (len(repr(number)), number))[:_MOST_NUMBERS]
+        return sorted(self._numbers, key=lambda number: (len(repr(number)), number))[:_MAX_NUMBERS]
 
     @cached_property
     def _sums(self) -> frozenset[float]:
@@ -476,7 +476,7 @@ class _Evidence:
         return any(self._supports(abs(value), _tolerance(bare)) for value in _values(bare))
 
     def _supports(self, value: float, tolerance: float) -> bool:
-        if value <= _MOST_COUNT and value == int(value):
+        if value <= _MAX_PLAIN_COUNT and value == int(value):
             return True
         near = tolerance + 1e-9 * abs(value)
         if any(_is_near(value, one, near) for one in self._numbers | self._sums):
