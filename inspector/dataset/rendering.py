@@ -212,7 +212,7 @@ def _rendered(
 
 def _same_calls(back: Sequence[tuple[str | None, Json]], calls: Sequence[tuple[str | None, Json]]) -> bool:
     return len(back) == len(calls) and all(
-        one[0] == other[0] and (one[1] == other[1]) for one, other in zip(back, calls, strict=True)
+        first[0] == other[0] and (first[1] == other[1]) for first, other in zip(back, calls, strict=True)
     )
 
 
@@ -241,13 +241,13 @@ def _fitted(scenario: Scenario, target: Format) -> list[TemplateMessage]:
 
 
 def _paired(result: ToolResult, unanswered: deque[tuple[ToolCall, str | None]]) -> ToolResult:
-    found = next((one for one in unanswered if result.call_id is not None and one[0].id == result.call_id), None)
-    if found is None:
-        found = unanswered[0] if unanswered else None
-    if found is None:
+    answered = next((pair for pair in unanswered if result.call_id is not None and pair[0].id == result.call_id), None)
+    if answered is None:
+        answered = unanswered[0] if unanswered else None
+    if answered is None:
         return result
-    unanswered.remove(found)
-    return structs.replace(result, name=result.name or found[0].name, call_id=found[1])
+    unanswered.remove(answered)
+    return structs.replace(result, name=result.name or answered[0].name, call_id=answered[1])
 
 
 def _structured(scenario: Scenario, sample: Sample, layout: RowLayout) -> RenderedRow:
@@ -304,14 +304,16 @@ def _answer_message(pieces: Sequence[CompletionPiece], calls: list[Json]) -> Jso
 
 
 def _result_message(result: ToolResult, unanswered: deque[tuple[str | None, str | None, str]]) -> JsonObject:
-    found = next((one for one in unanswered if result.call_id is not None and one[0] == result.call_id), None)
-    if found is None:
-        found = unanswered[0] if unanswered else None
+    answered = next(
+        (open_call for open_call in unanswered if result.call_id is not None and open_call[0] == result.call_id), None
+    )
+    if answered is None:
+        answered = unanswered[0] if unanswered else None
     message: JsonObject = {"role": "tool", "content": result.content}
-    if found is None:
+    if answered is None:
         return message
-    unanswered.remove(found)
-    return {**message, "tool_call_id": found[2], "name": result.name or found[1]}
+    unanswered.remove(answered)
+    return {**message, "tool_call_id": answered[2], "name": result.name or answered[1]}
 
 
 def _llama_factory(scenario: Scenario) -> JsonObject:
@@ -373,7 +375,7 @@ def _as_sharegpt(value: JsonObject) -> JsonObject:
         structured = not isinstance(text, str) or "tool_calls" in message
         words = write_json(message, ascii_only=False) if structured else text
         conversation.append({"from": _FROM[role_of(message)], "value": words})
-    return {**{key: one for key, one in value.items() if key != "messages"}, "conversations": conversation}
+    return {**{key: item for key, item in value.items() if key != "messages"}, "conversations": conversation}
 
 
 def _calls(pieces: Sequence[CompletionPiece]) -> Iterator[ToolCall]:

@@ -17,7 +17,7 @@ _ROUNDS = 16
 _TRIALS = 64
 _SYNTAX = ("J", "F")
 
-PartPlace = tuple[int, str]
+PartKey = tuple[int, str]
 """A turn, counted from 1, and the name of one of its parts."""
 
 
@@ -43,7 +43,7 @@ class AppliedRepair(Struct, frozen=True):
     round: int
 
     @property
-    def place(self) -> PartPlace:
+    def part_key(self) -> PartKey:
         """The part that the repair changes."""
         return self.diagnostic.location.turn, self.diagnostic.location.part
 
@@ -149,7 +149,7 @@ def _fix_key(diagnostic: Diagnostic) -> tuple[object, ...]:
 
 def _without_overlaps(fixable: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     """The fixes whose edits do not overlap those of an earlier one."""
-    taken: dict[PartPlace, list[Edit]] = {}
+    taken: dict[PartKey, list[Edit]] = {}
     for diagnostic in sorted(fixable, key=_first_edit):
         part_edits = taken.setdefault((diagnostic.location.turn, diagnostic.location.part), [])
         edits = diagnostic.fault.fix.edits if diagnostic.fault.fix is not None else ()
@@ -161,9 +161,9 @@ def _without_overlaps(fixable: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
 
 def _clashes(edit: Edit, taken: Sequence[Edit]) -> bool:
     """Whether an edit has the same range as one of `taken`, or overlaps one; `taken` is sorted."""
-    at = bisect_left(taken, edit.range, key=_range)
+    index = bisect_left(taken, edit.range, key=_range)
     return any(
-        edit.range == other.range or edit.range.overlaps(other.range) for other in taken[max(at - 1, 0) : at + 1]
+        edit.range == other.range or edit.range.overlaps(other.range) for other in taken[max(index - 1, 0) : index + 1]
     )
 
 
@@ -199,7 +199,7 @@ def _text(trace: Trace, diagnostic: Diagnostic) -> str:
 
 
 def _with_fixes(trace: Trace, diagnostics: Iterable[Diagnostic]) -> Trace:
-    edits: dict[PartPlace, list[Edit]] = {}
+    edits: dict[PartKey, list[Edit]] = {}
     for diagnostic in diagnostics:
         if diagnostic.fault.fix is not None:
             edits.setdefault((diagnostic.location.turn, diagnostic.location.part), []).extend(
@@ -213,7 +213,7 @@ def _with_fixes(trace: Trace, diagnostics: Iterable[Diagnostic]) -> Trace:
     return structs.replace(trace, turns=tuple(turns))
 
 
-def _edited_turn(turn: Turn, number: int, edits: Mapping[PartPlace, Sequence[Edit]]) -> Turn:
+def _edited_turn(turn: Turn, number: int, edits: Mapping[PartKey, Sequence[Edit]]) -> Turn:
     """The turn with its parts edited; an edited part has no chunks, because it was never received."""
     parts = (
         structs.replace(part, text=edited(part.text, edits[number, part.name]), chunks=None)

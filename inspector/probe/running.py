@@ -257,9 +257,9 @@ class _RawTexts:
             again = await self._repeated(judged)
             if again is None:
                 return _explained(finding)
-            found = owned(finding, self._compared(again, _repeated_text(again)))
-            if found.owner is Owner.SERVER:
-                return found
+            first_owned = owned(finding, self._compared(again, _repeated_text(again)))
+            if first_owned.owner is Owner.SERVER:
+                return first_owned
         evidence = (
             "In both modes the model's tokens are exactly what the server delivered: the model answered differently."
         )
@@ -457,14 +457,19 @@ class ProbeRun:
         judged = [JudgedAnswer(request, await asker.ask(body)) for body in self._plan.bodies(request)]
         findings = [await self._owned(answer, raw) for answer in judged]
         equal = _equal(judged)
-        if equal is False and not any(_about_content(finding) for found in findings for finding in found):
+        if equal is False and not any(
+            _about_content(finding) for answer_findings in findings for finding in answer_findings
+        ):
             finding = _differing(*judged)
             if self._plan.is_owner_sought:
                 finding = await raw.equal_texts(judged[0], judged[1], finding)
             findings[1].append(finding)
         return [
-            ProbedAnswer(record_of(one, found, equal=equal if one.answer.asked_stream else None), one)
-            for one, found in zip(judged, findings, strict=True)
+            ProbedAnswer(
+                record_of(judged_answer, answer_findings, equal=equal if judged_answer.answer.asked_stream else None),
+                judged_answer,
+            )
+            for judged_answer, answer_findings in zip(judged, findings, strict=True)
         ]
 
     async def _owned(self, judged: JudgedAnswer, raw: _RawTexts) -> list[ProbeFinding]:
