@@ -59,7 +59,7 @@ class FormatChoice:
         return self._named or detect_format(text[:_SAMPLE], self._model).format
 
 
-class LiveReading:
+class LiveParser:
     """Reads the parts of turn `turn` of the trace `key`, and reports what it finds to `observer`.
 
     The part `text` is read as it grows, in the format that `choice` finds. The arguments of a call are read when the
@@ -96,7 +96,7 @@ class LiveReading:
         """The open span of the part `text`; None between spans, and before the format is known."""
         return self._segmenter.open_span if self._segmenter is not None else None
 
-    def take(self, chunks: Sequence[Chunk]) -> None:
+    def feed(self, chunks: Sequence[Chunk]) -> None:
         """Read new chunks."""
         self._prompt += "".join([chunk.text for chunk in chunks if chunk.part == PROMPT_PART])
         text = "".join([chunk.text for chunk in chunks if chunk.part == "text"])

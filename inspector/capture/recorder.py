@@ -25,7 +25,7 @@ from weaklink.inspector.capture.events import (
     with_losses,
 )
 from weaklink.inspector.capture.exchange_record import ExchangeDraft
-from weaklink.inspector.capture.live_reading import FormatChoice, LiveReading
+from weaklink.inspector.capture.live_parser import FormatChoice, LiveParser
 from weaklink.inspector.capture.open_traces import GuardedSink, OpenTraces, RecorderContext
 from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.capture.safeguards import OwnProcess
@@ -115,7 +115,7 @@ class AnswerRecording:
         self._content: ContentDecoder | None = None
         self._assembly: TurnAssembly | None = None
         self._redacts = context.redactor.new_turn(model_request.request.tools)
-        self._reading: LiveReading | None = None
+        self._reading: LiveParser | None = None
         self._sequence = 0
         self._last_s: float | None = None
         self._left = context.max_answer_bytes
@@ -125,7 +125,7 @@ class AnswerRecording:
         kept = context.redactor.turn(Turn(Role.ASSISTANT, (), generation=begun))
         context.sink.emit(TurnStarted(assignment.key, self._turn, Role.ASSISTANT, kept.generation))
         if context.sink.has_observer:
-            self._reading = LiveReading(
+            self._reading = LiveParser(
                 context.sink,
                 assignment.key,
                 self._turn,
@@ -266,7 +266,7 @@ class AnswerRecording:
     def _send(self, chunks: tuple[Chunk, ...]) -> None:
         if chunks:
             self._context.sink.emit(ChunksArrived(self._assignment.key, self._turn, chunks))
-            self._read(lambda reading: reading.take(chunks))
+            self._read(lambda reading: reading.feed(chunks))
 
     def _read_calls(self, events: Sequence[WireEvent]) -> None:
         calls = [event.header() for event in events if type(event) is CallNamed]
@@ -323,7 +323,7 @@ class AnswerRecording:
             faults=faults,
         )
 
-    def _read(self, read: Callable[[LiveReading], None]) -> None:
+    def _read(self, read: Callable[[LiveParser], None]) -> None:
         """Continue the live reading; if third-party code fails in it, it stops, and the recording goes on."""
         if self._reading is None:
             return

@@ -77,21 +77,21 @@ class SendQueue:
             self._held += size
         self._wake.set()
 
-    def take(self, most_bytes: int) -> list[RecordEvent]:
+    def pop(self, max_bytes: int) -> list[RecordEvent]:
         """Remove the first events of the queue, as many as fit into that size, but at least one if there is any."""
-        taken: list[RecordEvent] = []
+        popped: list[RecordEvent] = []
         with self._lock:
             self._wake.clear()
             size = 0
-            while self._events and (not taken or size + self._events[0][1] <= most_bytes):
+            while self._events and (not popped or size + self._events[0][1] <= max_bytes):
                 event, weighs = self._events.popleft()
-                taken.append(event)
+                popped.append(event)
                 size += weighs
             self._held -= size
-        return taken
+        return popped
 
     def wait(self, timeout_s: float | None = None) -> None:
-        """Wait until an event was queued since the last `take`, or the queue is closed."""
+        """Wait until an event was queued since the last `pop`, or the queue is closed."""
         if not self._events and not self.closing.is_set():
             self._wake.wait(timeout_s)
 
@@ -193,10 +193,10 @@ class TraceFileSink:
                 self.trouble = None
 
     def _take(self) -> None:
-        while events := self._queue.take(_BATCH_BYTES):
+        while events := self._queue.pop(_BATCH_BYTES):
             for event in events:
                 assembler = self._open.setdefault(event.key, TraceAssembler())
-                assembler.take(event)
+                assembler.add(event)
                 if assembler.ended:
                     self._ended.append(_unsaved(self._open.pop(event.key)))
 
@@ -325,7 +325,7 @@ class TracesInMemory:
 
     def accept(self, event: RecordEvent) -> None:
         """Take one event."""
-        self._open.setdefault(event.key, TraceAssembler()).take(event)
+        self._open.setdefault(event.key, TraceAssembler()).add(event)
 
     def close(self) -> None:
         """Do nothing: there is no file to write."""
@@ -345,7 +345,7 @@ class TraceAssembler:
         self.exchanges: list[RecordedExchange] = []
         self.ended = False
 
-    def take(self, event: RecordEvent) -> None:
+    def add(self, event: RecordEvent) -> None:
         """Add an event of this trace."""
         match event:
             case TraceStarted(_, trace):

@@ -14,7 +14,7 @@ from weaklink.inspector.formats.edited_text import doubled_markers, read_slip
 from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS, decoded_arguments
 from weaklink.inspector.formats.json.calls import strict_object
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, empty_call
-from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonResult, read_json
 from weaklink.inspector.json_scanner.messages import FaultMessage
 from weaklink.inspector.model import Json, SpanKind, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
@@ -263,7 +263,7 @@ def _no_name(text: str, head: Range, named: re.Match[str] | None) -> ParseResult
     return ParseResult(calls=(call,), faults=(Fault(rules.NOT_A_CALL, fault_range, message),), complete=True)
 
 
-def _read_json_block(text: str, block: Range) -> tuple[JsonReading, Range]:
+def _read_json_block(text: str, block: Range) -> tuple[JsonResult, Range]:
     """The parsed JSON of a block, and the range of its text without the fence."""
     fence = _FENCE.match(text, block.start, block.end)
     first = fence.end() if fence is not None else block.start
@@ -307,7 +307,7 @@ _second_action = FaultMessage(
 )
 
 
-def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fault]) -> ToolCall:
+def _block_call(text: str, node: JsonNode, reading: JsonResult, faults: list[Fault]) -> ToolCall:
     name, action_input = node.member("action"), node.member("action_input")
     if action_input is None:
         action_input = next(filter(None, map(node.member, ARGUMENT_KEYS)), None)

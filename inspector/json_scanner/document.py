@@ -10,7 +10,7 @@ from weaklink.inspector.json_scanner import messages
 from weaklink.inspector.json_scanner.brackets import JsonMachine, balance, doubled_keys, open_missing_array
 from weaklink.inspector.json_scanner.cursor import ExpectedToken, Frame, JsonCursor, PayloadFaults
 from weaklink.inspector.json_scanner.reader import read_on, read_value, skip_trivia
-from weaklink.inspector.json_scanner.values import NUMBER, JsonKind, JsonNode, JsonReading, read_strict
+from weaklink.inspector.json_scanner.values import NUMBER, JsonKind, JsonNode, JsonResult, read_strict
 from weaklink.inspector.json_scanner.words import result_of
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.text import Range
@@ -31,7 +31,7 @@ _MAY_NAME = re.compile(r"[\w.-]++\s*+|.*[^\s:]", re.DOTALL)
 
 def read_json(
     text: str, within: Range | None = None, *, call: bool = False, several_arrays: bool = False
-) -> JsonReading:
+) -> JsonResult:
     """Read all JSON in `text`, or in its range `within`: values with their positions, faults with their repairs.
 
     Never raises and takes linear time, whatever the text; ranges are relative to the beginning of `text`. `call` says
@@ -46,9 +46,9 @@ def read_json(
         for each in doubled:
             for fault in doubled_keys(text, each):
                 findings.add(fault)
-        return JsonReading(payload_range, (node,), findings.finished(), strict=True, repairable=True)
+        return JsonResult(payload_range, (node,), findings.finished(), strict=True, repairable=True)
     nodes, faults = _read_tolerantly(text, payload_range, call=call, several_arrays=several_arrays)
-    return JsonReading(
+    return JsonResult(
         payload_range, nodes, faults, strict=False, repairable=_is_repairable(text, payload_range, nodes, faults)
     )
 

@@ -99,7 +99,7 @@ class JsonMember(msgspec.Struct, frozen=True, gc=False):
     value: JsonNode
 
 
-class JsonReading(Struct, frozen=True):
+class JsonResult(Struct, frozen=True):
     """The result of reading one payload.
 
     `range` is the range that was read; `nodes` are the top-level values in order; `faults` are sorted by position.

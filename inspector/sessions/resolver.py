@@ -169,7 +169,7 @@ class SessionResolver:
         return self._cache.forget_idle(before_s)
 
     def _repeat(
-        self, features: trace_matching.RequestFeatures, session_match: trace_matching.SessionPlace
+        self, features: trace_matching.RequestFeatures, session_match: trace_matching.SessionMatch
     ) -> SessionAssignment:
         trace = _cached_trace(session_match)
         trace.attempts += 1
@@ -186,7 +186,7 @@ class SessionResolver:
         return SessionAssignment(trace.key, None, (), trace.attempts, trace.request_id, name, request)
 
     def _continue(
-        self, features: trace_matching.RequestFeatures, session_match: trace_matching.SessionPlace
+        self, features: trace_matching.RequestFeatures, session_match: trace_matching.SessionMatch
     ) -> SessionAssignment:
         trace, prints, turns = _cached_trace(session_match), features.query.prints, features.turns
         before, first = fingerprints.count_system(turns), trace.turns + 1
@@ -215,7 +215,7 @@ class SessionResolver:
         head: RequestHead,
         request: DecodedRequest,
         features: trace_matching.RequestFeatures,
-        session_match: trace_matching.SessionPlace,
+        session_match: trace_matching.SessionMatch,
     ) -> SessionAssignment:
         own_id = self._name_trace()
         trace = CachedTrace(own_id.value, own_id, features.query.scope, head.client, features.query.prints.system_words)
@@ -303,7 +303,7 @@ def _has_unreadable_arguments(turn: model.Turn) -> bool:
     return False
 
 
-def _cached_trace(session_match: trace_matching.SessionPlace) -> CachedTrace:
+def _cached_trace(session_match: trace_matching.SessionMatch) -> CachedTrace:
     assert session_match.trace is not None, "only a trace that begins has none"
     return session_match.trace
 
@@ -313,7 +313,7 @@ def facts_of(
     request: DecodedRequest,
     features: trace_matching.RequestFeatures,
     own_id: model.ExternalId,
-    session_match: trace_matching.SessionPlace,
+    session_match: trace_matching.SessionMatch,
 ) -> model.Trace:
     """What is known of a trace when its first request comes; it has no turns yet."""
     ids = (own_id, *features.hints.ids)
@@ -361,12 +361,12 @@ def _flagged(turn: model.Turn, flags: frozenset[model.TurnFlag]) -> model.Turn:
     return structs.replace(turn, flags=turn.flags | flags)
 
 
-def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures) -> trace_matching.SessionPlace | None:
+def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures) -> trace_matching.SessionMatch | None:
     """The trace whose prompt and answer, as one text, are the beginning of a raw prompt without a template."""
     query, prompt, text = features.query, features.prompt, features.text
     if text is None:
         return None
-    session_match: trace_matching.SessionPlace | None = None
+    session_match: trace_matching.SessionMatch | None = None
     for end in cache.text_ends(query.scope):
         if end.length >= len(prompt):
             break
@@ -382,7 +382,7 @@ def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures)
                 )
             ):
                 continue  # its sibling, which has continued or has another model
-            session_match = trace_matching.SessionPlace(
+            session_match = trace_matching.SessionMatch(
                 trace_matching.Relation.CONTINUES if is_end else trace_matching.Relation.BEGINS,
                 end.trace,
                 known_length=end.length,

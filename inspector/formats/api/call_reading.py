@@ -58,7 +58,7 @@ class GrowingCall(Struct):
         """Whether its arguments look complete."""
         return self.has_ended or self._counter.complete
 
-    def take(self, piece: ApiCallPiece, unit: Unit) -> None:
+    def add(self, piece: ApiCallPiece, unit: Unit) -> None:
         """Add a piece to the call."""
         self.end = max(self.end, unit.base + piece.range.end)
         if piece.name is not None and not self.name:
@@ -128,7 +128,7 @@ def read_call(call: GrowingCall) -> tuple[ToolCall, list[Fault]]:
 def begin(piece: ApiCallPiece, unit: Unit) -> GrowingCall:
     """A new call with its first piece."""
     call = GrowingCall(unit.base + piece.range.start, unit.base + piece.range.end)
-    call.take(piece, unit)
+    call.add(piece, unit)
     return call
 
 
@@ -303,7 +303,7 @@ def _raw_fix(fix: Fix, decoded: Decoded) -> Fix | None:
     return Fix(tuple(edits), fix.safe)
 
 
-class StructuredReading(Struct, frozen=True):
+class StructuredResult(Struct, frozen=True):
     """The content of a structured part: spans that tile its text, the call if it is one, and faults."""
 
     spans: tuple[Span, ...]
@@ -311,20 +311,20 @@ class StructuredReading(Struct, frozen=True):
     faults: tuple[Fault, ...] = ()
 
 
-def read_structured_part(turn: Turn, part: Part) -> StructuredReading:
+def read_structured_part(turn: Turn, part: Part) -> StructuredResult:
     """The reading of a part that is not the turn's `text`: `reasoning`, `call:N`, or a text under another name."""
     whole = Range(0, len(part.text))
     header = turn.call_header(part.name)
     if header is not None:
         return _read_call(part.text, header)
     if not part.text:
-        return StructuredReading(())
+        return StructuredResult(())
     kind = SpanKind.REASONING if part.name == "reasoning" else SpanKind.TEXT
     kind = SpanKind.MARKUP if part.name.startswith(WIRE_PREFIX) else kind
-    return StructuredReading((Span(kind, whole, whole, label=part.name),))
+    return StructuredResult((Span(kind, whole, whole, label=part.name),))
 
 
-def _read_call(text: str, header: CallHeader) -> StructuredReading:
+def _read_call(text: str, header: CallHeader) -> StructuredResult:
     """Read a call whose arguments are a separate part; an empty text means no arguments, as in the APIs."""
     whole = Range(0, len(text))
     spans = (Span(SpanKind.TOOL_CALL, whole, whole, label=header.part),) if text else ()
@@ -346,4 +346,4 @@ def _read_call(text: str, header: CallHeader) -> StructuredReading:
         arguments_range=whole,
     )
     nameless = () if is_named else (Fault(rules.NOT_A_CALL, whole, "The call has no name: the tool is unknown."),)
-    return StructuredReading(spans, (call,), (*nameless, *parsed.faults))
+    return StructuredResult(spans, (call,), (*nameless, *parsed.faults))

@@ -36,7 +36,7 @@ from weaklink.inspector.formats.api.call_reading import GrowingCall, begin, lite
 from weaklink.inspector.formats.api.refused_calls import read_refused
 from weaklink.inspector.formats.api.units import Cutter, EventLines, JsonValues, Unit, UnitKind
 from weaklink.inspector.formats.format import NewParser
-from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonResult, read_json
 from weaklink.inspector.model import Decoded, Literal, Role, Span, SpanKind, ToolResult
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.json_syntax import TRAILING_DATA
@@ -156,7 +156,7 @@ class ApiOrText:
 
     def _take(self, unit: Unit) -> list[ParseEvent]:
         if self._tiler is not None:
-            return self._tiler.take(unit, *self._pieces(unit))
+            return self._tiler.feed(unit, *self._pieces(unit))
         if unit.kind is UnitKind.STRUCTURE:
             self._early.append(unit)
             return []
@@ -174,9 +174,9 @@ class ApiOrText:
         self._undecided = []
         self._cutter.by_line = self._cutter.by_line or "\n" not in unit.text.strip()
         self._tiler = Tiler()
-        events = [event for early in self._early for event in self._tiler.take(early, [])]
+        events = [event for early in self._early for event in self._tiler.feed(early, [])]
         self._early = []
-        return [*events, *self._tiler.take(unit, pieces, reading.faults)]
+        return [*events, *self._tiler.feed(unit, pieces, reading.faults)]
 
     def _pieces(self, unit: Unit) -> tuple[list[ApiPiece], tuple[Fault, ...]]:
         """The pieces in a unit, and the faults of its JSON."""
@@ -194,7 +194,7 @@ class ApiOrText:
                 return pieces or [], reading.faults if pieces is not None else (*reading.faults, *self._stray(unit))
 
     @staticmethod
-    def _pieces_in(unit: Unit, reading: JsonReading, shapes: ApiShapeReader) -> list[ApiPiece] | None:
+    def _pieces_in(unit: Unit, reading: JsonResult, shapes: ApiShapeReader) -> list[ApiPiece] | None:
         """The pieces in the values of a unit (mostly one; malformed JSON may have several); None if all are unknown."""
         all_pieces: list[ApiPiece] = []
         is_known = False
@@ -261,7 +261,7 @@ class Tiler:
         """The position up to which the spans are certain: the end of the last piece."""
         return self._run.end if self._run is not None else self._start
 
-    def take(self, unit: Unit, pieces: list[ApiPiece], faults: tuple[Fault, ...] = ()) -> list[ParseEvent]:
+    def feed(self, unit: Unit, pieces: list[ApiPiece], faults: tuple[Fault, ...] = ()) -> list[ParseEvent]:
         """Take one more unit; `faults` are those of its JSON, with ranges in the unit."""
         self._unit_text, self._base = unit.text, unit.base
         if not unit.text.isspace():
@@ -374,7 +374,7 @@ class Tiler:
                 )
                 call.late = Fault(rules.TRAILING_DATA, piece_range, message)
         else:
-            call.take(piece, unit)
+            call.add(piece, unit)
         call.add_faults(piece, unit, broken)
         if self._run is not None:
             self._run = Range(self._run.start, piece_range.end)

@@ -32,7 +32,7 @@ from weaklink.inspector.json_scanner import (
     JsonKind,
     JsonMember,
     JsonNode,
-    JsonReading,
+    JsonResult,
     is_strict,
     read_json,
 )
@@ -139,7 +139,7 @@ class JsonCallReader(Struct, frozen=True):
         text: str,
         node: JsonNode,
         shape: CallShape,
-        reading: JsonReading,
+        reading: JsonResult,
         faults: list[Fault],
         *,
         alone: bool,

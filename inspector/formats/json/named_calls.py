@@ -29,7 +29,7 @@ from weaklink.inspector.formats.json.call_shape import (
 )
 from weaklink.inspector.formats.json.calls import strict_object
 from weaklink.inspector.formats.span_readers import ReasoningReader, empty_call, nameless_call
-from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonReading, is_strict, read_json
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonResult, is_strict, read_json
 from weaklink.inspector.json_scanner.messages import FaultMessage, trailing_text
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
@@ -229,7 +229,7 @@ def named_call(
 
 
 def _one_of_several(
-    closed: SpanClosed, header: re.Match[str], node: JsonNode, reading: JsonReading, *, is_first: bool
+    closed: SpanClosed, header: re.Match[str], node: JsonNode, reading: JsonResult, *, is_first: bool
 ) -> ToolCall:
     """The call of one object among several; it is valid if the object is strict by itself."""
     broken = [f for f in reading.faults if f.rule.severity is Severity.ERROR and node.range.covers(f.range)]

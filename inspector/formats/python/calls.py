@@ -1,4 +1,18 @@
-"""Reads call spans in Python's syntax: lists of calls, single calls, one call per line; JSON is read as JSON."""
+"""Reads call spans in Python's syntax: lists of calls, single calls, one call per line; JSON is read as JSON.
+
+Theory of operation. One cursor (`literals.PythonCursor`) moves over the text; each function reads one thing at it, and
+reports what Python would refuse there as a fault with its repair:
+
+    span          [get_weather(city='Oslo', days=03), f(1
+    calls         `[`, then a name and `(`, which `arguments` reads up to `)`; a comma; the second name
+    literals      'Oslo' is a string; 03 is a number with a leading zero: invalid-number, write 3
+    calls         the text ends within the arguments of `f`: truncated-json, `)]` is missing
+    arguments     1 has no name: positional-argument, which no repair can name
+    calls         get_weather(city="Oslo", days=3): not valid, recovered; f: not valid, its arguments as raw text
+
+The cursor counts faults: one since the call before makes a call invalid (`breaks`), one without an honest repair also
+unreadable (`hopeless`). A fault that covers others takes back what was reported since its mark (`undo`).
+"""
 
 import re
 

@@ -21,7 +21,7 @@ from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.span_readers import empty_call, nameless_call
 from weaklink.inspector.formats.xml import messages
 from weaklink.inspector.formats.xml.syntax import BARE_NAME, EMPTY_ENDS, XmlSyntax
-from weaklink.inspector.formats.xml.walk import Flaw, XmlCallText, XmlParameterText, XmlWalk, trimmed, walk
+from weaklink.inspector.formats.xml.walk import XmlCallText, XmlFaultKind, XmlParameterText, XmlWalk, trimmed, walk
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
 from weaklink.inspector.model import Json, Parameter, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
@@ -123,13 +123,13 @@ class XmlCallReader(Struct, frozen=True):
         if as_json is not None:
             return as_json
         is_named = _names_a_call(walked, text, self.syntax, is_cut=is_cut)
-        if is_cut and walked.flaws and walked.flaws[0].flaw is Flaw.CALL_TAG_NOT_CLOSED:
+        if is_cut and walked.faults and walked.faults[0].kind is XmlFaultKind.CALL_TAG_NOT_CLOSED:
             # The text may end within the tag that follows the tool's name.
-            is_named = is_named and not _CUT_TAG.fullmatch(text, walked.flaws[0].range.end)
+            is_named = is_named and not _CUT_TAG.fullmatch(text, walked.faults[0].range.end)
         if not is_named:
             fault = messages.unreadable(text, self.syntax, is_cut=is_cut)
             return ParseResult(calls=(nameless_call(text),), faults=(fault,))
-        faults = [messages.fault_of(flawed, text, self.syntax, walked, is_cut=is_cut) for flawed in walked.flaws]
+        faults = [messages.fault_of(fault, text, self.syntax, walked, is_cut=is_cut) for fault in walked.faults]
         faults += (messages.second_call(first, second, text, self.syntax) for first, second in pairwise(walked.calls))
         if self.syntax.call is None and not walked.calls[0].name:
             faults.append(messages.nameless(text, walked.calls[0].parameters[0].tag, self.syntax.shown_call))
@@ -281,9 +281,9 @@ def _moved(reading: ParseResult, distance: int, span: Range) -> ParseResult:
 
 def read_json_arguments(text: str, walked: XmlWalk, syntax: XmlSyntax) -> ParseResult | None:
     """The calls of a tag that contains only JSON and no parameter; None if it contains anything else."""
-    if len(walked.calls) != 1 or walked.calls[0].parameters or len(walked.flaws) != 1:
+    if len(walked.calls) != 1 or walked.calls[0].parameters or len(walked.faults) != 1:
         return None
-    payload_range, is_text = walked.flaws[0].range, walked.flaws[0].flaw is Flaw.STRAY_TEXT
+    payload_range, is_text = walked.faults[0].range, walked.faults[0].kind is XmlFaultKind.STRAY_TEXT
     nodes = read_json(text, payload_range).nodes if is_text and _BEGINS.match(text, payload_range.start) else ()
     if not nodes:
         return None

@@ -5,7 +5,7 @@ from msgspec import structs
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.json.calls import SECOND_CALL
 from weaklink.inspector.formats.xml.syntax import XmlSyntax
-from weaklink.inspector.formats.xml.walk import Flaw, Flawed, XmlCallText, XmlParameterText, XmlWalk
+from weaklink.inspector.formats.xml.walk import XmlCallText, XmlFault, XmlFaultKind, XmlParameterText, XmlWalk
 from weaklink.inspector.json_scanner.messages import FaultMessage, replaced
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import MARKER_INSIDE_ARGUMENT
@@ -59,60 +59,60 @@ repeated = FaultMessage(
 nameless = FaultMessage(rules.NOT_A_CALL, "The call has no tool name: expected `{value}`.")
 
 
-def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, is_cut: bool) -> Fault:
-    """The fault of one flaw in a span's text; `is_cut` says that the stream ends there."""
-    fault_range = flawed.range
-    match flawed.flaw:
-        case Flaw.VALUE_NOT_CLOSED:
-            return _value_not_closed(flawed, text, syntax, walked, is_cut=is_cut)
-        case Flaw.OTHER_NAME_CLOSED:
-            return _closed_by_other(flawed, text, syntax, safe=True)
-        case Flaw.CALL_NOT_CLOSED:
+def fault_of(fault: XmlFault, text: str, syntax: XmlSyntax, walked: XmlWalk, *, is_cut: bool) -> Fault:
+    """The diagnostic fault of one XML fault in a span's text; `is_cut` says that the stream ends there."""
+    fault_range = fault.range
+    match fault.kind:
+        case XmlFaultKind.VALUE_NOT_CLOSED:
+            return _value_not_closed(fault, text, syntax, walked, is_cut=is_cut)
+        case XmlFaultKind.OTHER_NAME_CLOSED:
+            return _closed_by_other(fault, text, syntax, safe=True)
+        case XmlFaultKind.CALL_NOT_CLOSED:
             return _call_not_closed(fault_range, syntax, at_end=fault_range.end == walked.content_end, is_cut=is_cut)
-        case Flaw.BAD_TAG:
+        case XmlFaultKind.BAD_TAG:
             if is_cut and fault_range.end == walked.content_end:
                 return cut_tag(text, fault_range)
             return _bad_tag(text, fault_range, syntax.shown_parameter)
-        case Flaw.CALL_TAG_NOT_CLOSED:
+        case XmlFaultKind.CALL_TAG_NOT_CLOSED:
             return _call_tag_not_closed(fault_range, text, syntax)
-        case Flaw.DOUBLED_TAG:
+        case XmlFaultKind.DOUBLED_TAG:
             return _doubled_tag(text, fault_range)
-        case Flaw.STRAY_TEXT | Flaw.STRAY_TAG | Flaw.TEXT_AFTER_CALL:
-            return _stray(flawed, text, syntax)
-        case Flaw.NO_CALL:
+        case XmlFaultKind.STRAY_TEXT | XmlFaultKind.STRAY_TAG | XmlFaultKind.TEXT_AFTER_CALL:
+            return _stray(fault, text, syntax)
+        case XmlFaultKind.NO_CALL:
             return _outside_a_call(text, fault_range, syntax.shown_call)
         case _:
-            return _wrong_tag(flawed, text, syntax)
+            return _wrong_tag(fault, text, syntax)
 
 
-def _stray(flawed: Flawed, text: str, syntax: XmlSyntax) -> Fault:
+def _stray(fault: XmlFault, text: str, syntax: XmlSyntax) -> Fault:
     """The fault of text or a tag where neither belongs."""
-    fault_range = flawed.range
-    if flawed.flaw is Flaw.TEXT_AFTER_CALL:
+    fault_range = fault.range
+    if fault.kind is XmlFaultKind.TEXT_AFTER_CALL:
         return _after_call(text, fault_range, syntax.call_end)
-    if flawed.flaw is not Flaw.STRAY_TAG and not _CLOSING_TAG.fullmatch(fault_range.of(text)):
+    if fault.kind is not XmlFaultKind.STRAY_TAG and not _CLOSING_TAG.fullmatch(fault_range.of(text)):
         return _stray_text(text, fault_range, syntax.shown_parameter)
     # Where the tool's name and a value run together, the value would be a part of the name without the tag.
     is_in_name = syntax.call is None and syntax.first not in text[: fault_range.start]
     return (_tag_in_name if is_in_name else _stray_tag)(text, fault_range)
 
 
-def _wrong_tag(flawed: Flawed, text: str, syntax: XmlSyntax) -> Fault:
+def _wrong_tag(fault: XmlFault, text: str, syntax: XmlSyntax) -> Fault:
     """The fault of a parameter whose tags are there in part, or in another spelling."""
-    parameter, fault_range = flawed.parameter, flawed.range
+    parameter, fault_range = fault.parameter, fault.range
     assert parameter is not None
-    match flawed.flaw:
-        case Flaw.VALUE_NOT_OPENED:
+    match fault.kind:
+        case XmlFaultKind.VALUE_NOT_OPENED:
             tag, fix = (
                 syntax.value_begins,
                 replaced(Range(fault_range.end, fault_range.end), syntax.value_begins, safe=False),
             )
             message = f"`{tag}` is missing before the value of {shown(parameter.name)}."
             return Fault(rules.MALFORMED_PARAMETERS, fault_range, message, f"Put `{tag}` there.", fix)
-        case Flaw.OTHER_OPENER:
+        case XmlFaultKind.OTHER_OPENER:
             return _other_opener(parameter, fault_range, text, syntax)
         case _:
-            return _closed_by_other(flawed, text, syntax, safe=False)
+            return _closed_by_other(fault, text, syntax, safe=False)
 
 
 def _other_opener(parameter: XmlParameterText, tag_range: Range, text: str, syntax: XmlSyntax) -> Fault:
@@ -149,18 +149,18 @@ def unreadable(text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fault:
     return _no_call(text, text_range, syntax.shown_call)
 
 
-def _closed_by_other(flawed: Flawed, text: str, syntax: XmlSyntax, *, safe: bool) -> Fault:
+def _closed_by_other(fault: XmlFault, text: str, syntax: XmlSyntax, *, safe: bool) -> Fault:
     """The fault of a closing tag that is not the one of the parameter's value."""
-    assert flawed.parameter is not None
-    name, tag_range = flawed.parameter.name, flawed.range
+    assert fault.parameter is not None
+    name, tag_range = fault.parameter.name, fault.range
     closes = syntax.closes_value_of(name)
     message = f"{shown(tag_range.of(text))} closes the value of {shown(name)}; expected `{closes}`."
     fix = replaced(tag_range, closes, safe=safe)
     return Fault(rules.MALFORMED_PARAMETERS, tag_range, message, f"Write `{closes}`.", fix)
 
 
-def _value_not_closed(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, is_cut: bool) -> Fault:
-    parameter = flawed.parameter
+def _value_not_closed(fault: XmlFault, text: str, syntax: XmlSyntax, walked: XmlWalk, *, is_cut: bool) -> Fault:
+    parameter = fault.parameter
     assert parameter is not None
     end = parameter.value.start + len(parameter.value.of(text).rstrip())
     at_end = is_cut and walked.open_value and parameter.value.end == len(text)
@@ -173,7 +173,7 @@ def _value_not_closed(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlW
     if at_end:
         return cut_value(parameter.name, end, fix.edits[0].text, f"{tags} {verb}")
     message = f"The value of {shown(parameter.name)} is not closed: {tags} {verb} missing."
-    return Fault(rules.MALFORMED_PARAMETERS, flawed.range, message, f"Close it with `{missing[0]}`.", fix)
+    return Fault(rules.MALFORMED_PARAMETERS, fault.range, message, f"Close it with `{missing[0]}`.", fix)
 
 
 def cut_value(name: str, end: int, closers: str, what: str) -> Fault:
