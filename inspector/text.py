@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate
+from typing import AnyStr
 
 import msgspec
 from msgspec import Struct
@@ -28,6 +29,7 @@ _TERMINAL_SEQUENCE = lazy_pattern(
     r"|\\(?:u001[bB]|x1[bB]|033)\[[0-9;]{0,20}m"
 )
 _WRITTEN_ESCAPES = ("\\u001b[", "\\u001B[", "\\x1b[", "\\x1B[", "\\033[")
+_FIRST_STEP, _LAST_STEP = 64, 1 << 16  # characters that are compared at once: first few, then twice as many each time
 _PIECE = 4096  # block size in code points: the line of a position costs counting in at most one block
 _NOT_ENCODABLE = re.compile("[\ud800-\udfff]+")
 _MAX_QUOTE_CHARS = 40  # code points of a quotation in a message
@@ -225,3 +227,26 @@ def terminal_range(text: str, plain: Range) -> Range:
         start += len(match[0]) if position <= plain.start else 0
         end += len(match[0])
     return Range(start, end)
+
+
+def shared_prefix(first: AnyStr, other: AnyStr) -> int:
+    """How many code points (or bytes) two texts have in common at their start."""
+    most, length, step = min(len(first), len(other)), 0, _FIRST_STEP
+    while length + step <= most and first[length : length + step] == other[length : length + step]:
+        length, step = length + step, min(2 * step, _LAST_STEP)
+    while step := step // 2:
+        if length + step <= most and first[length : length + step] == other[length : length + step]:
+            length += step
+    return length
+
+
+def shared_suffix(first: AnyStr, other: AnyStr, most: int) -> int:
+    """How many code points (or bytes) two texts have in common at their end, `most` at most."""
+    length, step, end, other_end = 0, _FIRST_STEP, len(first), len(other)
+    while length + step <= most and first[end - step : end] == other[other_end - step : other_end]:
+        length, end, other_end = length + step, end - step, other_end - step
+        step = min(2 * step, _LAST_STEP)
+    while step := step // 2:
+        if length + step <= most and first[end - step : end] == other[other_end - step : other_end]:
+            length, end, other_end = length + step, end - step, other_end - step
+    return length

@@ -17,6 +17,7 @@ from weaklink.inspector.chat_templates.probes import KEY_A, KEY_B, VALUE_A, VALU
 from weaklink.inspector.formats.format_table import CallTags
 from weaklink.inspector.formats.json.call_shape import CallKeys
 from weaklink.inspector.model import Json
+from weaklink.inspector.text import shared_prefix, shared_suffix
 
 MARKER = re.compile(r"<[^<>\s][^<>\n]{0,80}>|\[/?[A-Z_]{3,40}\]|[✿◁][^✿▷\n]{1,30}[✿▷]|```\w*")
 _DECODER = json.JSONDecoder()
@@ -167,14 +168,9 @@ def _whole_tags(text: str) -> str:
 
 def common_start(first: str, other: str) -> str:
     """The longest common beginning of two texts."""
-    count = 0
-    for left, right in zip(first, other, strict=False):
-        if left != right:
-            break
-        count += 1
-    return first[:count]
+    return first[: shared_prefix(first, other)]
 
 
 def common_end(first: str, other: str) -> str:
     """The longest common end of two texts."""
-    return common_start(first[::-1], other[::-1])[::-1]
+    return first[len(first) - shared_suffix(first, other, min(len(first), len(other))) :]

@@ -11,9 +11,9 @@ from typing import TypeAlias, assert_never
 from msgspec import Struct, structs
 
 from weaklink.inspector.model.trace import Part, SentBefore, SentMessage, SentPart, SentRequest, Trace, Turn
+from weaklink.inspector.text import shared_prefix, shared_suffix
 
 _SHARED = 32  # code points that must be equal for a reference to be shorter than the text
-_BLOCK = 4096
 
 
 class ExchangeEnd(StrEnum):
@@ -271,42 +271,3 @@ def _short(part: SentPart, base: Turn) -> SentPart:
     if suffix < _SHARED:
         suffix = 0
     return SentPart(part.name, text[prefix : len(text) - suffix], prefix, suffix) if prefix or suffix else part
-
-
-def shared_prefix(first: str, other: str) -> int:
-    """How many code points two texts have in common at their start."""
-    length = min(len(first), len(other))
-    position = 0
-    while position < length and first[position : position + _BLOCK] == other[position : position + _BLOCK]:
-        position += _BLOCK
-    if position >= length:
-        position = (length - 1) // _BLOCK * _BLOCK if length else 0
-    low, high = position, min(position + _BLOCK, length)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if first[position:middle] == other[position:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def shared_suffix(first: str, other: str, most: int) -> int:
-    """How many code points two texts have in common at their end, `most` at most."""
-    low, high = 0, max(most, 0)
-    step = 64
-    while (
-        low + step < high
-        and first[len(first) - low - step : len(first) - low] == other[len(other) - low - step : len(other) - low]
-    ):
-        low += step
-        step = min(2 * step, _BLOCK)
-    high = min(high, low + step)
-    start = low
-    while low < high:
-        middle = (low + high + 1) // 2
-        if first[len(first) - middle : len(first) - start] == other[len(other) - middle : len(other) - start]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
