@@ -1,4 +1,18 @@
-"""Converts training data from one format to another: raw outputs, conversations, and their tool definitions."""
+r"""Converts training data from one format to another: raw outputs, conversations, and their tool definitions.
+
+Theory of operation. Each answer passes four steps:
+
+    text           Let me look.\n<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>     hermes
+    parse_output   CompletionText("Let me look.\n"), CompletionCalls((f(a=1),))
+    CallFitter     the call gets the id call00000: Mistral's calls have ids
+    write          Let me look.[TOOL_CALLS]f[CALL_ID]call00000[ARGS]{"a": 1}                         mistral
+    read back      the same text and the same call
+
+What the target cannot hold is left out, and `dropped` says so: `llama3` has either text or calls, so the text goes.
+Nothing is believed to be written well: the new text is parsed in the target's format, and each difference from the
+pieces is listed in `dropped` as well. In a conversation the results follow their calls, with the new ids and in the
+order of the calls, and the block of tools in the system turn is written as the target's chat template presents it.
+"""
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
@@ -43,7 +57,7 @@ from weaklink.inspector.importers.data.training_rows import COMPLETIONS, REJECTE
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.model import Json, Role, SpanKind, ToolCall, ToolDefinition, ToolResult
 from weaklink.inspector.segmentation import segment
-from weaklink.inspector.text import Range
+from weaklink.inspector.text import Range, counted
 
 _SAMPLE = 65_536
 
@@ -429,12 +443,12 @@ def _changed(
     parsed = [call for call in back.calls if call.valid or call.recovered]
     if [call.name for call in parsed] != [call.name for call in calls]:
         yield (
-            f"The original calls: parsed as `{name}`, this text has {_counted(len(parsed))} instead of {len(calls)}; "
-            f"something in it looks like {name}'s syntax."
+            f"The original calls: parsed as `{name}`, this text has {counted(len(parsed), 'call')} "
+            f"instead of {len(calls)}; something in it looks like {name}'s syntax."
         )
         return
     changed = [
-        original.name for original, two in zip(calls, parsed, strict=True) if original.arguments != two.arguments
+        original.name for original, reread in zip(calls, parsed, strict=True) if original.arguments != reread.arguments
     ]
     if changed and not any("exact arguments" in note for note in reported):
         yield f"The exact arguments of the call of `{changed[0]}`: parsed as `{name}`, they change."
@@ -449,7 +463,3 @@ def _changed(
 def _bare(pieces: Sequence[CompletionPiece], kind: type[CompletionText] | type[CompletionReasoning]) -> str:
     """The texts of one kind without white space, because formats differ in the white space between pieces."""
     return "".join(word for piece in tidy(pieces) if isinstance(piece, kind) for word in piece.text.split())
-
-
-def _counted(calls: int) -> str:
-    return "1 call" if calls == 1 else f"{calls} calls"

@@ -1,4 +1,17 @@
-"""Writes repairs into the original record of a trace; every other character of the record stays unchanged."""
+r"""Writes repairs into the original record of a trace; every other character of the record stays unchanged.
+
+Theory of operation. A repair edits the text of a part; the record has that text as one of its values, its slot:
+
+    record    {"id": 7, "text": "{\"name\": \"f\", \"arguments\": {\"a\": True,}}"}
+    part      {"name": "f", "arguments": {"a": True,}}                    the text of turn 1
+    slot      the string after "text"                                     (`find_slots`)
+    edits     33..37 -> true, 37..38 -> deleted                           in the part's text
+    record    {"id": 7, "text": "{\"name\": \"f\", \"arguments\": {\"a\": true}}"}
+
+Which value a part was read from is not recorded: it is found again by its place among the messages and its text, which
+must be equal. Positions are mapped through the string's escapes (`Decoded`). An edit that would split an escape writes
+the whole string anew, and a part without a slot is left as it was and reported.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -8,7 +21,7 @@ from msgspec import Struct
 from weaklink.inspector.apis.openai.located import read_calls
 from weaklink.inspector.apis.openai.messages import TEXT_BLOCKS
 from weaklink.inspector.dataset.repair import AppliedRepair, PartKey, Repair
-from weaklink.inspector.diagnostics import Edit, edited
+from weaklink.inspector.diagnostics import Edit, edit_range, edited
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, decode_string, read_json
 from weaklink.inspector.json_text import compact_json, write_json
 from weaklink.inspector.model import Decoded, Literal, Role, Trace
@@ -177,7 +190,7 @@ def rewrite_record(text: str, trace: Trace, repair: Repair) -> RewrittenRecord:
         if part_key in slots and _all_within(slots[part_key], part_changes)
     }
     edits = [Edit(*_rewritten(text, slots[part_key], by_part[part_key])) for part_key in located]
-    rewritten = edited(text, sorted(edits, key=_range))
+    rewritten = edited(text, sorted(edits, key=edit_range))
     if edits and not read_json(rewritten).strict:  # arguments that are not a string were only partly repaired
         return RewrittenRecord(text, (), repair.changes)
     applied = tuple(change for change in repair.changes if change.part_key in located)
@@ -218,11 +231,7 @@ def _edited_string(raw: str, text: str, edits: Sequence[Edit], *, ascii_only: bo
 
 def _edits_of(changes: Iterable[AppliedRepair], before: int) -> list[Edit]:
     edits = (Edit(edit.range.moved(-before), edit.text) for change in changes for edit in change.edits)
-    return sorted(edits, key=_range)
-
-
-def _range(edit: Edit) -> Range:
-    return edit.range
+    return sorted(edits, key=edit_range)
 
 
 class RecordPart:

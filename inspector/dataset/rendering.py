@@ -241,13 +241,22 @@ def _fitted(scenario: Scenario, target: Format) -> list[TemplateMessage]:
 
 
 def _paired(result: ToolResult, unanswered: deque[tuple[ToolCall, str | None]]) -> ToolResult:
-    answered = next((pair for pair in unanswered if result.call_id is not None and pair[0].id == result.call_id), None)
-    if answered is None:
-        answered = unanswered[0] if unanswered else None
+    answered = _answered_call(result, unanswered)
     if answered is None:
         return result
-    unanswered.remove(answered)
-    return structs.replace(result, name=result.name or answered[0].name, call_id=answered[1])
+    call, new_id = answered
+    return structs.replace(result, name=result.name or call.name, call_id=new_id)
+
+
+def _answered_call(
+    result: ToolResult, unanswered: deque[tuple[ToolCall, str | None]]
+) -> tuple[ToolCall, str | None] | None:
+    """Remove the call that a result answers, with its new id: that with the result's id, else the first."""
+    same_id = (pair for pair in unanswered if result.call_id is not None and pair[0].id == result.call_id)
+    answered = next(same_id, unanswered[0] if unanswered else None)
+    if answered is not None:
+        unanswered.remove(answered)
+    return answered
 
 
 def _structured(scenario: Scenario, sample: Sample, layout: RowLayout) -> RenderedRow:
@@ -273,7 +282,7 @@ def _structured(scenario: Scenario, sample: Sample, layout: RowLayout) -> Render
 def _structured_messages(scenario: Scenario, *, as_text: bool) -> Iterator[Json]:
     """OpenAI's messages; a call's arguments as JSON text, or as an object. Calls without an id get one."""
     count = 0
-    unanswered: deque[tuple[str | None, str | None, str]] = deque()
+    unanswered: deque[tuple[ToolCall, str | None]] = deque()
     for turn in scenario.turns:
         if turn.role is Role.ASSISTANT:
             calls: list[Json] = []
@@ -281,7 +290,7 @@ def _structured_messages(scenario: Scenario, *, as_text: bool) -> Iterator[Json]
             for call in _calls(turn.pieces):
                 new_id = call.id or f"call_{count}"
                 count += 1
-                unanswered.append((call.id, call.name, new_id))
+                unanswered.append((call, new_id))
                 arguments = write_json(call.arguments, ascii_only=False) if as_text else call.arguments
                 function: Json = {"name": call.name, "arguments": arguments}
                 calls.append({"id": new_id, "type": "function", "function": function})
@@ -303,17 +312,13 @@ def _answer_message(pieces: Sequence[CompletionPiece], calls: list[Json]) -> Jso
     return message
 
 
-def _result_message(result: ToolResult, unanswered: deque[tuple[str | None, str | None, str]]) -> JsonObject:
-    answered = next(
-        (open_call for open_call in unanswered if result.call_id is not None and open_call[0] == result.call_id), None
-    )
-    if answered is None:
-        answered = unanswered[0] if unanswered else None
+def _result_message(result: ToolResult, unanswered: deque[tuple[ToolCall, str | None]]) -> JsonObject:
+    answered = _answered_call(result, unanswered)
     message: JsonObject = {"role": "tool", "content": result.content}
     if answered is None:
         return message
-    unanswered.remove(answered)
-    return {**message, "tool_call_id": answered[2], "name": result.name or answered[1]}
+    call, new_id = answered
+    return {**message, "tool_call_id": new_id, "name": result.name or call.name}
 
 
 def _llama_factory(scenario: Scenario) -> JsonObject:
