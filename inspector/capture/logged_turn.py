@@ -479,7 +479,7 @@ class LoggedTurn:
     def _wrapped(self, pieces: Iterable[_Piece], reader: PieceReader) -> Iterator[_Piece]:
         try:
             for piece in pieces:
-                self._take(piece, reader)
+                self._add_piece(piece, reader)
                 yield piece
         except BaseException as error:
             self._abort_stream(error)
@@ -489,7 +489,7 @@ class LoggedTurn:
     async def _wrapped_async(self, pieces: AsyncIterable[_Piece], reader: PieceReader) -> AsyncIterator[_Piece]:
         try:
             async for piece in pieces:
-                self._take(piece, reader)
+                self._add_piece(piece, reader)
                 yield piece
         except BaseException as error:
             self._abort_stream(error)
@@ -497,7 +497,7 @@ class LoggedTurn:
         self._finish_stream(reader)
 
     @guarded_as("wrap")
-    def _take(self, piece: object, reader: PieceReader) -> None:
+    def _add_piece(self, piece: object, reader: PieceReader) -> None:
         with self._lock:
             self.extend(reader.read(piece, now_s()), api=reader.api)
 

@@ -171,7 +171,7 @@ class AnswerRecording:
             if self._left < 0:
                 break
             events += feed(raw, at_s)
-        self._take(events)
+        self._collect(events)
 
     def so_far(self) -> Turn:
         """The answer as far as it has been read."""
@@ -210,7 +210,7 @@ class AnswerRecording:
         """Recording the answer failed: its turn stays as it is, and its trace may end without it."""
         self._context.traces.close_answer(self._assignment.key)
 
-    def _take(self, events: list[WireEvent]) -> None:
+    def _collect(self, events: list[WireEvent]) -> None:
         """Collect events, and send the chunks among them to the sink."""
         decoder = self._decoder
         if decoder is None or not events:
@@ -281,8 +281,8 @@ class AnswerRecording:
             last = self._content.close()
             if last:
                 self._draft.arrive([(last, self._last_s)])
-                self._take(self._decoder.feed(last, self._last_s))
-        self._take(self._decoder.close())
+                self._collect(self._decoder.feed(last, self._last_s))
+        self._collect(self._decoder.close())
         self._send(self._redacts.close())
         assembly = self._assembly or TurnAssembly(self._decoder.api, streamed=self._decoder.streamed)
         return assembly.decoded()

@@ -157,7 +157,7 @@ class TraceFileSink:
         self._retry_now.set()
         self._thread.join()
         try:
-            self._take()
+            self._assemble()
             self._ended += [_unsaved(assembler) for assembler in self._open.values()]
             self._open.clear()
             self._write()
@@ -181,7 +181,7 @@ class TraceFileSink:
     def _run(self) -> None:
         while not self._queue.closing.is_set():
             self._queue.wait(_RETRY_S if self._ended else None)
-            self._take()
+            self._assemble()
             try:
                 self._write()
             except OSError as error:
@@ -192,7 +192,7 @@ class TraceFileSink:
             else:
                 self.trouble = None
 
-    def _take(self) -> None:
+    def _assemble(self) -> None:
         while events := self._queue.pop(_BATCH_BYTES):
             for event in events:
                 assembler = self._open.setdefault(event.key, TraceAssembler())
@@ -202,7 +202,8 @@ class TraceFileSink:
 
     def _write(self) -> None:
         while self._ended:
-            lines = _encoded(self._ended[0].trace)
+            trace = self._ended[0].trace
+            lines = "".join(trace_lines(trace, _exchanges_of(trace))).encode("ascii")
             with _locked(self._file):
                 self._append(lines)
             del self._ended[0]
@@ -244,10 +245,6 @@ def _unsaved(assembler: "TraceAssembler") -> UnsavedTrace:
 
 def _exchanges_of(trace: Trace) -> tuple[RecordedExchange, ...]:
     return trace.exchanges if isinstance(trace, RecordedTrace) else ()
-
-
-def _encoded(trace: Trace) -> bytes:
-    return "".join(trace_lines(trace, _exchanges_of(trace))).encode("ascii")
 
 
 def _weight(ended: UnsavedTrace) -> int:

@@ -167,7 +167,7 @@ def invented_keys(value: Json, schema: Json) -> Iterator[InventedKey]:
 def _of(
     value: Json, applicable: list[Json], schemas: "_Schemas", path: SchemaPath, depth: int
 ) -> Iterator[InventedKey]:
-    if depth > _DEEPEST or any(_allows_everything(schema) for schema in applicable) or not applicable:
+    if depth > _DEEPEST or any(schema is True or schema == {} for schema in applicable) or not applicable:
         return
     if isinstance(value, list):
         for index, item in enumerate(value):
@@ -238,10 +238,6 @@ class _Schemas:
             for property_ in _properties(self._root, holder).values():
                 if isinstance(property_, dict) and name in (property_.get("$anchor"), property_.get("$dynamicAnchor")):
                     yield property_
-
-
-def _allows_everything(schema: Json) -> bool:
-    return schema is True or schema == {}
 
 
 def _describes_object(schema: Json) -> bool:

@@ -156,7 +156,7 @@ def _pieces(segmentation: Segmentation, index: int, notes: list[str]) -> Iterato
         case SpanKind.TOOL_CALL:
             yield from _calls(segmentation, index, notes)
         case SpanKind.TOOL_RESULT:
-            notes.append(f"The tool result at {_place(span)}: a model does not write results, its tools do.")
+            notes.append(f"The tool result at {_range_words(span)}: a model does not write results, its tools do.")
         case SpanKind.TOOL_DEFINITIONS:
             yield CompletionText(span.range.of(segmentation.text))
         case SpanKind.MARKUP:
@@ -198,10 +198,10 @@ def _look_at_markup(span: Span, text: str, notes: list[str]) -> None:
             "give a conversation as `messages`"
         )
     if span.label == "marker":
-        notes.append(f"The stray marker at {_place(span)}.")
+        notes.append(f"The stray marker at {_range_words(span)}.")
 
 
-def _place(span: Span) -> str:
+def _range_words(span: Span) -> str:
     return f"{span.range.start}..{span.range.end}"
 
 

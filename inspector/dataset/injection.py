@@ -9,7 +9,7 @@ recovered. So a sample that the engine misjudges, or a call that cannot contain 
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from enum import Enum, auto
 from random import Random
 
@@ -345,17 +345,13 @@ def _verified(before: Sample, after: Sample, step: Step, fault: FaultyCall, kind
     expected = next((diagnostic for code in fault.rules for diagnostic in new if diagnostic.rule.code == code), None)
     if expected is None or expected.location.turn != (turn + 1 if by_refusal else turn):
         return None
-    if by_refusal and kind not in SAME_CALL and _errors_in(new, turn):
+    if by_refusal and kind not in SAME_CALL and any(diagnostic.location.turn == turn for diagnostic in new):
         return None
     if kind == _EMPTY:
         return expected if chain.status is Status.OK else None
     if chain.status is not Status.RECOVERED or correction_of(broken, chain.steps) is None:
         return None
     return expected
-
-
-def _errors_in(diagnostics: Sequence[Diagnostic], turn: int) -> bool:
-    return any(diagnostic.location.turn == turn for diagnostic in diagnostics)
 
 
 def _new_diagnostics(before: Sample, after: Sample, turn: int) -> list[Diagnostic]:

@@ -85,7 +85,7 @@ class StepResult:
 
     def key(self, segments: Sequence[str], text: str) -> str | None:
         """The key of the object at a place that equals this text, ignoring case; None if there is none."""
-        value = self._at(segments)
+        value = self._value_at(segments)
         if not isinstance(value, dict):
             return None
         folded = text.casefold()
@@ -95,10 +95,10 @@ class StepResult:
         """Whether exactly this value is at a place of the result, or is the whole text of a result that is no JSON."""
         if self._value is _NOT_JSON:
             return self._step.result is not None and self._step.result.content.strip() == value
-        inner = self._at(segments)
+        inner = self._value_at(segments)
         return inner is not _NOT_JSON and type(inner) is type(value) and bool(inner == value)
 
-    def _at(self, segments: Sequence[str]) -> Any:
+    def _value_at(self, segments: Sequence[str]) -> Any:
         value = self._value
         for part in self.path(segments):
             match value, part:

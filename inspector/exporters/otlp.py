@@ -173,9 +173,9 @@ class _Spans:
         self._trace, self._inspection, self._times = trace, inspection, times
         self._id = trace_id(trace)
         self._answers = [number for number, turn in enumerate(trace.turns, 1) if _is_answer(turn)]
-        self._found: dict[int, list[Diagnostic]] = {}
+        self._diagnostics: dict[int, list[Diagnostic]] = {}
         for diagnostic in inspection.diagnostics:
-            self._found.setdefault(diagnostic.location.turn, []).append(diagnostic)
+            self._diagnostics.setdefault(diagnostic.location.turn, []).append(diagnostic)
 
     def every(self) -> Iterator[Json]:
         """The session's span, then the others in the order of their turns."""
@@ -211,7 +211,7 @@ class _Spans:
             **{f"weaklink.external_id.{id_.name}": id_.value for id_ in trace.external_ids},
         }
         has_failed = chain.status in (Status.BROKEN, Status.ABORTED)
-        other_turns = {number for number in self._found if not _is_answer(trace.turns[number - 1])}
+        other_turns = {number for number in self._diagnostics if not _is_answer(trace.turns[number - 1])}
         reason = chain.broken.message if chain.broken else f"aborted: {chain.abort_reason}"
         return self._span(
             _SESSION,
@@ -219,7 +219,7 @@ class _Spans:
             values,
             name=f"invoke_agent {trace.name}".strip(),
             failed=reason if has_failed else None,
-            diagnostics=[diagnostic for number in sorted(other_turns) for diagnostic in self._found[number]],
+            diagnostics=[diagnostic for number in sorted(other_turns) for diagnostic in self._diagnostics[number]],
             event=_evaluation(chain, self._times.whole),
         )
 
@@ -258,7 +258,7 @@ class _Spans:
             name=f"chat {model}".strip(),
             kind=_CLIENT,
             failed=error.message if error else None,
-            diagnostics=self._found.get(number, ()),
+            diagnostics=self._diagnostics.get(number, ()),
         )
 
     def _tools(self, number: int, before: int, generation: Generation) -> str | None:

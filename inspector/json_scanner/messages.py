@@ -233,16 +233,11 @@ def missing_colon(text: str, key: Range, position: int) -> Fault:
 
 def unusual_space(text: str, fault_range: Range) -> Fault:
     """White space that JSON does not allow."""
-    message = (
-        f"{_code_points(text, fault_range)} appears between tokens, where JSON allows only space, tab and line end."
-    )
+    character = f"U+{ord(text[fault_range.start]):04X}"
+    message = f"The character {character} appears between tokens, where JSON allows only space, tab and line end."
     return Fault(
         json_syntax.MALFORMED_JSON, fault_range, message, "Write a plain space.", replaced(fault_range, " ", safe=True)
     )
-
-
-def _code_points(text: str, text_range: Range) -> str:
-    return f"The character U+{ord(text[text_range.start]):04X}"
 
 
 def duplicate_key(text: str, first: Range, again: Range) -> Fault:

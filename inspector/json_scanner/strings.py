@@ -6,7 +6,7 @@ from json import dumps
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
-from weaklink.inspector.json_scanner import messages as wording
+from weaklink.inspector.json_scanner import messages
 from weaklink.inspector.json_scanner import string_ends as ends
 from weaklink.inspector.json_scanner.cursor import JsonCursor, Truncation, ValueContext
 from weaklink.inspector.json_scanner.string_ends import QuoteRepair, StringExtent
@@ -72,11 +72,11 @@ def _read_whole(cursor: JsonCursor, extent: StringExtent) -> StringToken:
     edits = _requoted(text, extent, content.edits)
     quotes = content.edits if opening == '"' else []
     if extent.repair is not QuoteRepair.NONE and (quotes or extent.repair is not QuoteRepair.ESCAPE):
-        cursor.faults.add(wording.quote_fault(text, extent, quotes))
+        cursor.faults.add(messages.quote_fault(text, extent, quotes))
     if opening == "'":
         cursor.faults.add_single_quoted(token, edits)
     elif opening != '"' or (closing and closing.of(text) in SMART):
-        cursor.faults.add(wording.smart_quote(text, token, edits))
+        cursor.faults.add(messages.smart_quote(text, token, edits))
     for fault in content.faults:
         cursor.faults.add(fault)
     return StringToken(content.value, token)
@@ -136,7 +136,7 @@ def _read_escaped(cursor: JsonCursor) -> StringToken:
     cursor.faults.add_escaped_quotes(token, edits)
     value = read_content(plain, 0, len(plain)).value
     if not is_strict_content(plain):
-        cursor.faults.add(wording.unclear_escapes(text, token))
+        cursor.faults.add(messages.unclear_escapes(text, token))
     return StringToken(value, token)
 
 
@@ -147,7 +147,7 @@ def read_bare_key(cursor: JsonCursor) -> StringToken | None:
         key_range = Range(*match.span(1))
         cursor.position = key_range.end
         key = match[1]
-        cursor.faults.add(wording.unquoted_key(cursor.text, key_range, dumps(key, ensure_ascii=False)))
+        cursor.faults.add(messages.unquoted_key(cursor.text, key_range, dumps(key, ensure_ascii=False)))
         return StringToken(key, key_range)
     match = _LACKS_OPENING.match(cursor.text, cursor.position, cursor.end)
     if not match or "\\" in match[1] or not match[1].isprintable():
@@ -156,7 +156,7 @@ def read_bare_key(cursor: JsonCursor) -> StringToken | None:
     cursor.position = key_range.end
     closing = Range(key_range.end - 1, key_range.end)
     edits = [Edit(closing, '"')] if closing.of(cursor.text) != '"' else []
-    cursor.faults.add(wording.missing_opening_quote(cursor.text, key_range, edits))
+    cursor.faults.add(messages.missing_opening_quote(cursor.text, key_range, edits))
     return StringToken(match[1], key_range)
 
 

@@ -29,7 +29,7 @@ from fractions import Fraction
 from json import dumps
 
 from weaklink.inspector.diagnostics import Edit
-from weaklink.inspector.json_scanner import messages as wording
+from weaklink.inspector.json_scanner import messages
 from weaklink.inspector.json_scanner.cursor import JsonCursor, Truncation, ValueContext
 from weaklink.inspector.json_scanner.strings import read_content
 from weaklink.inspector.json_scanner.values import LITERALS, NUMBER, JsonKind, JsonNode, number_value
@@ -182,7 +182,7 @@ def read_triple(cursor: JsonCursor) -> JsonNode:
     cursor.position = close + 3
     value = read_content(text, start + 3, close, apostrophes=True).value
     string_range = Range(start, cursor.position)
-    cursor.faults.add(wording.triple_quoted(text, string_range, dumps(value, ensure_ascii=False)))
+    cursor.faults.add(messages.triple_quoted(text, string_range, dumps(value, ensure_ascii=False)))
     return JsonNode(JsonKind.OTHER, string_range, value)
 
 
@@ -237,7 +237,7 @@ def _missing_opening_quote(cursor: JsonCursor, start: int, context: ValueContext
     content = read_content(text, start, end)
     token = Range(start, end + 1)
     closing = [] if quote == '"' else [Edit(Range(end, end + 1), '"')]
-    cursor.faults.add(wording.missing_opening_quote(text, token, [*content.edits, *closing]))
+    cursor.faults.add(messages.missing_opening_quote(text, token, [*content.edits, *closing]))
     for fault in content.faults:
         cursor.faults.add(fault)
     return JsonNode(JsonKind.STRING, token, content.value)
@@ -247,7 +247,7 @@ def _understood(cursor: JsonCursor, run_range: Range) -> JsonNode:
     """The value that a bare run of characters means; reports its fault."""
     raw = run_range.of(cursor.text)
     if raw in LITERALS:
-        return JsonNode(*_with_place(LITERALS[raw], run_range))
+        return JsonNode(*_with_range(LITERALS[raw], run_range))
     if run_range.end == cursor.end and cursor.frames:
         cut = _cut(cursor, raw, run_range)
         if cut:
@@ -255,15 +255,15 @@ def _understood(cursor: JsonCursor, run_range: Range) -> JsonNode:
     if _NUMBER.fullmatch(raw):
         return JsonNode(JsonKind.NUMBER, run_range, number_value(raw))
     if raw in _PYTHON:
-        cursor.faults.add(wording.python_literal(cursor.text, run_range, _PYTHON[raw]))
-        return JsonNode(*_with_place(LITERALS[_PYTHON[raw]], run_range))
+        cursor.faults.add(messages.python_literal(cursor.text, run_range, _PYTHON[raw]))
+        return JsonNode(*_with_range(LITERALS[_PYTHON[raw]], run_range))
     if _NON_FINITE.fullmatch(raw):
-        cursor.faults.add(wording.non_finite(cursor.text, run_range))
+        cursor.faults.add(messages.non_finite(cursor.text, run_range))
         return JsonNode(JsonKind.OTHER, run_range)
     return _foreign_number(cursor, raw, run_range) or _word_or_expression(cursor, raw, run_range)
 
 
-def _with_place(literal: tuple[JsonKind, Json], run_range: Range) -> tuple[JsonKind, Range, Json]:
+def _with_range(literal: tuple[JsonKind, Json], run_range: Range) -> tuple[JsonKind, Range, Json]:
     return literal[0], run_range, literal[1]
 
 
@@ -293,7 +293,7 @@ def _foreign_number(cursor: JsonCursor, raw: str, number_range: Range) -> JsonNo
     if not spelling:
         return None
     text, reason, safe = spelling
-    cursor.faults.add(wording.invalid_number(cursor.text, number_range, text, reason, safe=safe))
+    cursor.faults.add(messages.invalid_number(cursor.text, number_range, text, reason, safe=safe))
     return JsonNode(JsonKind.NUMBER, number_range, number_value(text))
 
 
@@ -326,20 +326,20 @@ def _with_digits(digits: str) -> str:
 def _word_or_expression(cursor: JsonCursor, raw: str, run_range: Range) -> JsonNode:
     result = result_of(raw)
     if result is not None:
-        cursor.faults.add(wording.arithmetic(cursor.text, run_range, dumps(result)))
+        cursor.faults.add(messages.arithmetic(cursor.text, run_range, dumps(result)))
         return JsonNode(JsonKind.OTHER, run_range, result)
     is_word = _ADDRESS.fullmatch(raw) or (_WORD_CHARACTERS.fullmatch(raw) and not _PROGRAM.search(raw[:200]))
     if not is_word and not is_date_or_phone(raw):
         return _expression(cursor, run_range)
     if not any(character.isalnum() for character in raw):
-        cursor.faults.add(wording.no_value(cursor.text, run_range))
+        cursor.faults.add(messages.no_value(cursor.text, run_range))
         return JsonNode(JsonKind.OTHER, run_range, raw)
     spelling = _OTHER_SPELLINGS.get(raw.lower())
     if spelling:
-        cursor.faults.add(wording.misspelt_literal(cursor.text, run_range, spelling))
+        cursor.faults.add(messages.misspelt_literal(cursor.text, run_range, spelling))
         return JsonNode(JsonKind.OTHER, run_range, LITERALS[spelling][1])
     value = raw
-    cursor.faults.add(wording.unquoted_value(cursor.text, run_range, dumps(value, ensure_ascii=False)))
+    cursor.faults.add(messages.unquoted_value(cursor.text, run_range, dumps(value, ensure_ascii=False)))
     return JsonNode(JsonKind.OTHER, run_range, value)
 
 
@@ -348,7 +348,7 @@ def _expression(cursor: JsonCursor, expression_range: Range) -> JsonNode:
     joined = _joined_strings(raw)
     value = raw if joined is None else joined
     kind = "" if joined is None else "a concatenation of strings" if "+" in raw else "a string with a Python prefix"
-    cursor.faults.add(wording.expression(cursor.text, expression_range, dumps(value, ensure_ascii=False), kind))
+    cursor.faults.add(messages.expression(cursor.text, expression_range, dumps(value, ensure_ascii=False), kind))
     return JsonNode(JsonKind.OTHER, expression_range, value)
 
 

@@ -5,6 +5,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -31,12 +32,12 @@ class Literal(msgspec.Struct, frozen=True):
 
 
 class _OffsetRun(NamedTuple):
-    """A run of characters that begins at `at` in the decoded text, and at `raw` in the raw one.
+    """A run of characters that begins at `offset` in the decoded text, and at `raw` in the raw one.
 
     A `solid` run, such as an escape, maps to its characters only as a whole.
     """
 
-    at: int
+    offset: int
     raw: int
     raw_end: int
     solid: bool
@@ -105,15 +106,15 @@ class Decoded:
 
     def _start(self, offset: int) -> int:
         stretch = self._stretch(offset)
-        return stretch.raw if stretch.solid else min(stretch.raw + offset - stretch.at, stretch.raw_end)
+        return stretch.raw if stretch.solid else min(stretch.raw + offset - stretch.offset, stretch.raw_end)
 
     def _end(self, offset: int) -> int:
         stretch = self._stretch(offset - 1)
-        return stretch.raw_end if stretch.solid else min(stretch.raw + offset - stretch.at, stretch.raw_end)
+        return stretch.raw_end if stretch.solid else min(stretch.raw + offset - stretch.offset, stretch.raw_end)
 
     def _stretch(self, offset: int) -> _OffsetRun:
         stretches = self._index()
-        index = max(bisect_right(stretches, offset, key=_at) - 1, 0)
+        index = max(bisect_right(stretches, offset, key=attrgetter("offset")) - 1, 0)
         return stretches[index] if stretches else _OffsetRun(0, self.literals[0].start, self.range.end, solid=True)
 
     def _index(self) -> list[_OffsetRun]:
@@ -127,10 +128,6 @@ class Decoded:
 
 
 _MAX_ESCAPE_CHARS = len(r"\ud83d\ude00")
-
-
-def _at(stretch: _OffsetRun) -> int:
-    return stretch.at
 
 
 def _stretches(literal: Literal, offset: int) -> list[_OffsetRun]:

@@ -174,12 +174,12 @@ class ComparedDelivery:
         reply = compare_reply(sound, delivered)
         for written, changed in reply.changed:
             yield (
-                f"the model wrote {_shown(written)} at characters {_place(written)}, and the server delivered "
+                f"the model wrote {_shown(written)} at characters {_range_words(written)}, and the server delivered "
                 f"{quoted_line(changed.raw_arguments)}"
             )
         for lost in reply.lost:
             yield (
-                f"the model wrote the call {_shown(lost)} at characters {_place(lost)}, and the server "
+                f"the model wrote the call {_shown(lost)} at characters {_range_words(lost)}, and the server "
                 "did not deliver it"
             )
         for extra in _unmatched(sound, delivered):
@@ -274,7 +274,7 @@ def _count(calls: Sequence[ToolCall], call: ToolCall) -> int:
     )
 
 
-def _place(call: ToolCall) -> str:
+def _range_words(call: ToolCall) -> str:
     return f"{call.range.start} to {call.range.end}"
 
 

@@ -423,7 +423,9 @@ class ProbeRun:
         """Send requests until all are done, a bound is reached, or `interrupt` is called."""
         collector = _Collector()
         key = self._target.key if len(self._target.key) >= _SHORTEST_KEY else ""
-        async with resending(self._target, collector, self.state.bounds, lambda text: _without(key, text)) as resender:
+        async with resending(
+            self._target, collector, self.state.bounds, lambda text: text.replace(key, _HIDDEN) if key else text
+        ) as resender:
             hide = _hider(key)
             asker = Asker(resender, collector, hide)
             raw = _RawTexts(asker, self._plan.server_parser)
@@ -458,7 +460,7 @@ class ProbeRun:
         findings = [await self._owned(answer, raw) for answer in judged]
         equal = _equal(judged)
         if equal is False and not any(
-            _about_content(finding) for answer_findings in findings for finding in answer_findings
+            finding.kind not in _FORM_KINDS for answer_findings in findings for finding in answer_findings
         ):
             finding = _differing(*judged)
             if self._plan.is_owner_sought:
@@ -481,11 +483,6 @@ class ProbeRun:
 
 def _is_done(plan: ProbePlan, request: ProbeRequest, done: frozenset[str]) -> bool:
     return bool(done) and all(request_hash(body) in done for body in plan.bodies(request))
-
-
-def _about_content(finding: ProbeFinding) -> bool:
-    """Whether a finding is about calls or text, and so explains that two answers differ."""
-    return finding.kind not in _FORM_KINDS
 
 
 _FORM_KINDS = frozenset(
@@ -523,10 +520,6 @@ def _differing(whole: JudgedAnswer, streamed: JudgedAnswer) -> ProbeFinding:
     return ProbeFinding(
         "streamed-differs", Owner.UNKNOWN, f"The streamed answer differs from the whole one: {difference}."
     )
-
-
-def _without(key: str, text: str) -> str:
-    return text.replace(key, _HIDDEN) if key else text
 
 
 def _hider(key: str) -> Callable[[bytes], bytes]:

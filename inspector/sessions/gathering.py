@@ -79,7 +79,7 @@ def answer_turn(
         api=learned.api or request.api,
         answered_model=learned.answered_model,
         started=learned.started if started_s is None else model.Instant(started_s),
-        first_token=(None if started_s is None else _first_token(decoded.turn, started_s)) or _at(first_s),
+        first_token=(None if started_s is None else _first_token(decoded.turn, started_s)) or _instant(first_s),
         ended=learned.ended if ended_s is None else model.Instant(ended_s),
         usage=learned.usage,
         finish_reason=learned.finish_reason,
@@ -101,12 +101,12 @@ def started_generation(
         request.generation(),
         attempt=assignment.attempt,
         retry_of=assignment.retry_of,
-        started=_at(started_s),
+        started=_instant(started_s),
         request=assignment.request,
     )
 
 
-def _at(moment_s: float | None) -> model.Instant | None:
+def _instant(moment_s: float | None) -> model.Instant | None:
     return None if moment_s is None else model.Instant(moment_s)
 
 

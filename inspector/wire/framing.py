@@ -75,7 +75,7 @@ class SseDecoder:
             self._split = bool(self._decoder.getstate()[0])
         if not self._pieces and not self._held and not self._at_start and _is_plain(text) and len(text) <= self._max:
             return [ServerSentEvent(text, text[6:-2])]
-        return self._take(text)
+        return self._decode(text)
 
     def close(self) -> list[ServerSentEvent]:
         """End the stream; returns what had not ended as an incomplete event."""
@@ -88,7 +88,7 @@ class SseDecoder:
             events.append(self._event(left, complete=not left.strip("\r\n")))
         return events
 
-    def _take(self, text: str) -> list[ServerSentEvent]:
+    def _decode(self, text: str) -> list[ServerSentEvent]:
         if not text:
             return []
         if self._held:

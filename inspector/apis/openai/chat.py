@@ -275,7 +275,7 @@ class ChoiceReader(ChoiceParts):
             function = piece.function
             if function is None or not isinstance(function.arguments, str):
                 function = _function(piece)
-            call = self._calls.place(piece, function, whole=whole)
+            call = self._calls.assign(piece, function, whole=whole)
             if self._calls.reused_index is not None:
                 self.reused_index = self._calls.reused_index
             if call.learn(piece, function):
@@ -393,7 +393,7 @@ class CallParts:
         self._count = 0
         self.reused_index: int | None = None
 
-    def place(self, piece: ToolCallDelta, function: FunctionDelta, *, whole: bool = False) -> StreamedCall:
+    def assign(self, piece: ToolCallDelta, function: FunctionDelta, *, whole: bool = False) -> StreamedCall:
         """The call that the piece belongs to; a new one for each piece if the message came whole."""
         call = None if whole else self._known(piece, function)
         self.reused_index = piece.index if call is None and not whole and piece.index in self._by_index else None

@@ -167,7 +167,7 @@ class ChunkReader:
         name, id_, arguments = (_scalar_text(node) for node in (piece.name, piece.id, piece.arguments))
         function = FunctionDelta(name, arguments)
         wire = WirePiece(index, id_, function=function)
-        call = self._calls.place(wire, function)
+        call = self._calls.assign(wire, function)
         call.learn(wire, function)
         before = self._parts_by_index.setdefault(index, call.part) if index is not None else call.part
         if before != call.part and index is not None:

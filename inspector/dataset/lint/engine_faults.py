@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from weaklink.inspector.chain.steps import Step, quoted, tool_named
 from weaklink.inspector.dataset.lint.structure import row_fault, with_severity
 from weaklink.inspector.dataset.samples import Sample, deliberate_steps
-from weaklink.inspector.diagnostics import Diagnostic, Fault, Location, Related
+from weaklink.inspector.diagnostics import Diagnostic, Fault, Related
 from weaklink.inspector.model import Json, Role, SpanKind
 from weaklink.inspector.rules import conversation, schema, training
 from weaklink.inspector.rules.markers import FOREIGN_FORMAT
@@ -100,14 +100,11 @@ def _object_of(sample: Sample, diagnostic: Diagnostic) -> tuple[object, ...]:
     if diagnostic.fault.fix is None and code == schema.INVALID_TOOL_SCHEMA.code:
         return code, where.turn, where.part, where.range
     if diagnostic.fault.fix is None and code == schema.UNEXPECTED_PROPERTY.code and diagnostic.fault.path is not None:
-        steps = (step for step in sample.inspection.chain.steps if step.location.turn == where.turn)
-        call = next((step.number for step in steps if _is_in(where, step.location)), 0)
+        calls = ((step.number, step.location) for step in sample.inspection.chain.steps)
+        in_part = ((number, call) for number, call in calls if (call.turn, call.part) == (where.turn, where.part))
+        call = next((number for number, call in in_part if call.range.covers(where.range)), 0)
         return code, where.turn, where.part, call, diagnostic.fault.path.rpartition("/")[0]
     return (id(diagnostic),)
-
-
-def _is_in(where: Location, call: Location) -> bool:
-    return where.part == call.part and call.range.covers(where.range)
 
 
 def _with_message(diagnostic: Diagnostic, message: str, related: tuple[Related, ...] = ()) -> Diagnostic:

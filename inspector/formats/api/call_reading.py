@@ -1,4 +1,19 @@
-"""Reads a call of an API, whole or in the fragments of a stream, with positions in its JSON's raw characters."""
+r"""Reads a call of an API, whole or in the fragments of a stream, with positions in its JSON's raw characters.
+
+Theory of operation. A streamed call arrives as pieces, each in an object of its own, and its arguments are JSON within
+JSON. So a position in them is a position in a decoded text that no raw text contains:
+
+    raw                 data: {... {"index":0,"id":"c1","function":{"name":"f","arguments":"{\"a\""}} ...}
+                        data: {... {"index":0,"function":{"arguments":": 1}"}} ...}
+    pieces              the two inner objects, which the shapes of the API find (`ApiCallPiece`)
+    `GrowingCall`       name f, id c1, and two literals: the raw {\"a\" at 99 is the text {"a", and : 1} at 193 itself
+    `Decoded`           the text {"a": 1}; position 4 of it is raw position 193
+    `ToolCall`          from the first piece's object to the last one's end; `raw_arguments` is the decoded text
+
+The arguments are read as any payload; its faults, ranges and fixes are then mapped back to raw characters, and a fix
+that has to be written within a string is escaped. Whole arguments may be an object instead, or free text if the tool
+takes code; a mixture of these, a second name, or a piece after the call's end is a fault.
+"""
 
 from collections.abc import Sequence
 

@@ -126,7 +126,7 @@ class ApiOrText:
         events: list[ParseEvent] = []
         last = self._cutter.close() if self._cutter is not None and not self._is_text else None
         if last is not None:
-            events += self._take(last)
+            events += self._read_unit(last)
         if self._tiler is not None:
             is_missing = self._shapes.expects_end and not self._is_cut
             missing = "The stream ends here without the API's end sign." if is_missing else ""
@@ -141,7 +141,7 @@ class ApiOrText:
         while position < len(text):
             unit, position = cutter.read(text, position)
             if unit is not None:
-                events += self._take(unit)
+                events += self._read_unit(unit)
                 if self._is_text:
                     break
         return events
@@ -154,7 +154,7 @@ class ApiOrText:
 
     # units
 
-    def _take(self, unit: Unit) -> list[ParseEvent]:
+    def _read_unit(self, unit: Unit) -> list[ParseEvent]:
         if self._tiler is not None:
             return self._tiler.feed(unit, *self._pieces(unit))
         if unit.kind is UnitKind.STRUCTURE:

@@ -126,14 +126,14 @@ class EventLines(Cutter):
         if newline < 0 or self._takes_rest:
             return None, read_to
         line, self._line = "".join(self._line), []
-        return self._take(line), read_to
+        return self._add_line(line), read_to
 
     def _last(self) -> Unit:
         line = "".join(self._line)
-        unit = self._take(line, cut=True) if line else None
+        unit = self._add_line(line, cut=True) if line else None
         return unit or self._unit(UnitKind.VALUE, None, "".join(self._values) or None, cut=True)
 
-    def _take(self, line: str, *, cut: bool = False) -> Unit | None:
+    def _add_line(self, line: str, *, cut: bool = False) -> Unit | None:
         """The unit that a whole line completes; the line has been collected already."""
         start = len(_DATA) + line.startswith(_DATA + " ")
         payload = line[start:].strip() if line.startswith(_DATA) else ""

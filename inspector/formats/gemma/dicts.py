@@ -67,7 +67,7 @@ class _GemmaFrame(Struct):
     members: dict[str, Json] = field(default_factory=dict)
     items: list[Json] = field(default_factory=list)
     key: str = ""
-    key_place: Range = Range(0, 0)  # immutable, so safe as a default
+    key_range: Range = Range(0, 0)  # immutable, so safe as a default
 
 
 @cache
@@ -85,11 +85,11 @@ class GemmaReader:
     """Reads one dict; `start` is the position of its opening brace in `text`."""
 
     def __init__(self, text: str, start: int, delimiter: str) -> None:
-        self._text, self._at = text, start
+        self._text, self._position = text, start
         self._delimiter = delimiter
         self._plain = _plain(delimiter)[0]
         self._parameters: dict[str, Parameter] = {}
-        self._found = PayloadFaults(text)
+        self._faults = PayloadFaults(text)
         self._quotes = QuoteSearch()
         self._breaks = self._hopeless = 0
         self._is_endless = False
@@ -99,16 +99,16 @@ class GemmaReader:
 
     def read(self) -> GemmaDict:
         """The dict at the start; its open brackets are on an explicit stack, so that no depth can break the reader."""
-        root = _GemmaFrame("{", self._at)
+        root = _GemmaFrame("{", self._position)
         frames = [root]
-        self._at += 1
+        self._position += 1
         while frames and not self._cut_within:
             self._member(frames)
         if frames and self._cut_within:
             self._flag_cut(frames)
-        dict_range = Range(root.start, self._at)
+        dict_range = Range(root.start, self._position)
         parameters = tuple(self._parameters.values())
-        faults = self._found.finished()
+        faults = self._faults.finished()
         is_cut = bool(self._cut_within)
         return GemmaDict(root.members, dict_range, parameters, faults, self._breaks, self._hopeless, is_cut)
 
@@ -123,36 +123,40 @@ class GemmaReader:
         elif character in "}]":
             self._close(frames, character)
         elif character == ",":
-            self._flag(rules.MISSING_VALUE, Range(self._at, self._at + 1), "`,` appears where a value was expected.")
-            self._at += 1
+            self._flag(
+                rules.MISSING_VALUE,
+                Range(self._position, self._position + 1),
+                "`,` appears where a value was expected.",
+            )
+            self._position += 1
         elif frame.opener == "[" or self._read_key(frame):
             self._read_value(frames)
 
     def _plain_member(self, frame: _GemmaFrame, *, is_root: bool) -> bool:
         """Read a usual member and the comma after it; False, without reading anything, if there is none."""
-        match = self._plain.match(self._text, self._at)
+        match = self._plain.match(self._text, self._position)
         if match is None or match[1] in frame.members:
             return False
         key, string, integer, literal = match.groups()
         value = string if string is not None else int(integer) if integer is not None else LITERALS[literal]
         frame.members[key] = value
         if is_root:
-            value_range, name_place = Range(match.end(1) + 1, match.end()), Range(*match.span(1))
-            self._parameters[key] = Parameter(key, value_range.of(self._text), value_range, name_place, typed=True)
-        self._at = match.end()
+            value_range, name_range = Range(match.end(1) + 1, match.end()), Range(*match.span(1))
+            self._parameters[key] = Parameter(key, value_range.of(self._text), value_range, name_range, typed=True)
+        self._position = match.end()
         self._separator(frame)
         return True
 
     def _read_value(self, frames: list[_GemmaFrame]) -> None:
-        frame, character, start = frames[-1], self._skip(), self._at
+        frame, character, start = frames[-1], self._skip(), self._position
         if character and character in _CLOSERS:
             if len(frames) == MAX_DEPTH:
                 message = f"The value is nested deeper than {MAX_DEPTH} levels."
                 self._flag(rules.TOO_DEEP, Range(start, start + 1), message)
-                self._at, self._cut_within = len(self._text), "a value that is too deep"
+                self._position, self._cut_within = len(self._text), "a value that is too deep"
                 return
             frames.append(_GemmaFrame(character, start))
-            self._at += 1
+            self._position += 1
             return
         value, is_there = self._scalar(frame.key)
         if is_there:
@@ -163,15 +167,23 @@ class GemmaReader:
     def _close(self, frames: list[_GemmaFrame], character: str) -> None:
         frame = frames.pop()
         if character == _CLOSERS[frame.opener]:
-            self._at += 1
+            self._position += 1
         else:
             closer = _CLOSERS[frame.opener]
-            fault_range, message = Range(self._at, self._at + 1), f"`{closer}` is missing before `{character}`."
+            fault_range, message = (
+                Range(self._position, self._position + 1),
+                f"`{closer}` is missing before `{character}`.",
+            )
             self._flag(
-                rules.UNBALANCED_BRACKET, fault_range, message, f"Put `{closer}` there.", closer, repair_at=self._at
+                rules.UNBALANCED_BRACKET,
+                fault_range,
+                message,
+                f"Put `{closer}` there.",
+                closer,
+                repair_at=self._position,
             )
             if not frames:
-                self._at += 1
+                self._position += 1
         if frames:
             self._put(frames, frame.members if frame.opener == "{" else frame.items, frame.start)
             self._separator(frames[-1])
@@ -183,46 +195,46 @@ class GemmaReader:
             return
         frame.members[frame.key] = value
         if len(frames) == 1:
-            text = self._text[start : self._at].rstrip()
+            text = self._text[start : self._position].rstrip()
             value_range = Range(start, start + len(text))
-            self._parameters[frame.key] = Parameter(frame.key, text, value_range, frame.key_place, typed=True)
+            self._parameters[frame.key] = Parameter(frame.key, text, value_range, frame.key_range, typed=True)
 
     def _read_key(self, frame: _GemmaFrame) -> bool:
         """Read the key and its colon; False, after skipping what is there, if the key or its value is missing."""
-        start, text = self._at, self._text
+        start, text = self._position, self._text
         if text.startswith(self._delimiter, start):
             key = self._string() or ""
         elif (end := self._quoted_end(start)) >= 0:
             key = text[start + 1 : end - 1]
-            self._at = end
+            self._position = end
             message = f"The key {shown(text, start, end)} is in quotes; this format writes keys bare."
             self._flag(rules.MALFORMED_JSON, Range(start, end), message, f"Write {shown(key)}.", key, safe=True)
         else:
             bare = _KEY.match(text, start)
             if bare is None:
-                self._at += 1
+                self._position += 1
                 message = f"{shown(text, start, start + 1)} appears where a key was expected."
                 self._flag(rules.MALFORMED_JSON, Range(start, start + 1), message)
                 return False
             key = bare[0].partition("=")[0] or bare[0]
-            self._at = start + len(key)
-        text_range = Range(start, self._at)
+            self._position = start + len(key)
+        text_range = Range(start, self._position)
         if key in frame.members:
             message = f"The key {shown(key)} appears twice; most parsers keep the last value."
-            self._found.add(Fault(rules.DUPLICATE_KEY, text_range, message))
-        frame.key, frame.key_place = key, text_range
+            self._faults.add(Fault(rules.DUPLICATE_KEY, text_range, message))
+        frame.key, frame.key_range = key, text_range
         character = self._skip()
         if character == ":":
-            self._at += 1
+            self._position += 1
             return True
         if not character:
             self._cut_within = self._cut_within or f"the key {shown(key)}"
             self._hopeless += 1
             return False
         if character == "=":
-            text_range, message = Range(self._at, self._at + 1), "`=` appears where `:` was expected."
+            text_range, message = Range(self._position, self._position + 1), "`=` appears where `:` was expected."
             self._flag(rules.MALFORMED_JSON, text_range, message, "Write `:`.", ":", safe=True)
-            self._at += 1
+            self._position += 1
             return True
         message = f"The key {shown(key)} has no value: `:` was expected after it."
         self._flag(rules.MISSING_VALUE, text_range, message)
@@ -230,15 +242,16 @@ class GemmaReader:
         return False
 
     def _separator(self, frame: _GemmaFrame) -> None:
-        end, character = self._at, self._skip()
+        end, character = self._position, self._skip()
         if character == ",":
-            self._at += 1
+            self._position += 1
             if self._skip() == _CLOSERS[frame.opener]:
                 message = "A comma appears before a closing bracket."
                 self._flag(rules.TRAILING_COMMA, Range(end, end + 1), message, "Delete it.", "", safe=True)
         elif character and character not in "}]":
-            fault_range = Range(end, max(self._at, end + 1))
-            message = f"A comma is missing before {shown(self._text, self._at, min(self._at + 20, len(self._text)))}."
+            fault_range = Range(end, max(self._position, end + 1))
+            following = shown(self._text, self._position, min(self._position + 20, len(self._text)))
+            message = f"A comma is missing before {following}."
             self._flag(rules.MISSING_COMMA, fault_range, message, "Put a comma there.", ",", repair_at=end, safe=True)
 
     def _flag_cut(self, frames: list[_GemmaFrame]) -> None:
@@ -264,18 +277,18 @@ class GemmaReader:
 
     def _scalar(self, key: str) -> tuple[Json, bool]:
         """A value other than an object or a list, and whether there is one."""
-        start, text = self._at, self._text
+        start, text = self._position, self._text
         if text.startswith(self._delimiter, start):
             return self._string(), True
         if (number := _NUMBER.match(text, start)) is not None and self._ends_value(number.end()):
-            self._at = number.end()
+            self._position = number.end()
             return number_value(number[0]), True
         if (quoted := self._quoted_end(start)) >= 0 and self._ends_value(quoted):
             return self._quoted(Range(start, quoted)), True
         bare = _BARE.match(text, start)
         word = bare[0].rstrip() if bare is not None else ""
         word_range = Range(start, start + len(word))
-        self._at = word_range.end
+        self._position = word_range.end
         if word in LITERALS:
             return LITERALS[word], True
         if not word:
@@ -317,7 +330,7 @@ class GemmaReader:
         """Read the string between plain quotes at `string_range`, which is a fault."""
         quoted = string_range.of(self._text)
         value = quoted[1:-1]
-        self._at = string_range.end
+        self._position = string_range.end
         delimited = f"{self._delimiter}{value}{self._delimiter}"
         message = f"{shown(quoted)} is in plain quotes, which are part of the text here; expected `{self._delimiter}`."
         self._flag(rules.MALFORMED_JSON, string_range, message, f"Write {shown(delimited)}.", delimited, safe=True)
@@ -326,7 +339,7 @@ class GemmaReader:
     def _string(self) -> str:
         """Read the string at the current position and move after it."""
         text, delimiter = self._text, self._delimiter
-        start, first = self._at, self._at + len(delimiter)
+        start, first = self._position, self._position + len(delimiter)
         position, inner = text.find(delimiter, first), list[int]()
         while position >= 0 and not self._is_endless and not self._ends_string(position + len(delimiter)):
             comma = text.rfind(",", max(first, position - _LOOK_BACK), position)
@@ -339,13 +352,13 @@ class GemmaReader:
             position, inner = inner[0], []
         for inner_start in inner:
             message = f"`{delimiter}` appears inside a string: no part of the dict follows it; many parsers stop here."
-            self._found.add(Fault(MARKER_INSIDE_ARGUMENT, Range(inner_start, inner_start + len(delimiter)), message))
+            self._faults.add(Fault(MARKER_INSIDE_ARGUMENT, Range(inner_start, inner_start + len(delimiter)), message))
         if position < 0:
             self._cut_within = f"the string {shown(text, start, len(text))}"
             self._closers = delimiter
-            self._at = len(text)
+            self._position = len(text)
             return text[first:]
-        self._at = position + len(delimiter)
+        self._position = position + len(delimiter)
         return text[first:position]
 
     def _ends_string(self, after: int) -> bool:
@@ -357,7 +370,7 @@ class GemmaReader:
 
     def _without_end(self, start: int, first: int, comma: int) -> str:
         """A string without its closing delimiter: the next member seems to be within it."""
-        self._at, delimiter = comma, self._delimiter
+        self._position, delimiter = comma, self._delimiter
         message = f"The string {shown(self._text, start, comma)} has no `{delimiter}` at its end."
         fault_range, hint = Range(comma - 1, comma), f"Put `{delimiter}` there."
         self._flag(rules.MISSING_QUOTE, fault_range, message, hint, delimiter, repair_at=comma)
@@ -370,7 +383,7 @@ class GemmaReader:
         value, end = self._text[start:last], last + len(delimiter)
         if last < 0 or _OTHER_MEMBER.search(value) or not self._ends_string(end):
             return None
-        self._at, message = end, f"The string {shown(value)} has no `{delimiter}` before it."
+        self._position, message = end, f"The string {shown(value)} has no `{delimiter}` before it."
         hint = f"Put `{delimiter}` there."
         self._flag(rules.MISSING_QUOTE, Range(start, last), message, hint, delimiter, repair_at=start)
         return value
@@ -382,15 +395,15 @@ class GemmaReader:
             self._hopeless += 1
             return
         message = f"{shown(character)} appears where the value of {shown(key)} was expected."
-        self._flag(rules.MISSING_VALUE, Range(self._at, self._at + 1), message)
+        self._flag(rules.MISSING_VALUE, Range(self._position, self._position + 1), message)
         if character not in ",}]":
-            self._at += 1
+            self._position += 1
 
     def _skip(self) -> str:
-        match = _SPACE.match(self._text, self._at)
+        match = _SPACE.match(self._text, self._position)
         if match is not None:
-            self._at = match.end()
-        return self._text[self._at : self._at + 1]
+            self._position = match.end()
+        return self._text[self._position : self._position + 1]
 
     def _ends_value(self, position: int) -> bool:
         match = _SPACE.match(self._text, position)
@@ -414,7 +427,7 @@ class GemmaReader:
             if repair is not None
             else None
         )
-        self._found.add(Fault(rule, fault_range, message, hint, fix))
+        self._faults.add(Fault(rule, fault_range, message, hint, fix))
         self._breaks += 1
         self._hopeless += fix is None
 

@@ -1,9 +1,17 @@
 """Reads a payload that is a JSON object with a name and arguments: the body of a call in most dialects.
 
-There is a fast path for the good case (`read_whole_call`) and a slow one over the scanner's nodes.
+Theory of operation. There are two paths, and the second alone decides what is wrong:
 
-The fast path matches the object's frame with one expression and decodes the arguments with msgspec. Everything else,
-and every fault, goes to the scanner, which alone decides.
+    {"name": "f", "arguments": {"a": 1}}      the fast path (`read_whole_call`): one expression matches the frame, and
+                                              msgspec decodes the arguments; it takes the plain and correct case only
+    {"name": "f", "parameters": {"a": 1}}     the scanner reads the values, `call_shape` decides whether an object is a
+                                              call: valid, with the fault wrong-arguments-key
+    {"name": "f", "arguments": {"a": 1,}}     the scanner's repair makes it readable: not valid, but recovered
+    {"name": "f"} {"name": "g"}               one call each, and a fault for the second value in one payload
+    hello                                     no object: one call without a name, whose arguments are the text
+
+Every payload gives at least one call, so that none disappears. `JsonCallReader` says what a dialect expects: an object
+or an array of them, its keys, and the text between two calls, with which a fault can be repaired.
 """
 
 import re

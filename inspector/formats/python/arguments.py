@@ -103,8 +103,8 @@ def _read_plain(cursor: PythonCursor, arguments: Arguments, places: dict[str, tu
         else:
             members[name] = _LITERALS[written] if written in _LITERALS else int(written)
         first, last = places[name] = match.span(1)
-        value_range, name_place = Range(start + base, end + base), Range(first + base, last + base)
-        parameters[name] = Parameter(name, written, value_range, name_place, typed=True)
+        value_range, name_range = Range(start + base, end + base), Range(first + base, last + base)
+        parameters[name] = Parameter(name, written, value_range, name_range, typed=True)
         arguments.end = cursor.position = end
         if text[end : end + 1] == ",":
             cursor.position = end + 1
@@ -134,8 +134,10 @@ def _read_argument(cursor: PythonCursor, arguments: Arguments, places: dict[str,
     places[name] = (name_range.start, name_range.end)
     if value is not None:
         arguments.members[name] = value.value
-        value_place, name_place = value.range.moved(cursor.base), name_range.moved(cursor.base)
-        arguments.parameters[name] = Parameter(name, value.range.of(text), value_place, name_place, typed=True)
+        moved_value_range, moved_name_range = value.range.moved(cursor.base), name_range.moved(cursor.base)
+        arguments.parameters[name] = Parameter(
+            name, value.range.of(text), moved_value_range, moved_name_range, typed=True
+        )
 
 
 def _read_unnamed(cursor: PythonCursor, arguments: Arguments) -> None:
@@ -210,7 +212,7 @@ def read_value(cursor: PythonCursor, name: str) -> PythonValue | None:
             mark = cursor.mark()
             value = read_atom(cursor, frames[-1].name if frames else name, is_key=expects_key)
             value = _or_expression(cursor, value, mark, frames)
-        while frames and _take(cursor, frames[-1], value):
+        while frames and _add_value(cursor, frames[-1], value):
             frame = frames.pop()
             value = _closed(cursor, frame)
             value = _or_expression(cursor, value, frame.mark, frames)
@@ -237,10 +239,10 @@ def _or_expression(
     return read_expression(cursor, mark.position, is_key=is_key)
 
 
-def _take(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue | None) -> bool:
+def _add_value(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue | None) -> bool:
     """Add `value` to the open bracket; returns whether the bracket is now closed."""
     if frame.expects_key and value is not None:
-        return _take_key(cursor, frame, value)
+        return _add_key(cursor, frame, value)
     if frame.key is not None:
         frame.members[frame.key] = value.value if value is not None else None
         frame.key = None
@@ -249,7 +251,7 @@ def _take(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue | None) 
     return _is_closed(cursor, frame)
 
 
-def _take_key(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue) -> bool:
+def _add_key(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue) -> bool:
     character = cursor.skip()
     if character not in (":", "=") and not frame.members:
         frame.items.append(value.value)

@@ -18,7 +18,7 @@ from weaklink.inspector.segmenter.table import Lookahead
 _SPACE = lazy_pattern(r"\s*")
 
 
-class _At(Enum):
+class _State(Enum):
     OUTSIDE = auto()
     HEAD = auto()
     BODY = auto()
@@ -36,7 +36,7 @@ class XmlFollower:
         self._syntax = syntax
         self._call_end = Lookahead(syntax.call_end) if syntax.call_end else None
         self._end = syntax.closes
-        self._at = _At.HEAD if syntax.call is None else _At.OUTSIDE
+        self._state = _State.HEAD if syntax.call is None else _State.OUTSIDE
         self._depth = 0
         self._kept = syntax.lead
         self._is_reported = False
@@ -61,10 +61,10 @@ class XmlFollower:
 
     def _step(self, text: str, position: int, stop: int) -> int:
         """Take one step from `position`; returns the position up to which everything was read."""
-        match self._at:
-            case _At.VALUE:
+        match self._state:
+            case _State.VALUE:
                 return self._value(text, position, stop)
-            case _At.AFTER_VALUE:
+            case _State.AFTER_VALUE:
                 return self._after_value(text, position, stop)
             case _:
                 return self._structure(text, position, stop)
@@ -78,7 +78,7 @@ class XmlFollower:
         elif self._depth:
             self._depth -= 1
         else:
-            self._enter(_At.AFTER_VALUE)
+            self._enter(_State.AFTER_VALUE)
         return match.end()
 
     def _after_value(self, text: str, position: int, stop: int) -> int:
@@ -87,28 +87,28 @@ class XmlFollower:
         if position == stop:
             return position
         if text[position] != self._syntax.first:
-            self._enter(_At.VALUE)
+            self._enter(_State.VALUE)
         elif not self._is_reported:
             self._is_reported = self.completed = True
         else:
-            return self._tag(text, position, stop, otherwise=_At.VALUE)
+            return self._tag(text, position, stop, otherwise=_State.VALUE)
         return position
 
     def _structure(self, text: str, position: int, stop: int) -> int:
         tag_start = text.find(self._syntax.first, position, stop)
         if tag_start < 0:
             return stop
-        if self._at is _At.HEAD:
-            self._at = _At.BODY
-        after = self._tag(text, tag_start, stop, otherwise=self._at)
+        if self._state is _State.HEAD:
+            self._state = _State.BODY
+        after = self._tag(text, tag_start, stop, otherwise=self._state)
         return after if after > tag_start else tag_start + 1
 
-    def _tag(self, text: str, position: int, stop: int, *, otherwise: _At) -> int:
+    def _tag(self, text: str, position: int, stop: int, *, otherwise: _State) -> int:
         """The position after the tag at `position`; `position` itself, in the state `otherwise`, if there is no tag."""
         syntax = self._syntax
-        candidates: tuple[tuple[Lookahead | None, _At], ...] = ((syntax.call, _At.BODY),)
-        if self._at is not _At.OUTSIDE:
-            candidates = ((syntax.parameter, _At.VALUE), (self._call_end, _At.OUTSIDE), *candidates)
+        candidates: tuple[tuple[Lookahead | None, _State], ...] = ((syntax.call, _State.BODY),)
+        if self._state is not _State.OUTSIDE:
+            candidates = ((syntax.parameter, _State.VALUE), (self._call_end, _State.OUTSIDE), *candidates)
         for tag, state in candidates:
             match = tag.whole.match(text, position, stop) if tag is not None else None
             if match is not None:
@@ -130,11 +130,11 @@ class XmlFollower:
             start = text.find(first, start + 1, stop)
         return stop
 
-    def _enter(self, state: _At) -> None:
-        self._at = state
+    def _enter(self, state: _State) -> None:
+        self._state = state
         self._is_reported = False
-        self.in_string = state is _At.VALUE
-        if state is not _At.VALUE:
+        self.in_string = state is _State.VALUE
+        if state is not _State.VALUE:
             self._depth = 0
 
 
