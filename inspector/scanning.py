@@ -121,7 +121,7 @@ class _LazyPattern:
         if name.startswith("__"):
             raise AttributeError(name)
         compiled = re.compile(*self._source)
-        self.__dict__ |= {name: getattr(compiled, name) for name in dir(compiled) if not name.startswith("__")}
+        self.__dict__ |= {known: getattr(compiled, known) for known in dir(compiled) if not known.startswith("__")}
         return getattr(compiled, name)
 
 

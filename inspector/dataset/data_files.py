@@ -185,7 +185,7 @@ def _is_data(path: Path) -> bool:
 def _require(chosen: _Chosen, what: str, name: str, known: Iterable[str]) -> None:
     names = list(dict.fromkeys(known))
     if name not in names:
-        listed = ", ".join(f"`{name}`" for name in names) or "none"
+        listed = ", ".join(f"`{known_name}`" for known_name in names) or "none"
         raise UnreadableFileError(f"{chosen.path}: there is no {what} `{name}`; {what}s: {listed}")
 
 

@@ -332,7 +332,7 @@ def _verified(before: Sample, after: Sample, step: Step, fault: FaultyCall, kind
     """The diagnostic of the fault, if the inspection finds it where it was injected, no other fault, and a recovery."""
     chain = after.inspection.chain
     turn = step.location.turn
-    broken = next((step for step in chain.steps if step.location.turn == turn), None)
+    broken = next((changed for changed in chain.steps if changed.location.turn == turn), None)
     if broken is None or broken.result is None or broken.result_location is None:
         return None
     if broken.result_location.turn != turn + 1:

@@ -358,11 +358,12 @@ class _Stated:
 
     def _is_stated(self, value: str, kind: str) -> bool:
         if kind == _DATE:
-            return any(kind == _DATE and _is_same_date(value, claim) for claim, kind in self._claims)
+            return any(claim_kind == _DATE and _is_same_date(value, claim) for claim, claim_kind in self._claims)
         if kind != "number":
             return any(value.casefold() == claim.casefold() for claim, _ in self._claims)
         number = _number(value)
-        numbers = ((_number(claim), _tolerance(claim.strip("+-−"))) for claim, kind in self._claims if kind == "number")
+        claimed = (claim for claim, claim_kind in self._claims if claim_kind == "number")
+        numbers = ((_number(claim), _tolerance(claim.strip("+-−"))) for claim in claimed)
         if number is None:
             return True
         stated = [(other, near) for other, near in numbers if other is not None]
