@@ -150,7 +150,7 @@ def list_of(value: Json) -> list[Json]:
 
 def objects_of(value: Json) -> list[dict[str, Json]]:
     """The elements of a list that are objects; empty if `value` is no list."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def properties_of(schema: Json) -> dict[str, Json]:
