@@ -83,6 +83,7 @@ class RecoveryAnalysis:
         is_aside = is_not_installed(failed) and facts.first_good_change > 0
         is_wanted = not is_aside or self._necessity.is_requested(failed)
         late = facts.late_reply_to(failed)
+        is_late = 0 < late <= (repaired_by.location.turn if repaired_by is not None else late)
         call = FailedCall(
             failed,
             aim_of(failed.call),
@@ -92,8 +93,7 @@ class RecoveryAnalysis:
             is_lost=not is_repaired,
             is_only_lost=is_only_lost,
             is_wanted=is_wanted,
-            reply=late if late and facts.looks_on(failed, late) else facts.reply_to(failed),
-            late_reply=late if repaired_by is None or repaired_by.location.turn >= late else 0,
+            reply=late if is_late else facts.reply_to(failed),
             request=facts.wish_for(failed),
             dropped=dropped_words(failed, repaired_by),
             added=dropped_words(repaired_by, failed) if repaired_by is not None else frozenset(),
