@@ -267,9 +267,9 @@ def claims_everything(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
 def says_clean(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     """Whether a clause says that nothing is left of what a check finds, or that the check reports nothing."""
     asserted = [clause for clause in clauses if not clause.supposes]
-    if any(_NONE_LEFT.search(clause.text) is not None for clause in asserted) and _claims_check(clauses, failed):
+    if any(_found(_NONE_LEFT, clause.text) for clause in asserted) and _claims_check(clauses, failed):
         return True
-    return any(_FINDS_NONE.search(clause.text) and failed.terms.names_tool(clause.text) for clause in asserted)
+    return any(_found(_FINDS_NONE, clause.text) and failed.terms.names_tool(clause.text) for clause in asserted)
 
 
 _FINDS_NONE = lazy_pattern(r"\b(?:reports?|finds?|shows?|lists?) no (?:known |further |other )?[\w-]+\b")

@@ -271,11 +271,11 @@ class FailedCall(Struct, frozen=True):
 
     def drops(self, text: str) -> bool:
         """Whether a text names what only the failed call had, and not the one that repaired it."""
-        return not self.dropped.isdisjoint(_words_and_hours(text))
+        return bool(self.dropped) and not self.dropped.isdisjoint(_words_and_hours(text))
 
     def adds(self, text: str) -> bool:
         """Whether a text names what only the call had that repaired the failed one."""
-        return not self.added.isdisjoint(_words_and_hours(text))
+        return bool(self.added) and not self.added.isdisjoint(_words_and_hours(text))
 
     def echoes(self, text: str) -> int:
         """How many words a text shares with the error that the call has not."""
@@ -657,7 +657,7 @@ _ENDING = 2  # the letters by which a noun is inflected
 _OWN_CHARS = 20_000
 
 
-@lru_cache(512)  # each failure of a trace is compared with the same sentences, and each sentence with one failure
+@lru_cache(4_096)  # each failure of a trace is compared with the same sentences, and each sentence with one failure
 def _short_tokens(text: str) -> frozenset[str]:
     tokens = _TOKEN.findall(text.casefold())
     joined = [token for token in tokens if "-" in token or "@" in token]
@@ -681,7 +681,7 @@ def _stems_of_text(text: str) -> frozenset[str]:
     return frozenset(_stems(_short_tokens(text), 3))
 
 
-@lru_cache(512)
+@lru_cache(4_096)
 def _short_stems(text: str, least: int) -> frozenset[str]:
     return frozenset(_stems(_short_tokens(text), least))
 

@@ -176,9 +176,12 @@ class RecoveryAnalysis:
         facts, asked = self._facts, self._facts.request_before(failed)
         if facts.answer is None or facts.request_before(later) != asked:
             return False
+        replaced = replaced_values(failed, later)
+        if not replaced:
+            return False
         request, answer = spoken_words(asked), spoken_words(facts.answer.text)
         clauses = [clause for text in sentences_of(facts.answer.text) for clause in clauses_of(text.read)]
-        for old, new in replaced_values(failed, later):
+        for old, new in replaced:
             lost = spoken_words(old) - spoken_words(later.call.raw_arguments)
             won = spoken_words(new) - spoken_words(failed.call.raw_arguments)
             wanted = {word for word in request if are_spoken_alike(lost, {word})}

@@ -323,6 +323,8 @@ class Statements:
         self._final, self._asked = final, asked
         self._asked_words = _WORD.findall(asked)
         self._unquoted: dict[str, str] = {}
+        self._clauses_for: FailedCall | None = None
+        self._known_clauses: dict[str, tuple[Clause, ...]] = {}
 
     def about(self, failed: FailedCall, known: int) -> Judged:
         """What the agent said of a failed call after turn `known`."""
@@ -553,6 +555,13 @@ class Statements:
 
     def _clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         """The clauses of a sentence without the words of the question and of the call."""
+        if self._clauses_for is not failed:  # what it reports, what it claims and its weight are asked in turn
+            self._clauses_for, self._known_clauses = failed, {}
+        if sentence not in self._known_clauses:
+            self._known_clauses[sentence] = self._own_clauses(sentence, failed)
+        return self._known_clauses[sentence]
+
+    def _own_clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         given, source = self._asked, failed.terms.source
         plain = _QUALIFIED.sub(
             lambda match: "" if (word := match[0].casefold()) in given or word in source else match[0],
