@@ -320,8 +320,9 @@ class FailedCall(Struct, frozen=True):
         names.update(word for code in _CODE.findall(text) for word in _tokens(code) if not word.isdigit())
         if not names:
             return False
-        is_finding = self.step.result_kind is ResultKind.FINDING and self.step.result is not None
-        error = self.step.result.content if is_finding else self.step.error or ""
+        error = self.step.error or ""
+        if self.step.result_kind is ResultKind.FINDING and self.step.result is not None:
+            error = self.step.result.content
         users = " ".join(words for _, words in self.facts.user_texts)
         return bool(names & _tokens(error) - _tokens(self.step.call.raw_arguments) - _tokens(users))
 

@@ -783,8 +783,6 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
     if progress is not None:
         reason = sentence[: progress.start()]  # "The flat was let an hour ago, so I'm taking the other one"
         return _EXPLAINS.search(reason) is not None and _STATES.match(reason) is not None
-    if _GUESSES.search(sentence):
-        return True
     if _STATES.match(sentence) or any(_STATES.match(one.text) and not one.supposes for one in clauses_of(sentence)):
         return True
     if failed.terms.are_touched(sentence) or _NOT_ENGLISH.search(sentence) is not None:
