@@ -724,3 +724,23 @@ def call_of(tool: str, arguments: dict[str, str]) -> str:
 )
 def test_a_build_whose_tool_lacks_a_package_could_not_run(output: str, expected: str) -> None:
     assert kind("npm run build", f"Exit code 1\n> build\n{output}") == expected
+
+
+@pytest.mark.parametrize(
+    ("tool", "result", "expected"),
+    [
+        ("find_table", '{"available": false, "next": "21:45"}', "probe"),
+        ("lookup_domain", '{"available": false, "registrar": "Foo"}', "probe"),
+        ("get_stock", '{"in_stock": false, "restock": "2026-12-10"}', "probe"),
+        ("find_contact", '{"found": false, "suggestions": ["Kimberly"]}', "probe"),
+        ("find_table", '{"available": true, "next": "21:45"}', None),
+        ("check_flags", '{"beta": false, "dark": true}', None),
+        ("get_user", '{"id": "u1", "is_admin": false}', None),
+        ("get_device", '{"on": false, "battery": 80}', None),
+        ("get_order", '{"paid": false, "total": 20}', None),
+        ("set_light", '{"on": false, "id": "l1"}', None),
+    ],
+)
+def test_a_lookup_whose_answer_begins_with_no_says_no(tool: str, result: str, expected: str | None) -> None:
+    step = chain_of("user: Go on.", f"call a: {tool} {{}}", f"result a: {result}", "say: See above.").steps[0]
+    assert step.result_kind == expected
