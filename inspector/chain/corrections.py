@@ -19,6 +19,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Any
 
@@ -413,6 +414,7 @@ _UNSUPPORTED = lazy_pattern(
 )
 
 
+@lru_cache(256)  # each repaired failure of a session asks for those of the same request and answer
 def spoken_words(text: str) -> frozenset[str]:
     """The words of a text and of its longer names, its numbers, and its times of day, as people say them."""
     text = _GROUP_END.sub("", text[:MAX_READ_CHARS])
