@@ -107,8 +107,9 @@ def extended_chain(chain: bytes, message: bytes) -> bytes:
 def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
     """A message's digest: its role, its texts, its calls with their ids, and the id of the call that it answers.
 
-    Left out are reasoning, parts that are not the model's answer (`wire:`), further choices, outer white space, and
-    reminders that a client adds to the user's text in some requests. Arguments count by value.
+    Left out are the signs in ids, which some clients drop; reasoning, parts that are not the model's answer (`wire:`),
+    further choices, outer white space, and reminders that a client adds to the user's text in some requests. Arguments
+    count by value.
     """
     texts = [text_without_template(turn, text) if raw else text for text in _compared_texts(turn)]
     if turn.role is Role.ASSISTANT and texts:
@@ -117,12 +118,16 @@ def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
         texts[0] = _without_reminders(texts[0])
     called = {header.part: header for header in turn.calls}
     calls = [
-        [header.name, header.id, arguments_by_value(part.text)]
+        [header.name, _plain_id(header.id), arguments_by_value(part.text)]
         for part in turn.parts
         if (header := called.get(part.name)) is not None
     ]
-    answers = turn.result.call_id if turn.result is not None else None
-    return _digest([turn.role.value, [text for one in texts if (text := one.strip())], calls, answers])
+    answers = _plain_id(turn.result.call_id) if turn.result is not None else None
+    return _digest([turn.role.value, [text for written in texts if (text := written.strip())], calls, answers])
+
+
+def _plain_id(call_id: str | None) -> str | None:
+    return None if call_id is None else "".join(filter(str.isalnum, call_id))
 
 
 def exact_digest(turn: Turn, *, raw: bool = False) -> bytes:
@@ -231,11 +236,11 @@ def split_prompt(request: DecodedRequest) -> tuple[Turn, ...]:
     `RECORD_MEMORY` is one turn.
     """
     prompt = raw_prompt(request)
-    found = split_turns(prompt) if prompt and transcript_memory(prompt) <= RECORD_MEMORY else ()
-    if prompt is None or not any(turn.source_role for turn in found):
+    segments = split_turns(prompt) if prompt and transcript_memory(prompt) <= RECORD_MEMORY else ()
+    if prompt is None or not any(turn.source_role for turn in segments):
         return request.turns
     prompt_turn = next(turn for turn in request.turns if turn.role is Role.USER)
-    turns = [Turn(turn.role, (Part("text", turn.range.of(prompt)),), turn.source_role) for turn in found]
+    turns = [Turn(turn.role, (Part("text", turn.range.of(prompt)),), turn.source_role) for turn in segments]
     if turns[-1].role is Role.ASSISTANT and len(turns) > 1:
         tail = Part(PROMPT_TAIL_PART, turns.pop().parts[0].text)
         turns[-1] = structs.replace(turns[-1], parts=(*turns[-1].parts, tail))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 PROGRAMS = Path(__file__).parents[2] / "build" / "agents" / "node_modules" / ".bin"
 AIDER = PROGRAMS.parents[1] / "aider" / "bin"
+OPENCLAW = PROGRAMS.parents[1] / "openclaw" / "node_modules"
 PROMPT = "Look at the harbour."
 
 
@@ -66,6 +67,33 @@ def _gemini_cli(story: str, _url: str) -> Sequence[str]:
     return ["gemini", "-m", story, "--yolo", "-p", PROMPT]
 
 
+def _claude_code(story: str, _url: str) -> Sequence[str]:
+    os.environ.update(ANTHROPIC_API_KEY="none", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", DISABLE_AUTOUPDATER="1")
+    return ["claude", "--model", story, "--allowedTools", "Bash", "-p", PROMPT]
+
+
+def _codex(story: str, url: str) -> Sequence[str]:
+    provider = (
+        f'model_providers.local={{name="local", base_url="{url}", env_key="OPENAI_API_KEY", wire_api="responses"}}'
+    )
+    options = ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
+    return ["codex", "exec", *options, "-m", story, "-c", 'model_provider="local"', "-c", provider, PROMPT]
+
+
+def _openclaw(story: str, url: str) -> Sequence[str]:
+    model = {"id": story, "name": story, "contextWindow": 100_000, "maxTokens": 4_000, "input": ["text"]}
+    provider = {"baseUrl": url, "api": "openai-completions", "apiKey": "none", "models": [model]}
+    settings = {
+        "models": {"providers": {"local": provider}},
+        "agents": {"defaults": {"model": {"primary": f"local/{story}"}, "skipBootstrap": True}},
+        "memory": {"search": {"enabled": False}},
+        "tools": {"toolSearch": {"enabled": False}, "allow": ["exec"]},
+    }
+    _write(".openclaw/openclaw.json", settings)
+    os.environ["PATH"] = f"{OPENCLAW / 'node' / 'bin'}:{os.environ['PATH']}"  # it asks for a newer Node than Debian's
+    return ["openclaw", "agent", "--local", "--session-id", "harbour", "--message", PROMPT]
+
+
 def _aider(story: str, url: str) -> Sequence[str]:
     Path("tides.py").write_text("OFFSET_HOURS = 3\n", encoding="utf-8")
     model = [
@@ -91,6 +119,9 @@ AGENTS: dict[str, tuple[str, Callable[[str, str], Sequence[str]]]] = {
     "continue": ("cn", _continue),
     "copilot-cli": ("copilot", _copilot_cli),
     "gemini-cli": ("gemini", _gemini_cli),
+    "openclaw": ("openclaw", _openclaw),
+    "claude-code": ("claude", _claude_code),
+    "codex": ("codex", _codex),
 }
 """The agents by the name of their source: their program, and what configures it and returns its command."""
 
@@ -105,7 +136,7 @@ def is_installed(agent: str) -> bool:
 
 
 def _path(program: str) -> Path:
-    return (AIDER if program == "aider" else PROGRAMS) / program
+    return {"aider": AIDER, "openclaw": OPENCLAW / ".bin"}.get(program, PROGRAMS) / program
 
 
 def main() -> None:
