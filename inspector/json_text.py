@@ -76,10 +76,13 @@ _NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
 TOO_DEEP = '"(nested too deeply to be written)"'
 
 
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
+
+
 def compact_json(value: Json) -> str:
     """A value as JSON without spaces; `TOO_DEEP` for a value that is nested near Python's recursion limit."""
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+        return _compact(value)
     except RecursionError:
         return TOO_DEEP
 
