@@ -111,8 +111,8 @@ def _run(connection: sa.Connection, word: str) -> str:
         return ""
     begins = (_external.value >= whole) & (_external.value < f"{whole}\U0010ffff")
     query = sa.select(_external.value).where(_external.name == RUN_ID, begins).distinct().limit(2)
-    found = list(connection.scalars(query))
-    return found[0] if len(found) == 1 else ""
+    ids = list(connection.scalars(query))
+    return ids[0] if len(ids) == 1 else ""
 
 
 def _run_of(id_: int) -> sa.Select[Any]:

@@ -94,7 +94,7 @@ class StoreSink:
     def accept(self, event: RecordEvent) -> None:
         """Accept one event, with well under a microsecond of waiting; StoreError once the sink is closed."""
         if self._closing.is_set():
-            raise StoreError(f"{self._store.place}: the sink is closed")
+            raise StoreError(f"{self._store.location}: the sink is closed")
         self._buffer.put(event)
         if isinstance(event, ChunksArrived):
             self._chunks_waiting += len(event.chunks)  # approximate: two threads may count as one
@@ -138,12 +138,12 @@ class StoreSink:
             session.unsaved(self._store.turns_of_running, self._store.exchanges.with_unsaved)
             for session in (*self._ended, *self._sessions.values())
         )
-        place = self._store.place
-        beside = place.path.parent if place.path is not None else None
+        location = self._store.location
+        beside = location.path.parent if location.path is not None else None
         unsaved = [trace for trace in traces if trace is not None]
         if not unsaved:
             return "All requests are stored; the next command that reads the database ends the open sessions."
-        return spill(unsaved, beside, database=str(place)).sentence
+        return spill(unsaved, beside, database=str(location)).sentence
 
     def _run(self) -> None:
         pause_s = _EVERY_S

@@ -137,9 +137,9 @@ def tables_reply_to(request: TablesRequest) -> QueryReply | SqlRefusal:
         if len(parsed) != 1 or parsed[0].type != duckdb.StatementType.SELECT:
             return {"refused": "only a single read-only statement is allowed: SELECT, WITH or VALUES"}
         timer.start()
-        found = connection.execute(parsed[0], request["parameters"])
-        rows = chain.from_iterable(iter(lambda: found.fetchmany(100), []))
-        return collect([column[0] for column in found.description or ()], map(_plain_values, rows), request)
+        result = connection.execute(parsed[0], request["parameters"])
+        rows = chain.from_iterable(iter(lambda: result.fetchmany(100), []))
+        return collect([column[0] for column in result.description or ()], map(_plain_values, rows), request)
     except duckdb.InterruptException:
         return {"refused": f"the statement took longer than {request['seconds']:g} seconds and was stopped"}
     except (duckdb.OutOfMemoryException, MemoryError):
@@ -199,7 +199,7 @@ def _restrict(connection: sqlite3.Connection) -> None:
 
 def _authorizer(request: SqlRequest, forbidden: set[str]) -> Callable[..., int]:
     views = {name.lower() for name in request["views"]}
-    allowed = {table.lower(): {one.lower() for one in columns} for table, columns in request["allowed"].items()}
+    allowed = {table.lower(): {column.lower() for column in columns} for table, columns in request["allowed"].items()}
     functions = frozenset(_FUNCTIONS.split())
 
     def may_read(table: str, column: str, database: str | None) -> bool:

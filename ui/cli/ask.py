@@ -127,7 +127,7 @@ def _send(store: Store, plan: ask_again.AskPlan, upstream: str, bounds: Spending
     else:
         print_lines(result_lines(result), color=options["color"])
         if result.kept:
-            print_notice(f"`{suggested(f'list session:{result.experiment}', store.place)}` lists the answers.")
+            print_notice(f"`{suggested(f'list session:{result.experiment}', store.location)}` lists the answers.")
     if result.is_interrupted:
         raise SystemExit(INTERRUPTED)
     return 0 if result.counted() else 2

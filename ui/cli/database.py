@@ -23,7 +23,7 @@ from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.version import __version__
 from weaklink.storage.access_tokens import AccessToken, TokenRole
 from weaklink.storage.copying import CopyReport, copy_traces
-from weaklink.storage.engine import place_of
+from weaklink.storage.engine import location_of
 from weaklink.storage.exchanges import packed_exchanges
 from weaklink.storage.maintenance import IntegrityReport, Retention
 from weaklink.storage.store import Store, open_store, upgrade_store
@@ -101,7 +101,7 @@ def upgrade(where: str | None) -> None:
     """
     changed = upgrade_store(where)
     state = "was upgraded to this version" if changed else "already has this version"
-    sys.stdout.write(visible_line(f"{place_of(where)} {state}") + "\n")
+    sys.stdout.write(visible_line(f"{location_of(where)} {state}") + "\n")
 
 
 @token.command("create")
@@ -175,7 +175,7 @@ def _day(at_s: float) -> str:
 def stats(where: str | None, *, as_json: bool, color: str) -> None:
     """Count what the database contains."""
     with open_store(where, create=False) as store:
-        found, place = store.maintenance.stats(), str(store.place)
+        found, place = store.maintenance.stats(), str(store.location)
     if as_json:
         sys.stdout.write(write_json(stats_object(found, place)) + "\n")
     else:
@@ -195,7 +195,7 @@ def check(ctx: click.Context, where: str | None, *, as_json: bool) -> None:
     with open_store(where, create=False, read_only=True) as store:
         with progress_bar("checking", _traces_in(store)) as advance:
             found = store.maintenance.check(advance)
-        place = str(store.place)
+        place = str(store.location)
     if as_json:
         sys.stdout.write(write_json({"database": place, **asdict(found), "problems": list(found.problems)}) + "\n")
     else:
@@ -356,11 +356,11 @@ def copy(ctx: click.Context, source: str, target: str, *, as_json: bool) -> None
     Every copy is compared with its original; the exit code is 1 if one differs. Access tokens are not copied.
     """
     with open_store(source, create=False, read_only=True) as origin, open_store(target) as copies:
-        if origin.place.address == copies.place.address:
+        if origin.location.address == copies.location.address:
             raise click.UsageError("FROM and TO are the same database.")
         with progress_bar("copying", 2 * _traces_in(origin)) as advance:
             report = copy_traces(origin, copies, advance)
-        places = {"from": str(origin.place), "to": str(copies.place)}
+        places = {"from": str(origin.location), "to": str(copies.location)}
     if as_json:
         sys.stdout.write(write_json({**places, **asdict(report), "problems": list(report.problems)}) + "\n")
     else:
@@ -472,7 +472,7 @@ def _agreed(store: Store, doomed: int) -> bool:
     if not doomed:
         print_notice("there is no trace to delete")
         return False
-    return click.confirm(f"Delete {counted(doomed, 'trace')} in {visible_line(str(store.place))}?", err=True)
+    return click.confirm(f"Delete {counted(doomed, 'trace')} in {visible_line(str(store.location))}?", err=True)
 
 
 @database.command("reinspect")

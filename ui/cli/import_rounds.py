@@ -112,7 +112,7 @@ def import_round(
     Without `jobs`, `job_count` decides how many processes read. Without `index`, the text index is left to the caller.
     Raises StoreError if the store refuses.
     """
-    database = None if store is None else store.place.address
+    database = None if store is None else store.location.address
     with (
         read_in_order(files, options, jobs or job_count(files), database) as read,
         closing(ImportProgress(len(files))) as progress,

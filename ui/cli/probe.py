@@ -249,7 +249,7 @@ def _run(
         left = f" `--resume` continues {files.path}." if files.path is not None else ""
         print_notice(f"stopped: {state.stop}; {counted(state.done, 'new answer')} kept.{left}")
     if store is not None and any(record.session.startswith(writer.id) for record in files.records):
-        print_notice(f"`{suggested(f'list session:{writer.id}', store.place)}` lists the answers with findings.")
+        print_notice(f"`{suggested(f'list session:{writer.id}', store.location)}` lists the answers with findings.")
     return state, writer.id
 
 

@@ -65,7 +65,7 @@ def start_recording(
         with open_store(where) as store:
             sink = StoreSink(store, idle_after_s=idle_after_s)
             recorder = Recorder(wrap(sink), redactor=redactor, watch=lines, format=format)
-            place = str(store.place)
+            place = str(store.location)
 
             def poll() -> None:
                 if reports_storing:

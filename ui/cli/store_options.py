@@ -85,7 +85,7 @@ def filter_completions(where: str | None, incomplete: str) -> list[CompletionIte
 def remember_list(store: Store, ids: Sequence[int]) -> None:
     """Save which traces a list showed, so that `@3` names the third of them; a failure to save is ignored."""
     path = _last_list()
-    kept = write_json({"database": str(store.place), "ids": list(ids)})
+    kept = write_json({"database": str(store.location), "ids": list(ids)})
     with suppress(OSError, WeaklinkError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as out:
@@ -137,7 +137,7 @@ def _listed_ids(store: Store, word: str) -> list[int]:
     """The ids that the last list of this database showed. Raises StoreError if there is no such list."""
     try:
         kept = json.loads(_last_list().read_text(encoding="utf-8"))
-        ids = kept["ids"] if kept["database"] == str(store.place) else None
+        ids = kept["ids"] if kept["database"] == str(store.location) else None
     except (OSError, ValueError, KeyError, TypeError):
         ids = None
     if not isinstance(ids, list):

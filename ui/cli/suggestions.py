@@ -20,6 +20,6 @@ def _shown(where: str | None) -> str:
     path = database_file(where)
     if path is not None:
         return str(path)
-    from weaklink.storage.engine import place_of  # noqa: PLC0415  # loads SQLAlchemy, and most databases are files
+    from weaklink.storage.engine import location_of  # noqa: PLC0415  # loads SQLAlchemy, and most databases are files
 
-    return str(place_of(where))
+    return str(location_of(where))

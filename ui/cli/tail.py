@@ -38,7 +38,7 @@ from weaklink.inspector.model import Chunk, Role, Span, ToolCall, Trace, Turn
 from weaklink.inspector.rules.conversation import NO_FINAL_ANSWER, UNRECOVERED_ERROR
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
-from weaklink.storage.engine import place_of
+from weaklink.storage.engine import location_of
 from weaklink.storage.schema import NoDatabaseYetError
 from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli import declaring
@@ -250,7 +250,7 @@ def tail(
         interrupt_on_signals()
         while True:
             with _opened(where) as store:
-                print_notice(f"following {store.place}; Ctrl-C ends it")
+                print_notice(f"following {store.location}; Ctrl-C ends it")
                 _follow(store, expression, put, from_start=from_start)
             from_start = True  # another database has replaced it
     except KeyboardInterrupt:
@@ -266,7 +266,7 @@ def _opened(where: str | None) -> Store:
         except NoDatabaseYetError:
             if not is_announced:
                 print_notice(
-                    f"there is no database at {place_of(where)} yet; waiting until something is recorded into it"
+                    f"there is no database at {location_of(where)} yet; waiting until something is recorded into it"
                 )
             is_announced = True
         time.sleep(_POLL_S)

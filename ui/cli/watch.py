@@ -511,7 +511,7 @@ def _print_breaks(store: Store, live: LiveImport, color: str) -> None:
         if live.round(put):
             continue
         if backlog:
-            command = suggested("list status:broken", store.place)
+            command = suggested("list status:broken", store.location)
             print_notice(
                 f"imported {counted(backlog, 'trace')} that had been there; `{command}` lists what broke before"
             )

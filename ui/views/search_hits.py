@@ -37,8 +37,8 @@ def hit_object(hit: SearchHit) -> SearchHitJson:
         "start": place.range.start if place else None,
         "end": place.range.end if place else None,
         "excerpt": hit.excerpt if known else None,
-        "found_start": hit.found.start if known else None,
-        "found_end": hit.found.end if known else None,
+        "found_start": hit.match.start if known else None,
+        "found_end": hit.match.end if known else None,
     }
 
 
@@ -70,7 +70,7 @@ def _excerpt(hit: SearchHit, room: int) -> Iterator[Line]:
 
 def _pieces(hit: SearchHit) -> tuple[str, str, str]:
     """The text before the found words, the words, and the text after them, in visible form; `…` marks truncation."""
-    text, range_ = hit.excerpt, hit.found
+    text, range_ = hit.excerpt, hit.match
     begins = hit.location is None or hit.location.range.start == range_.start
     before = text[: range_.start] if begins else f"…{text[: range_.start]}"
     after = text[range_.end :] if len(text) - range_.end < _AROUND else f"{text[range_.end :]}…"

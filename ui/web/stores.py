@@ -11,7 +11,7 @@ from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import data_flow_of
 from weaklink.inspector.model import Trace
 from weaklink.storage.access_tokens import TokenRole
-from weaklink.storage.engine import place_of
+from weaklink.storage.engine import location_of
 from weaklink.storage.store import Store, open_store
 from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.views.dissect.dissection import Dissection
@@ -90,7 +90,7 @@ def database_name() -> str:
     """The name for titles: the file name of the database, its URL without the password, or the folder of results."""
     if current_options().results:
         return current_options().results.rstrip("/").rpartition("/")[2]
-    place = place_of(current_options().where)
+    place = location_of(current_options().where)
     return place.path.name if place.path is not None else str(place)
 
 

@@ -148,7 +148,7 @@ def _command(id_: int, at: Location | None) -> str:
 def adjacent_traces(summary: TraceSummary) -> tuple[int | None, int | None]:
     """The ids of the newer and the older trace that match the filter of the address; None at an end."""
     filter_text, paging = parameter("filter"), store().paging()
-    newer = paging.before(filter_text, at=summary.cursor)
+    newer = paging.before(filter_text, start=summary.cursor)
     older = paging.page(filter_text, limit=1, after=summary.cursor)
     return newer.summary.id if newer else None, older[0].summary.id if older else None
 

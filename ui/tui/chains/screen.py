@@ -272,7 +272,7 @@ class ChainsScreen(actions.FollowedChains):
             self._open(summary)
         else:
             self._last_opened = summary.id
-            words = hit.found.of(hit.excerpt).lower()
+            words = hit.match.of(hit.excerpt).lower()
             self._open_trace(summary.id, link=Link(str(summary.id), place=hit.location), words=words)
 
     def load(self, filter_text: str, *, keep: TraceSummary | None = None) -> None:
@@ -398,7 +398,7 @@ def _next_broken(store: Store, *, filter_text: str, order: Order, after: ListCur
 
 
 def _broken_before(store: Store, *, filter_text: str, order: Order, before: ListCursor) -> Listed | None:
-    return store.paging().before(narrowed(filter_text, "status:broken"), order, at=before)
+    return store.paging().before(narrowed(filter_text, "status:broken"), order, start=before)
 
 
 class ChainDetail(LineBar):

@@ -41,7 +41,7 @@ class TraceLink(NamedTuple):
 def show() -> None:
     """Draw the page: a statement, the rows of the one that was run, and the views below."""
     st.title("SQL", anchor=False)
-    place = store().place
+    place = store().location
     put_statement(
         _EXAMPLES, "One statement that reads the views below", lambda statement: ask(place, statement), _trace_link
     )

@@ -167,7 +167,7 @@ def _pager(filter_text: str, found: Sequence[Listed], running: int) -> None:
         if st.button("Newest", icon=":material/first_page:", disabled=here is None):
             _turn_to(None)
         if st.button("Newer", icon=":material/chevron_left:", disabled=here is None) and here is not None:
-            first = store().paging().before(filter_text, _order(), at=here, steps=_PAGE)
+            first = store().paging().before(filter_text, _order(), start=here, steps=_PAGE)
             _turn_to(first.cursor if first is not None else None)
         if st.button("Older", icon=":material/chevron_right:", disabled=len(found) <= _PAGE):
             _turn_to(found[_PAGE - 1].cursor)
