@@ -83,7 +83,7 @@ class TraceTools:
         with self._store() as store:
             summary = store.summary(trace)
             kept, inspection = store.inspected(summary.id)
-        return _answer(brief(summary.id, trace_title(summary), kept, inspection, place=self._where or ""))
+        return _answer(brief(summary.id, trace_title(summary), kept, inspection, where=self._where or ""))
 
     def show_part(
         self,

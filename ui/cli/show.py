@@ -103,7 +103,7 @@ def show(
         turn = context_diff if context is None else context
         print_lines(render(trace, turn or 0, width=screen_width()), color=color)
     elif in_brief:
-        sys.stdout.write(brief(number, trace_title(summary), trace, inspection, place=where or ""))
+        sys.stdout.write(brief(number, trace_title(summary), trace, inspection, where=where or ""))
     elif why:
         print_lines(why_lines(trace, inspection, width=screen_width()), color=color)
     elif as_json:

@@ -102,10 +102,10 @@ def _most_typical(runs: Sequence[ComparedRun]) -> ComparedRun:
 def _parting(reference: ComparedRun, run: ComparedRun, *, is_good: bool) -> RunParting | None:
     """The first difference between the run's calls and the reference's, or None."""
     rows = align([reference.steps, run.steps]).rows
-    at = next((at for at, row in enumerate(rows) if not _DECISIONS.isdisjoint(row.sameness)), None)
-    if at is None:
+    index = next((number for number, row in enumerate(rows) if not _DECISIONS.isdisjoint(row.sameness)), None)
+    if index is None:
         return None
-    reference_step, run_step = rows.first_step(0, at), rows.first_step(1, at)
+    reference_step, run_step = rows.first_step(0, index), rows.first_step(1, index)
     return RunParting(
         run, is_good, reference_step.number if reference_step is not None else None, _did(run_step, reference_step)
     )

@@ -141,7 +141,7 @@ def _address() -> str:
 def _command(id_: int, at: Location | None) -> str:
     """The command that opens the trace in the terminal, at the characters that are selected."""
     where = current_options().where
-    words = str(id_) if at is None else str(Link(str(id_), place=at))
+    words = str(id_) if at is None else str(Link(str(id_), location=at))
     return shlex.join(["weaklink", "tui", words, *(("--db", where) if where else ())])
 
 

@@ -273,7 +273,7 @@ class ChainsScreen(actions.FollowedChains):
         else:
             self._last_opened = summary.id
             words = hit.match.of(hit.excerpt).lower()
-            self._open_trace(summary.id, link=Link(str(summary.id), place=hit.location), words=words)
+            self._open_trace(summary.id, link=Link(str(summary.id), location=hit.location), words=words)
 
     def load(self, filter_text: str, *, keep: TraceSummary | None = None) -> None:
         """Begin to load the list of a filter; cancels a load that is in progress."""

@@ -43,7 +43,11 @@ def _database() -> None:
     stats = _stats(current_options().where, data_version())
     columns = (ListingColumn("what"), ListingColumn("value"))
     done = listing(
-        columns, list(_facts(stats, str(store().location))), key="weaklink_database", label="The database", is_eager=True
+        columns,
+        list(_facts(stats, str(store().location))),
+        key="weaklink_database",
+        label="The database",
+        is_eager=True,
     )
     if done.opened is not None and done.opened.startswith(f"{_STATUS}:"):
         go_to_page("traces", filter=done.opened)
