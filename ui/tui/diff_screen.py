@@ -167,7 +167,7 @@ class DiffScreen(UpperScreen):
     def action_asked(self) -> None:
         """Show the verdict and the differences between the requests, in full."""
         if self._diff is not None:
-            self.query_one("#what", LineBar).say([(Run(" the requests of the runs, compared", Style.STRONG),)])
+            self.query_one("#what", LineBar).show_lines([(Run(" the requests of the runs, compared", Style.STRONG),)])
             self.texts.show(LineList(list(_request_lines(self._diff, max(self.size.width - 2, 20)))))
             self.texts.focus()
 
@@ -238,15 +238,15 @@ class DiffScreen(UpperScreen):
         verdict = list(wrapped(quoted(diff.verdict, Style.STRONG), width - 2))
         if len(verdict) > 2:
             verdict[1:] = [clipped((*verdict[1], Run(" …")), width - 2)]
-        self.query_one("#verdict", LineBar).say([(Run(" "), *line) for line in verdict])
-        self.query_one("#asked", LineBar).say([_request_line(diff)])
+        self.query_one("#verdict", LineBar).show_lines([(Run(" "), *line) for line in verdict])
+        self.query_one("#asked", LineBar).show_lines([_request_line(diff)])
         maps = aligned_map_lines(diff.alignment, len(self._ids), self.grid.cursor, width - 2)
-        self.query_one("#maps", LineBar).say(list(maps))
+        self.query_one("#maps", LineBar).show_lines(list(maps))
         self.grid.styles.height = max(min(self.rows, (self.size.height - len(self._ids) - 9) // 2), 2)
         room = max(self.grid.scrollable_content_region.width, 20)
         columns = grid_columns(len(self._ids), self._chosen, room)
         called = [f"{run.called} {title_of(run.trace)}" for run in diff.runs]
-        self.query_one("#head", LineBar).say([grid_head(columns, room, called, self._chosen)])
+        self.query_one("#head", LineBar).show_lines([grid_head(columns, room, called, self._chosen)])
         self._say_where(diff)
         self._look()
 
@@ -257,7 +257,7 @@ class DiffScreen(UpperScreen):
             Run(f"row {self.grid.cursor + 1 if rows else 0:,}/{len(rows):,}", Style.STRONG),
             Run(f"  {counted(differ, 'row')} {'differs' if differ == 1 else 'differ'}"),
         )
-        self.say((Run(LEGEND, Style.DIM),) if self.size.width >= _BROAD else (), right)
+        self.update_status((Run(LEGEND, Style.DIM),) if self.size.width >= _BROAD else (), right)
 
     def _look(self) -> None:
         start_work(self, self._compare, "texts")
@@ -272,7 +272,9 @@ class DiffScreen(UpperScreen):
         async with self.working("comparing the texts"):
             lines = await asyncio.to_thread(_texts, diff, row, pair, width, full=full)
         labels = _pair_words(self._chosen)
-        self.query_one("#what", LineBar).say([(Run(f" {labels}", Style.STRONG), Run(f", row {row + 1:,}", Style.DIM))])
+        self.query_one("#what", LineBar).show_lines(
+            [(Run(f" {labels}", Style.STRONG), Run(f", row {row + 1:,}", Style.DIM))]
+        )
         self.texts.show(LineList(lines))
 
     async def _compare_requests(self) -> None:
@@ -280,11 +282,11 @@ class DiffScreen(UpperScreen):
         if diff is None:
             return
         steps = diff.alignment.rows[self.grid.cursor].steps if self.rows else [None] * len(self._ids)
-        one, other = ((diff.runs[run].trace, step.location.turn if (step := steps[run]) else 0) for run in pair)
+        first, second = ((diff.runs[run].trace, step.location.turn if (step := steps[run]) else 0) for run in pair)
         width, whole = max(self.texts.scrollable_content_region.width - 1, 20), self._is_whole
         async with self.working("comparing the requests"):
-            lines = await asyncio.to_thread(lambda: list(request_pair_lines(one, other, width, whole=whole)))
-        self.query_one("#what", LineBar).say([(Run(f" requests: {_pair_words(self._chosen)}", Style.STRONG),)])
+            lines = await asyncio.to_thread(lambda: list(request_pair_lines(first, second, width, whole=whole)))
+        self.query_one("#what", LineBar).show_lines([(Run(f" requests: {_pair_words(self._chosen)}", Style.STRONG),)])
         self.texts.show(LineList(lines[:_MAX_LINES]))
         self.texts.focus()
 

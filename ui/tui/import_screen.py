@@ -279,7 +279,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
     def _hint(self, *line: Run) -> None:
         for hints in self.query("#hints").results(LineBar):  # none while the dialog closes
             hints.display = bool(line)
-            hints.say([line])
+            hints.show_lines([line])
 
     def _import(self, paths: Iterable[str]) -> None:
         start_work(self, partial(self._read, paths), "import")
@@ -300,7 +300,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             lines = list(table_lines(rows, width=width, heads=_LOG_HEADS, numbers=NUMBER_COLUMNS, widest=24))
             everything: Line = (Run("all", Style.STRONG), Run(f"  {found_sentence(self._groups)}"))
             heads = self.query_one("#heads", LineBar)
-            heads.say(lines[:1])
+            heads.show_lines(lines[:1])
             heads.display = view.display = bool(rows)
             view.styles.height = min(len(lines), _MAX_LOG_LINES)
             view.show(LineList([everything, *lines[1:]]), cursor=view.cursor)
@@ -361,7 +361,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             room = max(self.size.height * 9 // 10 - 5 - logs, 4)
             view.styles.height = min(len(lines), room)
             view.show(LineList(lines), cursor=view.cursor)
-            self.query_one("#progress", LineBar).say([sum_line(self._reports)] if len(lines) > room else [])
+            self.query_one("#progress", LineBar).show_lines([sum_line(self._reports)] if len(lines) > room else [])
 
     def _say_progress(self) -> None:
         progress = self._progress
@@ -374,7 +374,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         line = self.query_one("#progress", LineBar)
         name = "" if progress.is_indexing else visible_line(progress.path)
         fits = width_of((*lead, Run(name))) <= line.size.width
-        line.say([(*lead, Run(name if fits else f"…/{_last(progress.path)}"))])
+        line.show_lines([(*lead, Run(name if fits else f"…/{_last(progress.path)}"))])
 
     def _say_keys(self, keys: str) -> None:
         self.query_one(Vertical).border_subtitle = keys

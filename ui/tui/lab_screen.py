@@ -292,7 +292,7 @@ class LabScreen(UpperScreen):
                 reason = (
                     "This trace contains no text that a format could read: its calls are fields of an API response."
                 )
-                self.query_one("#sample", LineBar).say([(Run(" "), *quoted(reason))])
+                self.query_one("#sample", LineBar).show_lines([(Run(" "), *quoted(reason))])
             return
         self._sample, self._cells = sample, {}
         self.crumbs = (f"{self._trace_id} {visible_line(sample.title)}".strip(), "lab")
@@ -356,9 +356,9 @@ class LabScreen(UpperScreen):
         sample = self._sample
         if sample is None:
             return
-        self.query_one("#sample", LineBar).say([sample_line(sample, self._comparing, self._seed)])
+        self.query_one("#sample", LineBar).show_lines([sample_line(sample, self._comparing, self._seed)])
         room = max(self.grid.scrollable_content_region.width, 20)
-        self.query_one("#head", LineBar).say([LabGrid.head(room, self._cut, single_size(sample.text))])
+        self.query_one("#head", LineBar).show_lines([LabGrid.head(room, self._cut, single_size(sample.text))])
         self._say_counts()
         self._look()
 
@@ -368,7 +368,7 @@ class LabScreen(UpperScreen):
         right += [Run(f"≠ {likenesses.count(ResultMatch.DIFFERS)} differ", Style.WARNING)]
         errors = likenesses.count(ResultMatch.ERROR)
         right += [Run(f"  ✖ {counted(errors, 'error')}", Style.ERROR)] if errors else []
-        self.say((), tuple(right))
+        self.update_status((), tuple(right))
 
     def _look(self) -> None:
         if self._comparing is not None:
@@ -382,7 +382,7 @@ class LabScreen(UpperScreen):
             return
         format_, cut = self._formats[self.grid.cursor][0], self._cut
         what = f" stored ({sample.stored.format}, whole)  │  read as {format_.name}, {cut.value}"
-        self.query_one("#what", LineBar).say([(Run(what, Style.STRONG),)])
+        self.query_one("#what", LineBar).show_lines([(Run(what, Style.STRONG),)])
         width, whole = max(self.unlike.scrollable_content_region.width - 1, 20), self._is_whole
         selected = SelectedResult(sample, comparing, format_, cut, self._seed)
         lines = await self._thread(partial(selected.lines, width, self._left.is_set, whole=whole))

@@ -241,10 +241,10 @@ class LiveScreen(UpperScreen):
         about: Line = (Run("▸ running", Style.INFO),)
         if trace is not None and model_of(trace):
             about = (*about, Run(f"  {visible_line(model_of(trace))}", Style.DIM))
-        self.say(about, self._facts(), self._problem)
+        self.update_status(about, self._facts(), self._problem)
         faults = self._growing.faults
         heading = [Run(" what happened", Style.STRONG), Run(f"  {counted(faults, 'fault')} so far", Style.ERROR)]
-        self.query_one("#heading", LineBar).say([tuple(heading if faults else heading[:1])])
+        self.query_one("#heading", LineBar).show_lines([tuple(heading if faults else heading[:1])])
 
     def _facts(self) -> Line:
         growing = self._growing

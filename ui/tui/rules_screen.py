@@ -154,10 +154,10 @@ class RulesScreen(UpperScreen):
 
     def _say(self) -> None:
         order = "by code" if self._by_code else "the most broken first"
-        self.query_one("#head", LineBar).say([(Run("   code   traces  rule", Style.DIM),)])
+        self.query_one("#head", LineBar).show_lines([(Run("   code   traces  rule", Style.DIM),)])
         broken = sum(1 for count in (self._traces or {}).values() if count)
         counts = f"{counted(len(RULES), 'rule')}, {broken:,} broken, {order}" if self._traces is not None else ""
-        self.say((), (Run(counts),))
+        self.update_status((), (Run(counts),))
 
     def _look(self) -> None:
         start_work(self, self._explain, "page")

@@ -82,7 +82,7 @@ class Access(Struct, frozen=True):
 
     def is_token(self, word: str) -> bool:
         """Whether the word is the token of the command line; compares in constant time."""
-        given, expected = (one.encode(errors="surrogatepass") for one in (word, self.token))
+        given, expected = (text.encode(errors="surrogatepass") for text in (word, self.token))
         return bool(expected) and compare_digest(given, expected)
 
 

@@ -49,7 +49,10 @@ def test_a_written_link_holds_nothing_that_a_shell_or_a_terminal_heeds_but_what_
             "http://127.0.0.1:8501/trace?trace=7&turn=3&part=call%3A0&start=5&end=9",
             Link("7", location=Location(3, "call:0", Range(5, 9))),
         ),
-        ("https://somewhere.example/?trace=7&turn=3&start=5&end=9", Link("7", location=Location(3, "text", Range(5, 9)))),
+        (
+            "https://somewhere.example/?trace=7&turn=3&start=5&end=9",
+            Link("7", location=Location(3, "text", Range(5, 9))),
+        ),
         ("12", Link("12")),
         ("run://of mine?step=4", Link("run://of mine?step=4")),
     ],

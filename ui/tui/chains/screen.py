@@ -378,11 +378,11 @@ class ChainsScreen(actions.FollowedChains):
         spots = actions.status_cells(self.counts, filter_text)
         self.query_one("#statuses", LineBar).offer(spots)
         columns = self.chains.columns(max(self.size.width - 1, 10))
-        self.query_one("#head", LineBar).say([columns.head(self.order)])
+        self.query_one("#head", LineBar).show_lines([columns.head(self.order)])
         self.set_class(not pages.count, "nothing")
         if not pages.count and (self.problem or pages.is_complete):
             sentences = actions.empty_list_sentences(self.access.name, filter_text, self.problem)
-            self.query_one("#nothing", LineBar).say([*map(quoted, sentences)])
+            self.query_one("#nothing", LineBar).show_lines([*map(quoted, sentences)])
         elif self.focused is None:
             self.chains.focus()
 
@@ -416,7 +416,7 @@ class ChainDetail(LineBar):
     def look_at(self, summary: TraceSummary | None, filter_text: str) -> None:
         """Show this trace, as the filter `filter_text` found it."""
         if summary is None:
-            self.say([])
+            self.show_lines([])
             return
         key = (
             summary.id,
@@ -428,7 +428,7 @@ class ChainDetail(LineBar):
             filter_text,
         )
         if key in self._known:
-            self.say(self._known[key])
+            self.show_lines(self._known[key])
             self.workers.cancel_group(self, "detail")
         else:
             start_work(self, partial(self._read, summary, filter_text, key), "detail")
@@ -444,7 +444,7 @@ class ChainDetail(LineBar):
         if len(self._known) >= _CACHE_SIZE:
             self._known.clear()
         self._known[key] = lines
-        self.say(lines)
+        self.show_lines(lines)
 
 
 def _detail_lines(summary: TraceSummary) -> tuple[Line, ...]:

@@ -246,14 +246,19 @@ class DissectorScreen(TraceActions):
         if here is None or not places:
             self.toast("Select a call or a result: its layers are the versions that other records have of it.")
             return
-        at = next(
-            (at for at, location in enumerate(places) if (location.turn, location.part) == (here.turn, here.part)), -1
+        layer = next(
+            (
+                index
+                for index, location in enumerate(places)
+                if (location.turn, location.part) == (here.turn, here.part)
+            ),
+            -1,
         )
-        if at == 0 and len(places) == 1:
+        if layer == 0 and len(places) == 1:
             self.panes.side.turn_to(SideKind.RAW)
             self.toast("No other layer of this call is recorded.")
             return
-        there = places[(at + 1) % len(places)]
+        there = places[(layer + 1) % len(places)]
         self.panes.side.turn_to(SideKind.CONTEXT if there.part.startswith(SENT_PART) else SideKind.RAW)
         self._jump(there)
 
@@ -347,7 +352,7 @@ class DissectorScreen(TraceActions):
         self.panes.branches.show_nothing()
         self.panes.stream.show(None)
         self.panes.side.show(None)
-        self.query_one("#place", LineBar).say([])
+        self.query_one("#place", LineBar).show_lines([])
 
     async def _open_beside(self, by: int) -> None:
         beside = await self._siblings.beside(self._trace_id, by)
@@ -508,7 +513,7 @@ class DissectorScreen(TraceActions):
             right.append(Run(f"turn {location.turn}/{turns}"))
             right += [Run(f"  step {step.number}/{steps}")] if step is not None else []
             line = navigation.place_line(dissection, location, self.panes.branches.row, step)
-            self.query_one("#place", LineBar).say([(Run(" "), *line)])
+            self.query_one("#place", LineBar).show_lines([(Run(" "), *line)])
         self.query_one(StatusLine).status_text = StatusText(("traces", title), about=about, right=tuple(right))
 
     def _switch(self, options: StreamOptions) -> None:
