@@ -81,7 +81,7 @@ def check_row(row: Sequence[Any]) -> None:
 
 
 def check_turns(stored: int, computed: int) -> None:
-    """Raise DamagedBlobError if the sum of the turns' checksums (`found`) is not the stored one."""
+    """Raise DamagedBlobError if the sum of the turns' checksums (`computed`) is not the stored one."""
     if stored != computed:
         raise DamagedBlobError("checksum mismatch in its turns")
 

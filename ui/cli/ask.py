@@ -166,10 +166,10 @@ def _tools(path: str) -> list[Json]:
         value: Json = json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:
         raise click.UsageError(f"--tools: {visible_line(path)} is not JSON: {error}.") from error
-    found = value if isinstance(value, list) else object_of(value).get("tools")
-    if not isinstance(found, list):
+    tools = value if isinstance(value, list) else object_of(value).get("tools")
+    if not isinstance(tools, list):
         raise click.UsageError(f"--tools: {visible_line(path)} contains no list of tools.")
-    return list_of(found)
+    return list_of(tools)
 
 
 def _edited(request: TurnRequest) -> TurnRequest:

@@ -133,7 +133,7 @@ def _turns_in(ranges: str, count: int) -> set[int]:
 
     Raises click.BadParameter if `ranges` is malformed or names no turn of the trace.
     """
-    found: set[int] = set()
+    turns: set[int] = set()
     for text in ranges.split(","):
         match = _RANGE.fullmatch(text.strip())
         if match is None:
@@ -142,12 +142,12 @@ def _turns_in(ranges: str, count: int) -> set[int]:
             )
         first = int(match[1])
         last = first if match[2] is None else int(match[3] or count)
-        found.update(range(max(first, 1), min(last, count) + 1))
-    if not found:
+        turns.update(range(max(first, 1), min(last, count) + 1))
+    if not turns:
         raise click.BadParameter(
             f"{ranges!r} selects none of the {counted(count, 'turn')} of this trace", param_hint="--turns"
         )
-    return found
+    return turns
 
 
 def _refuse_together(given: Set[str], *, in_brief: bool) -> None:

@@ -119,18 +119,18 @@ def trace_ids(store: Store, words: Sequence[str]) -> list[int]:
 
     Raises StoreError if there is none.
     """
-    found: list[int] = []
+    ids: list[int] = []
     for word in words:
         match word:
             case "@marked":
-                found += sorted(trace.id for trace in store.traces("marked:yes", limit=_MOST_MARKED))
+                ids += sorted(trace.id for trace in store.traces("marked:yes", limit=_MOST_MARKED))
             case "@shown":
-                found += _listed_ids(store, word)
+                ids += _listed_ids(store, word)
             case _:
-                found.append(trace_id(store, word))
-    if not found:
+                ids.append(trace_id(store, word))
+    if not ids:
         raise StoreError("no trace is marked; `m` in `weaklink tui` marks one")
-    return list(dict.fromkeys(found)) if {"@marked", "@shown"}.intersection(words) else found
+    return list(dict.fromkeys(ids)) if {"@marked", "@shown"}.intersection(words) else ids
 
 
 def _listed_ids(store: Store, word: str) -> list[int]:

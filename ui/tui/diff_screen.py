@@ -108,12 +108,12 @@ class DiffScreen(UpperScreen):
 
     def on_resize(self) -> None:
         """Lay the lines out for the new width."""
-        self.call_after_refresh(self._say_all)
+        self.call_after_refresh(self._refresh_status)
 
     def on_line_view_moved(self, event: LineView.Moved) -> None:
         """Show the row that is selected now."""
         if event.view is self.grid:
-            self._say_all()
+            self._refresh_status()
 
     def on_line_view_chosen(self, event: LineView.Chosen) -> None:
         """Open the selected step."""
@@ -162,7 +162,7 @@ class DiffScreen(UpperScreen):
     def action_whole(self) -> None:
         """Show whole texts, or only the differences."""
         self._is_whole = not self._is_whole
-        self._look()
+        self._refresh_preview()
 
     def action_asked(self) -> None:
         """Show the verdict and the differences between the requests, in full."""
@@ -192,7 +192,7 @@ class DiffScreen(UpperScreen):
         self._diff = diff
         parted = diff.alignment.divergence
         self.grid.show(_Rows(self), cursor=parted.row if parted is not None else 0)
-        self._say_all()
+        self._refresh_status()
 
     def row_line(self, index: int, width: int) -> Line:
         """The line of a row."""
@@ -208,7 +208,7 @@ class DiffScreen(UpperScreen):
     def _choose(self, by: int) -> None:
         self._chosen = 1 + (self._chosen - 1 + by) % (len(self._ids) - 1)
         self.grid.renew()
-        self._say_all()
+        self._refresh_status()
 
     def _open(self, run: int) -> None:
         if self._diff is None:
@@ -231,7 +231,7 @@ class DiffScreen(UpperScreen):
             index += by
         self.toast(f"There is no {'later' if by > 0 else 'earlier'} row in which the runs differ.")
 
-    def _say_all(self) -> None:
+    def _refresh_status(self) -> None:
         diff, width = self._diff, max(self.size.width, 20)
         if diff is None:
             return
@@ -248,7 +248,7 @@ class DiffScreen(UpperScreen):
         called = [f"{run.called} {title_of(run.trace)}" for run in diff.runs]
         self.query_one("#head", LineBar).show_lines([grid_head(columns, room, called, self._chosen)])
         self._say_where(diff)
-        self._look()
+        self._refresh_preview()
 
     def _say_where(self, diff: RunDiff) -> None:
         rows = diff.alignment.rows
@@ -259,7 +259,7 @@ class DiffScreen(UpperScreen):
         )
         self.update_status((Run(LEGEND, Style.DIM),) if self.size.width >= _BROAD else (), right)
 
-    def _look(self) -> None:
+    def _refresh_preview(self) -> None:
         start_work(self, self._compare, "texts")
 
     async def _compare(self) -> None:

@@ -194,7 +194,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
 
     def on_resize(self) -> None:
         """Lay the lines out for the new width."""
-        self.call_after_refresh(self._say_all)
+        self.call_after_refresh(self._refresh_status)
 
     def on_unmount(self) -> None:
         """Stop after the current file."""
@@ -290,9 +290,9 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             self._groups = await asyncio.to_thread(discovered_logs, self._where)
         except StoreError:
             self._groups = ()
-        self._say_logs()
+        self._refresh_logs()
 
-    def _say_logs(self) -> None:
+    def _refresh_logs(self) -> None:
         for view in self.query("#logs").results(LineView):  # none while the dialog closes
             now_s = time.time()
             rows = [group.cells(now_s)[:-1] for group in self._groups]
@@ -342,16 +342,16 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         self._lead, self._reports = lead, progress.reports
         view = self.query_one("#report", LineView)
         view.display = True
-        self._say_report()
+        self._refresh_report()
         if progress.reports:
             view.focus()
 
-    def _say_all(self) -> None:
-        self._say_logs()
+    def _refresh_status(self) -> None:
+        self._refresh_logs()
         if self._lead or self._reports:
-            self._say_report()
+            self._refresh_report()
 
-    def _say_report(self) -> None:
+    def _refresh_report(self) -> None:
         """Show the report of each file; above a report that must be scrolled, also its totals."""
         for view in self.query("#report").results(LineView):  # none while the dialog closes
             width = max(self.query_one("#progress").size.width - 1, 40)  # one cell for the scrollbar

@@ -21,7 +21,7 @@ _TICKS = re.compile(r"`+")
 
 
 def brief(id_: int, title: str, trace: Trace, inspection: Inspection, *, where: str = "") -> str:
-    """The verdict on a trace. `place` is its database, if commands must name it."""
+    """The verdict on a trace. `where` is its database, if commands must name it."""
     chain = inspection.chain
     broken = chain.broken
     database = f" --db {shlex.quote(where)}" if where else ""

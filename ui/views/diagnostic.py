@@ -70,7 +70,7 @@ class Excerpt(Struct, frozen=True):
         return max(self.width - self.digits - 3, 12)
 
     def lines(self, range_: Range, style: Style, mark: str = "^") -> Iterator[Line]:
-        """The line that contains `place`, marked; if it spans several lines, the first and the last."""
+        """The line that contains `range_`, marked; if it spans several lines, the first and the last."""
         first = self.index.position(range_.start)[0]
         last = self.index.position(max(range_.end - 1, range_.start))[0]
         over = Range(range_.start, range_.end if first == last else self.index.line(first).end + 1)

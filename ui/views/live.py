@@ -47,7 +47,7 @@ class TraceReported(Struct, frozen=True):
 
 
 class SpanReported(Struct, frozen=True):
-    """A span closed at `place`; `text` is its inner text."""
+    """A span closed at `location`; `text` is its inner text."""
 
     location: Location
     span: Span

@@ -59,7 +59,7 @@ class Folding(Struct, frozen=True):
 
 
 def cut_rows(text: str, range_: Range, room: int) -> Iterator[Range]:
-    """The rows of at most `room` cells that show `place`, without the line feeds between them."""
+    """The rows of at most `room` cells that show `range_`, without the line feeds between them."""
     start = range_.start
     while start < range_.end:
         feed = text.find("\n", start, range_.end)

@@ -36,7 +36,7 @@ _AROUND = 12
 def aligned_map_lines(alignment: Alignment, runs: int, row: int, width: int) -> Iterator[Line]:
     """A line of pointers, then one line per run, with three cells per row: a sign for the comparison, and the outcome.
 
-    `▼` points to the first divergence, `▽` to row `at`. If not all rows fit, those around `at` are shown, between `…`.
+    `▼` points to the first divergence, `▽` to row `row`. If not all rows fit, those around it are shown, between `…`.
     """
     room = max((width - _LEAD - 4) // _CELLS, 1)
     rows = alignment.rows

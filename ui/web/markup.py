@@ -309,7 +309,7 @@ def _theme(colours: Colours) -> Iterator[tuple[str, str]]:
 
 
 def mixed(color: str, other: str, share: float) -> str:
-    """The mixture of two colours (`#rrggbb`): a share of 0 gives `one`, 1 gives `other`."""
+    """The mixture of two colours (`#rrggbb`): a share of 0 gives `color`, 1 gives `other`."""
     far = min(max(share, 0.0), 1.0)
     return "#" + "".join(f"{round(a + (b - a) * far):02x}" for a, b in zip(_parts(color), _parts(other), strict=True))
 

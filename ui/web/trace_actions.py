@@ -50,7 +50,7 @@ _WIDTH = 160  # characters of a line
 
 
 def trace_actions(shown: ShownTrace, location: Location | None) -> None:
-    """Draw the buttons in a row; a note belongs to the whole trace, or to the turn or step at the position `at`."""
+    """Draw the buttons in a row; a note belongs to the whole trace, or to the turn or step at `location`."""
     id_ = shown.summary.id
     with st.container(horizontal=True, gap="xsmall", width="content", key="weaklink_trace_actions"):
         _adjacent_links(shown)

@@ -281,7 +281,7 @@ def test_every_fault_and_every_text_of_a_sample_is_told(
             for event in events_of(streamed(whole) if all(turn.parts for turn in whole.turns) else whole):
                 sink.accept(event)
                 sink.flush()
-                reading.take(following.poll())
+                reading.consume(following.poll())
             kept, inspection = store.inspected(1)
             sink.close()
         assert inspection == inspect_trace(kept)

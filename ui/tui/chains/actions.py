@@ -81,7 +81,7 @@ class FollowedChains(StoreScreen[None]):
         """Begin to load the list of a filter."""
 
     @abstractmethod
-    def say_all(self) -> None:
+    def update_status(self) -> None:
         """Update all texts of the screen."""
 
     def watch_store(self) -> None:
@@ -97,7 +97,7 @@ class FollowedChains(StoreScreen[None]):
             if self.order is Order.BROKEN:
                 self.order = Order.TIME
                 self.load(self.filter_text)
-        self.say_all()
+        self.update_status()
 
     def action_pause(self) -> None:
         """Pause the list, or continue."""
@@ -105,7 +105,7 @@ class FollowedChains(StoreScreen[None]):
         if not self._paused:
             self._waiting = 0
             self.pulse = Pulse(0, frozenset())
-        self.say_all()
+        self.update_status()
 
     async def beat(self) -> None:
         """Poll the store, and apply its changes to the list."""
@@ -118,7 +118,7 @@ class FollowedChains(StoreScreen[None]):
                 self.load(self.filter_text, keep=self.chains.current)
             elif self._paused:
                 self._waiting = max(pulse.newest_id - self.pulse.newest_id, 0)
-                self.say_all()
+                self.update_status()
             elif pulse != self.pulse or pulse.open:
                 await self._changed(pulse)
             if not self._paused and self.problem is None:
@@ -144,7 +144,7 @@ class FollowedChains(StoreScreen[None]):
             self._has_unlisted = self._has_unlisted or (new < arrived and self.order is Order.BROKEN)
             if not self.chains.pages.count or (is_short and self.order is Order.TIME):
                 self.load(self.filter_text, keep=None if self._follows else self.chains.current)
-        self.say_all()
+        self.update_status()
 
     async def _count(self, pulse: Pulse) -> None:
         """Every few polls, reload the list if traces were deleted, or have moved in a sorted or filtered list."""
@@ -159,7 +159,7 @@ class FollowedChains(StoreScreen[None]):
         if fewer or moves or unlisted or (changed and self.order is Order.BROKEN):
             self.load(self.filter_text, keep=None if self._follows else self.chains.current)
         elif changed:
-            self.say_all()
+            self.update_status()
 
     async def count_again(self) -> None:
         """Count the traces of each status that match the filter, and all traces."""
@@ -172,7 +172,7 @@ class FollowedChains(StoreScreen[None]):
             self.problem = error
             if self.chains.pages.count:
                 self.toast(sentence, is_error=True)
-        self.say_all()
+        self.update_status()
 
     def mood(self) -> Line:
         """The state of the list: following, not following or paused, and turns that were not kept whole."""

@@ -113,13 +113,13 @@ class ChainsScreen(actions.FollowedChains):
 
     def on_resize(self) -> None:
         """Align the heads with their columns."""
-        self.say_all()
-        self._look()
+        self.update_status()
+        self._refresh_preview()
 
     def on_chain_list_list_updated(self) -> None:
         """Show what is known of the list now."""
-        self.say_all()
-        self._look()
+        self.update_status()
+        self._refresh_preview()
 
     def on_chain_list_failed(self, event: ChainList.Failed) -> None:
         """Show why a page could not be read."""
@@ -127,7 +127,7 @@ class ChainsScreen(actions.FollowedChains):
 
     def on_line_view_moved(self) -> None:
         """Show the detail of the trace under the cursor."""
-        self._look()
+        self._refresh_preview()
 
     def on_line_view_chosen(self) -> None:
         """Open the trace under the cursor: at the words of the filter, else on its break."""
@@ -292,7 +292,7 @@ class ChainsScreen(actions.FollowedChains):
             self.pulse = await self.access.query(lambda store: store.paging().pulse())
             await self.chains.load(filter_text, self.order)
             await self.count_again()
-            self.say_all()
+            self.update_status()
             status.working = "" if self.chains.pages.is_complete else "counting"
             await self.chains.walk(keep=keep)
         except FilterError as error:
@@ -359,14 +359,14 @@ class ChainsScreen(actions.FollowedChains):
         except WeaklinkError as error:
             self.failed(error)
 
-    def _look(self) -> None:
+    def _refresh_preview(self) -> None:
         current = self.chains.current
         self.query_one(ChainDetail).look_at(current, self.chains.filter_text)
         self.query_one(KeyFooter).priority_commands = (
             _OF_RUNNING if current is not None and current.is_open else frozenset()
         )
 
-    def say_all(self) -> None:
+    def update_status(self) -> None:
         """Update the lines above the list."""
         pages, filter_text = self.chains.pages, self.chains.filter_text
         about: Line = (Run("f: ", Style.DIM), Run(visible_line(filter_text), Style.KEY)) if filter_text else ()

@@ -175,7 +175,7 @@ class DissectorScreen(TraceActions):
             self.callbacks.live(self._opened.id)
             return
         self._follows = not self._follows
-        self._say()
+        self._refresh_status()
         if self._follows and (end := self._opened.end()) is not None:
             self._go(end)
 
@@ -340,7 +340,7 @@ class DissectorScreen(TraceActions):
         if landing is not None:
             self._go(landing)
         self.panes.side.refresh_view()
-        self._say()
+        self._refresh_status()
 
     def _show_running(self, opened: OpenedTrace) -> None:
         """Show whether the trace is running, and then offer to follow it."""
@@ -390,7 +390,7 @@ class DissectorScreen(TraceActions):
         if location is not None:
             self._go(location)
         self._follows = self._follows and grown.summary.is_open
-        self._say()
+        self._refresh_status()
 
     def _say_problem(self, error: WeaklinkError) -> None:
         problem = error_sentence(error, self.access.name)
@@ -416,7 +416,7 @@ class DissectorScreen(TraceActions):
         self._location = location
         self.panes.stream.light(lit)
         self.panes.side.look_at(location)
-        self._say()
+        self._refresh_status()
 
     def _to_fault(self, *, back: bool) -> None:
         if self._opened is not None:
@@ -498,7 +498,7 @@ class DissectorScreen(TraceActions):
         self._jump(origin.location)
         self.toast(f"`{row.pointer or 'arguments'}` came from {origin_words(origin)}.")
 
-    def _say(self) -> None:
+    def _refresh_status(self) -> None:
         """Update the lines above and below the panes."""
         opened = self._opened
         if opened is None:

@@ -179,7 +179,7 @@ class DissectedPart(Struct, frozen=True, dict=True):
 
 
 def touching(spans: Sequence[Span], range_: Range) -> Iterator[tuple[int, Span]]:
-    """The spans, with their indices, that overlap `place`; `spans` are in order."""
+    """The spans, with their indices, that overlap `range_`; `spans` are in order."""
     first = max(bisect_right(spans, range_.start, key=_start) - 1, 0)
     for index in range(first, len(spans)):
         span = spans[index]

@@ -65,7 +65,7 @@ class RowKind(StrEnum):
 
 
 class StreamRow(Struct, frozen=True):
-    """One row: `place` is the range of characters that a text row shows, in the part with this index, or None."""
+    """One row: `range` is the range of characters that a text row shows, in the part with this index, or None."""
 
     kind: RowKind
     line: Line
@@ -301,7 +301,7 @@ def pieces(range_: Range, cuts: Iterable[int]) -> Iterator[Range]:
 
 
 def boxes_in(part: DissectedPart, range_: Range) -> list[Range]:
-    """The markers of a part that overlap `place`, in order, without the white space around them."""
+    """The markers of a part that overlap `range_`, in order, without the white space around them."""
     if part.name.startswith(WIRE_PREFIX):
         return []
     return sorted(box for box in _boxes(part.text, part.spans_near(range_), range_) if box.start < box.end)

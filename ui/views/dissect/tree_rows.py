@@ -38,15 +38,15 @@ ExpandRow = Callable[[], Iterable["TreeRow"]]
 class TreeRow:
     """One row of the tree; `key` is its path from the root, which is stable across readings of the trace.
 
-    `place` is the place of its characters, or a function that computes it; None if it has none. `step` is the number of
-    its step, and `pointer` its JSON Pointer within that call's arguments, or None if it is not an argument. `grow`
-    creates its children, or is None if there are none; `heavy` is the number of characters that `grow` has to parse.
-    `named` is its place including its name, if it has one: a member with its key.
+    `origin` is the location of its characters, or a function that computes it; None if it has none. `step` is the
+    number of its step, and `pointer` its JSON Pointer within that call's arguments, or None if it is not an
+    argument. `grow` creates its children, or is None if there are none; `heavy` is the number of characters that
+    `grow` has to parse. `named` is its place including its name, if it has one: a member with its key.
     """
 
     key: tuple[str | int, ...]
     label: Line
-    place: Location | Callable[[], Location] | None = None
+    origin: Location | Callable[[], Location] | None = None
     step: int | None = None
     pointer: str | None = None
     grow: ExpandRow | None = field(default=None, compare=False, repr=False)
@@ -57,12 +57,12 @@ class TreeRow:
     @property
     def location(self) -> Location | None:
         """The place of its characters, or None."""
-        return self.place() if callable(self.place) else self.place
+        return self.origin() if callable(self.origin) else self.origin
 
     @property
     def is_bundle(self) -> bool:
         """Whether its place has to be computed; bundles are in the order of their places."""
-        return callable(self.place)
+        return callable(self.origin)
 
     @property
     def depth(self) -> int:
@@ -97,7 +97,7 @@ def fault_mark(wrong: Faults) -> Line:
 def call_row(
     dissection: Dissection, part: DissectedPart, call: ToolCall, key: tuple[str | int, ...], range_: Range
 ) -> TreeRow:
-    """A call with its outcome; `place` is the range of its characters, markers included."""
+    """A call with its outcome; `range_` is the range of its characters, markers included."""
     step = dissection.steps.of_call(part.turn, part.name, call)
     wrong = part.wrong_in(range_)
     label: list[Run] = [Run("call ", Style.TOOL_CALL), *fault_mark(wrong)]
@@ -184,7 +184,7 @@ def _json_in(parameter: Parameter) -> JsonNode | None:
 def result_row(
     dissection: Dissection, part: DissectedPart, result: ToolResult, key: tuple[str | int, ...], range_: Range
 ) -> TreeRow:
-    """A result and the step that it answers; `place` is the range of its characters, markers included."""
+    """A result and the step that it answers; `range_` is the range of its characters, markers included."""
     step = dissection.steps.of_result(part.turn, part.name, result.range)
     wrong = part.wrong_in(range_)
     label: list[Run] = [Run("result ", Style.TOOL_RESULT), *fault_mark(wrong)]
@@ -215,21 +215,21 @@ def _result_values(
 
 
 class JsonRows(Struct, frozen=True):
-    """Creates rows of JSON values: `text` is their source, and `place` maps its ranges to ranges of the part.
+    """Creates rows of JSON values: `text` is their source, and `to_part` maps its ranges to ranges of the part.
 
     For arguments, `step` and the beginning of the `pointer` are those of the call; values of a result have no pointer.
     """
 
     part: DissectedPart
     text: str
-    place: Callable[[Range], Range]
+    to_part: Callable[[Range], Range]
     step: int | None = None
     is_argument: bool = True
 
     def row(self, key: tuple[str | int, ...], name: Line, node: JsonNode, pointer: str, whole: Range) -> TreeRow:
         """The row of a value; `whole` is the range that selects it, including its key if it has one."""
-        value = self.place(node.range)
-        wrong = self.part.wrong_in(self.place(whole))
+        value = self.to_part(node.range)
+        wrong = self.part.wrong_in(self.to_part(whole))
         children = node.members or node.items
         return TreeRow(
             key,
@@ -239,7 +239,7 @@ class JsonRows(Struct, frozen=True):
             pointer if self.is_argument else None,
             (lambda: self.children(key, node, pointer)) if children else None,
             wrong,
-            named=self.part.location(self.place(whole)),
+            named=self.part.location(self.to_part(whole)),
         )
 
     def children(self, key: tuple[str | int, ...], node: JsonNode, pointer: str) -> Iterator[TreeRow]:
@@ -256,9 +256,9 @@ class JsonRows(Struct, frozen=True):
     ) -> TreeRow:
         bundle_key = (*key, f"{start}…")
         covered = Range(_whole(some[0]).start, _whole(some[-1]).end)
-        wrong = self.part.wrong_in(self.place(covered))
+        wrong = self.part.wrong_in(self.to_part(covered))
         label = (Run(f"{start:,} … {start + len(some) - 1:,}", Style.DIM), Run(" "), *fault_mark(wrong))
-        location = self.part.location(self.place(covered))
+        location = self.part.location(self.to_part(covered))
         return TreeRow(
             bundle_key, label, location, self.step, None, lambda: self._some(bundle_key, some, start, pointer), wrong
         )
