@@ -188,13 +188,13 @@ class StoreSink:
         self._wake.clear()  # before the events are taken: a new event from now on sets it again
         self._full.clear()
         self._chunks_waiting = 0
-        for event in self._buffer.take():
+        for event in self._buffer.drain():
             session = self._sessions.get(event.key)
             if session is None:
                 if isinstance(event, TraceEnded) or (event.key in self._past and not isinstance(event, TraceStarted)):
                     continue  # the trace never started, or has already ended
                 session = self._sessions[event.key] = RecordedSession(Trace(()))
-            session.take(event)
+            session.add(event)
             self._heard_at_s[event.key] = time.monotonic()
             if session.ended:
                 self._ended.append(self._sessions.pop(event.key))

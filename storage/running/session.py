@@ -246,7 +246,7 @@ class BoundedBuffer:
             short = _shortened(event)
             self._add_within(self._room * _FOR_SHORTENED, short, event_weight(short.event))
 
-    def take(self) -> Iterator[BufferedEvent]:
+    def drain(self) -> Iterator[BufferedEvent]:
         """The queued events in order, until none is left; they count against the bound until `written`."""
         while self._line:
             with self._lock:
@@ -326,7 +326,7 @@ class RecordedSession:
         self.ended = self._is_idle = False
         self._start(trace)
 
-    def take(self, event: BufferedEvent) -> None:
+    def add(self, event: BufferedEvent) -> None:
         """Process one event of this session; for a turn that has already ended, everything but a new end is ignored."""
         if self._is_idle:
             self._is_idle, self._changed = False, True

@@ -205,7 +205,7 @@ class LoggedSession:
 
     def _summary(self) -> Line:
         faults = self._faults
-        severities = Counter(diagnostic.rule.severity for diagnostic in faults.found)
+        severities = Counter(diagnostic.rule.severity for diagnostic in faults.diagnostics)
         facts = [counted(faults.calls, "call")]
         facts += [counted(severities[severity], severity.value) for severity in (Severity.ERROR, Severity.WARNING)]
         lost = self._logger.mistakes.count
@@ -242,7 +242,7 @@ class LiveFaults:
         self._length, self._detect_at = 0, _FIRST_DETECTION
         self._segmenter = None if format == AUTO else Segmenter(format, prompt=prompt, tools=tools)
         self.spans = self.calls = 0
-        self.found: list[Diagnostic] = []
+        self.diagnostics: list[Diagnostic] = []
 
     @property
     def format(self) -> str:
@@ -266,7 +266,7 @@ class LiveFaults:
 
     def also(self, diagnostics: Sequence[Diagnostic], texts: dict[str, str]) -> list[Line]:
         """The report lines of other faults that were not reported yet; `texts` are those of their parts."""
-        reported = {(diagnostic.rule.code, diagnostic.location) for diagnostic in self.found}
+        reported = {(diagnostic.rule.code, diagnostic.location) for diagnostic in self.diagnostics}
         new = [diagnostic for diagnostic in diagnostics if (diagnostic.rule.code, diagnostic.location) not in reported]
         return [
             line
@@ -292,15 +292,15 @@ class LiveFaults:
         self.calls += len(calls)
         if not diagnostics:
             return []
-        index = LineIndex("".join(self._pieces)) if len(self.found) < _MAX_REPORTED else None
+        index = LineIndex("".join(self._pieces)) if len(self.diagnostics) < _MAX_REPORTED else None
         return [line for diagnostic in diagnostics for line in self._lines(diagnostic, index)]
 
     def _lines(self, diagnostic: Diagnostic, index: LineIndex | None) -> Iterator[Line]:
-        self.found.append(diagnostic)
-        if index is not None and len(self.found) <= _MAX_REPORTED:
+        self.diagnostics.append(diagnostic)
+        if index is not None and len(self.diagnostics) <= _MAX_REPORTED:
             yield from diagnostic_lines(diagnostic, index.text, width=self._width, file=self._name, lines=index)
             yield ()
-        elif len(self.found) == _MAX_REPORTED + 1:
+        elif len(self.diagnostics) == _MAX_REPORTED + 1:
             yield (Run(f"There are more than {_MAX_REPORTED} faults; `weaklink show` shows the others."),)
 
 

@@ -180,7 +180,7 @@ def import_sentences(
 class _Rejection(Struct, frozen=True):
     """A record that was skipped or a file that was refused, and why."""
 
-    place: str
+    where: str
     reason: str
 
 
@@ -217,7 +217,7 @@ def _by_reason(rejections: Sequence[_Rejection]) -> list[list[_Rejection]]:
 
 def _rejected(group: Sequence[_Rejection], noun: str) -> Line:
     first = group[0]
-    where = visible_line(first.place)
+    where = visible_line(first.where)
     if len(group) == 1:
         return (Run(where, Style.STRONG), Run(": "), *quoted(first.reason))
     return (Run(f"{counted(len(group), noun)}: ", Style.STRONG), Run(f"for example {where}: "), *quoted(first.reason))

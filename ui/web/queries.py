@@ -270,7 +270,7 @@ class StoreQueryCache(Struct):
         with _LOCK:
             now_s = monotonic()
             self.in_progress = {
-                id_: seen for id_, seen in self.in_progress.items() if now_s - seen[1] <= _ABANDONED_PAGE_S
+                waiting: seen for waiting, seen in self.in_progress.items() if now_s - seen[1] <= _ABANDONED_PAGE_S
             }
             self.in_progress[queries] = (since_s, now_s)
 
