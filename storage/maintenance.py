@@ -249,7 +249,7 @@ class _TraceCheck:
     def __init__(
         self, connection: sa.Connection, location: engine.DatabaseLocation, id_: int, *, is_running: bool
     ) -> None:
-        self._connection, self._place, self._id = connection, location, id_
+        self._connection, self._id = connection, id_
         self.problems: list[str] = []
         self.has_no_checksums = self.is_outdated = False
         self.turns = 0

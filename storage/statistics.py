@@ -1,7 +1,27 @@
 """Statistics over many traces as sums in the database: no trace is read.
 
-A query is a set of sums over groups of traces, which the database computes, and a result computed from the sums.
-`TraceStatistics` runs the queries over the traces that a filter selects.
+Theory of operation. A query is a set of sums over groups of traces, which the database computes, and a result computed
+from the sums. `TraceStatistics` runs the queries over the traces that a filter selects.
+
+Only integers are summed, so that sums over disjoint sets of traces add up exactly: a query over two files, or over the
+blocks of one, is the query over all their traces. A mean needs the sum and the number; its interval also needs the
+squares, because the calls of one trace resemble each other. Hence a measure with hits and trials (for example valid
+calls of all calls) is a `Tally` of six sums. Sums that several measures share are computed once: the square of a column
+that is 0 or 1 is the column itself, and the number of traces is `count(*)`.
+
+For figures by model, the database computes one row of sums for each model:
+
+    SELECT trace.model, count(*), sum(is_ok), ..., sum(well_formed * well_formed), ... GROUP BY trace.model
+    ("claude-demo-1", 2, 0, ..., 29, ...)
+
+`sums_of` makes the key and the integers of each row a `GroupSums`, which adds rows with the same key:
+
+    {("claude-demo-1",): (2, 0, ..., 29, ...)}
+
+and `FiguresBy.answer` looks up the six sums of every measure by their indices:
+
+    GroupFigures(("claude-demo-1",), {"well_formed": Tally(traces=2, hits=7, trials=7, hits_squared=29, both=29,
+                                                           trials_squared=29), ...})
 """
 
 import time

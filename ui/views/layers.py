@@ -1,4 +1,27 @@
-"""The layers of calls and results, with the characters marked that differ from the previous layer."""
+"""The layers of calls and results, with the characters marked that differ from the previous layer.
+
+Theory of operation. Between the model and the tool, programs that nobody sees hand a call on: the server's parser, the
+agent, the tool's wrapper, and the agent again when it builds the next request. Each may change it. Where a trace has
+several versions, they are layers, in the order in which they came to be:
+
+    call      emitted     what the model wrote: the call in the turn's text
+              parsed      the server's reply, in a part `call:N`
+              executed    the arguments that the tool's own record has
+              read        the arguments in a later request, if they differ there
+    result    returned    what the tool's own record has
+              read        the turn with the result, and a later request, if it differs there
+
+A layer that nobody recorded has the text None: "not recorded" is never taken for "equal". Layers are compared as
+values, each with the last recorded one before it: `{"a": 1}` and `{"a":1}` are the same, written differently. A record
+in a form of its own, such as a log line that shortens arguments, is shown and not compared.
+
+For a model that wrote `{"days": "3"}` and a server that answered `{"days": 3}`, `StepLayers.call` is
+
+    (CallLayer(EMITTED, '{"days": "3"}', ...), CallLayer(PARSED, '{"days": 3}', ..., is_same=False),
+     CallLayer(EXECUTED, None))
+
+and `layer_words` shows the second as `≠ {"days": [-"3"-]{+3+}}`.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence

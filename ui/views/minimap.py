@@ -1,4 +1,21 @@
-"""A trace as one line of boxes, one for each span, so that the broken one is easy to see."""
+"""A trace as one line of boxes, one for each span, so that the broken one is easy to see.
+
+Theory of operation. A list shows a minimap in each row, and a trace may have 100,000 turns. So a map is made from its
+middle: `BoxWalk` iterates from the focus (the break, or else the first failed step, or else the end) forwards and
+backwards, and reads no more parts than fill the width. What is left out at an end is `…`. After 2,000 items without
+enough boxes (a very long run of empty spans) the walk stops too, and the end counts as left out.
+
+An item is a call, a result or a span of a part; the three lists are merged by their starts. Spans that are only white
+space have no box, and adjacent texts share one. With system, user, the answer with its call and that call's error
+result four times, and a last answer, the boxes are
+
+    Box("s", turn 1)  Box("u", turn 2)  Box("[c]", turn 3, step 1, is_focus)  Box("✖", turn 4, step 1, is_focus)  ...
+
+and the lines in 30 and in 9 cells
+
+    s u [c]✖ [c]✖ [c]✖ [c]✖ a
+    … u [c]✖…
+"""
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -1,4 +1,26 @@
-"""Text differences as screen rows: two texts by line and word, and two parses of one text side by side."""
+"""Text differences as screen rows: two texts by line and word, and two parses of one text side by side.
+
+Theory of operation. `diff_texts` of the core gives the pieces of both texts that are the same, removed and added, each
+of any length. They become rows in three steps. Take texts of six lines that differ in the last one, `meal: no` and
+`meal: yes`:
+
+1. `_hunks` splits the pieces at line feeds. A line that is the same in both is a hunk of its own; lines that replace
+   each other are one hunk, whose pieces remember what changed within the line:
+   `_Hunk(gone=[["meal: ", "no" changed]], new=[["meal: ", "yes" changed]])`.
+2. `_folded_hunks` keeps two equal lines around each change and counts the others: `_Fold(lines=3)`.
+3. `_hunk_rows` wraps the lines to the width, with carets below the changed pieces of a line that is partly the same:
+
+       … 3 equal lines
+         seats: 2
+         class: first
+       - meal: no
+               ^^
+       + meal: yes
+               ^^^
+
+Whatever the texts are, the rows are few unless `full`: long equal text within a line and long changes are shortened,
+as are hunks of many lines, and after about sixty rows the changed lines are only counted.
+"""
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TypeAlias

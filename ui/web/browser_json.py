@@ -1,5 +1,11 @@
 """The delta between two JSON values; it is small if the new value continues the old one, as a text or list that grew.
 
+A page that follows a recording asks for its data again and again, which is each time a little longer. The browser names
+the version that it has, and gets the delta from it. From `{"text": "Hel", "ends": [1, 2]}` to
+`{"text": "Hello", "ends": [1, 2, 4, 7, 11], "done": true}` that is
+
+    {"c": {"text": {"t": "lo"}, "ends": {"s": [2, 3, 4]}, "done": {"v": true}}}
+
 A delta is an object in one of these forms, without its empty members; `dissector/delta.js` applies it:
 
 * `{"v": value}`: replaces the value;

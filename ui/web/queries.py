@@ -1,6 +1,22 @@
 """Background queries over many traces: each is computed once in a thread, however many pages wait for its result.
 
-A query that no page waits for any more is not started; one that has started runs to its end, and its result is cached.
+Theory of operation. Streamlit runs the script of a page from top to bottom after every click, and a count over many
+traces may take seconds. So a page does not compute: it names its queries, draws the results that are there, and runs
+again when there are more. A `CountQuery` is identified by its key, such as `("grouped", "status:broken", (MODEL,))`;
+queries with equal keys are one, in whichever page, tab or browser they are named.
+
+A query is at any time in one of these states of a `QueryRunner`:
+
+    unknown    no result that began late enough, and no job
+    waiting    a job that no thread has begun; dropped once no page has requested it for five seconds
+    running    a job that a thread has begun; it runs to its end, also if all pages that wanted it were left
+    known      a result: its value, when its query began and how long it took; the least recently used are dropped
+    failed     an error, which `known` raises once; the next request runs the query again
+
+When the database has changed, results that began before the change are not valid any more (`StoreQueryCache.since_s`).
+The page then shows its last complete set of results, marked "as of 14:03:09, counting again", until all new ones are
+there: figures of two versions are never mixed in one set. While a recorder writes, the database changes all the time;
+the queries of a page that is being completed stay valid for it, or it would never be complete.
 """
 
 import dataclasses
