@@ -284,7 +284,8 @@ class _TraceCheck:
         has_all_columns = certainty != ""  # migration v0018 leaves some empty until the trace is inspected again
         self.is_outdated = version != NOT_INSPECTED and not (version == __version__ and has_all_columns)
         if not is_running and not self.is_outdated and not damage and not stored.damage:
-            self._compare_derived(inspection, stored.trace)
+            for table, rows in derived_tables(derived_rows(inspection, stored.trace)):
+                self._compare(table, rows)
 
     def _compare_record(self, trace: Trace, row: sa.RowMapping) -> None:
         """Compare the rows that lists and filters read with the record that they come from."""
@@ -295,10 +296,6 @@ class _TraceCheck:
             names = [name for name in RECORD_COLUMNS if name not in ("facts", "provenance", "turns_checksum")]
             if any(row[name] != record.trace[name] for name in names):
                 self.problems.append(f"trace {self._id}: its row in the table `trace` differs from its record")
-
-    def _compare_derived(self, inspection: Inspection, trace: Trace) -> None:
-        for table, rows in derived_tables(derived_rows(inspection, trace)):
-            self._compare(table, rows)
 
     def _compare(self, table: sa.Table, rows: list[Row]) -> None:
         """Add a problem if the trace's rows in this table are not these, in any order."""

@@ -104,7 +104,8 @@ def reply_to(request: SqlRequest) -> QueryReply | SqlRefusal:
     """Run the statement; returns its rows, or the reason for an error."""
     until = time.monotonic() + request["seconds"]
     try:
-        with closing(_connection(request["path"])) as connection:
+        address = f"file:{quote(request['path'])}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as connection:
             forbidden = _names(connection) - request["allowed"].keys()
             for name, select in request["views"].items():
                 connection.execute(f'CREATE TEMP VIEW "{name}" AS {select}')
@@ -172,10 +173,6 @@ def collect(columns: Sequence[str], rows: Iterator[Any], request: "SqlRequest | 
         cut += sum(was_cut for _, was_cut in shown)
         kept.append([value for value, _ in shown])
     return {"columns": list(columns), "rows": kept, "left_out": left_out, "cut_values": cut}
-
-
-def _connection(path: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, isolation_level=None)
 
 
 def _names(connection: sqlite3.Connection) -> set[str]:

@@ -249,11 +249,11 @@ def _break_tool(_connection: sa.Connection, term: Field) -> _Condition:
 
 def _violates(_connection: sa.Connection, term: Field) -> _Condition:
     """Traces with a call that broke its tool's schema: the rule, the tool and the argument, separated by spaces."""
-    named = _means_any(tables.violation, _violated_place, [value.rstrip(" ") for value in term.values])
+    named = _means_any(tables.violation, _violation_key, [value.rstrip(" ") for value in term.values])
     return _trace.id.in_(sa.select(tables.violation.c.trace_id).where(named))
 
 
-def _violated_place(violation: sa.FromClause) -> sa.ColumnElement[str]:
+def _violation_key(violation: sa.FromClause) -> sa.ColumnElement[str]:
     return sa.func.rtrim(violation.c.code + " " + violation.c.tool + " " + violation.c.path)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain as one_by_one
 from itertools import takewhile
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -334,7 +335,7 @@ def cause_of(broken: Break, step: Step, inspection: Inspection) -> Diagnostic | 
     if location is None:
         return None
     diagnostics, here = inspection.diagnostics, _faults_in(inspection, location)
-    first = bisect_left(diagnostics, location.range.start, here.start, here.stop, key=_start)
+    first = bisect_left(diagnostics, location.range.start, here.start, here.stop, key=attrgetter("range.start"))
     near = range(max(first - _NEAR, here.start), here.stop)
     reaching = takewhile(
         lambda diagnostic: diagnostic.range.start <= location.range.end, map(diagnostics.__getitem__, near)
@@ -402,10 +403,6 @@ def _reaction(broken: Break, clause: str, comment: tuple[int, str] | None) -> Li
 def _is_fault_at(diagnostic: Diagnostic, code: str, searched: Location) -> bool:
     location = diagnostic.location
     return (diagnostic.rule.code, location.turn, location.part) == (code, searched.turn, searched.part)
-
-
-def _start(diagnostic: Diagnostic) -> int:
-    return diagnostic.range.start
 
 
 def _turn(part: PartInspection) -> int:

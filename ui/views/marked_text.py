@@ -182,10 +182,9 @@ class SpanRows(Struct, frozen=True):
             elif len(self.spans) == 1 or not self._is_gap(span):
                 shown = Range(first_row_start(self.text, span), span.range.end)
                 inside = self.faults[bisect_left(starts, shown.start) : bisect_left(starts, shown.end)]
-                yield from self._rows_of(index, span, self._pieces(shown, inside))
-
-    def _pieces(self, shown: Range, faults: Sequence[Range]) -> list[Range]:
-        return shown_ranges(self.text, shown, faults, self.room, self.folding) if self.folding else [shown]
+                folding = self.folding
+                pieces = shown_ranges(self.text, shown, inside, self.room, folding) if folding else [shown]
+                yield from self._rows_of(index, span, pieces)
 
     def _rows_of(self, index: int, span: Span, pieces: Sequence[Range]) -> Iterator[SpanRow]:
         begins, end = True, pieces[0].start

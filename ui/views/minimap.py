@@ -21,6 +21,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from weaklink.inspector.chain.steps import Chain, Status, Step, StepOutcome
@@ -118,7 +119,7 @@ class BoxWalk:
         parts = self._inspection.parts
         if self._focus:
             location = self._inspection.chain.steps[self._focus - 1].location
-            for index in range(bisect_left(parts, location.turn, key=_turn), len(parts)):
+            for index in range(bisect_left(parts, location.turn, key=attrgetter("turn")), len(parts)):
                 part = parts[index]
                 if part.turn != location.turn:
                     break
@@ -196,10 +197,6 @@ def _line(kind: SpanKind, role: Role, step: Step | None, glyph: Run | None) -> L
         return (Run("t", Style.REASONING),)
     letter = {Role.SYSTEM: "s", Role.USER: "u"}.get(role, "a")
     return (Run(letter, Style.TEXT),)
-
-
-def _turn(part: PartInspection) -> int:
-    return part.turn
 
 
 def _start(item: _BoxSource) -> int:

@@ -126,9 +126,8 @@ def task_diff_lines(diff: TaskDiff, width: int) -> Iterator[Line]:
     runs = counted(len(diff.good) + len(diff.bad) + len(diff.unknown), "run")
     yield from wrapped((Run(f"{runs}: {', '.join(counts)}", Style.STRONG), Run(f", by {basis}")), width)
     kind = "good run" if diff.good else "run (there is no good one)"
-    yield from wrapped(
-        quoted(f"Compared with the most typical {kind}: {diff.reference.called}, {_steps(diff.reference)}."), width
-    )
+    steps = counted(len(diff.reference.steps), "step")
+    yield from wrapped(quoted(f"Compared with the most typical {kind}: {diff.reference.called}, {steps}."), width)
     same = len(diff.bad) - sum(not parting.is_good for parting in diff.partings)
     if diff.good and same:
         yield (Run(f"{counted(same, 'bad run makes', 'bad runs make')} the same calls."),)
@@ -148,10 +147,6 @@ def task_diff_lines(diff: TaskDiff, width: int) -> Iterator[Line]:
     yield from wrapped(
         quoted(f"`weaklink diff {diff.reference.called} {example.run.called}` shows one of them."), width
     )
-
-
-def _steps(run: ComparedRun) -> str:
-    return counted(len(run.steps), "step")
 
 
 def _place_lines(diff: TaskDiff, step: int | None, group: Sequence[RunParting], width: int) -> Iterator[Line]:

@@ -8,6 +8,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -180,17 +181,13 @@ class DissectedPart(Struct, frozen=True, dict=True):
 
 def touching(spans: Sequence[Span], range_: Range) -> Iterator[tuple[int, Span]]:
     """The spans, with their indices, that overlap `range_`; `spans` are in order."""
-    first = max(bisect_right(spans, range_.start, key=_start) - 1, 0)
+    first = max(bisect_right(spans, range_.start, key=attrgetter("range.start")) - 1, 0)
     for index in range(first, len(spans)):
         span = spans[index]
         if span.range.start >= range_.end:
             return
         if span.range.end > range_.start:
             yield index, span
-
-
-def _start(span: Span) -> int:
-    return span.range.start
 
 
 class Dissection(Struct, frozen=True, eq=False, dict=True, weakref=True):

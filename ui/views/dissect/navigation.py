@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from operator import attrgetter
 
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import Diagnostic, Location
@@ -59,7 +60,7 @@ def call_at(dissection: Dissection, location: Location) -> ToolCall | None:
     if part is None:
         return None
     calls, spans, offset = part.inspection.calls, part.inspection.spans, location.range.start
-    index = bisect_right(calls, offset, key=_start)
+    index = bisect_right(calls, offset, key=attrgetter("range.start"))
     before = calls[max(index - 1, 0) : index]
     near = (*before, *calls[index : index + 1])
     containing = (call for call in before if _within(call.range, offset))
@@ -82,10 +83,6 @@ def offered_at(dissection: Dissection, turn: int) -> tuple[ToolDefinition, ...]:
 
 def _within(range_: Range, offset: int) -> bool:
     return range_.start <= offset < max(range_.end, range_.start + 1)
-
-
-def _start(call: ToolCall) -> int:
-    return call.range.start
 
 
 def next_fault(dissection: Dissection, location: Location, *, back: bool = False) -> Diagnostic | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from weaklink.inspector.chain.data_flow import ArgumentFlow, DataFlow, Origin, OriginKind
-from weaklink.inspector.chain.steps import Chain, Status, Step, StepOutcome
+from weaklink.inspector.chain.steps import Status, Step, StepOutcome
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Liveness
@@ -321,7 +321,8 @@ def _verdict_lines(dissection: Dissection, width: int, liveness: Liveness | None
     chain = inspection.chain
     status = status_run(chain.status, chain.broken)
     gist = dissection.gist
-    ended, yet_suffix = ("so far", " yet") if liveness is not None else (_ended(chain, gist), "")
+    failed = gist.failed if chain.status is Status.RECOVERED else None
+    ended, yet_suffix = ("so far", " yet") if liveness is not None else (ending(chain, failed), "")
     steps = "" if f"of {len(chain.steps)}" in ended or not chain.steps else counted(len(chain.steps), "step")
     task = task_run(dissection.trace.outcome)
     facts = [
@@ -347,10 +348,6 @@ def _verdict_lines(dissection: Dissection, width: int, liveness: Liveness | None
             differing=dissection.faults.differing,
         )
         yield SideLine((Run(f"{'map':{_MARGIN}}", Style.DIM), *drawn))
-
-
-def _ended(chain: Chain, gist: BreakFacts) -> str:
-    return ending(chain, gist.failed if chain.status is Status.RECOVERED else None)
 
 
 def initial_position(inspection: Inspection, gist: BreakFacts | None = None) -> Location | None:

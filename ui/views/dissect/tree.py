@@ -4,6 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice, takewhile
+from operator import attrgetter
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from weaklink.inspector.diagnostics import Location
@@ -167,41 +168,37 @@ def _holding(rows: Sequence[TreeRow], location: Location) -> TreeRow | None:
     return smallest
 
 
-_Found = TypeVar("_Found", bound=ToolCall | ToolResult)
+_Item = TypeVar("_Item", bound=ToolCall | ToolResult)
 
 
-class ItemsBySpan(Generic[_Found]):
+class ItemsBySpan(Generic[_Item]):
     """Finds the calls or results of a part by the index of their span; fastest for access in order."""
 
-    def __init__(self, items: tuple[_Found, ...]) -> None:
-        self._found, self._next = items, 0
+    def __init__(self, items: tuple[_Item, ...]) -> None:
+        self._items, self._next = items, 0
 
-    def of(self, span: int) -> Sequence[_Found]:
+    def of(self, span: int) -> Sequence[_Item]:
         """The items of a span, in order."""
         first = self._first_from(self._next, span)
-        near = range(first, min(first + _STEPS, len(self._found)))
-        last = next((index for index in near if self._found[index].span > span), None)
+        near = range(first, min(first + _STEPS, len(self._items)))
+        last = next((index for index in near if self._items[index].span > span), None)
         if last is None:
-            last = bisect_right(self._found, span, first, key=_span_of)
+            last = bisect_right(self._items, span, first, key=attrgetter("span"))
         self._next = last
         return (
-            self._found[first:last]
+            self._items[first:last]
             if last - first <= _STEPS
-            else LazyColumn(range(first, last), self._found.__getitem__)
+            else LazyColumn(range(first, last), self._items.__getitem__)
         )
 
     def _first_from(self, hint: int, span: int) -> int:
         """The index of the first item of this span or a later one, searched near a hint first."""
-        if not hint or self._found[hint - 1].span < span:
-            near = range(hint, min(hint + _STEPS, len(self._found)))
-            first = next((index for index in near if self._found[index].span >= span), None)
-            if first is not None or near.stop == len(self._found):
+        if not hint or self._items[hint - 1].span < span:
+            near = range(hint, min(hint + _STEPS, len(self._items)))
+            first = next((index for index in near if self._items[index].span >= span), None)
+            if first is not None or near.stop == len(self._items):
                 return near.stop if first is None else first
-        return bisect_left(self._found, span, key=_span_of)
-
-
-def _span_of(item: ToolCall | ToolResult) -> int:
-    return item.span
+        return bisect_left(self._items, span, key=attrgetter("span"))
 
 
 def turn_rows(dissection: Dissection, first: int = 1, last: int | None = None) -> Iterator[TreeRow]:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from weaklink.inspector.chain.alignment import RunInputDifference, Sameness, run_label
+from weaklink.inspector.chain.alignment import Sameness, run_label
 from weaklink.inspector.chain.metrics import BY_NAME, FEWEST, MeasureKind, estimate
 from weaklink.inspector.chain.metrics_groups import COMPARED, GroupFigures, GroupKey, MeasureComparison, compared_groups
 from weaklink.storage.statistics import Prompt
@@ -287,7 +287,8 @@ def _diff(diff: RunDiff, titles: Sequence[str]) -> None:
     divergence = diff.alignment.divergence
     put_prose([quoted(diff.verdict, Style.STRONG)])
     if diff.input_differences:
-        put_prose([(Run("The requests of the runs differ:", Style.WARNING),), *map(_asked, diff.input_differences)])
+        differences = ((Run("▲ ", Style.WARNING), *quoted(each.message)) for each in diff.input_differences)
+        put_prose([(Run("The requests of the runs differ:", Style.WARNING),), *differences])
     columns, rows = filled_columns(_RUN_COLUMNS, [_run_row(diff, index, title) for index, title in enumerate(titles)])
     done = listing(columns, rows, key="weaklink_compared", label="Runs", is_eager=True, is_stacked=True)
     where = " at the step where it diverges" if divergence is not None else ""
@@ -310,10 +311,6 @@ def _diff(diff: RunDiff, titles: Sequence[str]) -> None:
         steps = divergence.steps[:2] if divergence is not None else (None, None)
         sides = [(run.trace, step.location.turn if step else 0) for run, step in zip(diff.runs, steps, strict=False)]
         put_laid_out(partial(request_pair_lines, sides[0], sides[1]), _WIDTH)
-
-
-def _asked(difference: RunInputDifference) -> Line:
-    return (Run("▲ ", Style.WARNING), *quoted(difference.message))
 
 
 def _run_row(diff: RunDiff, index: int, title: str) -> ListingRow:

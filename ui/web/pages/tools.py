@@ -72,8 +72,8 @@ _COLUMNS: tuple[SortedColumn[_ToolFigures], ...] = (
         lambda tool: tool.group.tally("calls_per_trace").hits,
     ),
     *(
-        _measure_column(name, MinimumWidth.MEDIUM if index < 2 else MinimumWidth.WIDE)
-        for index, name in enumerate(_MEASURES)
+        _measure_column(measure, MinimumWidth.MEDIUM if index < 2 else MinimumWidth.WIDE)
+        for index, measure in enumerate(_MEASURES)
     ),
     SortedColumn(
         ListingColumn("schema", room=MinimumWidth.WIDE, order="schema"),
