@@ -1,4 +1,26 @@
-"""The sink that stores sessions while they are recorded; its caller never waits for the disk."""
+"""The sink that stores sessions while they are recorded; its caller never waits for the disk.
+
+Theory of operation. The recorder's threads only append to a buffer. One thread of the sink takes all events at once,
+lets each session add its own, and writes what is new of all sessions in one transaction, an eighth of a second after an
+event or once 2,048 chunks are waiting:
+
+    accept(ChunksArrived("k", 2, chunks))        the event is in the `BoundedBuffer`
+    session.add(event)                           the `RecordedSession` of "k" has the chunks in its open turn 2
+    step = session.step(...)                     a `SessionWrite`: the turns and pieces that are not in the database yet
+    ids = store.keep_running(owner, [step])      one transaction; the id of the trace, or None if it was deleted
+    session.mark_written(step, id)               the next step begins after this one
+
+A trace that has ended is then inspected and stored as `Store.save` would. Running traces are inspected as their turns
+end, but for at most a tenth of the time, so that the cost of a long conversation is proportional to its length: the
+faults in lists may lag behind, but a trace that is read whole is always inspected. Beyond 64 MiB, written turns are
+released from memory, and read back when their session is inspected again.
+
+While the database cannot be written, events wait in the buffer and writing is retried; the logger `weaklink` logs when
+that begins and when it is over. The buffer is bounded by an estimate of its size (see `storage.running.session`).
+Beyond that, chunks are dropped; the end of their turn restores them if there is room for it, otherwise the turn is
+stored as truncated, with the chunks received, and the trace's provenance has a warning. A database file that was moved
+or deleted is created again, with the part of the running sessions that is still in memory.
+"""
 
 import logging
 import math
@@ -32,20 +54,10 @@ _LOG = logging.getLogger("weaklink")
 class StoreSink:
     """Stores recorded sessions, including open ones; see `inspector.capture.events.Sink`.
 
-    A thread writes, in one transaction for all sessions, an eighth of a second after an event, or once 2,048 chunks are
-    waiting. A trace that has ended is then inspected and stored as `Store.save` would. Running traces are inspected as
-    their turns end, but for at most a tenth of the time, so that the cost of a long conversation is proportional to its
-    length: the faults in lists may lag behind, but a trace that is read whole is always inspected. `accept` only adds
-    the event to a buffer and never waits for the disk. While the database cannot be written, `trouble` is the error,
-    events wait in memory and writing is retried; the logger `weaklink` logs when that begins and when it is over. A
-    database file that was moved or deleted is created again, with the part of the running sessions that is still in
-    memory: beyond 64 MiB, written turns are released, and read back when their session is inspected again.
-
-    The buffer is bounded by `room_bytes`, an estimate of its size in memory (see `storage.running.session`). Beyond
-    that, chunks are dropped. The end of their turn restores them if there is room for it; otherwise the turn is stored
-    as truncated, with the chunks received, and the trace's provenance has a warning. `dropped` counts the events that
-    were dropped or shortened. `close` ends every session and truncates its open turn. A session whose turns have all
-    ended is shown as idle after `idle_after_s` seconds without an event, and as running again with its next turn.
+    `accept` only adds the event to a buffer of at most `room_bytes` and never waits for the disk. `trouble` is the
+    error while the database cannot be written, and `dropped` counts the events that were dropped or shortened. `close`
+    ends every session and truncates its open turn. A session whose turns have all ended is shown as idle after
+    `idle_after_s` seconds without an event, and as running again with its next turn.
 
     Takes a store, or a place as `open_store` does; in that case `close` also closes the store. Sessions of another
     recorder that was killed are ended first. StoreError if the store cannot be opened.

@@ -1,4 +1,20 @@
-"""Store maintenance: counting, inspecting again, deleting old traces, checking the database for damage."""
+"""Store maintenance: counting, inspecting again, deleting old traces, checking the database for damage.
+
+Theory of the check. Damage is looked for from the bottom upwards, and what rests on something damaged is not compared,
+so that each is reported once, by the sentence that says what helps:
+
+1. The file: SQLite's own check of its pages and indexes; rows that refer to a trace that does not exist.
+2. The record of each trace: the checksums of its texts, chunks, turns and row (`salvage`), and its recorded requests.
+3. The rows that lists and filters read: those of the record are computed again from it and compared; those of the
+   inspection too, if this version of weaklink made it and the trace is not being recorded.
+4. The sets of tools, which traces share, by their hashes.
+
+A changed number of a turn is found in step 3: `trace 7: its rows in the table `turn` do not match its data; `weaklink
+db repair 7` rebuilds them`. A changed text fails its checksum in step 2, and nothing can rebuild it.
+
+Inspecting again takes seconds for a few traces, and recorders write meanwhile. So `reinspect` reads and inspects
+without the writers' lock, then takes it, and inspects once more only those traces whose record changed in between.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain

@@ -4,9 +4,10 @@ Theory of operation. `GrowingTrace` keeps the state and `GrowingLines` its rows;
 screen that is drawn with every event costs as much for a long trace as for a short one.
 
 The events of one trace come in order: TraceStarted, then for each turn TurnStarted, ChunksArrived (any number) and
-TurnEnded, then TraceEnded. The chunks of an answer also go to a `LiveReading`, which calls back as spans close and
-faults appear. The ended turn has the final texts: where they do not begin with the chunks (a recorder that dropped
-some), the spans of that part are forgotten. Ended turns before the last 200 are dropped, and only counted.
+TurnEnded, then TraceEnded. The chunks of an answer also go to an incremental parser (`GrowingTurn.reading`), which
+calls back as spans close and faults appear. The ended turn has the final texts: where they do not begin with the chunks
+(a recorder that dropped some), the spans of that part are forgotten. Ended turns before the last 200 are dropped, and
+only counted.
 
 Rows are laid out once per piece of text that no longer changes:
 

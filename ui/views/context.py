@@ -1,4 +1,20 @@
-"""The model's input for a turn: the messages of its request, and the changes since the previous request."""
+"""The model's input for a turn: the messages of its request, and the changes since the previous request.
+
+Theory of operation. Agents send the whole conversation with each request, so a trace stores each message once, as a
+turn. `requests_of` gives a request as the number of messages that it keeps of an earlier request, and its own: turns by
+their numbers, and whole messages where a text differs from its turn or belongs to none. With a system prompt, a
+question, an answer with a call, its result and another answer, the requests are
+
+    ReadRequest(turn=3, before=None, kept=0, own=(turn 1, turn 2))
+    ReadRequest(turn=5, before=<that of turn 3>, kept=2, own=(turn 3, turn 4))
+
+and the difference of the second from the first: turns 3 and 4 added, nothing dropped. A context that was compacted
+shows here as turns dropped and a message added that is no turn.
+
+A cache of a provider can reuse a request up to its first difference. So the last line counts the equal messages and
+characters at the beginning, and names what ends them: a changed list of tools (which providers send first), or a
+message and, if the difference is near a clock or a date, that.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
