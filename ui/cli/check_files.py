@@ -45,7 +45,7 @@ from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import LineIndex, Range, decode
 from weaklink.ui.cli.check_baseline import Baseline
-from weaklink.ui.importing.file_places import PlacedFile, read_placed
+from weaklink.ui.importing.file_places import InputFile, read_placed
 from weaklink.ui.reports import check_report
 from weaklink.ui.reports.check_output import notes_of
 from weaklink.ui.views.trace import title_of
@@ -124,7 +124,7 @@ FileEvent: TypeAlias = InspectedRecord | SkippedRecord | RecordsEnd
 
 
 def check_file(
-    file: PlacedFile, options: CheckOptions, baseline: Baseline, report: check_report.CheckReporter
+    file: InputFile, options: CheckOptions, baseline: Baseline, report: check_report.CheckReporter
 ) -> check_report.CheckedFile:
     """Inspect every trace of a file, report the faults that are not in the baseline, and return the file's summary.
 
@@ -136,7 +136,7 @@ def check_file(
     return tally.checked()
 
 
-def inspected_records(file: PlacedFile, options: CheckOptions) -> Iterator[FileEvent]:
+def inspected_records(file: InputFile, options: CheckOptions) -> Iterator[FileEvent]:
     """An event per record of a file, and a RecordsEnd last. They do not depend on other files or on a baseline."""
     reader = _RecordReader(file, options)
     source, refused = None, None
@@ -266,7 +266,7 @@ class FileTally:
 class _RecordReader:
     """Inspects the records of a file and finds their lines."""
 
-    def __init__(self, file: PlacedFile, options: CheckOptions) -> None:
+    def __init__(self, file: InputFile, options: CheckOptions) -> None:
         self._file, self._options = file, options
         self._unread_rules = options.unread_rules
         self._codes = frozenset(rule.code for rule in options.rules)

@@ -39,7 +39,7 @@ from weaklink.ui.cli.store_options import (
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import placed_block, plan_traces
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks
-from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.importing.file_places import InputFile
 from weaklink.ui.json_types.database import (
     ComparisonJson,
     CountedNameJson,
@@ -369,7 +369,7 @@ class FileStatistics:
         self._expected, self._notify = expected, notify
         self._redactor = Redactor()
 
-    def read(self, file: PlacedFile, source: str | None) -> int:
+    def read(self, file: InputFile, source: str | None) -> int:
         """Count the traces of a file. Returns how many records were skipped without a notice.
 
         A file of an unknown source is reported, but is not a failure.

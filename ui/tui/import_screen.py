@@ -32,7 +32,7 @@ from weaklink.ui.importing.discovered_logs import (
     found_sentence,
     import_in_turn,
 )
-from weaklink.ui.importing.file_places import PlacedFile, files_below
+from weaklink.ui.importing.file_places import InputFile, files_below
 from weaklink.ui.reports.import_report import FileReport, import_lines, sum_line
 from weaklink.ui.tui.commands import Command, bindings
 from weaklink.ui.tui.dialogs import ClosesOnce
@@ -103,7 +103,7 @@ def import_files(
     each file. Raises StoreError if the store refuses; the files before that are then in the database.
     """
 
-    def begin(files: int, file: PlacedFile) -> None:
+    def begin(files: int, file: InputFile) -> None:
         progress.files, progress.path = files, file.name
 
     def count_trace() -> None:
