@@ -84,7 +84,7 @@ class ListSection(Struct, frozen=True):
     is_last: bool
 
 
-class Pulse(Struct, frozen=True):
+class StoreVersion(Struct, frozen=True):
     """A cheap sign that a store has changed: its newest id, and the traces that are being recorded."""
 
     newest_id: int
@@ -203,13 +203,13 @@ class Paging:
             edges = tuple(structs.replace(cursor, rank=ranks[cursor.id]) for cursor in _cursors(connection, ends))
             return ListSection(len(ids), edges, len(ids) < limit)
 
-    def pulse(self) -> Pulse:
-        """The current pulse, to compare with an earlier one."""
+    def version(self) -> StoreVersion:
+        """The current version, to compare with an earlier one."""
         with self._reads() as connection:
             newest = connection.scalar(sa.select(sa.func.max(_trace.id)))
             now_s = time.time()
             states = (connection.scalars(traces_in(state, now_s)) for state in (Liveness.RUNNING, Liveness.IDLE))
-            return Pulse(newest or 0, *map(frozenset, states))
+            return StoreVersion(newest or 0, *map(frozenset, states))
 
     def status_counts(self, filter: str = "") -> dict[str, int]:  # noqa: A002  # as in `Store.traces`
         """The number of matching traces with each status, or `running` or `idle`; each trace is counted once.

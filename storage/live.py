@@ -45,7 +45,7 @@ from weaklink.storage.store import Store, open_store
 _EVERY_S, _EVERY_CHUNKS = 0.12, 2_048  # a recorder buffers for 0.1 s, so a crash loses at most 250 ms
 _BEAT_S = 10.0  # heartbeat interval of an idle sink; see `storage.running.rows`
 _LONGEST_PAUSE_S = 5.0
-_REST = 10  # pause between inspections of running sessions, as a multiple of their duration
+_PAUSE_FACTOR = 10  # pause between inspections of running sessions, as a multiple of their duration
 _HELD_BYTES = 64 << 20  # written turns that stay in memory, for the inspection when the next turn ends
 _REMEMBERED = 10_000  # keys of ended sessions, whose late events are ignored
 _LOG = logging.getLogger("weaklink")
@@ -230,7 +230,7 @@ class StoreSink:
         ]
         now_s = time.monotonic()
         if any(step.draft is not None for _, step in steps):
-            self._inspect_at_s = now_s + _REST * (now_s - began_s)
+            self._inspect_at_s = now_s + _PAUSE_FACTOR * (now_s - began_s)
         if steps or (sessions and now_s - self._beat_at_s >= _BEAT_S):
             self._write_steps(steps)
             self._beat_at_s = now_s

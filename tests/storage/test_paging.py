@@ -88,13 +88,13 @@ def test_lists_put_sure_verdicts_first(store: Store) -> None:
 def test_nothing_has_no_edges(store: Store) -> None:
     found = store.paging().stretch("", limit=10, page=5)
     assert (found.count, found.edges, found.is_last) == (0, (), True)
-    assert store.paging().pulse().newest_id == 0
+    assert store.paging().version().newest_id == 0
 
 
 def test_a_pulse_changes_when_a_trace_comes(filled: Store) -> None:
-    before = filled.paging().pulse()
+    before = filled.paging().version()
     filled.save(inspected(trace("one more")))
-    assert filled.paging().pulse().newest_id > before.newest_id
+    assert filled.paging().version().newest_id > before.newest_id
 
 
 def test_traces_are_counted_by_status_and_calls_by_what_became_of_them(filled: Store) -> None:
@@ -125,7 +125,7 @@ def test_a_trace_that_is_being_recorded_is_counted_as_running_alone(filled: Stor
     assert filled.paging().status_counts() == before | {"running": 1}
     assert filled.paging().status_counts("status:broken") == {"broken": before["broken"], "running": 1}
     assert filled.paging().status_counts("status:running") == {"running": 1}
-    assert len(filled.paging().pulse().open) == 1
+    assert len(filled.paging().version().open) == 1
     sink.accept(TraceEnded("k"))
     sink.close()
     assert filled.paging().status_counts()["broken"] == before["broken"] + 1

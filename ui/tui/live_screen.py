@@ -268,8 +268,8 @@ class _LiveEvent(Protocol):
 
 def newest_running(store: Store) -> int | None:
     """The id of the newest running trace, else of the newest idle one; None if there is none."""
-    pulse = store.paging().pulse()
-    return max(pulse.running or pulse.idle, default=None)
+    version = store.paging().version()
+    return max(version.running or version.idle, default=None)
 
 
 class ChunkRate:

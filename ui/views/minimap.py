@@ -36,7 +36,7 @@ from weaklink.ui.views.styled_text import Line, Run, Style, width_of
 
 _CALL_ITSELF = (StepOutcome.MALFORMED, StepOutcome.UNKNOWN_TOOL, StepOutcome.INVALID, StepOutcome.UNANSWERED)
 _WORDS = (SpanKind.TEXT, SpanKind.REASONING)
-_GLANCE = 1024
+_PREVIEW_CHARS = 1024
 
 LEGEND = (
     "s system  u user  t reasoning  [c] call  r result  a answer",
@@ -156,7 +156,7 @@ class BoxWalk:
                 kind, step = SpanKind.TOOL_RESULT, self._steps.of_result(part.turn, part.part, range_)
             else:
                 kind, range_ = source_item.kind, source_item.inner
-                words = text[range_.start : min(range_.end, range_.start + _GLANCE)] if kind in _WORDS else ""
+                words = text[range_.start : min(range_.end, range_.start + _PREVIEW_CHARS)] if kind in _WORDS else ""
                 if kind is last or not words.strip():
                     yield None
                     continue

@@ -90,7 +90,7 @@ class PositionIndex:
             if max(self._ends[first:last]) >= offset:
                 yield from (index for index in range(first, last) if self._reaches(index, offset))
 
-    def is_held(self, order: PositionKey, position: int) -> bool:
+    def starts_within(self, order: PositionKey, position: int) -> bool:
         """Whether a place begins inside the one at a position."""
         turn, part, start, _ = self.order(position)
         return order[:2] == (turn, part) and start <= order[2] and self._reaches(position, order[2])

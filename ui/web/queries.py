@@ -268,8 +268,8 @@ class StoreQueryCache(Struct):
 
     def refresh(self) -> None:
         """Check whether the database has changed. While a recorder writes, only its traces tell."""
-        stamp, pulse = self.runner.store.stamp(), self.runner.store.paging().pulse()
-        version = f"{pulse.newest_id}.{len(pulse.running)}.{len(pulse.idle)}.{'' if pulse.open else stamp}"
+        stamp, stored = self.runner.store.stamp(), self.runner.store.paging().version()
+        version = f"{stored.newest_id}.{len(stored.running)}.{len(stored.idle)}.{'' if stored.open else stamp}"
         if version != self.version:
             self.version, self.changed_s = version, monotonic()
 

@@ -289,7 +289,7 @@ class ChainsScreen(actions.FollowedChains):
         try:
             if has_words(filter_text):
                 await self._index()
-            self.pulse = await self.access.query(lambda store: store.paging().pulse())
+            self.store_version = await self.access.query(lambda store: store.paging().version())
             await self.chains.load(filter_text, self.order)
             await self.count_again()
             self.update_status()

@@ -104,7 +104,7 @@ def next_step(dissection: Dissection, location: Location, *, back: bool = False)
     calls = dissection.steps.calls
     here = (*dissection.order_of(location)[:3], 0)
     before = calls.first_after(here) - 1
-    index = calls.beside(calls.order(before) if before >= 0 and calls.is_held(here, before) else here, back=back)
+    index = calls.beside(calls.order(before) if before >= 0 and calls.starts_within(here, before) else here, back=back)
     return None if index is None else dissection.inspection.chain.steps[index]
 
 

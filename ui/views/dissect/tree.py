@@ -23,7 +23,7 @@ HEAVY = 400_000
 
 _MAX_CHILDREN = 256  # cached rows of turns
 _STEPS = 8  # entries that are scanned before a binary search
-_GLANCE, _MAX_LABEL_CHARS = 512, 120
+_PREVIEW_CHARS, _MAX_LABEL_CHARS = 512, 120
 RowKey = tuple[str | int, ...]
 _RowOrTurn: TypeAlias = TreeRow | int
 """A row, or the number of a turn whose row is created on access."""
@@ -372,7 +372,7 @@ def _content(part: DissectedPart, span: Span, calls: Sequence[ToolCall], tools: 
 
 def _words(part: DissectedPart, range_: Range) -> str:
     """The beginning of a text, on one line."""
-    begun = part.text[range_.start : min(range_.end, range_.start + _GLANCE)]
+    begun = part.text[range_.start : min(range_.end, range_.start + _PREVIEW_CHARS)]
     return visible_line(" ".join(begun.split())[:_MAX_LABEL_CHARS])
 
 
@@ -387,4 +387,4 @@ def _is_only_words(part: DissectedPart) -> bool:
 
 def _is_gap(part: DissectedPart, span: Span) -> bool:
     """Whether a span is only white space between two others."""
-    return span.kind is SpanKind.TEXT and len(span.range) <= _GLANCE and not span.range.of(part.text).strip()
+    return span.kind is SpanKind.TEXT and len(span.range) <= _PREVIEW_CHARS and not span.range.of(part.text).strip()

@@ -16,7 +16,7 @@ from weaklink.ui.views.status import GLYPHS, UNNAMED, outcome_words, step_glyph
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line
 
 _MAX_LABEL_CHARS = 200
-_GLANCE, _LONGEST_NAME = 512, 120
+_PREVIEW_CHARS, _LONGEST_NAME = 512, 120
 _LONGEST_VALUE = 200
 
 _STYLES = {
@@ -195,7 +195,7 @@ def result_row(
         label.append(Run(f"{visible_line(name[:_LONGEST_NAME])}  ", Style.STRONG))
     if result.is_error:
         label.append(Run("error  ", Style.ERROR))
-    begun = " ".join(result.content[:_GLANCE].split())[:_LONGEST_NAME]
+    begun = " ".join(result.content[:_PREVIEW_CHARS].split())[:_LONGEST_NAME]
     label.append(Run(visible_line(begun) if begun else "empty", Style.DIM))
     number = step.number if step is not None else None
     is_json = result.content.lstrip()[:1] in ("{", "[") and len(result.content) == len(result.range)

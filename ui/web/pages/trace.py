@@ -72,7 +72,7 @@ def nearest_traces(id_: int | None) -> list[TraceSummary]:
     """The traces whose ids are nearest to a number; without a number, the newest."""
     if id_ is None:
         return store().traces(limit=_OFFERED)
-    newest, summaries, near = store().paging().pulse().newest_id, list[TraceSummary](), _NEAR
+    newest, summaries, near = store().paging().version().newest_id, list[TraceSummary](), _NEAR
     nearest = min(id_, newest)
     while not summaries and near < 2 * max(newest, _NEAR):
         summaries = store().traces(

@@ -58,7 +58,7 @@ def show() -> None:
 
 def _running() -> int:
     """How many traces are being recorded now."""
-    return len(store().paging().pulse().open)
+    return len(store().paging().version().open)
 
 
 def _await_recording() -> None:
