@@ -55,10 +55,10 @@ def otlp_protobuf(request: dict[str, Json]) -> bytes:
 def _message(value: Json, kind: str) -> bytes:
     members = object_of(value)
     return b"".join(
-        _field(number, field, one)
+        _field(number, field, item)
         for name, (number, field) in _FIELDS[kind].items()
         if name in members
-        for one in (list_of(members[name]) if isinstance(members[name], list) else [members[name]])
+        for item in (list_of(members[name]) if isinstance(members[name], list) else [members[name]])
     )
 
 

@@ -38,6 +38,11 @@ KEPT = {
     ("opencode", "malformed"): KeptCall(None, StepOutcome.MALFORMED),
     ("opencode", "cut-arguments"): KeptCall(None, StepOutcome.MALFORMED),
     ("opencode", "unknown-tool"): KeptCall({}, StepOutcome.ERROR_RESULT),
+    **{
+        (agent, story): KeptCall(None, StepOutcome.MALFORMED)
+        for agent in ("claude-code", "codex")
+        for story in ("malformed", "cut-arguments")
+    },
     ("openclaw", "unknown-tool"): KeptCall({"x": 1}, StepOutcome.UNKNOWN_TOOL),  # its trajectory lists the tools
     ("cline", "malformed"): KeptCall({"commands": ["echo broken"]}, StepOutcome.OK),
     **{

@@ -91,7 +91,7 @@ def _report(
     location: str, lines: "RequestLines", redactor: Redacts, recorder: Recorder, sink: StoreSink
 ) -> RecorderReport:
     return RecorderReport(
-        place=location,
+        target=location,
         requests=lines.requests,
         others=lines.others,
         unanswered=lines.unanswered,

@@ -120,7 +120,7 @@ class _LineRecord:
         if part_key not in self._parts and part_key in self._slots:
             self._parts[part_key] = RecordPart(self._text, self._slots[part_key])
         part = self._parts.get(part_key)
-        range_ = part.place(in_turn.range) if part is not None else None
+        range_ = part.record_range(in_turn.range) if part is not None else None
         if part is None or range_ is None:
             return None
         fix = diagnostic.fault.fix

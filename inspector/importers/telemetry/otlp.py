@@ -127,7 +127,7 @@ class SpanSpool:
 
     def _taken(self, traces: list[_SpooledTrace]) -> Iterator[otlp_span.OtlpSpan]:
         for place in sorted(place for trace in traces for place in trace.places):
-            yield _unpacked(self._spool.take(place))
+            yield _unpacked(self._spool.get(place))
 
 
 def session_of(span: otlp_span.OtlpSpan) -> model.ExternalId | None:

@@ -48,8 +48,8 @@ def lane_lines(part: Part, row: Range, cells: Sequence[int], options: StreamOpti
     chunks = part.chunks
     if chunks is None or not (options.chunks or options.ids or options.logprobs) or not len(row):
         return
-    first = chunks.at(row.start) if row.start else 0
-    last = chunks.at(row.end - 1)
+    first = chunks.index_at(row.start) if row.start else 0
+    last = chunks.index_at(row.end - 1)
     if options.chunks:
         drawn = _boundaries(chunks, row, cells, range(first, min(last + 1, len(chunks))), room)
         if drawn:
@@ -68,7 +68,7 @@ def chunk_words(part: Part, offset: int) -> str:
     chunks = part.chunks
     if chunks is None or not len(chunks):
         return "text only"
-    index = min(chunks.at(offset), len(chunks) - 1)
+    index = min(chunks.index_at(offset), len(chunks) - 1)
     words = [f"chunk {chunks.sequences[index]}"]
     at_s = chunks.offsets_s[index] if chunks.offsets_s else None
     if at_s is not None:
