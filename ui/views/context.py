@@ -24,8 +24,9 @@ from weaklink.inspector.checks.context import window_of
 from weaklink.inspector.checks.reasoning import estimated_tokens
 from weaklink.inspector.diagnostics import SENT_PART, Diagnostic
 from weaklink.inspector.model import Generation, Trace, Turn
-from weaklink.inspector.model.exchange import ReadMessage, ReadRequest, requests_of, shared_prefix
+from weaklink.inspector.model.exchange import ReadMessage, ReadRequest, requests_of
 from weaklink.inspector.rules.layers import RESULT_TRUNCATED_BEFORE_READ
+from weaklink.inspector.text import shared_prefix
 from weaklink.inspector.wire.events import WIRE_PREFIX
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, padded, visible_line, wrapped, wrapped_words
 from weaklink.ui.views.text_diff import KeyedLine, side_by_side

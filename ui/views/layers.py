@@ -38,8 +38,8 @@ from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART, Diagnostic, Location
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Part, RecordedRun, ToolCall, Trace, Turn
-from weaklink.inspector.model.exchange import requests_of, shared_prefix, shared_suffix
-from weaklink.inspector.text import Range
+from weaklink.inspector.model.exchange import requests_of
+from weaklink.inspector.text import Range, shared_prefix, shared_suffix
 from weaklink.inspector.wire.provider_json import parse_json
 from weaklink.ui.views.styled_text import Line, LineKind, Run, Style, padded, visible_line, wrapped
 
