@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.importers.telemetry.otlp import SpanSpool, read_span
-from weaklink.inspector.importers.telemetry.otlp_encodings import fields_of, is_otlp, merged_spans, varint_at
+from weaklink.inspector.importers.telemetry.otlp_encodings import is_otlp, merged_spans
 from weaklink.inspector.importers.telemetry.otlp_span import (
     ERROR,
     Messages,
@@ -117,23 +117,6 @@ def test_a_beginning_is_enough_to_know_protobuf() -> None:
     without_resource = b"\x0a\x16\x12\x14\x12\x12\x0a\x10" + b"i" * 16
     assert is_otlp(without_resource)
     assert not is_otlp(without_resource.replace(b"\x10", b"\x0f"))
-
-
-@pytest.mark.parametrize("raw", [b"\x08", b"\x0a\x05ab", b"\x0d\x01", b"\x80" * 9])
-def test_a_field_that_breaks_off_is_no_field(raw: bytes) -> None:
-    with pytest.raises(ValueError, match="is truncated"):
-        list(fields_of(raw))
-
-
-@pytest.mark.parametrize("raw", [b"\x80" * 11, b"\x00\x00", b"\x0b", b"\x07"])
-def test_what_is_no_protobuf_is_refused(raw: bytes) -> None:
-    with pytest.raises(ValueError, match=r"field|number"):
-        list(fields_of(raw))
-
-
-def test_numbers_of_the_wire_format_have_seven_bits_a_byte() -> None:
-    assert varint_at(b"\x96\x01rest", 0) == (150, 2)  # protobuf.dev's own example
-    assert list(fields_of(b"\x08\x96\x01\x12\x02hi")) == [(1, 150), (2, b"hi")]
 
 
 def test_spans_come_back_from_the_shelf_as_they_were_put_whether_in_memory_or_on_disk() -> None:

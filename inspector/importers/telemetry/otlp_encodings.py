@@ -4,18 +4,16 @@ OTLP as JSON: the spans and log records of an export request, with names in came
 (Base64 from general protobuf libraries), and whole numbers may be texts. Source: opentelemetry-proto,
 docs/specification.md of OTLP, "JSON Protobuf Encoding".
 
-OTLP as protobuf: bodies as exporters over HTTP send them, and files of the collector, read span by span. The small
-reader of the wire format handles only the messages of traces: it needs no generated code, is bounded, and reads the
-intact part of a truncated file. Source: protobuf.dev, "Encoding".
+OTLP as protobuf: bodies as exporters over HTTP send them, and files of the collector, read span by span as the same
+JSON (`otlp_protobuf`), so that the intact part of a truncated file is read.
 """
 
 import base64
-import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from itertools import islice
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO
 
 from msgspec.structs import replace
 
@@ -24,23 +22,27 @@ from weaklink.inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, O
 from weaklink.inspector.json_text import count_of, list_of, member_at, object_of, word_of
 from weaklink.inspector.memory import RECORD_BYTES, too_long
 from weaklink.inspector.model import Json
+from weaklink.inspector.otlp_protobuf import (
+    LENGTH,
+    CutBytes,
+    CutError,
+    Field,
+    fields_of,
+    read_message,
+    read_varint,
+    varint_at,
+)
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.text import decode
 
 RESOURCE_KEYS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
 """The members that an export request has."""
 _SNAKE = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 _ERRORS: tuple[Json, ...] = (ERROR, "STATUS_CODE_ERROR", "ERROR", "2")
 _LONGEST_TIME_NS = 1 << 63
-BYTES = 2
-"""The wire type of texts, bytes and messages."""
-_VARINT, _FIXED64, _FIXED32 = 0, 1, 5
 _RESOURCE_SPANS = b"\x0a"
-_MAX_DEPTH = 64
+_SCOPE_SPANS = (2, 1000)  # 1000 is the number of a deprecated list of the same
 _TRACE_ID_BYTES = 16
 _BREAKS_OFF = "the protobuf message is truncated"
-Field: TypeAlias = tuple[int, int | bytes]
-"""A field's number and its value: an integer of any width as its bits, or the bytes of anything else."""
 
 
 def has_resources(row: JsonObject) -> bool:
@@ -212,67 +214,6 @@ def _one(same: list[OtlpSpan]) -> OtlpSpan:
     )
 
 
-class CutError(ValueError):
-    """A message ends within a field."""
-
-
-class CutBytes(bytes):
-    """The beginning of a field that is truncated by the end of its message."""
-
-
-def fields_of(raw: bytes, *, cut: bool = False) -> Iterator[Field]:
-    """The fields of a message: numbers as integers, the rest as bytes; `cut` also yields a truncated last field.
-
-    CutError if the message ends within a field, ValueError if it is not a message.
-    """
-    at, end = 0, len(raw)
-    while at < end:
-        key, at = varint_at(raw, at)
-        number, kind = key >> 3, key & 7
-        if not number or kind not in {_VARINT, _FIXED64, BYTES, _FIXED32}:
-            raise ValueError(f"invalid field with number {number} and wire type {kind}")
-        if kind == _VARINT:
-            value, at = varint_at(raw, at)
-            yield number, value
-            continue
-        length, at = (8 if kind == _FIXED64 else 4, at) if kind != BYTES else varint_at(raw, at)
-        content = raw[at : at + length]
-        at += length
-        if len(content) < length:
-            if cut and kind == BYTES:
-                yield number, CutBytes(content)
-                return
-            raise CutError("a field is truncated")
-        yield number, content if kind == BYTES else int.from_bytes(content, "little")
-
-
-def varint_at(raw: bytes, at: int) -> tuple[int, int]:
-    """The number at this position, of at most 64 bits, and the position after it; errors as for `fields_of`."""
-    value = shift = 0
-    for position in range(at, min(at + 10, len(raw))):
-        byte = raw[position]
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value & 0xFFFFFFFFFFFFFFFF, position + 1
-        shift += 7
-    if len(raw) - at < 10:
-        raise CutError("a number is truncated")
-    raise ValueError("a number is too long")
-
-
-def read_varint(stream: BinaryIO) -> int | None:
-    """A number from a stream; None if the stream ends first, ValueError for one of more than 10 bytes."""
-    raw = b""
-    while len(raw) < 10:
-        byte = stream.read(1)
-        if not byte:
-            return None
-        raw += byte
-        if byte[0] < 0x80:
-            return varint_at(raw, 0)[0]
-    raise ValueError("a number is too long")
-
-
 def is_otlp(head: bytes) -> bool:
     """Whether a file begins like an export request of traces: resource spans with a resource's attribute or a span.
 
@@ -375,7 +316,7 @@ def _read_head(stream: BinaryIO) -> tuple[int, int] | None:
     key = read_varint(stream)
     if key is None:
         return None
-    if key & 7 != BYTES:
+    if key & 7 != LENGTH:
         raise ValueError(f"found a field of wire type {key & 7}, expected resource spans")
     length = read_varint(stream)
     if length is None:
@@ -398,101 +339,10 @@ def _spans(raw: bytes, number: int) -> Iterator[OtlpSpan | Skipped]:
     try:
         for at, value in fields_of(raw, cut=True):
             if at == 1 and isinstance(value, bytes):
-                service = _service(value)
-            elif at in {2, 1000} and isinstance(value, bytes):
+                service = _json_service({"resource": read_message(value, "resource", cut=True)})
+            elif at in _SCOPE_SPANS and isinstance(value, bytes):
                 for inner, one in fields_of(value, cut=True):
                     if inner == 2 and isinstance(one, bytes) and not isinstance(one, CutBytes):
-                        yield _span(one, service)
+                        yield span_of(read_message(one, "span"), service)
     except ValueError as error:
         yield Skipped(f"resource spans {number}", f"this is not OTLP: {error}")
-
-
-def _span(raw: bytes, service: str) -> OtlpSpan:
-    ids = {1: "", 2: "", 4: ""}
-    times: dict[int, float | None] = {7: None, 8: None}
-    name, message = "", ""
-    attributes: JsonObject = {}
-    events: list[OtlpEvent] = []
-    status = dropped = 0
-    for at, value in fields_of(raw):
-        if isinstance(value, int):
-            if at in times:
-                times[at] = seconds(value)
-            elif at in {10, 12}:
-                dropped += value
-        elif at in ids:
-            ids[at] = value.hex() if value.strip(b"\0") else ""
-        elif at == 5:
-            name = decode(value)
-        elif at == 9:
-            attributes.update([_key_value(value)])
-        elif at == 11:
-            events.append(_event(value))
-        elif at == 15:
-            status, message = _status(value)
-    return OtlpSpan(
-        ids[1], ids[2], ids[4], name, times[7], times[8], attributes, tuple(events), status, message, service, dropped
-    )
-
-
-def _event(raw: bytes) -> OtlpEvent:
-    name, at_s = "", None
-    attributes: JsonObject = {}
-    for at, value in fields_of(raw):
-        if at == 1 and isinstance(value, int):
-            at_s = seconds(value)
-        elif at == 2 and isinstance(value, bytes):
-            name = decode(value)
-        elif at == 3 and isinstance(value, bytes):
-            attributes.update([_key_value(value)])
-    return OtlpEvent(name, at_s, attributes)
-
-
-def _status(raw: bytes) -> tuple[int, str]:
-    code, message = 0, ""
-    for at, value in fields_of(raw):
-        if at == 3 and isinstance(value, int):
-            code = value
-        elif at == 2 and isinstance(value, bytes):
-            message = decode(value)
-    return code, message
-
-
-def _service(raw: bytes) -> str:
-    attributes = dict(
-        _key_value(value) for at, value in fields_of(raw, cut=True) if at == 1 and isinstance(value, bytes)
-    )
-    return word_of(attributes.get("service.name"))
-
-
-def _key_value(raw: bytes, depth: int = 0) -> tuple[str, Json]:
-    key, content = "", None
-    for at, value in fields_of(raw):
-        if at == 1 and isinstance(value, bytes):
-            key = decode(value)
-        elif at == 2 and isinstance(value, bytes):
-            content = _any_value(value, depth + 1)
-    return key, content
-
-
-def _any_value(raw: bytes, depth: int) -> Json:
-    if depth > _MAX_DEPTH:
-        raise ValueError("the values are nested too deeply")
-    content: Json = None
-    for at, value in fields_of(raw):
-        match at, value:
-            case 1, bytes():
-                content = decode(value)
-            case 2, int():
-                content = bool(value)
-            case 3, int():
-                content = value - (1 << 64) if value >> 63 else value
-            case 4, int():
-                content = struct.unpack("<d", value.to_bytes(8, "little"))[0]
-            case 5, bytes():
-                content = [_any_value(one, depth + 1) for inner, one in fields_of(value) if isinstance(one, bytes)]
-            case 6, bytes():
-                content = dict(_key_value(one, depth + 1) for inner, one in fields_of(value) if isinstance(one, bytes))
-            case 7, bytes():
-                content = value.hex()
-    return content
