@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped
-from weaklink.inspector.importers.telemetry.otlp import SpanSpool, read_span
+from weaklink.inspector.importers.telemetry.otlp import read_span, spooled_sessions
 from weaklink.inspector.importers.telemetry.otlp_encodings import is_otlp, merged_spans
 from weaklink.inspector.importers.telemetry.otlp_span import (
     ERROR,
@@ -119,29 +119,24 @@ def test_a_beginning_is_enough_to_know_protobuf() -> None:
     assert not is_otlp(without_resource.replace(b"\x10", b"\x0f"))
 
 
-def test_spans_come_back_from_the_shelf_as_they_were_put_whether_in_memory_or_on_disk() -> None:
-    values: list[Json] = ["text", "\ud800", 1 << 70, [1, {"a": None}], 1.5, True]
-    spans = [
-        OtlpSpan("t", str(at), "", "n", at + 0.5, None, {"k": value}, (OtlpEvent("e", None, {"x": 1}),), ERROR, "m")
-        for at, value in enumerate(values)
-    ]
-    for spool_bytes in (1, 1 << 20):
-        with SpanSpool(spool_bytes=spool_bytes) as shelf:
-            for span in spans:
-                shelf.put(span)
-            ((id_, held),) = shelf.sessions()
-            assert id_ == ExternalId("trace_id", "t")
-            assert list(held) == spans
-
-
 def test_the_traces_of_one_session_are_read_together_whoever_of_their_spans_names_it() -> None:
-    with SpanSpool() as shelf:
-        shelf.put(OtlpSpan("a", "1", "2", "", 2.0, 3.0, {}))
-        shelf.put(OtlpSpan("b", "3", "", "", 9.0, 10.0, {"session.id": "s"}))
-        shelf.put(OtlpSpan("a", "2", "", "", 1.0, 4.0, {"session.id": "s"}))
-        shelf.put(OtlpSpan("c", "4", "", "", 1.0, 4.0, {"session.id": ""}))
-        read = {id_: [span.id for span in spans] for id_, spans in shelf.sessions()}
-    assert read == {ExternalId("session.id", "s"): ["1", "3", "2"], ExternalId("trace_id", "c"): ["4"]}
+    chatted = {"gen_ai.operation.name": "chat"}
+    spans = [
+        OtlpSpan("a", "1", "2", "", 2.0, 3.0, chatted),
+        OtlpSpan("b", "3", "", "", 9.0, 10.0, {**chatted, "session.id": "s"}),
+        OtlpSpan("a", "2", "", "", 1.0, 4.0, {"session.id": "s"}),
+        OtlpSpan("c", "4", "", "", 1.0, 4.0, {**chatted, "session.id": ""}),
+        OtlpSpan("c", "5", "", "", 3.0, 4.0, {"session.id": "later"}),
+        OtlpSpan("c", "6", "", "", 2.0, 4.0, {"session.id": "earlier"}),
+        OtlpSpan("d", "7", "", "", 2.0, 4.0, chatted),
+    ]
+    read = [trace for trace in spooled_sessions(spans) if isinstance(trace, Trace)]
+    ids = [(trace.external_ids[0], trace.external_ids[-1].value, len(trace.turns)) for trace in read]
+    assert ids == [
+        (ExternalId("session.id", "s"), "1", 2),
+        (ExternalId("session.id", "earlier"), "4", 1),
+        (ExternalId("trace_id", "d"), "7", 1),
+    ]
 
 
 def test_a_message_that_many_requests_repeat_is_one_turn() -> None:

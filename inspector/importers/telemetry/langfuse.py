@@ -15,9 +15,9 @@ from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.telemetry.framework_calls import StoredSpan, read_tool_output, unwrapped_json
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages, read_any_message
+from weaklink.inspector.importers.telemetry.span_spool import TRACE
 from weaklink.inspector.importers.telemetry.span_traces import (
     SESSION,
-    TRACE,
     SpooledRow,
     session_traces,
     spooled_traces,

@@ -1,23 +1,19 @@
 """OpenTelemetry traces of agents: OTLP as JSON lines, JSON documents, or protobuf bodies.
 
-Spans of a session may be anywhere in a file, children before their parents: they are spooled while the file is read.
-Each span is then read with every attribute convention that it follows: OpenTelemetry's own, OpenInference, OpenLLMetry
+Each span is read with every attribute convention that it follows: OpenTelemetry's own, OpenInference, OpenLLMetry
 and Langfuse.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Self
 
-import msgspec
-from msgspec import Struct, field, structs
+from msgspec import structs
 
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import CALLS
 from weaklink.inspector.apis.providers import decoder_for, read_request
 from weaklink.inspector.importers.log_source import LogSource
-from weaklink.inspector.importers.records import parse_json_bytes, read_rows
+from weaklink.inspector.importers.records import read_rows
 from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
 from weaklink.inspector.importers.telemetry import otlp_conventions, otlp_span
 from weaklink.inspector.importers.telemetry.framework_calls import one_answer
@@ -29,19 +25,16 @@ from weaklink.inspector.importers.telemetry.otlp_encodings import (
     read_protobuf,
     spans_of,
 )
+from weaklink.inspector.importers.telemetry.span_spool import TRACE, SpanSpool
 from weaklink.inspector.importers.telemetry.span_traces import traces_of_spans
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan, filled
 from weaklink.inspector.json_text import compact_json, word_of
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions.fingerprints import has_no_content, message_digest
-from weaklink.inspector.spool import RecordSpool, SpoolPosition
 from weaklink.inspector.wire.answer_reader import finish_meaning
 from weaklink.inspector.wire.decoder import decode_answer
 from weaklink.inspector.wire.events import DecodedRequest, DecodedTurn
 from weaklink.inspector.wire.provider_json import parse_json
-
-SPOOL_BYTES = 32 << 20
-"""How many bytes of the spans' texts are kept in memory."""
 
 SESSION_KEYS = (
     "session.id",
@@ -57,7 +50,6 @@ SESSION_KEYS = (
 """Attributes that name the session of a span, in order of priority."""
 
 _NO_TIME = float("inf")
-_decode = msgspec.msgpack.Decoder(otlp_span.OtlpSpan).decode
 _RESOURCES = lazy_pattern(r'\{\s*"resource_?(?:[Ss]pans|[Ll]ogs)"\s*:\s*\[')
 _NO_SPANS = "the row is not OTLP: it has neither `resourceSpans` nor `resourceLogs`"
 TOO_DEEP = "the values are nested too deeply"
@@ -79,57 +71,6 @@ _EXCEPTIONS = frozenset({"gen_ai.execute_tool.exception", "gen_ai.client.operati
 _ANSWER_KEYS = ("choices", "candidates", "output", "content")
 
 
-class _SpooledTrace(Struct):
-    """The positions of one trace's spans in the spool, and its session, from the earliest span that names one."""
-
-    id: str
-    places: list[SpoolPosition] = field(default_factory=list)
-    session: model.ExternalId | None = None
-    session_s: float = _NO_TIME
-
-
-class SpanSpool:
-    """Stores spans and returns them by session. A context manager that deletes everything at its end.
-
-    `spool_bytes` of their texts are kept in memory, the rest in a temporary file without a name.
-    """
-
-    def __init__(self, *, spool_bytes: int = SPOOL_BYTES) -> None:
-        self._spool = RecordSpool(spool_bytes)
-        self._traces: dict[str, _SpooledTrace] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._spool.close()
-
-    def put(self, span: otlp_span.OtlpSpan) -> None:
-        """Store a span; RecursionError if it is nested too deeply."""
-        packed = _packed(span)
-        trace = self._traces.setdefault(span.trace_id, _SpooledTrace(span.trace_id))
-        trace.places.append(self._spool.put(packed))
-        start_s = _NO_TIME if span.start_s is None else span.start_s
-        session = session_of(span)
-        if session is not None and (trace.session is None or start_s < trace.session_s):
-            trace.session, trace.session_s = session, start_s
-
-    def sessions(self) -> Iterator[tuple[model.ExternalId, Iterator[otlp_span.OtlpSpan]]]:
-        """The id and the spans of each session, in the order they were put; sessions in the order of their first span.
-
-        A trace whose spans name no session is a session by itself.
-        """
-        sessions: dict[model.ExternalId, list[_SpooledTrace]] = {}
-        for trace in self._traces.values():
-            sessions.setdefault(trace.session or model.ExternalId("trace_id", trace.id), []).append(trace)
-        for id_, traces in sessions.items():
-            yield id_, self._taken(traces)
-
-    def _taken(self, traces: list[_SpooledTrace]) -> Iterator[otlp_span.OtlpSpan]:
-        for place in sorted(place for trace in traces for place in trace.places):
-            yield _unpacked(self._spool.take(place))
-
-
 def session_of(span: otlp_span.OtlpSpan) -> model.ExternalId | None:
     """The session that a span names; None if it names none."""
     for key in SESSION_KEYS:
@@ -137,19 +78,6 @@ def session_of(span: otlp_span.OtlpSpan) -> model.ExternalId | None:
         if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
             return model.ExternalId(key, str(value))
     return None
-
-
-def _packed(span: otlp_span.OtlpSpan) -> bytes:
-    try:
-        return msgspec.msgpack.encode(span)
-    except (UnicodeEncodeError, OverflowError):  # lone surrogates, integers beyond 64 bits
-        return json.dumps(msgspec.to_builtins(span), default=str).encode("ascii")
-
-
-def _unpacked(packed: bytes) -> otlp_span.OtlpSpan:
-    if packed.startswith(b"["):  # the format that `_packed` chose
-        return msgspec.convert(parse_json_bytes(packed), otlp_span.OtlpSpan)
-    return _decode(packed)
 
 
 def _score(sample: FileSample) -> float:
@@ -160,23 +88,27 @@ def _score(sample: FileSample) -> float:
 
 
 def _traces(file: SourceFile) -> Iterator[model.Trace | Skipped]:
-    with SpanSpool() as spool:
-        yield from spool_spans(read_protobuf(file) if is_otlp(file.head) else _of_rows(file), spool)
-        yield from traces_in(spool.sessions())
+    return spooled_sessions(read_protobuf(file) if is_otlp(file.head) else _of_rows(file))
 
 
-def spool_spans(spans: Iterable[otlp_span.OtlpSpan | Skipped], spool: SpanSpool) -> Iterator[Skipped]:
-    """Put spans into a spool; yields the spans that were skipped, with the reason."""
-    for span in spans:
-        if isinstance(span, Skipped):
-            yield span
-        elif not span.id:
-            yield Skipped(f"span `{span.name}`", "the span has no id")
-        else:
-            try:
-                spool.put(span)
-            except RecursionError:
-                yield Skipped(f"span {span.id}", TOO_DEEP)
+def spooled_sessions(spans: Iterable[otlp_span.OtlpSpan | Skipped]) -> Iterator[model.Trace | Skipped]:
+    """The traces of all sessions in these spans, after the last one; a Skipped comes at once.
+
+    A trace belongs to the session that the earliest of its spans names.
+    """
+    with SpanSpool(otlp_span.OtlpSpan) as spool:
+        for span in spans:
+            if isinstance(span, Skipped):
+                yield span
+            elif not span.id:
+                yield Skipped(f"span `{span.name}`", "the span has no id")
+            else:
+                start_s = _NO_TIME if span.start_s is None else span.start_s
+                try:
+                    spool.put(span.trace_id, span, trace=span.trace_id, session=session_of(span), started_s=start_s)
+                except RecursionError:
+                    yield Skipped(f"span {span.id}", TOO_DEEP)
+        yield from traces_in((id_, spool.rows(keys)) for id_, keys in spool.sessions().items())
 
 
 def traces_in(
@@ -206,7 +138,7 @@ def session_traces(id_: model.ExternalId, spans: Iterable[otlp_span.OtlpSpan]) -
     merged = merged_spans(spans)
     notes = tuple(otlp_conventions.session_notes(merged))
     read = [read_span(span, messages, known) for span in merged]
-    found = model.RecognisedBy.FIELD if id_.name != "trace_id" else model.RecognisedBy.RECORD
+    found = model.RecognisedBy.FIELD if id_.name != TRACE else model.RecognisedBy.RECORD
     return traces_of_spans(read, (id_,), recognised_by=found, warnings=(NO_CHUNKS, *notes))
 
 
