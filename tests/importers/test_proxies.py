@@ -291,8 +291,8 @@ def test_a_har_file_cut_anywhere_raises_nothing_and_keeps_what_came_before(tmp_p
 
 
 def test_a_zlib_bomb_stops_at_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weaklink.inspector.importers.proxies.har._LEAST_BOUND", 1 << 20)
-    monkeypatch.setattr("weaklink.inspector.importers.proxies.har._GROWTH", 1)
+    monkeypatch.setattr("weaklink.inspector.importers.compression._LEAST_BOUND", 1 << 20)
+    monkeypatch.setattr("weaklink.inspector.importers.compression._GROWTH", 1)
     bomb = har(entry(STORED))[:-3] + b"," + b" " * (4 << 20) + b"]}}"
     traces, skipped = read(tmp_path / "x.zhar", zlib.compress(bomb))
     assert text_of(traces) == ["At 17:42."]
@@ -308,8 +308,8 @@ def archive(*members: tuple[str, bytes]) -> bytes:
 
 
 def test_a_zip_bomb_stops_at_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weaklink.inspector.importers.proxies.har._LEAST_BOUND", 1 << 20)
-    monkeypatch.setattr("weaklink.inspector.importers.proxies.har._GROWTH", 1)
+    monkeypatch.setattr("weaklink.inspector.importers.archives._LEAST_BOUND", 1 << 20)
+    monkeypatch.setattr("weaklink.inspector.importers.archives._GROWTH", 1)
     bomb = har(entry(STORED))[:-3] + b"," + b" " * (4 << 20) + b"]}}"
     traces, skipped = read(tmp_path / "x.zip", archive(("a.har", bomb)))
     assert text_of(traces) == ["At 17:42."]
@@ -332,8 +332,40 @@ def test_a_damaged_archive_raises_nothing_but_damage(damage: str, tmp_path: Path
     raw = archive(("a.har" if damage != "no document" else "a.txt", har(entry(STORED))))
     path = tmp_path / "x.zip"
     path.write_bytes({"cut": raw[:-30], "flipped": raw[:60] + bytes(40) + raw[100:], "no document": raw}[damage])
-    with pytest.raises(DamagedDataError), open_har(SourceFile(path)) as content:
-        content.stream.read()
+    with pytest.raises(DamagedDataError):
+        read_to_the_end(path)
+
+
+def read_to_the_end(path: Path) -> None:
+    with open_har(SourceFile(path)) as content:
+        while content.stream.read():
+            pass
+
+
+def test_an_archive_without_its_end_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    raw = archive(("a.txt", ANSWERED), ("b.har", har(entry({"_file": "a.txt"}))))
+    traces, skipped = read(tmp_path / "x.zip", raw[: raw.index(b"PK\1\2")])
+    assert text_of(traces) == ["At 17:42."]
+    assert skipped == []
+
+
+def cut_file(folder: Path, raw: bytes) -> Path:
+    path = folder / "cut.zhar"
+    path.write_bytes(zlib.compress(raw)[:-3])
+    return path
+
+
+@pytest.mark.parametrize("size", [1 << 16, (1 << 16) + 1, 3 << 16])
+def test_a_zlib_file_is_read_to_its_last_byte(size: int, tmp_path: Path) -> None:
+    raw = har(entry(STORED))
+    raw += b" " * (size - len(raw))
+    traces, skipped = read(tmp_path / "x.zhar", zlib.compress(raw))
+    assert text_of(traces) == ["At 17:42."]
+    assert skipped == []
+    with SourceFile(cut_file(tmp_path, raw)).open() as stream:
+        assert stream.read() == raw
+        with pytest.raises(DamagedDataError, match="it ends early"):
+            stream.read()
 
 
 def test_an_archive_with_any_byte_flipped_raises_nothing(tmp_path: Path) -> None:

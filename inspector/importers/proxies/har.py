@@ -1,6 +1,7 @@
 """HAR files (HTTP Archive 1.2) of browsers and proxies, read one entry after another.
 
-A file is plain JSON, zlib (mitmproxy's `.zhar`), or a ZIP archive with the bodies as separate members (Playwright).
+A file is JSON, which mitmproxy compresses with zlib (`.zhar`), or a ZIP archive with the bodies as separate members
+(Playwright).
 Source: http://www.softwareishard.com/blog/har-12-spec.
 """
 
@@ -9,15 +10,15 @@ import binascii
 import codecs
 import io
 import re
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import BinaryIO
 
 from msgspec import Struct, structs
 
-from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.archives import NO_DIRECTORY, ZIP, Archive, ArchiveMember
+from weaklink.inspector.importers.compression import DamagedDataError, SalvagingReader
 from weaklink.inspector.importers.identity import instant, text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
@@ -36,15 +37,7 @@ from weaklink.inspector.scanning import closing_quote, lazy_pattern
 from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
 from weaklink.inspector.wire.framing import SseDecoder
 
-_ZIP = b"PK\x03\x04"
 _BLOCK = 1 << 16
-_LEAST_BOUND = 1 << 30
-_GROWTH = 200
-_BODY_BYTES = 64 << 20
-_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
-"""What `zipfile` raises: RuntimeError for an encrypted member, OSError for a position before the file's beginning."""
-
 _LOG = re.compile(rb'"log"\s*:\s*\{')
 _OF_A_LOG = re.compile(rb'"entries"\s*:\s*\[|"creator"\s*:\s*\{')
 
@@ -70,127 +63,60 @@ _REBUILT = "an answer without a body was assembled from the events that the brow
 class HarContent(Struct, frozen=True):
     """A HAR document's bytes, and a function that returns an archive's separate body by its name, or None."""
 
-    stream: BinaryIO
+    stream: io.BufferedReader
     body: Callable[[str], bytes | None]
-
-
-def beginning_of(file: SourceFile) -> bytes:
-    """The first bytes of the HAR document that a file may contain; `b""` if it cannot contain one."""
-    if not file.head.startswith(_ZIP) and not _is_zlib(file.head):
-        return file.head
-    try:
-        with open_har(file) as har:
-            return har.stream.read(HEAD_BYTES)
-    except DamagedDataError:
-        return b""
 
 
 @contextmanager
 def open_har(file: SourceFile) -> Iterator[HarContent]:
-    """The document in a file. Compressed data may unpack to 200 times its size, or one GiB if that is more.
+    """The document in a file.
 
     An archive's document is its first member whose name ends with `.har`. Names in an archive are only compared;
     nothing is ever written under them. DamagedDataError, also while reading, if the container is broken or has no
     document.
     """
-    if file.head.startswith(_ZIP):
-        with file.open_seekable() as stream, _archive(stream, file.stored_bytes) as content:
-            yield content
+    if not file.head.startswith(ZIP):
+        with file.open() as stream:
+            yield HarContent(stream, lambda _: None)  # a name outside an archive is never used as a file's name
         return
-    with file.open() as stream:
-        if not _is_zlib(file.head):
-            yield HarContent(stream, _no_body)
-            return
-        bound = max(_LEAST_BOUND, file.stored_bytes * _GROWTH)
-        yield HarContent(_stream(_bounded(_inflated(stream), bound)), _no_body)
-
-
-def _no_body(name: str) -> None:
-    """A document outside an archive has no separate bodies: a name in it is never used as a file's name."""
-
-
-def _is_zlib(head: bytes) -> bool:
-    """Whether a zlib stream (RFC 1950, section 2.2) with a JSON document begins here."""
-    if head[:1] != b"\x78" or int.from_bytes(head[:2]) % 31:
-        return False
-    try:
-        return zlib.decompressobj().decompress(head, 64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
-    except zlib.error:
-        return False
-
-
-@contextmanager
-def _archive(stream: BinaryIO, stored_bytes: int) -> Iterator[HarContent]:
-    with _opened(stream) as archive:
-        members = {one.filename: one for one in archive.infolist() if one.compress_type in _METHODS}
-        document = next((one for name, one in members.items() if name.endswith(".har")), None)
+    with file.open_seekable() as stream:
+        archive = Archive(stream)
+        members = {member.name: member for member in archive.members}
+        document = next((member for name, member in members.items() if name.endswith(".har")), None)
         if document is None:
-            raise DamagedDataError("the archive contains no `.har` file")
-
-        def body(name: str) -> bytes | None:
-            return _body(archive, members.get(name))
-
-        bound = max(_LEAST_BOUND, stored_bytes * _GROWTH)
-        yield HarContent(_stream(_bounded(_read(archive, document), bound)), body)
+            raise DamagedDataError(NO_DIRECTORY if archive.is_cut else "the archive contains no `.har` file")
+        yield HarContent(
+            SalvagingReader(BlockStream(_document(archive, document)), _BLOCK), partial(_body, archive, members)
+        )
 
 
-def _opened(stream: BinaryIO) -> zipfile.ZipFile:
+def _document(archive: Archive, member: ArchiveMember) -> Iterator[bytes]:
+    yield from archive.blocks(member)
+    if archive.is_cut:
+        raise DamagedDataError(NO_DIRECTORY)
+
+
+def _body(archive: Archive, members: dict[str, ArchiveMember], name: str) -> bytes | None:
     try:
-        return zipfile.ZipFile(stream)
-    except _DAMAGE as error:
-        raise DamagedDataError(f"the archive is damaged: {error}") from error
-
-
-def _body(archive: zipfile.ZipFile, member: zipfile.ZipInfo | None) -> bytes | None:
-    if member is None:
+        return archive.read(members[name]) if name in members else None
+    except DamagedDataError:
         return None
+
+
+def _beginning_of(file: SourceFile) -> bytes:
+    """The first bytes of the HAR document that a file may contain; `b""` if it cannot contain one."""
+    if not file.head.startswith(ZIP):
+        return file.head
     try:
-        with archive.open(member) as stream:
-            body = stream.read(_BODY_BYTES + 1)
-    except _DAMAGE:
-        return None
-    return body if len(body) <= _BODY_BYTES else None
-
-
-def _stream(blocks: Iterator[bytes]) -> BinaryIO:
-    return io.BufferedReader(BlockStream(blocks), _BLOCK)
-
-
-def _bounded(blocks: Iterator[bytes], bound: int) -> Iterator[bytes]:
-    left = bound
-    for block in blocks:
-        left -= len(block)
-        if left < 0:
-            raise DamagedDataError(f"the compressed data unpacks to more than {bound >> 20} MiB")
-        yield block
-
-
-def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
-    try:
-        with archive.open(member) as stream:
-            while block := stream.read(_BLOCK):
-                yield block
-    except _DAMAGE as error:
-        raise DamagedDataError(f"the archive is damaged: {error}") from error
-
-
-def _inflated(stream: BinaryIO) -> Iterator[bytes]:
-    decompressor = zlib.decompressobj()
-    try:
-        while raw := stream.read(_BLOCK):
-            while raw:
-                yield decompressor.decompress(raw, _BLOCK)
-                raw = decompressor.unconsumed_tail
-        yield decompressor.flush()
-    except zlib.error as error:
-        raise DamagedDataError(f"the compressed data is damaged: {error}") from error
-    if not decompressor.eof:
-        raise DamagedDataError("the compressed data is damaged: it ends early")
+        with open_har(file) as har:
+            return har.stream.read1(HEAD_BYTES)
+    except DamagedDataError:
+        return b""
 
 
 def _score(sample: FileSample) -> float:
     """By a `log` with its creator or entries at the document's beginning."""
-    head = beginning_of(sample.file)
+    head = _beginning_of(sample.file)
     log = _LOG.search(head) if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else None
     return 1.0 if log and _OF_A_LOG.search(head, log.end()) else 0.0
 
@@ -246,7 +172,7 @@ class HarDocument:
             yield Skipped("log", _NO_ENTRIES)
             return
         start = self._at
-        rest = io.BufferedReader(BlockStream(self._from_the_entries()), _BLOCK)
+        rest = SalvagingReader(BlockStream(self._from_the_entries()), _BLOCK)
         for element in read_elements(rest):
             if isinstance(element, Element):
                 yield structs.replace(element, offset=start + element.offset)
