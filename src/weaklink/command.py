@@ -1,6 +1,5 @@
 """The entry point of the command `weaklink`, and of `python -m weaklink`."""
 
-import _thread
 import gc
 import os
 import sys
@@ -8,6 +7,7 @@ import sys
 from weaklink.inspector.version import __version__
 
 _REPEAT_AFTER_S = 0.01
+_INTERRUPTED = 130
 
 
 def main() -> None:
@@ -19,8 +19,10 @@ def main() -> None:
         sys.exit(0)
     sys.unraisablehook = _interrupt_again
     gc.disable()  # saves a fifth of the start: it would scan all loaded objects repeatedly and free nothing
-    from weaklink.ui.cli.group import run  # noqa: PLC0415  # Click takes longer to load than Python to start
-
+    try:
+        from weaklink.ui.cli.group import run  # noqa: PLC0415  # Click takes longer to load than Python to start
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
     sys.exit(run())
 
 
@@ -29,9 +31,11 @@ def _interrupt_again(unraisable: "sys.UnraisableHookArgs") -> None:
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
         return
-    from threading import Timer  # noqa: PLC0415  # no other start needs it
+    from signal import SIGINT, pthread_kill  # noqa: PLC0415  # no other start needs them
+    from threading import Timer, main_thread  # noqa: PLC0415
 
-    Timer(_REPEAT_AFTER_S, _thread.interrupt_main).start()  # at once, it would be dropped here
+    # At once, it would be dropped here; and `_thread.interrupt_main` ends no wait.
+    Timer(_REPEAT_AFTER_S, pthread_kill, (main_thread().ident, SIGINT)).start()
 
 
 def _open_closed_streams() -> None:

@@ -1,8 +1,11 @@
 """Imports files into a store: reads, redacts, inspects and counts them, then saves each one whole or not at all."""
 
+import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, islice, takewhile
 from typing import TypeAlias
 
@@ -312,8 +315,9 @@ class FileSaver:
                 self._done(file.file, file.reading.completed(self._store.save_drafts(file.drafts)))
             return
         saved_rows = iter(saved)
-        for file in self._take_waiting():
-            self._done(file.file, file.reading.completed(list(islice(saved_rows, len(file.drafts)))))
+        with _interrupts_later():
+            for file in self._take_waiting():
+                self._done(file.file, file.reading.completed(list(islice(saved_rows, len(file.drafts)))))
 
     def _take_waiting(self) -> list["_WaitingFile"]:
         """Remove and return the pending files."""
@@ -330,6 +334,22 @@ class FileSaver:
         is_due = self._clock() - self._since_s > _LONGEST_WAIT_S
         if is_due or self._count >= _MOST_TOGETHER or self._size > _LARGEST_TOGETHER:
             self.flush()
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Let a Ctrl-C that comes within the block interrupt at its end: what is saved must be counted."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        signal.raise_signal(signal.SIGINT)
 
 
 def report_only(items: Iterable[ReadItem], *, on_trace: Callable[[], object] = lambda: None) -> FileReports:

@@ -1,6 +1,7 @@
 """However files are imported, by one process or several, together or one by one, the database holds the same."""
 
 import json
+import signal
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -152,6 +153,25 @@ def test_where_the_store_refuses_a_file_those_before_it_are_kept(
             saver.flush()
         assert done == ["a-0.jsonl", "a-2.jsonl", "c-none.jsonl"]
         assert trace_files(store) == {"a-0.jsonl", "a-2.jsonl"}
+
+
+def test_an_interrupt_while_saved_files_are_counted_leaves_none_out(tmp_path: Path) -> None:
+    paths = [path for path in written(tmp_path) if "large" not in path]
+    done: list[str] = []
+
+    def counting(file: PlacedFile, _: object) -> None:
+        if not done:
+            signal.raise_signal(signal.SIGINT)
+        done.append(Path(file.path).name)
+
+    with open_store(tmp_path / "t.db") as store:
+        saver = FileSaver(store, counting, clock=lambda: 0.0)
+        for path in paths:
+            saver.save(PlacedFile(path), read_file(PlacedFile(path), None, Redactor()))
+        with pytest.raises(KeyboardInterrupt):
+            saver.flush()
+        assert done == [Path(path).name for path in paths]
+        assert trace_files(store) <= set(done)
 
 
 def trace_files(store: Store) -> set[str]:

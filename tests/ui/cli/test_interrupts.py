@@ -49,7 +49,7 @@ class Finalized:
 def run():
     Finalized()
     try:
-        time.sleep(30)
+        time.sleep(3_000)
     except KeyboardInterrupt:
         return 130
 group.run = run
@@ -61,6 +61,29 @@ main()
 def test_an_interrupt_that_comes_in_a_finalizer_is_not_lost(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _DROPS], capture_output=True, check=False, cwd=tmp_path, env=environment(tmp_path)
+    )
+    assert (done.returncode, done.stderr) == (130, b"")
+
+
+_WHILE_LOADING = """
+import signal, sys
+class Loading:
+    def find_spec(self, name, path=None, target=None):
+        if name == "click":
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Loading())
+from weaklink.command import main
+main()
+"""
+
+
+def test_an_interrupt_while_the_command_is_loaded_ends_it_without_a_traceback(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _WHILE_LOADING],
+        capture_output=True,
+        check=False,
+        cwd=tmp_path,
+        env=environment(tmp_path),
     )
     assert (done.returncode, done.stderr) == (130, b"")
 
