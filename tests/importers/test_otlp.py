@@ -222,10 +222,13 @@ def test_log_records_that_come_twice_are_one_and_belong_to_their_span() -> None:
 
 
 def test_ids_that_are_counted_in_each_trace_are_told_apart() -> None:
-    spans = [replace(chat(), trace_id=trace, id=id_, parent_id="1") for trace in "ab" for id_ in "12"]
-    spans.append(replace(chat(), trace_id="b", id="3", parent_id="2"))
-    found = [(span.id, span.parent_id) for span in merged_spans(spans)]
-    assert found == [("a/1", "a/1"), ("a/2", "a/1"), ("b/1", "b/1"), ("b/2", "b/1"), ("3", "b/2")]
+    named = {**chat().attributes, "session.id": "s"}
+    spans = [replace(chat(), trace_id=trace, id=id_, attributes=named) for trace in "ab" for id_ in "12"]
+    spans.append(replace(chat(), trace_id="b", id="3", attributes=named))
+    (trace,) = spooled_sessions(spans)
+    assert isinstance(trace, Trace)
+    assert trace.provenance.record == "span a/1"
+    assert len(trace.turns) == 5
 
 
 def test_further_choices_stand_beside_the_answer() -> None:

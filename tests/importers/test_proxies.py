@@ -22,10 +22,11 @@ from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.proxies.har import HarDocument, open_har
 from weaklink.inspector.importers.proxies.mitmproxy import (
     MAX_ENTRIES,
-    FlowSplitter,
     MalformedValueError,
+    StoredFlow,
     TnetString,
     read_flow,
+    read_flows,
     value_at,
 )
 from weaklink.inspector.importers.reading import read_source
@@ -87,38 +88,40 @@ def test_what_is_written_as_a_tnetstring_is_read_back(value: object) -> None:
 
 @given(st.binary(max_size=60))
 def test_bytes_that_are_no_flow_are_told(raw: bytes) -> None:
-    assert isinstance(read_flow(raw, 1), Skipped)
+    assert isinstance(read_flow(StoredFlow(1, 0, raw)), Skipped)
 
 
 @given(st.lists(st.binary(max_size=40), max_size=5), st.data())
-def test_where_the_bytes_of_a_flow_file_are_cut_does_not_matter(bodies: list[bytes], data: st.DataObject) -> None:
+def test_a_flow_file_that_ends_anywhere_has_the_flows_before(bodies: list[bytes], data: st.DataObject) -> None:
     flows = [tnetstring({"content": body}) for body in bodies]
     raw = b"".join(flows)
-    cutter = FlowSplitter()
-    found, at = [], 0
-    while at < len(raw):
-        end = data.draw(st.integers(at + 1, len(raw)))
-        found += cutter.feed(raw[at:end])
-        at = end
-    assert found + cutter.close() == flows
+    starts = [sum(map(len, flows[:number])) for number in range(len(flows) + 1)]
+    end = data.draw(st.integers(0, len(raw)))
+    found = list(read_flows(io.BytesIO(raw[:end])))
+    whole = [
+        StoredFlow(number, start, flow) for number, (start, flow) in enumerate(zip(starts, flows, strict=False), 1)
+    ]
+    complete = sum(start <= end for start in starts[1:])
+    assert found[:complete] == whole[:complete]
+    rest = found[complete:]
+    assert [one.start for one in rest if isinstance(one, Skipped)] == ([] if end in starts else [starts[complete]])
 
 
 @given(st.binary(max_size=80), st.integers(1, 20))
-def test_a_cutter_of_any_bytes_ends_and_holds_no_more_than_its_limit(raw: bytes, limit: int) -> None:
-    cutter = FlowSplitter(limit=limit)
-    found = [one for at in range(len(raw)) for one in cutter.feed(raw[at : at + 1])] + cutter.close()
-    kept = [one for one in found if isinstance(one, bytes)]
-    assert all(len(one) <= limit + 14 for one in kept)
-    assert cutter.number == len(found)
+def test_any_bytes_are_read_to_their_end_within_the_limit(raw: bytes, limit: int) -> None:
+    found = list(read_flows(io.BytesIO(raw), limit=limit))
+    assert all(len(one.raw) <= limit + 14 for one in found if isinstance(one, StoredFlow))
 
 
 def test_a_flow_beyond_the_limit_is_passed_over_and_the_next_is_read() -> None:
     small = tnetstring({"a": 1})
-    for size in (1, 7, 1000):
-        cutter = FlowSplitter(limit=30)
-        raw = small + tnetstring({"content": b"x" * 100}) + small
-        found = [one for at in range(0, len(raw), size) for one in cutter.feed(raw[at : at + size])] + cutter.close()
-        assert found == [small, Skipped("flow 2", "it is longer than 30 bytes"), small]
+    large = tnetstring({"content": b"x" * 100})
+    found = list(read_flows(io.BytesIO(small + large + small), limit=30))
+    assert found == [
+        StoredFlow(1, 0, small),
+        Skipped("flow 2", "it is longer than 30 bytes", start=len(small)),
+        StoredFlow(3, len(small + large), small),
+    ]
 
 
 def test_a_dictionary_of_very_many_members_is_refused_before_it_fills_the_memory() -> None:
@@ -126,7 +129,7 @@ def test_a_dictionary_of_very_many_members_is_refused_before_it_fills_the_memory
     with pytest.raises(MalformedValueError, match="more than 10000 entries"):
         value_at(raw, 0, len(raw)).entries()
     inner = b"".join(b"%d:%s," % (len(name), name) + b"0:~" for name in (b"%d" % n for n in range(MAX_ENTRIES)))
-    assert isinstance(read_flow(b"%d:%s}" % (len(inner), inner), 3), Skipped)
+    assert isinstance(read_flow(StoredFlow(3, 0, b"%d:%s}" % (len(inner), inner))), Skipped)
 
 
 def test_a_length_that_reaches_beyond_its_value_is_damage(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ began and ended; the pieces of an answer have no times. Sources: mitmproxy:mitmp
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from itertools import count
+from typing import BinaryIO, Final
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
-from weaklink.inspector.importers.records import blocks_of
 from weaklink.inspector.importers.source import Skipped, SourceFile, until_damage
 from weaklink.inspector.memory import RECORD_BYTES, too_long
 from weaklink.inspector.model import Trace
@@ -20,6 +20,8 @@ from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers,
 from weaklink.inspector.text import decode
 
 _MOST_DIGITS = 12
+_BLOCK = 1 << 20
+_CUT = "the file ends in the middle of this flow"
 _NO_FLOW = "not a flow: the file is damaged, or several programs wrote it at once; the rest was not read"
 MAX_ENTRIES = 10_000
 """The most entries of a dictionary or list that are read: no flow has so many, and each costs more than its bytes."""
@@ -67,74 +69,50 @@ _TOO_OLD = (
 )
 
 
-class FlowSplitter:
-    """Splits a file of consecutive tnetstrings; never raises.
+class StoredFlow(Struct, frozen=True):
+    """A flow's number from 1, the position of its first byte, and its bytes: a dictionary, with length and type tag."""
 
-    A flow's bytes are its dictionary, with length and type tag. At most `limit` bytes of a flow, and the last bytes
-    fed, are in memory; a longer flow is a Skipped. After bytes that begin no flow, no other flow can be found, so the
-    file ends there. `number` is the last flow's, from 1; `starts` are the positions of all flows, in bytes.
+    number: int
+    start: int
+    raw: bytes
+
+
+def read_flows(stream: BinaryIO, *, limit: int = RECORD_BYTES) -> Iterator[StoredFlow | Skipped]:
+    """The flows of a file, which are consecutive tnetstrings; a flow of more than `limit` bytes is a Skipped.
+
+    After bytes that begin no flow, no other flow can be found, so the file ends there.
     """
-
-    def __init__(self, *, limit: int = RECORD_BYTES) -> None:
-        self._limit = limit
-        self._buffer = bytearray()
-        self._length = 0  # bytes missing from the current flow, including length digits and type tag
-        self._is_kept = True
-        self._is_over = False
-        self._base = 0  # the position in the file of the first buffered byte
-        self.starts: list[int] = []
-
-    def feed(self, raw: bytes) -> list[bytes | Skipped]:
-        """The flows that end in these bytes."""
-        found: list[bytes | Skipped] = []
-        self._buffer += b"" if self._is_over else raw
-        at = 0
-        while (self._length or self._begins(at, found)) and at + self._length <= len(self._buffer):
-            end = at + self._length
-            if self._is_kept:
-                found.append(bytes(self._buffer[at:end]))
-            at, self._length, self._is_kept = end, 0, True
-        self._drop(at)
-        if self._is_over or not self._is_kept:
-            self._length -= len(self._buffer) if self._length else 0
-            self._drop(len(self._buffer))
-        return found
-
-    @property
-    def number(self) -> int:
-        """The number of flows that began."""
-        return len(self.starts)
-
-    def close(self) -> list[bytes | Skipped]:
-        """End the file; a Skipped if it ends within a flow."""
-        if self._is_over or not (self._buffer or self._length) or not self._is_kept:
-            return []
-        if not self._length:
-            self.starts.append(self._base)
-        present = f" ({len(self._buffer)} of {self._length} bytes)" if self._length else ""
-        return [Skipped(f"flow {self.number}", f"the file ends in the middle of this flow{present}")]
-
-    def _begins(self, at: int, found: list[bytes | Skipped]) -> bool:
-        """Whether a flow begins at `at`; then its length is known."""
-        length = _LENGTH.match(self._buffer, at)
+    start = 0
+    for number in count(1):
+        prefix = _length_prefix(stream)
+        if not prefix:
+            return
+        length = _LENGTH.fullmatch(prefix)
         if length is None:
-            rest = self._buffer[at : at + _MOST_DIGITS + 1]
-            if rest and (len(rest) > _MOST_DIGITS or not rest.isdigit()):
-                self.starts.append(self._base + at)
-                self._is_over = True
-                found.append(Skipped(f"flow {self.number}", _NO_FLOW))
-            return False
-        self.starts.append(self._base + at)
-        self._length = length.end() - at + int(length[1]) + 1
-        self._is_kept = int(length[1]) <= self._limit
-        if not self._is_kept:
-            found.append(Skipped(f"flow {self.number}", too_long(self._limit)))
-        return True
+            is_cut = prefix.isdigit() and len(prefix) <= _MOST_DIGITS
+            yield Skipped(f"flow {number}", _CUT if is_cut else _NO_FLOW, start=start)
+            return
+        left = int(length[1]) + 1  # the type tag follows
+        if left > limit + 1:
+            yield Skipped(f"flow {number}", too_long(limit), start=start)
+            while left and (block := stream.read(min(left, _BLOCK))):
+                left -= len(block)
+        else:
+            raw = prefix + stream.read(left)
+            if len(raw) < len(prefix) + left:
+                yield Skipped(f"flow {number}", f"{_CUT} ({len(raw)} of {len(prefix) + left} bytes)", start=start)
+                stream.read(1)  # raises if compressed data is damaged here
+                return
+            yield StoredFlow(number, start, raw)
+        start += len(prefix) + int(length[1]) + 1
 
-    def _drop(self, count: int) -> None:
-        """Discard this many of the first buffered bytes."""
-        del self._buffer[:count]
-        self._base += count
+
+def _length_prefix(stream: BinaryIO) -> bytes:
+    """The digits up to the colon, or as many bytes as show that there is no length."""
+    prefix = b""
+    while len(prefix) <= _MOST_DIGITS and not prefix.endswith(b":") and (byte := stream.read(1)):
+        prefix += byte
+    return prefix
 
 
 class MalformedValueError(ValueError):
@@ -222,17 +200,17 @@ class MitmproxyFlow(Struct, frozen=True):
     content: Exchange | OtherTraffic | None
 
 
-def read_flow(raw: bytes, number: int) -> MitmproxyFlow | Skipped:
-    """The flow in these bytes, a complete dictionary; never raises."""
-    record = f"flow {number}"
+def read_flow(stored: StoredFlow) -> MitmproxyFlow | Skipped:
+    """A flow, whose bytes are a complete dictionary; never raises."""
+    record = f"flow {stored.number}"
     try:
-        members = value_at(raw, 0, len(raw)).members()
+        members = value_at(stored.raw, 0, len(stored.raw)).members()
         version = _version(members.get("version"))
         return MitmproxyFlow(version, _content(members, record) if version >= OLDEST_VERSION else None)
     except KeyError as error:
-        return Skipped(record, f"the flow has no `{error.args[0]}`")
+        return Skipped(record, f"the flow has no `{error.args[0]}`", start=stored.start)
     except MalformedValueError as error:
-        return Skipped(record, f"the flow is damaged: {error}")
+        return Skipped(record, f"the flow is damaged: {error}", start=stored.start)
 
 
 def _version(value: TnetString | None) -> int:
@@ -334,35 +312,21 @@ def _traces(file: SourceFile) -> Iterator[Trace | Skipped]:
 
 def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[ProxyRecord]:
     too_old = newest = 0
-    splitter = FlowSplitter()
-    for number, raw in _cut(file, splitter):
-        flow = raw if isinstance(raw, Skipped) else read_flow(raw, number)
-        if not isinstance(flow, MitmproxyFlow):
-            yield structs.replace(flow, start=splitter.starts[number - 1]) if number else flow
-        elif flow.content is None:
-            too_old += 1
-        else:
-            newest = max(newest, flow.version)
-            proxy.source_version = str(newest)
-            yield flow.content if isinstance(flow.content, OtherTraffic) else SeenExchange(flow.content)
+    with file.open() as stream:
+        for stored in until_damage(read_flows(stream)):
+            flow = stored if isinstance(stored, Skipped) else read_flow(stored)
+            if isinstance(flow, Skipped):
+                yield flow
+            elif flow.content is None:
+                too_old += 1
+            else:
+                newest = max(newest, flow.version)
+                proxy.source_version = str(newest)
+                yield flow.content if isinstance(flow.content, OtherTraffic) else SeenExchange(flow.content)
     if newest > NEWEST_VERSION:
         proxy.warnings.append(f"flows of format {newest} were read as those of format {NEWEST_VERSION}")
     if too_old:
         yield Skipped(f"{too_old} of the flows", _TOO_OLD)
-
-
-def _cut(file: SourceFile, splitter: FlowSplitter) -> Iterator[tuple[int, bytes | Skipped]]:
-    """The flows with their numbers; 0 for an error in the file as a whole."""
-    number = 0
-    for block in until_damage(blocks_of(file)):
-        if isinstance(block, Skipped):
-            yield 0, block
-            continue
-        for found in splitter.feed(block):
-            number += 1
-            yield number, found
-    for found in splitter.close():
-        yield splitter.number, found
 
 
 MITMPROXY = LogSource(

@@ -9,7 +9,6 @@ JSON (`otlp_protobuf`), so that the intact part of a truncated file is read.
 """
 
 import base64
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from itertools import islice
@@ -181,21 +180,12 @@ def merged_spans(spans: Iterable[OtlpSpan]) -> list[OtlpSpan]:
     """Spans merged with the log records that belong to them, one for each id, in the order of the ids.
 
     The order is that in which the ids first appear. Of a span that appears twice the later one counts, of a log record
-    the first. If two traces use the same id, which only happens with ids that count up, the trace's id is put before
-    it. Linear in spans and records.
+    the first. Linear in spans and records.
     """
     by_id: dict[tuple[str, str], list[OtlpSpan]] = {}
     for span in spans:
         by_id.setdefault((span.trace_id, span.id), []).append(span)
-    trace_counts = Counter(id_ for _, id_ in by_id)
-    shared = {id_ for id_, count in trace_counts.items() if count > 1}
-    merged = [same[0] if len(same) == 1 else _one(same) for same in by_id.values()]
-    return [_with_unique_ids(span, shared) for span in merged] if shared else merged
-
-
-def _with_unique_ids(span: OtlpSpan, shared: set[str]) -> OtlpSpan:
-    id_, parent_id = (f"{span.trace_id}/{one}" if one in shared else one for one in (span.id, span.parent_id))
-    return replace(span, id=id_, parent_id=parent_id)
+    return [same[0] if len(same) == 1 else _one(same) for same in by_id.values()]
 
 
 def _one(same: list[OtlpSpan]) -> OtlpSpan:

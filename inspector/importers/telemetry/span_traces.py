@@ -57,7 +57,7 @@ def traces_of_spans(
     into traces, and `span_id`. Of spans with the same id the last counts. All spans are in memory, and time is linear
     in them and their messages. Never raises.
     """
-    known = {span.id: span for span in spans}
+    known = {span.id: span for span in _with_unique_ids(spans)}
     kept = merge_duplicates(sorted(known.values(), key=moment_of))
     requests = [span for span in kept if span.call is not None]
     agents = {id_: known[outer] for id_, outer in nearest_outer(known.values(), OperationKind.AGENT).items() if outer}
@@ -73,6 +73,23 @@ def traces_of_spans(
         all_warnings = dict.fromkeys(chain(warnings, one.warnings, [_UNMATCHED] if results.unmatched else []))
         trace = one.trace(ids, recognised_by, tuple(all_warnings), results.of_trace.get(number, ToolResults()))
         yield trace if _is_child(trace.parent, one, by_first_span) else structs.replace(trace, parent=None)
+
+
+def _with_unique_ids(spans: Iterable[TracedSpan]) -> list[TracedSpan]:
+    """The spans; if spans of two traces in the store have the same id, the trace's id is put before it."""
+    listed = list(spans)
+    first: dict[str, str] = {}
+    shared = {span.id for span in listed if first.setdefault(span.id, span.span_trace) != span.span_trace}
+    if not shared:
+        return listed
+    return [
+        structs.replace(
+            span,
+            id=f"{span.span_trace}/{span.id}" if span.id in shared else span.id,
+            parent_id=f"{span.span_trace}/{span.parent_id}" if span.parent_id in shared else span.parent_id,
+        )
+        for span in listed
+    ]
 
 
 def _is_child(
@@ -415,7 +432,7 @@ def session_traces(
     """
     how = model.RecognisedBy.FIELD if session_id.name == SESSION else model.RecognisedBy.RECORD
     found = False
-    for trace in traces_of_spans(without_flattened(_with_unique_ids(spans)), (session_id,), recognised_by=how):
+    for trace in traces_of_spans(without_flattened(spans), (session_id,), recognised_by=how):
         found = True
         position = f"{record}, {trace.provenance.record}" if record else trace.provenance.record
         yield structs.replace(trace, provenance=structs.replace(trace.provenance, record=position))
@@ -424,23 +441,6 @@ def session_traces(
         yield Skipped(
             position, "its spans contain neither a request to a model nor the run of a tool", is_irrelevant=True
         )
-
-
-def _with_unique_ids(spans: Iterable[TracedSpan]) -> list[TracedSpan]:
-    """The spans; if spans of two traces in the store have the same id, the trace's id is put before it."""
-    listed = list(spans)
-    first: dict[str, str] = {}
-    shared = {span.id for span in listed if first.setdefault(span.id, span.span_trace) != span.span_trace}
-    if not shared:
-        return listed
-    return [
-        structs.replace(
-            span,
-            id=f"{span.span_trace}/{span.id}" if span.id in shared else span.id,
-            parent_id=f"{span.span_trace}/{span.parent_id}" if span.parent_id in shared else span.parent_id,
-        )
-        for span in listed
-    ]
 
 
 def utc_instant(value: model.Json) -> model.Instant | None:
