@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
 from weaklink.inspector.importers.telemetry.otlp import read_span, spooled_sessions
 from weaklink.inspector.importers.telemetry.otlp_encodings import is_otlp, merged_spans
 from weaklink.inspector.importers.telemetry.otlp_span import (
     ERROR,
-    Messages,
     OtlpEvent,
     OtlpSpan,
     RequestMessages,
@@ -120,7 +120,7 @@ def test_a_beginning_is_enough_to_know_protobuf() -> None:
 
 
 def test_the_traces_of_one_session_are_read_together_whoever_of_their_spans_names_it() -> None:
-    chatted = {"gen_ai.operation.name": "chat"}
+    chatted: dict[str, Json] = {"gen_ai.operation.name": "chat"}
     spans = [
         OtlpSpan("a", "1", "2", "", 2.0, 3.0, chatted),
         OtlpSpan("b", "3", "", "", 9.0, 10.0, {**chatted, "session.id": "s"}),
@@ -140,15 +140,15 @@ def test_the_traces_of_one_session_are_read_together_whoever_of_their_spans_name
 
 
 def test_a_message_that_many_requests_repeat_is_one_turn() -> None:
-    messages = Messages()
-    first = messages.read(RequestMessages([{"role": "user", "content": "x"}]))
-    again = messages.read(RequestMessages([{"role": "user", "content": "x"}, {"role": "user", "content": "y"}]))
+    known = KnownMessages()
+    first = RequestMessages([{"role": "user", "content": "x"}]).turns(known)
+    again = RequestMessages([{"role": "user", "content": "x"}, {"role": "user", "content": "y"}]).turns(known)
     assert again[0] is first[0]
     assert again[1] != first[0]
 
 
 def test_words_that_were_not_kept_are_no_empty_answer() -> None:
-    call = read_span(chat(), Messages()).call
+    call = read_span(chat(), KnownMessages()).call
     assert call is not None
     assert call.answer.generation is not None
     assert call.answer.generation.body is BodyState.NOT_STORED
@@ -156,14 +156,14 @@ def test_words_that_were_not_kept_are_no_empty_answer() -> None:
 
 def test_words_that_were_taken_out_are_told() -> None:
     span = chat(**{"openinference.span.kind": "LLM", "output.value": "__REDACTED__"})
-    call = read_span(span, Messages()).call
+    call = read_span(span, KnownMessages()).call
     assert call is not None
     assert call.answer.generation is not None
     assert call.answer.generation.body is BodyState.REDACTED
 
 
 def test_an_answer_that_was_cut_off_keeps_what_is_left() -> None:
-    read = read_span(chat(**{"gen_ai.output.messages": '[{"role": "assistant", "parts": [{"ty'}), Messages())
+    read = read_span(chat(**{"gen_ai.output.messages": '[{"role": "assistant", "parts": [{"ty'}), KnownMessages())
     assert read.call is not None
     assert read.call.answer.parts[0].text == '[{"role": "assistant", "parts": [{"ty'
     assert read.call.answer.generation is not None
@@ -185,7 +185,7 @@ def test_how_a_request_failed_is_told_by_its_error(
     code: str, message: str, phase: ErrorPhase, status: int | None
 ) -> None:
     raised = OtlpEvent("exception", None, {"exception.type": code, "exception.message": message})
-    call = read_span(replace(chat(), status=ERROR, events=(raised,)), Messages()).call
+    call = read_span(replace(chat(), status=ERROR, events=(raised,)), KnownMessages()).call
     assert call is not None
     assert call.answer.generation is not None
     error = call.answer.generation.error
@@ -209,7 +209,7 @@ def test_how_a_request_failed_is_told_by_its_error(
 def test_only_what_asks_a_model_for_words_is_a_request(
     name: str, attributes: dict[str, Json], kind: OperationKind
 ) -> None:
-    assert read_span(OtlpSpan("a", "1", "", name, 1.0, 2.0, attributes), Messages()).kind is kind
+    assert read_span(OtlpSpan("a", "1", "", name, 1.0, 2.0, attributes), KnownMessages()).kind is kind
 
 
 def test_log_records_that_come_twice_are_one_and_belong_to_their_span() -> None:
@@ -235,7 +235,7 @@ def test_further_choices_stand_beside_the_answer() -> None:
     words: Json = json.dumps(
         [{"role": "assistant", "parts": [{"type": "text", "content": word}]} for word in ("one", "two")]
     )
-    call = read_span(chat(**{"gen_ai.output.messages": words}), Messages()).call
+    call = read_span(chat(**{"gen_ai.output.messages": words}), KnownMessages()).call
     assert call is not None
     assert [(part.name, part.text) for part in call.answer.parts] == [("text", "one"), ("choice1:text", "two")]
 
@@ -247,7 +247,7 @@ def test_keys_with_dots_unfold_into_lists_in_the_order_of_their_numbers() -> Non
 
 def test_a_key_of_a_hundred_thousand_dots_is_borne() -> None:
     attributes: dict[str, Json] = {"openinference.span.kind": "LLM", f"llm.input_messages.0{'.a' * 100_000}": 1}
-    assert read_span(chat(**attributes), Messages()).call is not None
+    assert read_span(chat(**attributes), KnownMessages()).call is not None
 
 
 def test_spans_that_ask_no_model_are_counted(tmp_path: Path) -> None:

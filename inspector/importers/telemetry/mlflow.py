@@ -17,7 +17,7 @@ from weaklink.inspector.importers.telemetry.framework_calls import StoredSpan
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
 from weaklink.inspector.importers.telemetry.otlp import read_span
 from weaklink.inspector.importers.telemetry.otlp_encodings import seconds
-from weaklink.inspector.importers.telemetry.otlp_span import ERROR, Messages, OtlpSpan
+from weaklink.inspector.importers.telemetry.otlp_span import ERROR, OtlpSpan
 from weaklink.inspector.importers.telemetry.span_traces import SpooledRow, spooled_traces
 from weaklink.inspector.importers.telemetry.spans import OperationKind, TracedSpan
 from weaklink.inspector.json_text import member_at, object_of, objects_of, word_of
@@ -60,12 +60,12 @@ def _ids(info: JsonObject) -> JsonObject:
 
 
 def _read(rows: Iterable[JsonObject]) -> Iterator[TracedSpan]:
-    known, messages = KnownMessages(), Messages()
+    known = KnownMessages()
     for row in rows:
         span = _otlp_span(row)
         kind = _KINDS.get(word_of(span.attributes.get("mlflow.spanType")))
         if kind is None:
-            yield read_span(span, messages, known)
+            yield read_span(span, known)
             continue
         inputs = span.attributes.get("mlflow.spanInputs")
         stored = StoredSpan(

@@ -134,10 +134,10 @@ def traces_in(
 
 def session_traces(id_: model.ExternalId, spans: Iterable[otlp_span.OtlpSpan]) -> Iterator[model.Trace]:
     """The traces that the spans of one session make up."""
-    messages, known = otlp_span.Messages(), KnownMessages()
+    known = KnownMessages()
     merged = merged_spans(spans)
     notes = tuple(otlp_conventions.session_notes(merged))
-    read = [read_span(span, messages, known) for span in merged]
+    read = [read_span(span, known) for span in merged]
     found = model.RecognisedBy.FIELD if id_.name != TRACE else model.RecognisedBy.RECORD
     return traces_of_spans(read, (id_,), recognised_by=found, warnings=(NO_CHUNKS, *notes))
 
@@ -155,12 +155,12 @@ def _of_rows(file: SourceFile) -> Iterator[otlp_span.OtlpSpan | Skipped]:
                 yield Skipped(row.record, TOO_DEEP)
 
 
-def read_span(span: otlp_span.OtlpSpan, messages: otlp_span.Messages, known: KnownMessages | None = None) -> TracedSpan:
-    """A span as its conventions describe it; `messages` and `known` are those of its session. Never raises."""
-    return otlp_conventions.with_langfuse(_read(span, messages), span, KnownMessages() if known is None else known)
+def read_span(span: otlp_span.OtlpSpan, known: KnownMessages) -> TracedSpan:
+    """A span as its conventions describe it; `known` are the messages of its session. Never raises."""
+    return otlp_conventions.with_langfuse(_read(span, known), span, known)
 
 
-def _read(span: otlp_span.OtlpSpan, messages: otlp_span.Messages) -> TracedSpan:
+def _read(span: otlp_span.OtlpSpan, known: KnownMessages) -> TracedSpan:
     facts = otlp_span.merged_facts(
         (
             otlp_conventions.read_openinference(span),
@@ -179,14 +179,14 @@ def _read(span: otlp_span.OtlpSpan, messages: otlp_span.Messages) -> TracedSpan:
         span_trace=span.trace_id,
     )
     if kind is OperationKind.MODEL:
-        call = _call(span, facts, messages)
+        call = _call(span, facts, known)
         return structs.replace(read, call=call, warnings=tuple(_warnings(span, facts, call)))
     if kind is OperationKind.TOOL and facts.run is not None:
         failure = None if span.text("weaklink.outcome") else _error(span, has_words=True)  # that is our own verdict
         result = facts.run.result if facts.run.result is not None or failure is None else failure.message
         return structs.replace(read, run=structs.replace(facts.run, result=result, failed=True if failure else None))
     if kind is OperationKind.AGENT:
-        call = _call(span, facts, messages)
+        call = _call(span, facts, known)
         has_words = bool(call.request.turns) or any(part.text for part in call.answer.parts)
         return structs.replace(read, conversation=call if has_words else None)
     return read
@@ -204,23 +204,23 @@ def _guessed_kind(span: otlp_span.OtlpSpan) -> OperationKind:
     return OperationKind.MODEL if names_model else OperationKind.OTHER
 
 
-def _call(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, messages: otlp_span.Messages) -> ModelCall:
-    request = _request(facts, messages)
-    answer = _answer(facts.answers, messages)
+def _call(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, known: KnownMessages) -> ModelCall:
+    request = _request(facts, known)
+    answer = _answer(facts.answers, known)
     raw = _raw_answer(facts, answer)
     is_rewritten = raw is None and any(map(_has_values, otlp_span.objects(facts.answers)))
-    known = model.Generation()
+    stored = model.Generation()
     if raw is not None:
-        known = raw.turn.generation or known
+        stored = raw.turn.generation or stored
         answer = raw.turn
-    finish = facts.finish_reason or known.finish_reason
+    finish = facts.finish_reason or stored.finish_reason
     generation = structs.replace(
-        known,
-        answered_model=facts.answered_model or known.answered_model,
+        stored,
+        answered_model=facts.answered_model or stored.answered_model,
         started=span.started,
         first_token=None if facts.first_token_s is None else model.Instant(facts.first_token_s),
         ended=span.ended,
-        usage=filled(facts.usage, known.usage),
+        usage=filled(facts.usage, stored.usage),
         finish_reason=finish,
         finish=finish_meaning(finish) if finish else None,
         attempt=max(span.number("weaklink.attempt") or 1, 1),
@@ -232,17 +232,17 @@ def _call(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, messages: otlp_s
     return ModelCall(request, turn, response_id, is_rewritten, repeats_tools)
 
 
-def _request(facts: otlp_span.SpanFacts, messages: otlp_span.Messages) -> DecodedRequest:
+def _request(facts: otlp_span.SpanFacts, known: KnownMessages) -> DecodedRequest:
     raw = read_request("", facts.raw_request) if _is_request(facts.raw_request) else None
-    known = raw or DecodedRequest("", "", ())
-    turns = messages.read(facts.request_messages)
+    body = raw or DecodedRequest("", "", ())
+    turns = facts.request_messages.turns(known)
     return structs.replace(
-        known,
-        model=facts.requested_model or known.model,
-        turns=turns or known.turns,
-        tools=facts.tools or known.tools,
-        parameters=compact_json(facts.parameters) if facts.parameters else known.parameters,
-        continues=facts.continues or known.continues,
+        body,
+        model=facts.requested_model or body.model,
+        turns=turns or body.turns,
+        tools=facts.tools or body.tools,
+        parameters=compact_json(facts.parameters) if facts.parameters else body.parameters,
+        continues=facts.continues or body.continues,
     )
 
 
@@ -254,9 +254,9 @@ def _is_request(value: model.Json) -> bool:
     return isinstance(listed, list) and bool(listed) and all(isinstance(one, dict) for one in listed)
 
 
-def _answer(answers: list[model.Json], messages: otlp_span.Messages) -> model.Turn:
+def _answer(answers: list[model.Json], known: KnownMessages) -> model.Turn:
     """All output messages as one answer."""
-    turns = messages.read(otlp_span.RequestMessages(answers))
+    turns = otlp_span.RequestMessages(answers).turns(known)
     return one_answer(turns) if turns else model.Turn(model.Role.ASSISTANT, (model.Part("text", ""),))
 
 
