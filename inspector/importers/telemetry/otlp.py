@@ -15,9 +15,13 @@ from weaklink.inspector.apis.providers import decoder_for, read_request
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import read_rows
 from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
-from weaklink.inspector.importers.telemetry import otlp_conventions, otlp_span
+from weaklink.inspector.importers.telemetry import otlp_span
 from weaklink.inspector.importers.telemetry.framework_calls import one_answer
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
+from weaklink.inspector.importers.telemetry.genai_convention import read_genai, session_notes
+from weaklink.inspector.importers.telemetry.langfuse_attributes import with_langfuse
+from weaklink.inspector.importers.telemetry.openinference import read_openinference
+from weaklink.inspector.importers.telemetry.openllmetry import read_openllmetry
 from weaklink.inspector.importers.telemetry.otlp_encodings import (
     has_resources,
     is_otlp,
@@ -68,6 +72,7 @@ _UNREACHED = lazy_pattern(r"connect|dns|resolve", re.IGNORECASE)
 _BODY_STATES = frozenset(model.BodyState)
 _PHASES = frozenset(model.ErrorPhase)
 _EXCEPTIONS = frozenset({"gen_ai.execute_tool.exception", "gen_ai.client.operation.exception"})
+_CONVENTIONS = (read_openinference, read_genai, read_openllmetry)  # the first that has a fact counts
 _ANSWER_KEYS = ("choices", "candidates", "output", "content")
 
 
@@ -136,7 +141,7 @@ def session_traces(id_: model.ExternalId, spans: Iterable[otlp_span.OtlpSpan]) -
     """The traces that the spans of one session make up."""
     known = KnownMessages()
     merged = merged_spans(spans)
-    notes = tuple(otlp_conventions.session_notes(merged))
+    notes = tuple(session_notes(merged))
     read = [read_span(span, known) for span in merged]
     found = model.RecognisedBy.FIELD if id_.name != TRACE else model.RecognisedBy.RECORD
     return traces_of_spans(read, (id_,), recognised_by=found, warnings=(NO_CHUNKS, *notes))
@@ -157,17 +162,11 @@ def _of_rows(file: SourceFile) -> Iterator[otlp_span.OtlpSpan | Skipped]:
 
 def read_span(span: otlp_span.OtlpSpan, known: KnownMessages) -> TracedSpan:
     """A span as its conventions describe it; `known` are the messages of its session. Never raises."""
-    return otlp_conventions.with_langfuse(_read(span, known), span, known)
+    return with_langfuse(_read(span, known), span, known)
 
 
 def _read(span: otlp_span.OtlpSpan, known: KnownMessages) -> TracedSpan:
-    facts = otlp_span.merged_facts(
-        (
-            otlp_conventions.read_openinference(span),
-            otlp_conventions.read_genai(span),
-            otlp_conventions.read_openllmetry(span),
-        )
-    )
+    facts = otlp_span.merged_facts(read_convention(span) for read_convention in _CONVENTIONS)
     kind = facts.kind or _guessed_kind(span)
     read = TracedSpan(
         span.id,
