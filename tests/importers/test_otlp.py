@@ -12,7 +12,8 @@ from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
 from weaklink.inspector.importers.telemetry.otlp import read_span, spooled_sessions
-from weaklink.inspector.importers.telemetry.otlp_encodings import is_otlp, merged_spans
+from weaklink.inspector.importers.telemetry.otlp_bodies import is_otlp
+from weaklink.inspector.importers.telemetry.otlp_json import merged_spans
 from weaklink.inspector.importers.telemetry.otlp_span import (
     ERROR,
     OtlpEvent,

@@ -20,12 +20,12 @@ from tests.importers.flow_files import asked, flow, request, response, streamed,
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.proxies.har import HarDocument, open_har
-from weaklink.inspector.importers.proxies.mitmproxy import (
+from weaklink.inspector.importers.proxies.mitmproxy import read_flow
+from weaklink.inspector.importers.proxies.tnetstrings import (
     MAX_ENTRIES,
     MalformedValueError,
     StoredFlow,
     TnetString,
-    read_flow,
     read_flows,
     value_at,
 )

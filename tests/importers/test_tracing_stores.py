@@ -10,7 +10,8 @@ import pytest
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
-from weaklink.inspector.importers.telemetry.langsmith import RunPart, is_multipart, read_parts, read_run
+from weaklink.inspector.importers.telemetry.langsmith import read_run
+from weaklink.inspector.importers.telemetry.langsmith_multipart import RunPart, is_multipart, read_parts
 from weaklink.inspector.model import ExternalId, ParentWhy, Role, Trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"

@@ -16,7 +16,7 @@ from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.telemetry.framework_calls import StoredSpan
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
 from weaklink.inspector.importers.telemetry.otlp import read_span
-from weaklink.inspector.importers.telemetry.otlp_encodings import seconds
+from weaklink.inspector.importers.telemetry.otlp_json import seconds
 from weaklink.inspector.importers.telemetry.otlp_span import ERROR, OtlpSpan
 from weaklink.inspector.importers.telemetry.span_traces import SpooledRow, spooled_traces
 from weaklink.inspector.importers.telemetry.spans import OperationKind, TracedSpan

@@ -22,13 +22,8 @@ from weaklink.inspector.importers.telemetry.genai_convention import read_genai, 
 from weaklink.inspector.importers.telemetry.langfuse_attributes import with_langfuse
 from weaklink.inspector.importers.telemetry.openinference import read_openinference
 from weaklink.inspector.importers.telemetry.openllmetry import read_openllmetry
-from weaklink.inspector.importers.telemetry.otlp_encodings import (
-    has_resources,
-    is_otlp,
-    merged_spans,
-    read_protobuf,
-    spans_of,
-)
+from weaklink.inspector.importers.telemetry.otlp_bodies import is_otlp, read_protobuf
+from weaklink.inspector.importers.telemetry.otlp_json import has_resources, merged_spans, spans_of
 from weaklink.inspector.importers.telemetry.span_spool import TRACE, SpanSpool
 from weaklink.inspector.importers.telemetry.span_traces import traces_of_spans
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan, filled

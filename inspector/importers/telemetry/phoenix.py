@@ -12,7 +12,7 @@ from weaklink.inspector.importers.records import read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import DAMAGE, MAGIC, LogTables, open_tables, tables_score, unread_rest
 from weaklink.inspector.importers.telemetry.otlp import TOO_DEEP, spooled_sessions, traces_in
-from weaklink.inspector.importers.telemetry.otlp_encodings import span_of
+from weaklink.inspector.importers.telemetry.otlp_json import span_of
 from weaklink.inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, flattened, objects
 from weaklink.inspector.json_text import word_of
 from weaklink.inspector.model import ExternalId, Json, Trace
