@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.importers.flow_files import asked, flow, request, response, streamed, tnetstring
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers.compression import DamagedDataError
-from weaklink.inspector.importers.proxies.har import HarDocument, open_har
+from weaklink.inspector.importers.proxies.har_document import HarDocument, open_har
 from weaklink.inspector.importers.proxies.mitmproxy import read_flow
 from weaklink.inspector.importers.proxies.tnetstrings import (
     MAX_ENTRIES,
