@@ -35,6 +35,7 @@ from weaklink.inspector.formats.registry import find_format, known_format
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Part, Role, SpanKind, ToolCall, ToolDefinition, ToolResult, Trace, Turn
+from weaklink.inspector.model.exchange import with_model_ids
 from weaklink.inspector.model.trace import RECORDING_ID
 from weaklink.inspector.rules.catalogue import select_rules
 from weaklink.inspector.rules.conversation import CALL_WITHOUT_RESULT, REPEATED_CALL
@@ -77,7 +78,7 @@ def inspect_trace(
     in tokens (R603); None takes the size that the source or the request states, else 131,072. Raises
     UnknownFormatError, UnknownRuleError and InvalidPatternError; the content of the trace never raises.
     """
-    trace = replace(trace, turns=tuple(trace.turns))  # decodes a column once: every check reads all turns
+    trace = replace(trace, turns=tuple(with_model_ids(trace.turns)))
     chosen = format_of(trace, format)
     read = list(_read_turns(trace, chosen))
     parts = tuple(inspected for inspected, _ in read)

@@ -13,7 +13,7 @@ from weaklink.inspector.apis.content_blocks import blocks_by_value
 from weaklink.inspector.chain.layers import SameTexts, result_difference, same_arguments, same_text, without_injected
 from weaklink.inspector.chain.steps import quoted, tool_named
 from weaklink.inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location
-from weaklink.inspector.model import Generation, Role, ToolDefinition, Trace, Turn, TurnFlag
+from weaklink.inspector.model import CallHeader, Generation, Role, ToolDefinition, Trace, Turn, TurnFlag
 from weaklink.inspector.model.exchange import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
 from weaklink.inspector.rules import layers as rules
 from weaklink.inspector.rules.rule import Rule
@@ -148,9 +148,11 @@ def _answer(place: _Difference, version: Turn) -> Iterator[Diagnostic]:
     turn = place.turn
     texts, sent = ({part.name: part.text for part in one.parts} for one in (turn, version))
     named = {call.id: call for call in turn.calls if call.id}
+    kept: list[CallHeader | None] = []
     for index, call in enumerate(version.calls):
         own = named.get(call.id) if call.id else None
         own = own or (turn.calls[index] if index < len(turn.calls) and turn.calls[index].name == call.name else None)
+        kept.append(own)
         if own is None:
             if turn.calls or not _calls_in_text(turn):
                 message = (
@@ -164,8 +166,8 @@ def _answer(place: _Difference, version: Turn) -> Iterator[Diagnostic]:
             message = f"{model}, and the request of turn {place.request} has {read}."
             there = Range(0, len(sent.get(call.part, "")))
             yield place.at(rules.ARGUMENTS_CHANGED_BEFORE_READ, message, own.part, None, there)
-    if any(own.id and own.id not in {call.id for call in version.calls} for own in turn.calls):
-        gone = next(own for own in turn.calls if own.id and own.id not in {call.id for call in version.calls})
+    gone = next((own for own in turn.calls if own.id and own not in kept), None)
+    if gone is not None:
         message = f"The request of turn {place.request} lacks the call of {tool_named(gone.name)} (dropped)."
         yield place.at(rules.HISTORY_REWRITTEN, message, gone.part)
     yield from _rewritten(place, version, _without_reasoning)

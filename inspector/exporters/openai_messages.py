@@ -14,6 +14,7 @@ from msgspec import Struct
 from weaklink.inspector.apis.openai.messages import BLOCK_PART, write_message, write_tool
 from weaklink.inspector.checks.recording import repeated_turns
 from weaklink.inspector.model import BodyState, Json, ToolDefinition, Trace, Turn
+from weaklink.inspector.model.exchange import with_model_ids
 from weaklink.inspector.sessions.fingerprints import has_no_content
 
 _NAMED = frozenset({"text", "reasoning", "refusal"})
@@ -29,7 +30,7 @@ class MessagesRow(Struct, frozen=True):
 def messages_row(trace: Trace) -> MessagesRow:
     """The trace as one row: one message per turn but failed attempts, and every tool that any request offered, once."""
     failed = _failed_attempts(trace.turns)
-    kept = [turn for number, turn in enumerate(trace.turns, 1) if number not in failed]
+    kept = [turn for number, turn in enumerate(with_model_ids(trace.turns), 1) if number not in failed]
     value: dict[str, Json] = {"messages": [write_message(turn) for turn in kept]}
     tools = [write_tool(tool) for tool in offered_tools(trace)]
     if tools:

@@ -23,7 +23,7 @@ from math import isfinite
 from typing import TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from weaklink.inspector.apis.openai.messages import BLOCK_PART, write_tool
 from weaklink.inspector.chain.steps import Break, Chain, Status, Step, StepOutcome
@@ -31,6 +31,7 @@ from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_text import object_of, write_json
 from weaklink.inspector.model import BodyState, ErrorPhase, Generation, Json, Role, ToolDefinition, Trace, Turn
+from weaklink.inspector.model.exchange import with_model_ids
 from weaklink.inspector.text import digest_of, lone_surrogates
 from weaklink.inspector.version import __version__
 from weaklink.inspector.wire.provider_json import parse_json
@@ -160,6 +161,7 @@ def otlp_request(trace: Trace, inspection: Inspection, *, unknown_at_s: float) -
     Ids are derived from the session's own ids, so sending a trace again gives the same spans. `weaklink.times` states
     for each span whether its times were recorded.
     """
+    trace = structs.replace(trace, turns=tuple(with_model_ids(trace.turns)))
     spans = list(_Spans(trace, inspection, times_of(trace, unknown_at_s=unknown_at_s)).every())
     resource = attributes({"service.name": "weaklink", "service.version": __version__})
     scope: Json = {"name": "weaklink", "version": __version__}

@@ -182,6 +182,37 @@ def whole_text(part: SentPart, base: Turn | None) -> str:
     return text[: part.prefix] + part.text + (text[-part.suffix :] if part.suffix else "")
 
 
+def with_model_ids(turns: Sequence[Turn]) -> Sequence[Turn]:
+    """The turns whose results name their calls by the ids that the model gave.
+
+    Some clients write other ids into their requests: OpenClaw 2026.9 drops every sign from them (`call_1` is sent as
+    `call1`). Then the request repeats the answer under the ids that its results have; the n-th call is the same one.
+    """
+    made = {call.id for turn in turns for call in turn.calls}
+    answered = {turn.result.call_id for turn in turns if turn.result is not None and turn.result.call_id}
+    if answered <= made:
+        return turns
+    ids: dict[str, str] = {}
+    for request in requests_of(turns):
+        for message in () if isinstance(request, int) else request.own:
+            if message.version is not None and message.turn is not None:
+                ids.update(_model_ids(message.version, turns[message.turn - 1]))
+    return [
+        structs.replace(turn, result=structs.replace(turn.result, call_id=ids[turn.result.call_id]))
+        if turn.result is not None and turn.result.call_id in ids.keys() - made
+        else turn
+        for turn in turns
+    ]
+
+
+def _model_ids(version: Turn, turn: Turn) -> Iterator[tuple[str, str]]:
+    """The ids of a version's calls, each with the model's, if it has the same calls in the same order."""
+    if [call.name for call in version.calls] == [call.name for call in turn.calls]:
+        for sent, call in zip(version.calls, turn.calls, strict=True):
+            if sent.id and call.id:
+                yield sent.id, call.id
+
+
 Change: TypeAlias = Callable[[SentMessage], SentMessage]
 
 

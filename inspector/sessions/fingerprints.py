@@ -107,8 +107,9 @@ def extended_chain(chain: bytes, message: bytes) -> bytes:
 def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
     """A message's digest: its role, its texts, its calls with their ids, and the id of the call that it answers.
 
-    Left out are reasoning, parts that are not the model's answer (`wire:`), further choices, outer white space, and
-    reminders that a client adds to the user's text in some requests. Arguments count by value.
+    Left out are the signs in ids, which some clients drop; reasoning, parts that are not the model's answer (`wire:`),
+    further choices, outer white space, and reminders that a client adds to the user's text in some requests. Arguments
+    count by value.
     """
     texts = [text_without_template(turn, text) if raw else text for text in _compared_texts(turn)]
     if turn.role is Role.ASSISTANT and texts:
@@ -117,12 +118,16 @@ def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
         texts[0] = _without_reminders(texts[0])
     called = {header.part: header for header in turn.calls}
     calls = [
-        [header.name, header.id, arguments_by_value(part.text)]
+        [header.name, _plain_id(header.id), arguments_by_value(part.text)]
         for part in turn.parts
         if (header := called.get(part.name)) is not None
     ]
-    answers = turn.result.call_id if turn.result is not None else None
+    answers = _plain_id(turn.result.call_id) if turn.result is not None else None
     return _digest([turn.role.value, [text for one in texts if (text := one.strip())], calls, answers])
+
+
+def _plain_id(call_id: str | None) -> str | None:
+    return None if call_id is None else "".join(filter(str.isalnum, call_id))
 
 
 def exact_digest(turn: Turn, *, raw: bool = False) -> bytes:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 PROGRAMS = Path(__file__).parents[2] / "build" / "agents" / "node_modules" / ".bin"
 AIDER = PROGRAMS.parents[1] / "aider" / "bin"
+OPENCLAW = PROGRAMS.parents[1] / "openclaw" / "node_modules"
 PROMPT = "Look at the harbour."
 
 
@@ -66,6 +67,20 @@ def _gemini_cli(story: str, _url: str) -> Sequence[str]:
     return ["gemini", "-m", story, "--yolo", "-p", PROMPT]
 
 
+def _openclaw(story: str, url: str) -> Sequence[str]:
+    model = {"id": story, "name": story, "contextWindow": 100_000, "maxTokens": 4_000, "input": ["text"]}
+    provider = {"baseUrl": url, "api": "openai-completions", "apiKey": "none", "models": [model]}
+    settings = {
+        "models": {"providers": {"local": provider}},
+        "agents": {"defaults": {"model": {"primary": f"local/{story}"}, "skipBootstrap": True}},
+        "memory": {"search": {"enabled": False}},
+        "tools": {"toolSearch": {"enabled": False}, "allow": ["exec"]},
+    }
+    _write(".openclaw/openclaw.json", settings)
+    os.environ["PATH"] = f"{OPENCLAW / 'node' / 'bin'}:{os.environ['PATH']}"  # it asks for a newer Node than Debian's
+    return ["openclaw", "agent", "--local", "--session-id", "harbour", "--message", PROMPT]
+
+
 def _aider(story: str, url: str) -> Sequence[str]:
     Path("tides.py").write_text("OFFSET_HOURS = 3\n", encoding="utf-8")
     model = [
@@ -91,6 +106,7 @@ AGENTS: dict[str, tuple[str, Callable[[str, str], Sequence[str]]]] = {
     "continue": ("cn", _continue),
     "copilot-cli": ("copilot", _copilot_cli),
     "gemini-cli": ("gemini", _gemini_cli),
+    "openclaw": ("openclaw", _openclaw),
 }
 """The agents by the name of their source: their program, and what configures it and returns its command."""
 
@@ -105,7 +121,7 @@ def is_installed(agent: str) -> bool:
 
 
 def _path(program: str) -> Path:
-    return (AIDER if program == "aider" else PROGRAMS) / program
+    return {"aider": AIDER, "openclaw": OPENCLAW / ".bin"}.get(program, PROGRAMS) / program
 
 
 def main() -> None:

@@ -1,10 +1,15 @@
 """Requests as read: whatever a client does to its history, each request comes back word for word, each text once."""
 
 import json
+from collections.abc import Callable
+from hashlib import md5
 from random import Random
+from typing import cast
 
 import pytest
 
+from weaklink.inspector.exporters.openai_messages import messages_row
+from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Role, SentMessage, Trace, Turn
 from weaklink.inspector.model.exchange import ReadRequest, compacted, expanded, requests_of
 from weaklink.inspector.sessions.exchange import Exchange, RequestHead
@@ -138,3 +143,45 @@ def test_a_version_that_comes_again_is_kept_once() -> None:
         for part in one.parts
     ]
     assert [text for text in own if "[truncated]" in text] == ["[truncated]"]
+
+
+def _renamed(messages: list[Message], name: Callable[[str], str]) -> list[Message]:
+    """A history as a client sends it that writes other ids into it than the model gave."""
+    sent = json.loads(json.dumps(messages))
+    for one in sent:
+        if "tool_call_id" in one:
+            one["tool_call_id"] = name(one["tool_call_id"])
+        for each in one.get("tool_calls", ()):
+            each["id"] = name(each["id"])
+    return cast("list[Message]", sent)
+
+
+@pytest.mark.parametrize("calls", [1, 3])
+@pytest.mark.parametrize(
+    "name",
+    [lambda id_: "".join(filter(str.isalnum, id_)), lambda id_: md5(id_.encode()).hexdigest()[:9]],
+    ids=["openclaw", "digest"],
+)
+def test_results_answer_their_calls_under_the_ids_of_a_client(name: Callable[[str], str], calls: int) -> None:
+    history: list[Message] = [{"role": "user", "content": "Look."}]
+    exchanges = []
+    for number in range(3):
+        answer = call(number)
+        made = cast("list[dict[str, object]]", answer["tool_calls"])
+        answer["tool_calls"] = [{**made[0], "id": f"call_{number}_{index}"} for index in range(calls)]
+        exchanges.append(exchange(_renamed(history, name), answer, number))
+        ids = [f"call_{number}_{index}" for index in reversed(range(calls))]  # in another order than the calls
+        results: list[Message] = [{"role": "tool", "tool_call_id": id_, "content": f"for {id_}"} for id_ in ids]
+        history += [answer, *results]
+    exchanges.append(exchange(_renamed(history, name), {"role": "assistant", "content": "That is it."}, 3))
+    (trace,) = traces_of(exchanges)
+    assert isinstance(trace, Trace)
+    inspection = inspect_trace(trace)
+    assert [step.result and step.result.content for step in inspection.chain.steps] == [
+        f"for {step.call.id}" for step in inspection.chain.steps
+    ]
+    assert len(inspection.chain.steps) == 3 * calls
+    assert [one.rule.code for one in inspection.diagnostics if one.rule.code in {"T404", "L811"}] == []
+    messages = cast("list[Message]", messages_row(trace).value["messages"])
+    answered = [message["tool_call_id"] for message in messages if message["role"] == "tool"]
+    assert sorted(map(str, answered)) == sorted(str(step.call.id) for step in inspection.chain.steps)
