@@ -60,7 +60,13 @@ _FIELDS: dict[str, dict[str, tuple[int, str]]] = {
 }
 """The members of each message by their names in JSON: the field's number, and what it is; `*` marks a list."""
 
-_MEMBERS = {kind: {number: (name, what) for name, (number, what) in _FIELDS[kind].items()} for kind in _FIELDS}
+_MEMBERS = {
+    kind: {
+        number: (name, what.removesuffix("*").removeprefix("set "), what.endswith("*"))
+        for name, (number, what) in fields.items()
+    }
+    for kind, fields in _FIELDS.items()
+}
 _VARINT, _EIGHT_BYTES, LENGTH, _FOUR_BYTES = 0, 1, 2, 5
 _MAX_DEPTH = 192  # 64 objects, which take three messages each, or 96 lists
 
@@ -87,15 +93,22 @@ def read_message(raw: bytes, kind: str, *, cut: bool = False, depth: int = 0) ->
     if depth > _MAX_DEPTH:
         raise ValueError("the values are nested too deeply")
     message: dict[str, Json] = {}
+    lists: dict[str, list[Json]] = {}
+    members = _MEMBERS[kind]
     for number, content in fields_of(raw, cut=cut):
-        name, what = _MEMBERS[kind].get(number, ("", ""))
-        plain = what.removesuffix("*").removeprefix("set ")
-        if plain in _FIELDS and isinstance(content, bytes):
-            value: Json = read_message(content, plain, depth=depth + 1)
-            message[name] = [*list_of(message.get(name)), value] if what.endswith("*") else value
-        elif name and isinstance(content, bytes) is (plain in ("text", "hex")):
-            message[name] = _scalar(content, plain)
-    return message
+        if number not in members:
+            continue
+        name, what, is_list = members[number]
+        if what not in _FIELDS:
+            if isinstance(content, bytes) is (what in ("text", "hex")):
+                message[name] = _scalar(content, what)
+        elif isinstance(content, bytes):
+            value = read_message(content, what, depth=depth + 1)
+            if is_list:
+                lists.setdefault(name, []).append(value)
+            else:
+                message[name] = value
+    return message | lists
 
 
 def _scalar(content: int | bytes, kind: str) -> Json:
@@ -142,6 +155,8 @@ def fields_of(raw: bytes, *, cut: bool = False) -> Iterator[Field]:
 
 def varint_at(raw: bytes, at: int) -> tuple[int, int]:
     """The number at this position, of at most 64 bits, and the position after it; errors as for `fields_of`."""
+    if at < len(raw) and raw[at] < 0x80:  # nearly all are a single byte
+        return raw[at], at + 1
     value = shift = 0
     for position in range(at, min(at + 10, len(raw))):
         byte = raw[position]
