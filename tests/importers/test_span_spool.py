@@ -7,7 +7,7 @@ import pytest
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan
 from weaklink.inspector.importers.telemetry.span_spool import SPOOL_BYTES, SpanSpool
-from weaklink.inspector.importers.telemetry.span_traces import merged_rows
+from weaklink.inspector.importers.telemetry.tracing_stores import merged_rows
 from weaklink.inspector.model import ExternalId, Json
 
 SESSION = ExternalId("session_id", "s")

@@ -5,7 +5,7 @@ A file contains one run per row or entry, runs that contain their children (`chi
 langchain-ai/langsmith-sdk:python/langsmith.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import accumulate
 
 from msgspec import structs
@@ -13,16 +13,20 @@ from msgspec import structs
 from weaklink.inspector import model
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
-from weaklink.inspector.importers.records import read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.telemetry.framework_calls import StoredSpan, read_tool_output
+from weaklink.inspector.importers.telemetry.framework_calls import read_tool_output
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
 from weaklink.inspector.importers.telemetry.langsmith_multipart import is_multipart, read_parts
-from weaklink.inspector.importers.telemetry.span_traces import SpooledRow, spooled_traces, utc_instant
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
+from weaklink.inspector.importers.telemetry.tracing_stores import (
+    SpooledRow,
+    StoredSpan,
+    span_rows,
+    spooled_traces,
+    utc_instant,
+)
 from weaklink.inspector.json_text import member_at, object_of, objects_of
 
-_NEITHER = "this is neither a LangSmith run nor a page of runs"
 _TRACE = ("trace_id", "dotted_order")
 _LISTS = ("runs", "post", "patch", "messages")
 NOT_STORED = "the source stores whole answers: no raw stream, and chunk times only if a framework reported them"
@@ -33,29 +37,19 @@ _KINDS = {"llm": OperationKind.MODEL, "tool": OperationKind.TOOL}
 _NO_SETTINGS = frozenset({"model", "model_name", "tools", "functions", "_type", "messages", "stop"})
 
 
-def _spans(runs: Iterable[JsonObject]) -> Iterator[TracedSpan]:
-    known = KnownMessages()
-    return (read_run(run, known) for run in runs)
-
-
 def _entries(file: SourceFile) -> Iterator[SpooledRow | Skipped]:
     """The members of a run that each record contains."""
-    if is_multipart(file.head):
-        for part in read_parts(file):
-            yield part if isinstance(part, Skipped) else _run_row(part.record, part.members)
-        return
-    for row in read_rows(file):
-        if isinstance(row, Skipped):
-            yield row
-        elif runs := _runs(row.value):
-            for run in runs:
-                yield _run_row(row.record, run)
-        else:
-            yield Skipped(row.record, _NEITHER)
+    if not is_multipart(file.head):
+        return span_rows(file, _runs, _id, "this is neither a LangSmith run nor a page of runs")
+    parts = read_parts(file)
+    return (
+        part if isinstance(part, Skipped) else SpooledRow(part.record, _id(part.members), part.members)
+        for part in parts
+    )
 
 
-def _run_row(record: str, run: JsonObject) -> SpooledRow:
-    return SpooledRow(record, text_of(run, "id"), run)
+def _id(run: JsonObject) -> str:
+    return text_of(run, "id")
 
 
 def _runs(row: JsonObject) -> list[JsonObject]:
@@ -160,6 +154,6 @@ LANGSMITH = LogSource(
     name="langsmith",
     signs="runs with a `run_type`, or the parts of an ingestion request",
     score=_score,
-    reader=lambda file: spooled_traces(_entries(file), trace_of, session_of, _spans),
+    reader=lambda file: spooled_traces(_entries(file), trace_of, session_of, read_run),
 )
 """The traces of each session in their order, one for each conversation in its runs of models."""

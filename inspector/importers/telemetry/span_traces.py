@@ -5,18 +5,15 @@ Results that no later request repeats are taken from the spans of tools.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 
 from msgspec import Struct, field, structs
 
 from weaklink.inspector import model
-from weaklink.inspector.importers.identity import instant
-from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.importers.telemetry.framework_calls import one_answer
-from weaklink.inspector.importers.telemetry.framework_messages import without_flattened
 from weaklink.inspector.importers.telemetry.run_traces import recorded_run, traces_of_runs
-from weaklink.inspector.importers.telemetry.span_spool import TRACE, SpanSpool
+from weaklink.inspector.importers.telemetry.span_spool import TRACE
 from weaklink.inspector.importers.telemetry.spans import (
     ModelCall,
     OperationKind,
@@ -28,7 +25,6 @@ from weaklink.inspector.importers.telemetry.spans import (
     nearest_outer,
 )
 from weaklink.inspector.model.exchange import renumbered
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions.exchange import RequestHead
 from weaklink.inspector.sessions.fingerprints import arguments_by_value, message_digest
 from weaklink.inspector.sessions.resolver import Placement, SessionResolver
@@ -37,9 +33,6 @@ from weaklink.inspector.wire.events import DecodedTurn
 _SPAN_ID = "span_id"
 _UNMATCHED = "tool runs without a matching call of the model are left out"
 _NO_REQUESTS = "the source did not store the messages of some requests, so their content is unknown"
-_ZONE = lazy_pattern(r"(?:Z|[+-]\d\d:?\d\d)\Z")
-SESSION = "session_id"
-"""The name of the id of a session that a store names."""
 
 
 def traces_of_spans(
@@ -421,71 +414,3 @@ def _first(calls: deque[_UnansweredCall] | None) -> _UnansweredCall | None:
             call.is_taken = True
             return call
     return None
-
-
-def session_traces(
-    spans: Iterable[TracedSpan], session_id: model.ExternalId, record: str = ""
-) -> Iterator[model.Trace | Skipped]:
-    """The traces of the session with this id; a Skipped if it contains no request to a model.
-
-    `record` is the position of the session in the file, `""` if its rows may be anywhere.
-    """
-    how = model.RecognisedBy.FIELD if session_id.name == SESSION else model.RecognisedBy.RECORD
-    found = False
-    for trace in traces_of_spans(without_flattened(spans), (session_id,), recognised_by=how):
-        found = True
-        position = f"{record}, {trace.provenance.record}" if record else trace.provenance.record
-        yield structs.replace(trace, provenance=structs.replace(trace.provenance, record=position))
-    if not found:
-        position = record or f"{session_id.name} {session_id.value}"
-        yield Skipped(
-            position, "its spans contain neither a request to a model nor the run of a tool", is_irrelevant=True
-        )
-
-
-def utc_instant(value: model.Json) -> model.Instant | None:
-    """A time as stores write it. Without a zone it is UTC, as their documentation states, and not marked as derived."""
-    return instant(f"{value}Z" if isinstance(value, str) and not _ZONE.search(value) else value)
-
-
-class SpooledRow(Struct, frozen=True):
-    """A row about the span with a key, at the position `record`; several rows may have the same key."""
-
-    record: str
-    span: str
-    value: JsonObject
-
-
-def spooled_traces(
-    rows: Iterable[SpooledRow | model.Trace | Skipped],
-    trace_of: Callable[[JsonObject], str],
-    session_of: Callable[[JsonObject], str],
-    read: Callable[[Iterable[JsonObject]], Iterable[TracedSpan]],
-) -> Iterator[model.Trace | Skipped]:
-    """The traces of all sessions in these rows, after the last row; a row that is a trace or a Skipped comes at once.
-
-    `trace_of` and `session_of` return the ids of the trace and of the session that a row names, `""` if it names none.
-    `read` reads the spans of a session, each one row: of a member that several rows of a span have, the last one that
-    is not null counts.
-    """
-    with SpanSpool[JsonObject](dict) as spool:
-        for row in rows:
-            if not isinstance(row, SpooledRow):
-                yield row
-                continue
-            named = session_of(row.value)
-            session = model.ExternalId(SESSION, named) if named else None
-            try:
-                spool.put(row.span, row.value, trace=trace_of(row.value), session=session)
-            except RecursionError:
-                yield Skipped(row.record, "the row is nested too deeply")
-        for session_id, spans in spool.sessions().items():
-            yield from session_traces(read(merged_rows(spool.rows([span])) for span in spans), session_id)
-
-
-def merged_rows(rows: Iterable[JsonObject]) -> JsonObject:
-    """The rows of one span as one; the last value of a member that is not null counts."""
-    merged: JsonObject = {}
-    for row in rows:
-        merged.update((key, value) for key, value in row.items() if value is not None or key not in merged)
-    return merged
