@@ -90,11 +90,11 @@ class _MeasuredProcess(RecorderProcess):
 
 
 def _record_in_memory(connection: ForwarderConnection) -> RecorderReport:
-    connection.report(RecorderReport(place="memory"))
+    connection.report(RecorderReport(target="memory"))
     recorder = Recorder(TracesInMemory())
     connection.observe(recorder)
     recorder.close()
-    return RecorderReport(place="memory", is_last=True)
+    return RecorderReport(target="memory", is_last=True)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Faults and diagnostics: what is wrong, where exactly, why, and the smallest repair."""
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, structs
 
@@ -153,28 +153,30 @@ def without_clashes(faults: Iterable[Fault]) -> list[Fault]:
     taken: list[Edit] = []
     for fault in sorted(faults, key=lambda fault: fault.range):
         edits = fault.fix.edits if fault.fix is not None else ()
-        if edits and not any(_clashes(edit, taken) for edit in edits):
+        if edits and not any(clashes(edit, taken) for edit in edits):
             chosen.append(fault)
             for edit in edits:
-                insort(taken, edit, key=_place)
+                insort(taken, edit, key=edit_range)
     return chosen
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
     """`text` with the edits applied, which must not overlap."""
     pieces: list[str] = []
-    at = 0
-    for edit in sorted(edits, key=_place):
-        pieces += (text[at : edit.range.start], edit.text)
-        at = edit.range.end
-    return "".join([*pieces, text[at:]])
+    position = 0
+    for edit in sorted(edits, key=edit_range):
+        pieces += (text[position : edit.range.start], edit.text)
+        position = edit.range.end
+    return "".join([*pieces, text[position:]])
 
 
-def _place(edit: Edit) -> Range:
+def edit_range(edit: Edit) -> Range:
+    """The range that an edit replaces: the key by which edits are sorted."""
     return edit.range
 
 
-def _clashes(edit: Edit, taken: list[Edit]) -> bool:
-    index = bisect_left(taken, edit.range, key=_place)
+def clashes(edit: Edit, taken: Sequence[Edit]) -> bool:
+    """Whether an edit has the same range as one of `taken`, or overlaps one; `taken` is sorted by range."""
+    index = bisect_left(taken, edit.range, key=edit_range)
     neighbours = taken[max(index - 1, 0) : index + 1]
     return any(edit.range == other.range or edit.range.overlaps(other.range) for other in neighbours)

@@ -76,10 +76,13 @@ _NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
 TOO_DEEP = '"(nested too deeply to be written)"'
 
 
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
+
+
 def compact_json(value: Json) -> str:
     """A value as JSON without spaces; `TOO_DEEP` for a value that is nested near Python's recursion limit."""
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+        return _compact(value)
     except RecursionError:
         return TOO_DEEP
 
@@ -147,7 +150,7 @@ def list_of(value: Json) -> list[Json]:
 
 def objects_of(value: Json) -> list[dict[str, Json]]:
     """The elements of a list that are objects; empty if `value` is no list."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def properties_of(schema: Json) -> dict[str, Json]:

@@ -101,6 +101,31 @@ def forget_unused() -> None:
         values.age()
 
 
+_Argument = TypeVar("_Argument")
+_MOST_LATEST, _MOST_REMEMBERED = 4_096, 32_768  # of a session that grows, its objects are remembered anyway
+
+
+def of_latest(function: Callable[[_Argument], _Value]) -> Callable[[_Argument], _Value]:
+    """Remember, while an import reads a session once, too, what a pure function returned for the latest objects.
+
+    By identity: the rules for a session ask six times what one call does.
+    """
+    values: dict[int, tuple[_Argument, _Value]] = {}
+
+    @wraps(function)
+    def call(argument: _Argument) -> _Value:
+        entry = values.get(id(argument))
+        if entry is not None:
+            return entry[1]
+        if len(values) >= (_MOST_REMEMBERED if _is_on else _MOST_LATEST):
+            values.clear()
+        value = function(argument)
+        values[id(argument)] = argument, value  # held, so that no other object gets its id
+        return value
+
+    return call
+
+
 def memoized(function: Callable[_Parameters, _Value]) -> Callable[_Parameters, _Value]:
     """Remember, while `memoizing`, what a pure function returned for the same arguments, which are positional.
 

@@ -75,14 +75,14 @@ def json_memory(raw: bytes) -> int:
 
 def _in_strings(raw: bytes) -> Iterator[bytes]:
     """What is in the strings of a JSON text, except short ones, in pieces."""
-    at = raw.find(b'"') + 1
-    while at:
-        start = at
-        while (piece := _IN_STRING.match(raw, at)) is not None:
-            at = piece.end()
-            if at - start > _SHORT:
+    position = raw.find(b'"') + 1
+    while position:
+        start = position
+        while (piece := _IN_STRING.match(raw, position)) is not None:
+            position = piece.end()
+            if position - start > _SHORT:
                 yield piece[0]
-        at = raw.find(b'"', at + 1) + 1 if at < len(raw) else 0
+        position = raw.find(b'"', position + 1) + 1 if position < len(raw) else 0
 
 
 def estimated_memory(raw: bytes) -> int:

@@ -185,10 +185,10 @@ def read_varint(stream: BinaryIO) -> int | None:
 def _written(value: Json, kind: str) -> bytes:
     members = object_of(value)
     return b"".join(
-        _field(number, what.removesuffix("*"), one)
+        _field(number, what.removesuffix("*"), item)
         for name, (number, what) in _FIELDS[kind].items()
         if name in members
-        for one in (list_of(members[name]) if what.endswith("*") else [members[name]])
+        for item in (list_of(members[name]) if what.endswith("*") else [members[name]])
     )
 
 

@@ -19,10 +19,10 @@ _BACKSLASHES: frozenset[str | bytes] = frozenset(("\\", b"\\"))
 
 def closing_quote(text: AnyStr, quote: AnyStr, start: int, end: int) -> int:
     """The position of the first `quote` in the range that no backslash in the range escapes; -1 if there is none."""
-    at = text.find(quote, start, end)
-    while at >= 0 and trailing_backslashes(text, start, at) & 1:
-        at = text.find(quote, at + 1, end)
-    return at
+    position = text.find(quote, start, end)
+    while position >= 0 and trailing_backslashes(text, start, position) & 1:
+        position = text.find(quote, position + 1, end)
+    return position
 
 
 def trailing_backslashes(text: AnyStr, start: int, end: int) -> int:
@@ -54,34 +54,34 @@ class BracketCounter:
         """Whether there was a bracket, and all are closed."""
         return self.begun and not self._depth
 
-    def feed(self, text: str, at: int = 0, end: int | None = None) -> int:
-        """Read `text` from `at` to `end`; returns the position after the value's last bracket, -1 if it continues."""
+    def feed(self, text: str, position: int = 0, end: int | None = None) -> int:
+        """Read `text` from `position` to `end`; the position after its last bracket, -1 if it continues."""
         end = len(text) if end is None else end
-        if self._is_escape and at < end:
-            at, self._is_escape = at + 1, False
-        while at < end:
+        if self._is_escape and position < end:
+            position, self._is_escape = position + 1, False
+        while position < end:
             if self.in_string:
-                last = closing_quote(text, '"', at, end)
+                last = closing_quote(text, '"', position, end)
                 if last >= 0:
-                    self.in_string, at = False, last + 1
+                    self.in_string, position = False, last + 1
                     continue
-                self._is_escape = bool(trailing_backslashes(text, at, end) & 1)
+                self._is_escape = bool(trailing_backslashes(text, position, end) & 1)
                 return -1
-            match = _BRACKET_OR_QUOTE.search(text, at, end)
+            match = _BRACKET_OR_QUOTE.search(text, position, end)
             if match is None:
                 return -1
-            at = match.end()
+            position = match.end()
             bracket = match[0]
             if bracket == '"':
                 self.in_string = True
             elif bracket in "{[":
                 self._depth += 1
-                self.opened_at = self.opened_at if self.begun else at - 1
+                self.opened_at = self.opened_at if self.begun else position - 1
                 self.begun = True
             elif self._depth:
                 self._depth -= 1
                 if not self._depth:
-                    return at
+                    return position
         return -1
 
 
@@ -100,10 +100,10 @@ class QuoteSearch:
         first, last = self._without.get(quote, (end, end))
         if first <= start and end <= last:
             return -1
-        found = closing_quote(text, quote, start, end)
-        if found < 0:
+        position = closing_quote(text, quote, start, end)
+        if position < 0:
             self._without[quote] = start, end
-        return found
+        return position
 
 
 def repeated(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
@@ -121,7 +121,7 @@ class _LazyPattern:
         if name.startswith("__"):
             raise AttributeError(name)
         compiled = re.compile(*self._source)
-        self.__dict__ |= {one: getattr(compiled, one) for one in dir(compiled) if not one.startswith("__")}
+        self.__dict__ |= {known: getattr(compiled, known) for known in dir(compiled) if not known.startswith("__")}
         return getattr(compiled, name)
 
 

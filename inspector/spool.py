@@ -12,9 +12,9 @@ SpoolPosition = tuple[int, int]
 
 
 class RecordSpool:
-    """Stores byte records and returns each by its place. Must be closed. Not thread-safe.
+    """Stores byte records and returns each by its position. Must be closed. Not thread-safe.
 
-    `memory_bytes` is the maximum number of bytes kept in memory. `put` and `take` raise OSError if the temporary file
+    `memory_bytes` is the maximum number of bytes kept in memory. `put` and `get` raise OSError if the temporary file
     cannot be written or read; its `strerror` names the folder.
     """
 
@@ -23,19 +23,19 @@ class RecordSpool:
         self._end = 0
 
     def put(self, record: bytes) -> SpoolPosition:
-        """Store a record and return its place."""
-        place = self._end, len(record)
+        """Store a record and return its position."""
+        position = self._end, len(record)
         try:
             self._file.seek(self._end)
             self._file.write(record)
         except OSError as error:
             raise _with_folder(error) from error
         self._end += len(record)
-        return place
+        return position
 
-    def take(self, place: SpoolPosition) -> bytes:
-        """The record at a place."""
-        start, size = place
+    def get(self, position: SpoolPosition) -> bytes:
+        """The record at a position."""
+        start, size = position
         try:
             self._file.seek(start)  # writes what is still in the buffer of the file
             return self._file.read(size)

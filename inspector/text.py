@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate
+from typing import AnyStr
 
 import msgspec
 from msgspec import Struct
@@ -28,9 +29,10 @@ _TERMINAL_SEQUENCE = lazy_pattern(
     r"|\\(?:u001[bB]|x1[bB]|033)\[[0-9;]{0,20}m"
 )
 _WRITTEN_ESCAPES = ("\\u001b[", "\\u001B[", "\\x1b[", "\\x1B[", "\\033[")
+_FIRST_STEP, _LAST_STEP = 64, 1 << 16  # characters that are compared at once: first few, then twice as many each time
 _PIECE = 4096  # block size in code points: the line of a position costs counting in at most one block
 _NOT_ENCODABLE = re.compile("[\ud800-\udfff]+")
-_LONGEST = 40
+_MAX_QUOTE_CHARS = 40  # code points of a quotation in a message
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -97,10 +99,10 @@ class LineIndex(Struct, frozen=True, dict=True):
     def _feed(self, number: int) -> int:
         """The position of the line feed with that number (from 1)."""
         piece = bisect_left(self._before, number) - 1
-        found = piece * _PIECE - 1
+        position = piece * _PIECE - 1
         for _ in range(number - self._before[piece]):
-            found = self.text.find("\n", found + 1)
-        return found
+            position = self.text.find("\n", position + 1)
+        return position
 
     @cached_property
     def _before(self) -> list[int]:
@@ -173,8 +175,8 @@ _TICKS = lazy_pattern(r"`+")
 def shown(text: str, start: int = 0, end: int | None = None) -> str:
     """The text from `start` to `end`, quoted for a message and shortened to 40 characters."""
     stop = len(text) if end is None else end
-    piece = text[start : min(stop, start + _LONGEST)]
-    if stop - start > _LONGEST:
+    piece = text[start : min(stop, start + _MAX_QUOTE_CHARS)]
+    if stop - start > _MAX_QUOTE_CHARS:
         piece = piece[:-1] + "…"
     # Control characters, line separators, directional overrides and lone surrogates would harm a terminal or a log.
     visible = piece if piece.isprintable() else piece.replace("\n", "\\n")
@@ -192,9 +194,9 @@ def _glyph(character: str) -> str:
     return _SHORT.get(character) or f"\\u{ord(character):04x}"
 
 
-def counted(number: int, one: str, several: str = "") -> str:
+def counted(number: int, singular: str, plural: str = "") -> str:
     """A number with its noun: `1 string`, `3 strings`."""
-    return f"{number} {one if number == 1 else several or one + 's'}"
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
 def digest_of(texts: Iterable[str]) -> str:
@@ -218,10 +220,33 @@ def terminal_range(text: str, plain: Range) -> Range:
     """The range in `text` of a range of `without_terminal_sequences(text)` that is not empty."""
     start, end, removed = plain.start, plain.end, 0
     for match in _TERMINAL_SEQUENCE.finditer(text):
-        at = match.start() - removed  # where the sequence stood in the plain text
-        if at >= plain.end:
+        position = match.start() - removed  # where the sequence stood in the plain text
+        if position >= plain.end:
             break
         removed += len(match[0])
-        start += len(match[0]) if at <= plain.start else 0
+        start += len(match[0]) if position <= plain.start else 0
         end += len(match[0])
     return Range(start, end)
+
+
+def shared_prefix(first: AnyStr, other: AnyStr) -> int:
+    """How many code points (or bytes) two texts have in common at their start."""
+    most, length, step = min(len(first), len(other)), 0, _FIRST_STEP
+    while length + step <= most and first[length : length + step] == other[length : length + step]:
+        length, step = length + step, min(2 * step, _LAST_STEP)
+    while step := step // 2:
+        if length + step <= most and first[length : length + step] == other[length : length + step]:
+            length += step
+    return length
+
+
+def shared_suffix(first: AnyStr, other: AnyStr, most: int) -> int:
+    """How many code points (or bytes) two texts have in common at their end, `most` at most."""
+    length, step, end, other_end = 0, _FIRST_STEP, len(first), len(other)
+    while length + step <= most and first[end - step : end] == other[other_end - step : other_end]:
+        length, end, other_end = length + step, end - step, other_end - step
+        step = min(2 * step, _LAST_STEP)
+    while step := step // 2:
+        if length + step <= most and first[end - step : end] == other[other_end - step : other_end]:
+            length, end, other_end = length + step, end - step, other_end - step
+    return length

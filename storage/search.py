@@ -19,7 +19,6 @@ indexed.
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 
 import sqlalchemy as sa
 from msgspec import Struct
@@ -153,9 +152,12 @@ def _documents(connection: sa.Connection, ids: Sequence[int]) -> Iterator[list[t
         part = tables.part.c
         query = sa.select(part.trace_id, part.text).where(part.trace_id.in_(group))
         texts: dict[int, list[str]] = {id_: [] for id_ in group}
-        for id_, blob in connection.execute(query.order_by(part.trace_id, part.turn, part.number)):
-            with suppress(*DAMAGE_ERRORS):  # damaged parts are not indexed, the rest of their trace is
-                texts[id_].append(NOT_INDEXED.sub(" ", text_from_bytes(from_blob(blob))))
+        for id_, blob in connection.execute(query.order_by(part.trace_id, part.turn, part.number)).all():
+            try:
+                text = text_from_bytes(from_blob(blob))
+            except DAMAGE_ERRORS:  # damaged parts are not indexed, the rest of their trace is
+                continue
+            texts[id_].append(text if text.isascii() and "\0" not in text else NOT_INDEXED.sub(" ", text))
         yield [(id_, _BETWEEN_PARTS.join(some)) for id_, some in texts.items()]
 
 

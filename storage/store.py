@@ -388,7 +388,7 @@ def _spooled(batches: Iterator[list[TraceDraft]], spool: RecordSpool) -> Iterato
     yield first
     for position in positions:
         with _spool_errors():
-            packed = spool.take(position)
+            packed = spool.get(position)
         yield pickle.loads(packed)
 
 

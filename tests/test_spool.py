@@ -16,7 +16,7 @@ from weaklink.inspector.spool import RecordSpool
 def test_records_come_back(records: list[bytes], memory_bytes: int) -> None:
     spool = RecordSpool(memory_bytes)
     places = [spool.put(record) for record in records]
-    assert [spool.take(place) for place in reversed(places)] == records[::-1]
+    assert [spool.get(place) for place in reversed(places)] == records[::-1]
     assert places == sorted(places)
     spool.close()
 
@@ -26,7 +26,7 @@ def test_no_file_can_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     spool = RecordSpool(100)
     places = [spool.put(b"a record with a secret in it") for _ in range(10)]
     assert spool._file._rolled  # type: ignore[attr-defined]  # private in the standard library
-    assert {spool.take(place) for place in places} == {b"a record with a secret in it"}
+    assert {spool.get(place) for place in places} == {b"a record with a secret in it"}
     assert list(tmp_path.iterdir()) == []
     spool.close()
 
@@ -58,7 +58,7 @@ def test_a_full_disk_names_the_folder(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: io.BufferedRandom(Full()))
     spool = RecordSpool(10)
     with pytest.raises(OSError, match="No space left on device") as raised:
-        spool.take(spool.put(bytes(size)))
+        spool.get(spool.put(bytes(size)))
     assert raised.value.errno == errno.ENOSPC
     assert f"{tmp_path} (TMPDIR names another folder)" in str(raised.value.strerror)
     spool.close()

@@ -184,7 +184,7 @@ class CaptureDecoder:
             self._continues_event = not event.complete
         return answers
 
-    def _read_event(self, event: ServerSentEvent, found: list[CapturedAnswer]) -> None:
+    def _read_event(self, event: ServerSentEvent, answers: list[CapturedAnswer]) -> None:
         start = event.raw.lstrip(_BLANK)
         is_body = start.startswith(_BODY_STARTS)
         head: ObjectHead | None = None
@@ -195,7 +195,7 @@ class CaptureDecoder:
             is_next = is_body and self._bounds.is_finished
             begins = not self._bounds.add(head) or is_next
             if begins or (self._is_whole and (is_body or start.startswith(_STREAM_STARTS))):
-                self._begin(None, found)
+                self._begin(None, answers)
                 self._bounds.add(head)
         if self._answer is None:
             is_error_page = self._status is not None and self._status >= 400
@@ -212,14 +212,14 @@ class CaptureDecoder:
     def _new_answer(self, api: str) -> ArrivingCapture:
         return ArrivingCapture(decoder_of(api, status=self._status), limit=self._max)
 
-    def _begin(self, status: int | None, found: list[CapturedAnswer], *, at_end: bool = False) -> None:
-        """Append the answer so far to `found`, unless the response only forwards or announces (1xx, 3xx, a tunnel)."""
+    def _begin(self, status: int | None, answers: list[CapturedAnswer], *, at_end: bool = False) -> None:
+        """Append the answer so far to `answers`, unless the response forwards or announces (1xx, 3xx, a tunnel)."""
         before = self._status
         if self._answer is None and before is not None and (before >= 400 or (at_end and 200 <= before < 300)):
             self._answer = self._new_answer(self._api)
         if self._answer is not None and (before is None or 200 <= before < 300 or before >= 400):
             self._number += 1
-            found.append(self._answer.captured(self._number))
+            answers.append(self._answer.captured(self._number))
         self._answer, self._status = None, status
         self._bounds = AnswerBounds(is_framed=True)
         self._is_whole = False

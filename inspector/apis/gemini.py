@@ -50,8 +50,10 @@ API = "generate_content"
 MESSAGE_PART = "wire:finish_message"
 """The part that keeps the server's reason for ending or blocking; a malformed call is in no other part."""
 _READ = frozenset({"text", "thought", "thoughtSignature", "functionCall"})
-_KEPT = frozenset({"executableCode", "codeExecutionResult", "inlineData", "fileData", "toolCall", "toolResponse"})
-_KEPT_MEMBERS = (
+_VERBATIM_KINDS = frozenset(
+    {"executableCode", "codeExecutionResult", "inlineData", "fileData", "toolCall", "toolResponse"}
+)
+_VERBATIM_MEMBERS = (
     (MESSAGE_PART, "finish_message"),
     ("wire:citations", "citation_metadata"),
     ("wire:grounding", "grounding_metadata"),
@@ -125,7 +127,7 @@ def _part_turns(parts: list[tuple[int, dict[str, Json]]], source_role: str) -> I
         return
     texts: dict[str, list[str]] = {}
     calls: list[CallHeader] = []
-    for at, members in parts:
+    for index, members in parts:
         match members:
             case {"text": str(words)}:
                 texts.setdefault("reasoning" if members.get("thought") is True else "text", []).append(words)
@@ -134,9 +136,9 @@ def _part_turns(parts: list[tuple[int, dict[str, Json]]], source_role: str) -> I
                 calls.append(CallHeader(part, word_of(call.get("name")) or None, word_of(call.get("id")) or None))
                 texts[part] = [compact_json(call["args"]) if "args" in call else ""]
             case _:
-                texts[f"content:{at}"] = [compact_json(members.get("", members))]
+                texts[f"content:{index}"] = [compact_json(members.get("", members))]
         if signature := word_of(members.get("thoughtSignature")):
-            texts[f"wire:signature:{at}"] = [signature]
+            texts[f"wire:signature:{index}"] = [signature]
     role = Role.ASSISTANT if source_role == "model" else Role.SYSTEM if source_role == "system" else Role.USER
     yield Turn(role, tuple(Part(name, "".join(all_)) for name, all_ in texts.items()), source_role, tuple(calls))
 
@@ -304,7 +306,7 @@ class GeminiReader(ObjectReader):
         self._first = CandidateReader(0)
         self._candidates = {0: self._first}
 
-    def read(self, text: str, raw: str, at_s: float | None, found: list[events.WireEvent]) -> bool:
+    def read(self, text: str, raw: str, at_s: float | None, wire_events: list[events.WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is its text on the wire. False if it is no answer at all."""
         try:
             response, strange = read_response(text)
@@ -312,42 +314,44 @@ class GeminiReader(ObjectReader):
                 response, more = read_response(inner)
                 strange = [*strange, *(f"response.{path}" for path in more)]
         except ValueError:
-            return self.faults.read_error(text, raw, at_s, found)
+            return self.faults.read_error(text, raw, at_s, wire_events)
         is_answer = response.candidates or response.prompt_feedback or response.usage_metadata
         if raw_text(response.error) or not (is_answer or response.model_version):
-            return self.faults.read_error(text, raw, at_s, found)
-        strange += self._read_response(response, raw, at_s, found)
-        self._keep(strange, raw, at_s, found)
+            return self.faults.read_error(text, raw, at_s, wire_events)
+        strange += self._read_response(response, raw, at_s, wire_events)
+        self._keep(strange, raw, at_s, wire_events)
         return True
 
     def _read_response(
-        self, response: GenerateResponse, raw: str, at_s: float | None, found: list[events.WireEvent]
+        self, response: GenerateResponse, raw: str, at_s: float | None, wire_events: list[events.WireEvent]
     ) -> list[str]:
         strange = []
-        self._learn_head(response.response_id, response.model_version, found)
-        self._learn_usage(response.usage_metadata, found)
+        self._learn_head(response.response_id, response.model_version, wire_events)
+        self._learn_usage(response.usage_metadata, wire_events)
         for candidate in response.candidates or ():
             reader = self._candidates.setdefault(candidate.index, CandidateReader(candidate.index))
-            strange += reader.read(candidate, at_s, found)
+            strange += reader.read(candidate, at_s, wire_events)
         self.faults.last_part = self._first.last_part
         for candidate in response.candidates or ():
             if candidate.finish_reason and not candidate.index:
-                self._learn_end(candidate, raw, at_s, found)
+                self._learn_end(candidate, raw, at_s, wire_events)
         if response.prompt_feedback is not None and response.prompt_feedback.block_reason:
-            self._learn_block(response.prompt_feedback, at_s, found)
+            self._learn_block(response.prompt_feedback, at_s, wire_events)
         return strange
 
-    def _learn_end(self, candidate: Candidate, raw: str, at_s: float | None, found: list[events.WireEvent]) -> None:
-        if self._learn_finish(candidate.finish_reason or "", found) is FinishReason.ERROR:
+    def _learn_end(
+        self, candidate: Candidate, raw: str, at_s: float | None, wire_events: list[events.WireEvent]
+    ) -> None:
+        if self._learn_finish(candidate.finish_reason or "", wire_events) is FinishReason.ERROR:
             words = candidate.finish_message or f"finish reason {self.finish}"
             error: Json = {"message": words, "code": self.finish}
-            self.faults.fail(error, raw, at_s, found, in_answer=True)
+            self.faults.fail(error, raw, at_s, wire_events, in_answer=True)
 
-    def _learn_block(self, feedback: PromptFeedback, at_s: float | None, found: list[events.WireEvent]) -> None:
+    def _learn_block(self, feedback: PromptFeedback, at_s: float | None, wire_events: list[events.WireEvent]) -> None:
         if feedback.block_reason_message:
-            found.append(events.PartGrew(MESSAGE_PART, feedback.block_reason_message, at_s))
+            wire_events.append(events.PartGrew(MESSAGE_PART, feedback.block_reason_message, at_s))
         self.finish = feedback.block_reason or ""
-        found.append(events.FactsLearned(finish_reason=self.finish, finish=FinishReason.FILTER))
+        wire_events.append(events.FactsLearned(finish_reason=self.finish, finish=FinishReason.FILTER))
 
 
 class CandidateReader(ChoiceParts):
@@ -360,23 +364,23 @@ class CandidateReader(ChoiceParts):
         self._calls = 0
         self._count = 0  # of parts
 
-    def read(self, candidate: Candidate, at_s: float | None, found: list[events.WireEvent]) -> list[str]:
+    def read(self, candidate: Candidate, at_s: float | None, wire_events: list[events.WireEvent]) -> list[str]:
         """Append the events of a piece; returns the paths of unknown members."""
-        first = len(found)
+        first = len(wire_events)
         strange = []
         for part in (candidate.content.parts if candidate.content else None) or ():
-            strange += self._read_part(raw_text(part), at_s, found)
+            strange += self._read_part(raw_text(part), at_s, wire_events)
         if candidate.logprobs_result is not None:
-            self.add_tokens(candidate.logprobs_result.tokens(), at_s, found, since=first)
-        for part_name, attribute in _KEPT_MEMBERS:
+            self.add_tokens(candidate.logprobs_result.tokens(), at_s, wire_events, since=first)
+        for part_name, attribute in _VERBATIM_MEMBERS:
             value = getattr(candidate, attribute)
             if text := value if isinstance(value, str) else raw_text(value) if value is not None else "":
-                self.keep(part_name, text, at_s, found)
+                self.keep(part_name, text, at_s, wire_events)
         if self.prefix and candidate.finish_reason:
-            self.keep("finish_reason", candidate.finish_reason, at_s, found)
+            self.keep("finish_reason", candidate.finish_reason, at_s, wire_events)
         return strange
 
-    def _read_part(self, text: str, at_s: float | None, found: list[events.WireEvent]) -> list[str]:
+    def _read_part(self, text: str, at_s: float | None, wire_events: list[events.WireEvent]) -> list[str]:
         index = self._count
         self._count += 1
         try:
@@ -384,27 +388,27 @@ class CandidateReader(ChoiceParts):
         except ValueError:
             return ["content.parts[]"]
         kinds = self._kinds(text) if strange else set()
-        if kinds & _KEPT and not kinds & {"text", "functionCall"}:
-            self.keep(f"content:{index}", text, at_s, found)
-            strange = sorted(kinds - _KEPT - _READ)
+        if kinds & _VERBATIM_KINDS and not kinds & {"text", "functionCall"}:
+            self.keep(f"content:{index}", text, at_s, wire_events)
+            strange = sorted(kinds - _VERBATIM_KINDS - _READ)
         if part.text:
-            self.grow("reasoning" if part.thought else "text", part.text, at_s, found)
+            self.grow("reasoning" if part.thought else "text", part.text, at_s, wire_events)
         if part.function_call is not None:
-            self._read_call(part.function_call, at_s, found)
+            self._read_call(part.function_call, at_s, wire_events)
         if part.thought_signature:
-            self.keep(f"wire:signature:{index}", part.thought_signature, at_s, found)
+            self.keep(f"wire:signature:{index}", part.thought_signature, at_s, wire_events)
         return [f"part.{path}" for path in strange]
 
     def _kinds(self, text: str) -> set[str]:
         document = parse_json(text)
         return {camel_case(key) for key in document} if isinstance(document, dict) else set()
 
-    def _read_call(self, call: GeminiFunctionCall, at_s: float | None, found: list[events.WireEvent]) -> None:
+    def _read_call(self, call: GeminiFunctionCall, at_s: float | None, wire_events: list[events.WireEvent]) -> None:
         part = f"call:{self._calls}"
         self._calls += 1
-        self.name_call(events.CallNamed(self.prefix + part, call.name or None, call.id or None), at_s, found)
+        self.name_call(events.CallNamed(self.prefix + part, call.name or None, call.id or None), at_s, wire_events)
         if arguments := raw_text(call.args):
-            self.grow(part, arguments, at_s, found)
+            self.grow(part, arguments, at_s, wire_events)
 
 
 class GeminiShapes:
@@ -433,7 +437,7 @@ class GeminiShapes:
             return [piece for part in nodes for piece in _part(part, by_model=True)]
         return None
 
-    def end(self, place: Range) -> list[ApiPiece]:
+    def end(self, marker: Range) -> list[ApiPiece]:
         """See `ApiShapeReader`."""
         self._has_ended = True
         return []
@@ -509,8 +513,8 @@ def _part(node: JsonNode, *, by_model: bool) -> Iterator[ApiPiece]:
         yield ApiCallPiece(call.range, None, string(call, "name"), string(call, "id"), member(call, "args"))
     elif result is not None:
         response = member(result, "response")
-        place = response.range if response is not None else result.range
-        yield ResultPiece(place, response, string(result, "id"), string(result, "name"), _is_error(response))
+        result_range = response.range if response is not None else result.range
+        yield ResultPiece(result_range, response, string(result, "id"), string(result, "name"), _is_error(response))
     elif text is not None and is_filled(text):
         kind = SpanKind.REASONING if truth(node, "thought") else SpanKind.TEXT
         yield TextPiece(kind, text, by_model=by_model)

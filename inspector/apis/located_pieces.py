@@ -27,7 +27,7 @@ class TextPiece(msgspec.Struct, frozen=True):
     in_order: bool = True
 
     @property
-    def place(self) -> Range:
+    def range(self) -> Range:
         """The string, quotes included."""
         return self.node.range
 
@@ -35,13 +35,13 @@ class TextPiece(msgspec.Struct, frozen=True):
 class ApiCallPiece(msgspec.Struct, frozen=True):
     """A call, or one of the pieces that a stream sends it in.
 
-    `place` is its object. `key` identifies the call that a piece belongs to; None if the call is whole. `arguments` is
+    `range` is its object. `key` identifies the call that a piece belongs to; None if the call is whole. `arguments` is
     a string that contains JSON (in a stream a fragment of it), an object, or None. `is_encoded`: whole arguments belong
     into a string, as OpenAI's do, and not into an object. `is_text`: they are free text; `foreign_key` is the position
     of a wrong key for them; `requires_id`: a result must name the call's id.
     """
 
-    place: Range
+    range: Range
     key: str | None = None
     name: JsonNode | None = None
     id: JsonNode | None = None
@@ -64,7 +64,7 @@ class RefusedCall(msgspec.Struct, frozen=True):
     reason: str
 
     @property
-    def place(self) -> Range:
+    def range(self) -> Range:
         """The string, quotes included."""
         return self.node.range
 
@@ -72,7 +72,7 @@ class RefusedCall(msgspec.Struct, frozen=True):
 class ResultPiece(msgspec.Struct, frozen=True):
     """A tool's result; `content` is a string, or any value whose JSON is the content."""
 
-    place: Range
+    range: Range
     content: JsonNode | None
     call_id: JsonNode | None = None
     name: JsonNode | None = None
@@ -82,13 +82,13 @@ class ResultPiece(msgspec.Struct, frozen=True):
 class TurnBegins(msgspec.Struct, frozen=True):
     """A message begins."""
 
-    place: Range
+    range: Range
 
 
 class CallsEnd(msgspec.Struct, frozen=True):
     """The call of that key is complete; every open call if it is None."""
 
-    place: Range
+    range: Range
     key: str | None = None
 
 
@@ -98,7 +98,7 @@ class ApiFault(msgspec.Struct, frozen=True):
     fault: Fault
 
     @property
-    def place(self) -> Range:
+    def range(self) -> Range:
         """The fault's range."""
         return self.fault.range
 
@@ -118,8 +118,8 @@ class ApiShapeReader(Protocol):
         """The pieces of a value; None if it has none of the API's shapes. Never raises."""
         ...
 
-    def end(self, place: Range) -> list[ApiPiece]:
-        """The pieces of the stream's end marker, which is at `place`."""
+    def end(self, marker: Range) -> list[ApiPiece]:
+        """The pieces of the stream's end marker."""
         ...
 
 
@@ -150,28 +150,28 @@ def member(node: JsonNode | None, *keys: str) -> JsonNode | None:
     if node is None or node.kind is not JsonKind.OBJECT:
         return None
     for key in keys:
-        found = node.member(key)
-        if found is not None and found.value.kind is not JsonKind.NULL:
-            return found.value
+        entry = node.member(key)
+        if entry is not None and entry.value.kind is not JsonKind.NULL:
+            return entry.value
     return None
 
 
 def string(node: JsonNode | None, *keys: str) -> JsonNode | None:
     """The string under the first of `keys` that is there and not null; None if that is no string."""
-    found = member(node, *keys)
-    return found if found is not None and found.kind is JsonKind.STRING else None
+    value = member(node, *keys)
+    return value if value is not None and value.kind is JsonKind.STRING else None
 
 
 def text_of(node: JsonNode | None, *keys: str) -> str:
     """That string's value, `""` if there is none."""
-    found = string(node, *keys)
-    return found.scalar if found is not None and isinstance(found.scalar, str) else ""
+    value = string(node, *keys)
+    return value.scalar if value is not None and isinstance(value.scalar, str) else ""
 
 
 def items(node: JsonNode | None, *keys: str) -> tuple[JsonNode, ...]:
     """The elements of the array under the first of `keys` that is there."""
-    found = member(node, *keys)
-    return found.items if found is not None and found.kind is JsonKind.ARRAY else ()
+    value = member(node, *keys)
+    return value.items if value is not None and value.kind is JsonKind.ARRAY else ()
 
 
 def objects(node: JsonNode | None, *keys: str) -> Iterator[JsonNode]:
@@ -181,15 +181,15 @@ def objects(node: JsonNode | None, *keys: str) -> Iterator[JsonNode]:
 
 def number(node: JsonNode | None, key: str) -> int | None:
     """The integer under `key`."""
-    found = member(node, key)
-    scalar = found.scalar if found is not None else None
+    value = member(node, key)
+    scalar = value.scalar if value is not None else None
     return scalar if isinstance(scalar, int) and not isinstance(scalar, bool) else None
 
 
 def truth(node: JsonNode | None, key: str) -> bool | None:
     """The truth value under `key`."""
-    found = member(node, key)
-    scalar = found.scalar if found is not None else None
+    value = member(node, key)
+    scalar = value.scalar if value is not None else None
     return scalar if isinstance(scalar, bool) else None
 
 

@@ -185,73 +185,73 @@ class OllamaReader(ObjectReader):
         """Whether the line that is `done` came."""
         return self._is_over
 
-    def read(self, text: str, raw: str, at_s: float | None, found: list[events.WireEvent]) -> bool:
+    def read(self, text: str, raw: str, at_s: float | None, wire_events: list[events.WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is its text on the wire. False if it is no answer at all."""
         try:
             line, strange = read_line(text)
         except ValueError:
-            return self.faults.read_error(text, raw, at_s, found)
+            return self.faults.read_error(text, raw, at_s, wire_events)
         if line.error or (line.message is None and line.response is None and line.done is None):
-            return self.faults.read_error(text, raw, at_s, found)
+            return self.faults.read_error(text, raw, at_s, wire_events)
         if at_s is None:
-            at_s = self._time_of(line, found)
+            at_s = self._time_of(line, wire_events)
         if line.model and line.model != self._model:
             self._model = line.model
-            found.append(events.FactsLearned(model=line.model))
-        self._read_texts(line, at_s, found)
+            wire_events.append(events.FactsLearned(model=line.model))
+        self._read_texts(line, at_s, wire_events)
         if line.done:
-            self._read_end(line, at_s, found)
-        self._keep(strange, raw, at_s, found)
+            self._read_end(line, at_s, wire_events)
+        self._keep(strange, raw, at_s, wire_events)
         return True
 
-    def _time_of(self, line: OllamaLineShape, found: list[events.WireEvent]) -> float | None:
+    def _time_of(self, line: OllamaLineShape, wire_events: list[events.WireEvent]) -> float | None:
         """The time of the line; the first one counts as the start until the last line contains the real one."""
         created_s = line.created_s()
         if created_s is not None and not self._is_timed:
             self._is_timed = True
-            found.append(events.FactsLearned(clock_start_s=created_s))
+            wire_events.append(events.FactsLearned(clock_start_s=created_s))
         return created_s
 
-    def _read_texts(self, line: OllamaLineShape, at_s: float | None, found: list[events.WireEvent]) -> None:
+    def _read_texts(self, line: OllamaLineShape, at_s: float | None, wire_events: list[events.WireEvent]) -> None:
         message = line.message
         thinking = (message.thinking if message else None) or line.thinking
         words = (message.content if message else None) or line.response
-        first = len(found)
+        first = len(wire_events)
         for part, text in (("reasoning", thinking), ("text", words)):
             if text:
-                self._parts.grow(part, text, at_s, found)
+                self._parts.grow(part, text, at_s, wire_events)
         if line.logprobs:
             logprobs = tuple(token.logprob for token in line.logprobs if token.logprob is not None)
             tokens = ChunkTokens([token.token for token in line.logprobs], None, logprobs or None)
-            self._parts.add_tokens(tokens, at_s, found, since=first)
+            self._parts.add_tokens(tokens, at_s, wire_events, since=first)
         for call in (message.tool_calls if message else None) or ():
-            self._read_call(call, at_s, found)
+            self._read_call(call, at_s, wire_events)
         self.faults.last_part = self._parts.last_part
 
-    def _read_call(self, call: OllamaCall, at_s: float | None, found: list[events.WireEvent]) -> None:
+    def _read_call(self, call: OllamaCall, at_s: float | None, wire_events: list[events.WireEvent]) -> None:
         part = f"call:{self._calls}"
         self._calls += 1
         function = call.function or OllamaFunction()
-        self._parts.name_call(events.CallNamed(part, function.name or None, call.id or None), at_s, found)
+        self._parts.name_call(events.CallNamed(part, function.name or None, call.id or None), at_s, wire_events)
         if arguments := raw_text(function.arguments):
-            self._parts.grow(part, arguments, at_s, found)
+            self._parts.grow(part, arguments, at_s, wire_events)
 
-    def _read_end(self, line: OllamaLineShape, at_s: float | None, found: list[events.WireEvent]) -> None:
+    def _read_end(self, line: OllamaLineShape, at_s: float | None, wire_events: list[events.WireEvent]) -> None:
         self._is_over = True
         self.finish = line.done_reason or ""
         usage = line.usage()
         meaning = finish_meaning(self.finish) if self.finish else None
-        found.append(events.FactsLearned(usage=usage, finish_reason=self.finish or None, finish=meaning))
+        wire_events.append(events.FactsLearned(usage=usage, finish_reason=self.finish or None, finish=meaning))
         created_s, took_s = line.created_s(), line.took_s()
         if created_s is not None and took_s is not None:
             start_s = created_s - took_s
             started, ended = Instant(start_s, InstantSource.DERIVED), Instant(created_s)
             clock_start_s = start_s if self._is_timed else None
-            found.append(events.FactsLearned(started=started, ended=ended, clock_start_s=clock_start_s))
+            wire_events.append(events.FactsLearned(started=started, ended=ended, clock_start_s=clock_start_s))
         if times := line.times():
-            found.append(events.PartGrew(TIMES_PART, times, at_s))
+            wire_events.append(events.PartGrew(TIMES_PART, times, at_s))
         if context := raw_text(line.context):
-            found.append(events.PartGrew(CONTEXT_PART, context, at_s))
+            wire_events.append(events.PartGrew(CONTEXT_PART, context, at_s))
 
 
 def new_chat_reader(*, status: int | None = None, whole: bool = False) -> OllamaReader:

@@ -219,12 +219,12 @@ def _is_ambiguous(api: str, content_type: str) -> bool:
 
 
 def _find_reader(api: str, framing: Framing, text: str) -> tuple[Framing, NewReader]:
-    found = api_of_object(text)
+    name = api_of_object(text)
     if api in OLLAMA and (framing is not Framing.EVENTS or not text):
-        found = api
-    if framing is Framing.LINES and found not in OLLAMA:
+        name = api
+    if framing is Framing.LINES and name not in OLLAMA:
         framing = Framing.WHOLE  # no other API has lines: it is a whole body in one line
-    return framing, _BY_API[found].new_reader
+    return framing, _BY_API[name].new_reader
 
 
 class ObjectHead(Struct, frozen=True, gc=False):
@@ -309,7 +309,7 @@ def _of_choices(value: dict[str, Json], choices: list[Json]) -> ObjectHead:
 
 def _of_gemini(value: dict[str, Json]) -> ObjectHead:
     listed = objects_of(value.get("candidates"))
-    finishes = any(one.get("finishReason") or one.get("finish_reason") for one in listed)
+    finishes = any(candidate.get("finishReason") or candidate.get("finish_reason") for candidate in listed)
     id_ = word_of(value.get("responseId") or value.get("response_id"))
     return ObjectHead(gemini.API, is_whole=finishes, finishes=finishes, id=id_, created=value.get("createTime"))
 

@@ -199,18 +199,18 @@ def _addresses(provider: ClientProvider, variables: Mapping[str, str], upstream:
         variable: _address(variables[variable.name]) for variable in provider.variables if variables.get(variable.name)
     }
     chosen, address = next(iter(given.items()), (None, provider.default))
-    found = {}
+    addresses = {}
     for variable in provider.variables:
         if upstream:
             if variable in given or not (variable.is_optional or not provider.default):
-                found[variable.name] = _below_upstream(upstream, variable)
+                addresses[variable.name] = _below_upstream(upstream, variable)
         elif variable in given:
-            found[variable.name] = given[variable]
+            addresses[variable.name] = given[variable]
         elif address and not variable.is_optional:
             root = address if chosen is None else _root(address, chosen)
             is_same = chosen is not None and chosen.path == variable.path
-            found[variable.name] = address if is_same else f"{root}{variable.path}"
-    return found
+            addresses[variable.name] = address if is_same else f"{root}{variable.path}"
+    return addresses
 
 
 def _below_upstream(upstream: str, variable: ClientVariable) -> str:
@@ -231,8 +231,8 @@ def _conflicts(provider: ClientProvider, variables: Mapping[str, str]) -> Iterat
         for variable in provider.variables
         if variables.get(variable.name)
     ]
-    if len({_root(address, one).lower() for one, address in given}) > 1:
-        named = " and ".join(f"{one.name} is {address}" for one, address in given)
+    if len({_root(address, variable).lower() for variable, address in given}) > 1:
+        named = " and ".join(f"{variable.name} is {address}" for variable, address in given)
         yield (
             f"{named}: clients of {provider.title} read one or the other, so each goes to the server of its variable; "
             "set them to the same address, or only one of them."

@@ -57,10 +57,10 @@ def record(
     """
     inner, _ = http_client(client)
     owns_sink = place_or_sink is None or isinstance(place_or_sink, str | Path)
-    place = Path(place_or_sink).absolute() if isinstance(place_or_sink, str | Path) else place_or_sink
+    target = Path(place_or_sink).absolute() if isinstance(place_or_sink, str | Path) else place_or_sink
     if inner in _running and not _running[inner][0].process.is_current:
         unrecord(client)
-    if is_observed(client) and inner in _running and _running[inner][1] == place:
+    if is_observed(client) and inner in _running and _running[inner][1] == target:
         return client
     recordable(client)
     mistakes = ErrorCounters()
@@ -80,7 +80,7 @@ def record(
     except BaseException:
         close()
         raise
-    _running[inner] = CloseOnce(inner, close), place
+    _running[inner] = CloseOnce(inner, close), target
     return client
 
 
@@ -395,11 +395,11 @@ def _unwrapped(transport: Any) -> Any:
 
 def http_client(client: object) -> tuple[Any, str]:
     """The httpx client within, and the name of its module. TypeError if there is none."""
-    found: object = client
+    candidate: object = client
     for _ in range(_DEEPEST):
-        if hasattr(found, _TRANSPORT) and hasattr(found, _MOUNTS) and (module := _module_of(found)):
-            return found, module
-        found = getattr(found, _INNER, None)
+        if hasattr(candidate, _TRANSPORT) and hasattr(candidate, _MOUNTS) and (module := _module_of(candidate)):
+            return candidate, module
+        candidate = getattr(candidate, _INNER, None)
     raise TypeError(
         f"A {type(client).__name__} cannot be recorded: it is not an httpx or httpx2 client and has none in `_client`."
     )

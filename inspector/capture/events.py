@@ -15,7 +15,7 @@ from weaklink.inspector.model.exchange import ExchangeEnd, RecordedExchange
 from weaklink.inspector.wire.events import WIRE_PREFIX
 
 SINKS_ENTRY_POINT_GROUP = "weaklink.sinks"
-"""Each entry point of this group names a callable that takes a place (path or URL) and returns a Sink."""
+"""Each entry point of this group names a callable that takes a target (path or URL) and returns a Sink."""
 
 RECORDING_PART = f"{WIRE_PREFIX}recording"
 """The part that lists what of an exchange was not kept, and why: one sentence per line."""

@@ -158,13 +158,13 @@ def _masked(pieces: list[bytes], redactor: Redacts) -> list[bytes]:
 
 def _split(pieces: list[bytes], masked: str) -> Iterator[bytes]:
     """The masked text, which has as many characters as the text of the pieces, split like these."""
-    at, rest = 0, b""
+    position, rest = 0, b""
     for number, piece in enumerate(pieces, 1):
         rest += piece
         whole = rest if number == len(pieces) else rest[: _end_of_characters(rest)]
         count = len(whole.decode("utf-8", "surrogateescape"))
-        yield masked[at : at + count].encode("utf-8", "surrogateescape")
-        at, rest = at + count, rest[len(whole) :]
+        yield masked[position : position + count].encode("utf-8", "surrogateescape")
+        position, rest = position + count, rest[len(whole) :]
 
 
 def _end_of_characters(raw: bytes) -> int:

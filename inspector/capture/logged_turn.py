@@ -219,13 +219,13 @@ class Detokenizer:
 
     def feed(self, ids: Iterable[SupportsInt]) -> list[tuple[str, tuple[int, ...]]]:
         """The texts that became complete, each with its token ids."""
-        found: list[tuple[str, tuple[int, ...]]] = []
+        pieces: list[tuple[str, tuple[int, ...]]] = []
         for token in ids:
             self._new.append(int(token))
             text = self._text()
             if text and (not text.endswith(_UNFINISHED) or len(self._new) >= _MAX_WAITING_TOKENS):
-                found.append(self._flush(text))
-        return found
+                pieces.append(self._flush(text))
+        return pieces
 
     def close(self) -> list[tuple[str, tuple[int, ...]]]:
         """The text of the tokens that were still waiting, as far as they can be decoded."""
@@ -250,12 +250,12 @@ def flat_token_ids(ids: object) -> list[SupportsInt]:
     listed = to_list() if callable(to_list) else ids
     if not isinstance(listed, list | tuple):
         return [listed]  # type: ignore[list-item]  # int() checks it later
-    found = list(listed)
-    if found and isinstance(found[0], list | tuple):
-        if len(found) > 1:
-            raise ValueError(f"got a batch of {len(found)} sequences; one turn records one")
-        return list(found[0])
-    return found
+    sequence = list(listed)
+    if sequence and isinstance(sequence[0], list | tuple):
+        if len(sequence) > 1:
+            raise ValueError(f"got a batch of {len(sequence)} sequences; one turn records one")
+        return list(sequence[0])
+    return sequence
 
 
 _Piece = TypeVar("_Piece")
@@ -479,7 +479,7 @@ class LoggedTurn:
     def _wrapped(self, pieces: Iterable[_Piece], reader: PieceReader) -> Iterator[_Piece]:
         try:
             for piece in pieces:
-                self._take(piece, reader)
+                self._add_piece(piece, reader)
                 yield piece
         except BaseException as error:
             self._abort_stream(error)
@@ -489,7 +489,7 @@ class LoggedTurn:
     async def _wrapped_async(self, pieces: AsyncIterable[_Piece], reader: PieceReader) -> AsyncIterator[_Piece]:
         try:
             async for piece in pieces:
-                self._take(piece, reader)
+                self._add_piece(piece, reader)
                 yield piece
         except BaseException as error:
             self._abort_stream(error)
@@ -497,7 +497,7 @@ class LoggedTurn:
         self._finish_stream(reader)
 
     @guarded_as("wrap")
-    def _take(self, piece: object, reader: PieceReader) -> None:
+    def _add_piece(self, piece: object, reader: PieceReader) -> None:
         with self._lock:
             self.extend(reader.read(piece, now_s()), api=reader.api)
 

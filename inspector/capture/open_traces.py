@@ -19,11 +19,11 @@ from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.model import Role, Span, ToolCall, ToolDefinition, Turn
 from weaklink.inspector.model.exchange import RecordedExchange
 from weaklink.inspector.segmentation import Segmenter
-from weaklink.inspector.sessions.resolver import Placement, SessionResolver
+from weaklink.inspector.sessions.resolver import SessionAssignment, SessionResolver
 
 _SILENCE_S = 60.0
 _MAX_ERROR_CHARS = 300
-_MOST_OTHERS = 64
+_MAX_OTHER_EXCHANGES = 64
 SOURCE = "record"
 """The source of traces that were recorded live."""
 
@@ -142,23 +142,23 @@ class OpenTraces:
         self._named = find_format(format) if format else None
         self._open: dict[str, OpenTrace] = {}
 
-    def of(self, placement: Placement) -> OpenTrace:
-        """The trace of a placed request, after adding the new turns of the request."""
-        trace = self._open.get(placement.key)
+    def of(self, assignment: SessionAssignment) -> OpenTrace:
+        """The trace of an assigned request, after adding the new turns of the request."""
+        trace = self._open.get(assignment.key)
         if trace is None:
-            facts = placement.begins
-            trace = self._open[placement.key] = OpenTrace(facts.model if facts is not None else "", self._named)
-        if placement.begins is not None:
-            provenance = structs.replace(placement.begins.provenance, source=SOURCE)
+            facts = assignment.begins
+            trace = self._open[assignment.key] = OpenTrace(facts.model if facts is not None else "", self._named)
+        if assignment.begins is not None:
+            provenance = structs.replace(assignment.begins.provenance, source=SOURCE)
             begins = structs.replace(
-                placement.begins, provenance=provenance, format=self._named.name if self._named else ""
+                assignment.begins, provenance=provenance, format=self._named.name if self._named else ""
             )
-            self._sink.emit(events.TraceStarted(placement.key, self._redactor.trace(begins)))
-        for turn in placement.turns:
+            self._sink.emit(events.TraceStarted(assignment.key, self._redactor.trace(begins)))
+        for turn in assignment.turns:
             number = trace.next_turn()
             kept = self._redactor.turn(turn)
-            self._sink.emit(events.TurnStarted(placement.key, number, turn.role, kept.generation))
-            self._sink.emit(events.TurnEnded(placement.key, number, kept))
+            self._sink.emit(events.TurnStarted(assignment.key, number, turn.role, kept.generation))
+            self._sink.emit(events.TurnEnded(assignment.key, number, kept))
             if self._sink.has_observer:
                 self._learn_tools(trace, kept)
         return trace
@@ -208,7 +208,7 @@ class RecorderContext(Struct, frozen=True):
     redactor: Redacts
     max_answer_bytes: int
     answers: dict[str, Callable[[], Turn]] = field(default_factory=dict)
-    other_exchanges: deque[RecordedExchange] = field(default_factory=lambda: deque(maxlen=_MOST_OTHERS))
+    other_exchanges: deque[RecordedExchange] = field(default_factory=lambda: deque(maxlen=_MAX_OTHER_EXCHANGES))
 
     def so_far(self, request_id: str) -> Turn | None:
         """An open answer so far; None if it is unknown."""

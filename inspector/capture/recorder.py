@@ -25,7 +25,7 @@ from weaklink.inspector.capture.events import (
     with_losses,
 )
 from weaklink.inspector.capture.exchange_record import ExchangeDraft
-from weaklink.inspector.capture.live_reading import FormatChoice, LiveReading
+from weaklink.inspector.capture.live_parser import FormatChoice, LiveParser
 from weaklink.inspector.capture.open_traces import GuardedSink, OpenTraces, RecorderContext
 from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.capture.safeguards import OwnProcess
@@ -33,7 +33,7 @@ from weaklink.inspector.model import Chunk, Generation, Json, Role, Turn
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, RequestHead, header_of
 from weaklink.inspector.sessions.gathering import answer_turn, request_of, started_generation
-from weaklink.inspector.sessions.resolver import Placement, SessionResolver
+from weaklink.inspector.sessions.resolver import SessionAssignment, SessionResolver
 from weaklink.inspector.wire.content_encoding import MAX_BODY_BYTES, ContentDecoder
 from weaklink.inspector.wire.decoder import Decoder
 from weaklink.inspector.wire.events import (
@@ -95,19 +95,19 @@ def _by_path(head: RequestHead, body: bytes, missing: str) -> ModelRequest | Non
 
 
 class AnswerRecording:
-    """One turn of a trace, from the placement of its request until the exchange ends.
+    """One turn of a trace, from the assignment of its request until the exchange ends.
 
     Chunks are sent to the sink as they come; a body that came whole has none. The final turn is assembled from
     everything that came, and does not depend on how the bytes were split, except for the times.
     """
 
     def __init__(
-        self, tape: ExchangeTape, context: RecorderContext, model_request: ModelRequest, placement: Placement
+        self, tape: ExchangeTape, context: RecorderContext, model_request: ModelRequest, assignment: SessionAssignment
     ) -> None:
-        self._tape, self._context, self._placement = tape, context, placement
+        self._tape, self._context, self._assignment = tape, context, assignment
         self._request, self._json = model_request.request, model_request.json
         self._lost = [model_request.missing] if model_request.missing else []
-        self._trace = context.traces.of(placement)
+        self._trace = context.traces.of(assignment)
         self._trace.open_answers += 1
         self._turn = self._trace.next_turn()
         self._started_s = tape.head.at_s
@@ -115,19 +115,19 @@ class AnswerRecording:
         self._content: ContentDecoder | None = None
         self._assembly: TurnAssembly | None = None
         self._redacts = context.redactor.new_turn(model_request.request.tools)
-        self._reading: LiveReading | None = None
+        self._reading: LiveParser | None = None
         self._sequence = 0
         self._last_s: float | None = None
         self._left = context.max_answer_bytes
         self._text_left = MAX_ANSWER_TEXT
         self._draft = ExchangeDraft(tape, context.redactor, model_request.body, context.max_answer_bytes)
-        begun = started_generation(self._request, placement, started_s=self._started_s)
+        begun = started_generation(self._request, assignment, started_s=self._started_s)
         kept = context.redactor.turn(Turn(Role.ASSISTANT, (), generation=begun))
-        context.sink.emit(TurnStarted(placement.key, self._turn, Role.ASSISTANT, kept.generation))
+        context.sink.emit(TurnStarted(assignment.key, self._turn, Role.ASSISTANT, kept.generation))
         if context.sink.has_observer:
-            self._reading = LiveReading(
+            self._reading = LiveParser(
                 context.sink,
-                placement.key,
+                assignment.key,
                 self._turn,
                 choice=FormatChoice(
                     self._request.model,
@@ -171,7 +171,7 @@ class AnswerRecording:
             if self._left < 0:
                 break
             events += feed(raw, at_s)
-        self._take(events)
+        self._collect(events)
 
     def so_far(self) -> Turn:
         """The answer as far as it has been read."""
@@ -180,37 +180,37 @@ class AnswerRecording:
 
     def end(self) -> None:
         """The exchange ended: send the turn to the sink, complete or as far as it came."""
-        tape, placement, sink = self._tape, self._placement, self._context.sink
+        tape, assignment, sink = self._tape, self._assignment, self._context.sink
         decoded = self._decoded()
         turn = answer_turn(
             self._request,
             decoded,
             tape.end or ExchangeEnd.NOT_STORED,
-            placement=placement,
+            assignment=assignment,
             started_s=self._started_s,
             ended_s=tape.ended_at_s,
             status=tape.status,
             message=tape.message,
         )
         turn = self._with_losses(turn)
-        self._context.resolver.answered(placement, structs.replace(decoded, turn=turn))
+        self._context.resolver.answered(assignment, structs.replace(decoded, turn=turn))
         kept = self._context.redactor.turn(turn)
         exchange = self._draft.exchange(self._turn, turn, kept)
         others = tuple(self._context.other_exchanges)
         self._context.other_exchanges.clear()
-        sink.emit(TurnEnded(placement.key, self._turn, kept, (*others, exchange)))
+        sink.emit(TurnEnded(assignment.key, self._turn, kept, (*others, exchange)))
         reading = self._reading
         self._read(lambda reading: reading.end(kept))
         if self._reading is not None:
             self._trace.spoken = self._reading.spoken or self._trace.spoken
-        self._context.traces.close_answer(placement.key)
+        self._context.traces.close_answer(assignment.key)
         sink.exchange_ended(self._facts(kept, dict(reading.faults) if reading is not None else {}))
 
     def abandon(self) -> None:
         """Recording the answer failed: its turn stays as it is, and its trace may end without it."""
-        self._context.traces.close_answer(self._placement.key)
+        self._context.traces.close_answer(self._assignment.key)
 
-    def _take(self, events: list[WireEvent]) -> None:
+    def _collect(self, events: list[WireEvent]) -> None:
         """Collect events, and send the chunks among them to the sink."""
         decoder = self._decoder
         if decoder is None or not events:
@@ -260,13 +260,13 @@ class AnswerRecording:
                 kept.append(event)
                 continue
             starts = range(0, len(text), _LONG_CHUNK)
-            kept += [PartGrew(event.part, text[at : at + _LONG_CHUNK], event.at_s) for at in starts]
+            kept += [PartGrew(event.part, text[start : start + _LONG_CHUNK], event.at_s) for start in starts]
         return kept
 
     def _send(self, chunks: tuple[Chunk, ...]) -> None:
         if chunks:
-            self._context.sink.emit(ChunksArrived(self._placement.key, self._turn, chunks))
-            self._read(lambda reading: reading.take(chunks))
+            self._context.sink.emit(ChunksArrived(self._assignment.key, self._turn, chunks))
+            self._read(lambda reading: reading.feed(chunks))
 
     def _read_calls(self, events: Sequence[WireEvent]) -> None:
         calls = [event.header() for event in events if type(event) is CallNamed]
@@ -281,8 +281,8 @@ class AnswerRecording:
             last = self._content.close()
             if last:
                 self._draft.arrive([(last, self._last_s)])
-                self._take(self._decoder.feed(last, self._last_s))
-        self._take(self._decoder.close())
+                self._collect(self._decoder.feed(last, self._last_s))
+        self._collect(self._decoder.close())
         self._send(self._redacts.close())
         assembly = self._assembly or TurnAssembly(self._decoder.api, streamed=self._decoder.streamed)
         return assembly.decoded()
@@ -312,7 +312,7 @@ class AnswerRecording:
             head.method,
             self._context.redactor.url(head.target),
             tape.end or ExchangeEnd.NOT_STORED,
-            key=self._placement.key,
+            key=self._assignment.key,
             turn=self._turn,
             model=generation.answered_model or generation.requested_model,
             status=tape.status,
@@ -323,7 +323,7 @@ class AnswerRecording:
             faults=faults,
         )
 
-    def _read(self, read: Callable[[LiveReading], None]) -> None:
+    def _read(self, read: Callable[[LiveParser], None]) -> None:
         """Continue the live reading; if third-party code fails in it, it stops, and the recording goes on."""
         if self._reading is None:
             return
@@ -406,12 +406,12 @@ class ExchangeRecording:
             self.is_unrecorded = True
             self._other = OtherExchange(tape, self._context, sent)
             return
-        placement = self._context.resolver.place(
+        assignment = self._context.resolver.assign(
             tape.head, model_request.request, model_request.body, model_request.json, self._context.so_far
         )
-        answer = self._answer = AnswerRecording(tape, self._context, model_request, placement)
-        self._request_id = placement.request_id
-        self._context.answers[placement.request_id] = lambda: self._so_far(answer)
+        answer = self._answer = AnswerRecording(tape, self._context, model_request, assignment)
+        self._request_id = assignment.request_id
+        self._context.answers[assignment.request_id] = lambda: self._so_far(answer)
 
     def begin_answer(self) -> None:
         """The answer's head came."""

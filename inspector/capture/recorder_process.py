@@ -77,7 +77,7 @@ class RecorderReport(Struct, frozen=True):
     recording could not begin or not be completed.
     """
 
-    place: str = ""
+    target: str = ""
     requests: int = 0
     others: int = 0
     unanswered: int = 0
@@ -162,9 +162,9 @@ class RecorderProcess:
         self._wait_until_ready()
 
     @property
-    def place(self) -> str:
+    def target(self) -> str:
         """Where the recorder stores."""
-        return self._report.place
+        return self._report.target
 
     def began(self, head: RequestHead) -> ExchangeObserver:
         """An observer for an exchange that begins; one that keeps nothing if too much is waiting, or nobody records."""
@@ -246,7 +246,7 @@ class RecorderProcess:
         while b"\n" not in self._unread and (piece := os.read(self._reports, _READ_BYTES)):
             self._unread += piece
         self._take_reports()
-        if self._report.is_last or not self._report.place:
+        if self._report.is_last or not self._report.target:
             self._end_process()
             raise WeaklinkError(self._report.problem or "the recorder's process ended before it could record")
         os.set_blocking(self._reports, False)
@@ -332,7 +332,7 @@ class RecorderProcess:
         lost = max(self._began - self._report.requests - self._report.others, 0)
         self._unrecorded += lost
         self._earlier.append(self._report)
-        self._report = RecorderReport(place=self._report.place)
+        self._report = RecorderReport(target=self._report.target)
         kept = {message.number for message in self._queue if isinstance(message, ExchangeBegan)}
         self._lost |= self._open
         self._open.clear()
@@ -368,7 +368,7 @@ class RecorderProcess:
     def _total(self) -> RecorderReport:
         reports = [*self._earlier, self._report]
         return RecorderReport(
-            place=self._report.place,
+            target=self._report.target,
             requests=sum(report.requests for report in reports),
             others=sum(report.others for report in reports),
             unanswered=sum(report.unanswered for report in reports),

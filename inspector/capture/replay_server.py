@@ -83,36 +83,36 @@ class ReplayServer(Struct):
         if self.fork_after is not None and self.live_requests:
             self.live_requests += 1
             return body
-        found = self.replayer.find(request.method, self.redactor.url(path), masked_text(body, self.redactor))
-        if isinstance(found, ReplayDivergence):
-            return self._diverged(found, request, path, body) or await self._nearest(found, request, path, body)
-        if self.fork_after is not None and found.exchange.turn > self.fork_after:
+        outcome = self.replayer.find(request.method, self.redactor.url(path), masked_text(body, self.redactor))
+        if isinstance(outcome, ReplayDivergence):
+            return self._diverged(outcome, request, path, body) or await self._nearest(outcome, request, path, body)
+        if self.fork_after is not None and outcome.exchange.turn > self.fork_after:
             self.live_requests += 1
             return body
-        return await self._send(found, request, path, body)
+        return await self._send(outcome, request, path, body)
 
     def _diverged(
-        self, found: ReplayDivergence, request: web.BaseRequest, path: str, body: bytes
+        self, divergence: ReplayDivergence, request: web.BaseRequest, path: str, body: bytes
     ) -> web.StreamResponse | bytes | None:
         """The response to a request without a match; None if the most similar answer is to be sent."""
         if self.fork_after is not None:
             self.live_requests += 1
             return body
-        self.divergences.append(found)
+        self.divergences.append(divergence)
         match self.on_divergence:
             case OnDivergence.LIVE:
                 self.live_requests += 1
                 return body
-            case OnDivergence.NEAREST if found.exchange:
+            case OnDivergence.NEAREST if divergence.exchange:
                 return None
             case _:
-                return _refused(path, sentence(found))
+                return _refused(path, sentence(divergence))
 
     async def _nearest(
-        self, found: ReplayDivergence, request: web.BaseRequest, path: str, body: bytes
+        self, divergence: ReplayDivergence, request: web.BaseRequest, path: str, body: bytes
     ) -> web.StreamResponse | bytes:
-        match = self.replayer.nearest(found)
-        return _refused(path, sentence(found)) if match is None else await self._send(match, request, path, body)
+        match = self.replayer.nearest(divergence)
+        return _refused(path, sentence(divergence)) if match is None else await self._send(match, request, path, body)
 
     async def _send(self, match: Match, request: web.BaseRequest, path: str, body: bytes) -> web.StreamResponse:
         exchange, delay_s = match.exchange, 0.0
@@ -236,11 +236,11 @@ def sentence(divergence: ReplayDivergence) -> str:
             turn = f", turn {divergence.turn}" if divergence.turn else ""
             return f"The replay diverged: recorded {request}{turn} was never made."
     first = divergence.differences[0] if divergence.differences else None
-    where = f": {place(first)}" if first is not None else "."
+    where = f": {difference_text(first)}" if first is not None else "."
     return f"The replay diverged at {request}, compared with recorded request {divergence.exchange}{where}"
 
 
-def place(difference: BodyDifference) -> str:
+def difference_text(difference: BodyDifference) -> str:
     """A difference in one line: pointer, message, characters, and both texts."""
     words = [f"{difference.pointer or '/'}"]
     if difference.message is not None:

@@ -34,7 +34,7 @@ NO_CONNECTION = "no connection"
 """How the failure of a request begins for which nothing accepted a connection."""
 _BUSY = frozenset({429, 500, 502, 503, 504, 529})
 _ATTEMPTS = 6
-_LONGEST_WAIT_S = 600.0
+_MAX_DELAY_S = 600.0
 _TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=600)
 _MAX_QUOTE = 300
 _KEYS = {"openrouter.ai": "OPENROUTER_API_KEY", "api.groq.com": "GROQ_API_KEY"}
@@ -228,7 +228,7 @@ class Resender(Struct):
         if answer.status not in _BUSY:
             raise RequestRefusedError(failure, answer.status)
         delay_s = retry_after_s(answer.headers)
-        if delay_s > _LONGEST_WAIT_S:
+        if delay_s > _MAX_DELAY_S:
             raise ResendStoppedError(f"{failure}; it requests a wait of {delay_s:,.0f} seconds")
         return failure, delay_s
 
@@ -268,10 +268,10 @@ def retry_after_s(headers: Mapping[str, str]) -> float:
         except (KeyError, ValueError):
             continue
     try:
-        at = parsedate_to_datetime(headers.get("retry-after", ""))
+        date = parsedate_to_datetime(headers.get("retry-after", ""))
     except ValueError:
         return 0.0
-    return max((at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds(), 0.0)
+    return max((date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds(), 0.0)
 
 
 def _error_message(raw: bytes) -> str:
@@ -282,9 +282,9 @@ def _error_message(raw: bytes) -> str:
     except (ValueError, RecursionError):
         return text[:_MAX_QUOTE]
     for names in (("error", "message"), ("message",), ("error",), ("detail",)):
-        found = _member(value, names)
-        if isinstance(found, str):
-            return found[:_MAX_QUOTE]
+        message = _member(value, names)
+        if isinstance(message, str):
+            return message[:_MAX_QUOTE]
     return text[:_MAX_QUOTE]
 
 

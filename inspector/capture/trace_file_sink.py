@@ -77,21 +77,21 @@ class SendQueue:
             self._held += size
         self._wake.set()
 
-    def take(self, most_bytes: int) -> list[RecordEvent]:
+    def pop(self, max_bytes: int) -> list[RecordEvent]:
         """Remove the first events of the queue, as many as fit into that size, but at least one if there is any."""
-        taken: list[RecordEvent] = []
+        popped: list[RecordEvent] = []
         with self._lock:
             self._wake.clear()
             size = 0
-            while self._events and (not taken or size + self._events[0][1] <= most_bytes):
+            while self._events and (not popped or size + self._events[0][1] <= max_bytes):
                 event, weighs = self._events.popleft()
-                taken.append(event)
+                popped.append(event)
                 size += weighs
             self._held -= size
-        return taken
+        return popped
 
     def wait(self, timeout_s: float | None = None) -> None:
-        """Wait until an event was queued since the last `take`, or the queue is closed."""
+        """Wait until an event was queued since the last `pop`, or the queue is closed."""
         if not self._events and not self.closing.is_set():
             self._wake.wait(timeout_s)
 
@@ -157,7 +157,7 @@ class TraceFileSink:
         self._retry_now.set()
         self._thread.join()
         try:
-            self._take()
+            self._assemble()
             self._ended += [_unsaved(assembler) for assembler in self._open.values()]
             self._open.clear()
             self._write()
@@ -181,7 +181,7 @@ class TraceFileSink:
     def _run(self) -> None:
         while not self._queue.closing.is_set():
             self._queue.wait(_RETRY_S if self._ended else None)
-            self._take()
+            self._assemble()
             try:
                 self._write()
             except OSError as error:
@@ -192,17 +192,18 @@ class TraceFileSink:
             else:
                 self.trouble = None
 
-    def _take(self) -> None:
-        while events := self._queue.take(_BATCH_BYTES):
+    def _assemble(self) -> None:
+        while events := self._queue.pop(_BATCH_BYTES):
             for event in events:
                 assembler = self._open.setdefault(event.key, TraceAssembler())
-                assembler.take(event)
+                assembler.add(event)
                 if assembler.ended:
                     self._ended.append(_unsaved(self._open.pop(event.key)))
 
     def _write(self) -> None:
         while self._ended:
-            lines = _encoded(self._ended[0].trace)
+            trace = self._ended[0].trace
+            lines = "".join(trace_lines(trace, _exchanges_of(trace))).encode("ascii")
             with _locked(self._file):
                 self._append(lines)
             del self._ended[0]
@@ -246,10 +247,6 @@ def _exchanges_of(trace: Trace) -> tuple[RecordedExchange, ...]:
     return trace.exchanges if isinstance(trace, RecordedTrace) else ()
 
 
-def _encoded(trace: Trace) -> bytes:
-    return "".join(trace_lines(trace, _exchanges_of(trace))).encode("ascii")
-
-
 def _weight(ended: UnsavedTrace) -> int:
     """About how many bytes a trace takes in memory."""
     exchanges = _exchanges_of(ended.trace)
@@ -285,16 +282,16 @@ def _version(start: bytes) -> int | None:
 def _last_trace(file: int) -> bytes:
     """The file from its last trace's line on, or the whole file if it has no trace yet."""
     blocks: list[bytes] = []
-    at = os.fstat(file).st_size
-    while at > 0:
-        begin = max(0, at - _BLOCK)
-        blocks.append(os.pread(file, at - begin, begin))
-        at = begin
+    offset = os.fstat(file).st_size
+    while offset > 0:
+        begin = max(0, offset - _BLOCK)
+        blocks.append(os.pread(file, offset - begin, begin))
+        offset = begin
         # A marker may span two blocks, so the first bytes of the following block are searched with this one.
         seen = blocks[-1] + (blocks[-2][: len(_TRACE)] if len(blocks) > 1 else b"")
-        found = seen.rfind(_TRACE)
-        if found >= 0:
-            return b"".join(reversed(blocks))[found + 1 :]
+        start = seen.rfind(_TRACE)
+        if start >= 0:
+            return b"".join(reversed(blocks))[start + 1 :]
     return b"".join(reversed(blocks))
 
 
@@ -325,7 +322,7 @@ class TracesInMemory:
 
     def accept(self, event: RecordEvent) -> None:
         """Take one event."""
-        self._open.setdefault(event.key, TraceAssembler()).take(event)
+        self._open.setdefault(event.key, TraceAssembler()).add(event)
 
     def close(self) -> None:
         """Do nothing: there is no file to write."""
@@ -345,7 +342,7 @@ class TraceAssembler:
         self.exchanges: list[RecordedExchange] = []
         self.ended = False
 
-    def take(self, event: RecordEvent) -> None:
+    def add(self, event: RecordEvent) -> None:
         """Add an event of this trace."""
         match event:
             case TraceStarted(_, trace):

@@ -267,9 +267,9 @@ def claims_everything(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
 def says_clean(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     """Whether a clause says that nothing is left of what a check finds, or that the check reports nothing."""
     asserted = [clause for clause in clauses if not clause.supposes]
-    if any(_NONE_LEFT.search(clause.text) is not None for clause in asserted) and _claims_check(clauses, failed):
+    if any(_found(_NONE_LEFT, clause.text) for clause in asserted) and _claims_check(clauses, failed):
         return True
-    return any(_FINDS_NONE.search(clause.text) and failed.terms.names_tool(clause.text) for clause in asserted)
+    return any(_found(_FINDS_NONE, clause.text) and failed.terms.names_tool(clause.text) for clause in asserted)
 
 
 _FINDS_NONE = lazy_pattern(r"\b(?:reports?|finds?|shows?|lists?) no (?:known |further |other )?[\w-]+\b")
@@ -356,18 +356,34 @@ _WENT_WELL = lazy_pattern(
 def _claims_all(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause counts all calls of a series, or speaks of all that was to be done."""
     facts, step = failed.facts, failed.step
-    if facts.is_one_of_several(step) and counts_all(clause.words, facts.calls_like(step)):
-        return True
+    if facts.is_one_of_several(step):
+        is_series = not has_known_effect(step.call) and _found(_WHOLE, clause.words)
+        if is_series or counts_all(clause.words, facts.calls_like(step)):
+            return True
+    if _found(_EVERYWHERE, clause.words) and failed.effect is not None and failed.effect.kind is EffectKind.WRITE:
+        return failed.is_wanted and any(value in clause.text for value in _new_values(step))
     return failed.is_only_lost and failed.is_wanted and _found(_ALL_CHANGES, clause.words)
 
 
+# All of a series, without a count.
+_WHOLE = lazy_pattern(
+    r"\b(?:all|every\w*|each|whole|entire|alle\w?|ganze\w?|jede\w?|tous|toutes|tod[oa]s|tutt[ie]|все|всем|всех|всі|всім|"
+    r"wszys\w+|všichni|všechn\w+|všem|alla|iedereen|hepsi\w*|tüm|herkes\w*|toți|toate|minden\w*|kaikki\w*|όλοι|όλα|"
+    r"semua|tất cả)\b|所有|全部|都|全員|すべて|全て|모두|모든|전원|전부|सभी|ทั้งหมด|ทุก"
+)
+_EVERYWHERE = lazy_pattern(
+    r"\b(?:everywhere|throughout|überall|partout|en todas partes|por todas partes|em todo o lado|em toda parte|"
+    r"ovunque|dappertutto|везде|всюду|скрізь|wszędzie|všude|overal|överallt|overalt|her yerde|peste tot|"
+    r"mindenhol|kaikkialla|παντού|di mana-mana|khắp nơi)\b|到处|各处|どこでも|모든 곳"
+)
 # "Both changes are made", "everything is booked".
 _ALL_CHANGES = lazy_pattern(
     r"\b(?:both|all|alle|beide\w*|toutes?|tous|les deux|tod[oa]s|amb[oa]s|tutt[ie]|entramb[ei]|все|об[ае]|wszystkie)\b"
     r"(?: \w+){0,2}? (?:changes?|steps?|requests?|wishes|tasks?|änderungen|schritte|wünsche|aufgaben|changements|"
     r"étapes|demandes|cambios|pasos|alterações|passos|modifiche|passaggi|изменения|шаги|zmiany|kroki)\b|^\W*(?:"
-    r"everything|alles|tout|todo|tudo|tutto|всё|wszystko) (?:is|was|has been|ist|wurde|est|a été|está|quedó|foi|è|"
-    r"jest)\b(?! (?:else|except|but)\b)|^\W*(?:everything|alles|tout|todo|tudo|tutto|всё|все|wszystko|všechno|allt?|"
+    r"everything(?: (?:that )?you \w+(?: for)?)?|alles|tout|todo|tudo|tutto|всё|wszystko) "
+    r"(?:is|was|has been|ist|wurde|est|a été|está|quedó|foi|è|jest)\b(?! (?:else|except|but)\b)|"
+    r"^\W*(?:everything|(?:all|both)(?: \w+)?|alles|tout|todo|tudo|tutto|всё|все|wszystko|všechno|allt?|"
     r"hepsi|minden|kaikki|totul)\b(?! (?:else|except|but)\b)[^.:]{0,60}\b(?:done|finished|complete[d]?|erledigt|"
     r"fertig|faite?s?|terminée?s?|hecho|list[oa]|feito|pronto|fatto|сделано|готово|виконано|zrobione|gotowe|hotovo|"
     r"klaar|"

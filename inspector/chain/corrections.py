@@ -19,6 +19,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Any
 
@@ -37,9 +38,9 @@ from weaklink.inspector.chain.effects import (
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.same_effect import looks_instead, only_explains
 from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
-from weaklink.inspector.chain.similar_calls import is_typo
+from weaklink.inspector.chain.similar_calls import are_spellings, is_typo
 from weaklink.inspector.chain.steps import ResultKind, Step, StepOutcome
-from weaklink.inspector.chain.tool_kinds import bare_name, code_words, is_interpreter
+from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, code_words, is_interpreter, kind_of
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_CANDIDATES, _MAX_BEFORE = 8, 20  # later steps that may correct a call; earlier results that may have had a value
@@ -130,7 +131,12 @@ class Corrections:
         return self._is_series(failed)
 
     def is_other_item(self, step: Step, failed: Step) -> bool:
-        """Whether a later call acts on another thing: of a tool, if the user named both; of a line, its URL."""
+        """Whether a later call acts on another thing: of a tool, if the user named both; of a line, its URL.
+
+        Or both are calls of one series over the items of a list.
+        """
+        if self._is_next_in_series(step, failed):
+            return True
         if not has_known_effect(failed.call):
             return self.are_both_named(step, failed)
         if self._facts.are_listed_together(step, failed) or self._pushes_elsewhere(step, failed):
@@ -138,6 +144,45 @@ class Corrections:
         named = self._facts.words_before(failed)
         pairs = (pair for pair in _paired_values(failed, step) if all(value.isdigit() for value in pair))
         return any(named.issuperset(pair) for pair in pairs) and not self._has_alternatives(failed)
+
+    def _is_next_in_series(self, step: Step, failed: Step) -> bool:
+        """Whether two calls that change something, and an earlier one that worked, differ in the same one value.
+
+        That value of the failed call must be one that was to be processed: the user named it, or a result listed it and
+        each item of the list got its call. Else the agent may have chosen another thing for the same end.
+        """
+        if not _changes(failed) or self._has_alternatives(failed) or (pair := _varied(failed, step)) is None:
+            return False
+        key, item, other = pair
+        if are_spellings(item, other) or other in _error_of(failed) or self.is_brought_between(other, failed, step):
+            return False
+        before = self._facts.steps[max(0, failed.number - 1 - _MAX_BEFORE) : failed.number - 1]
+        varied = [pair for earlier in before if earlier.is_good and (pair := _varied(failed, earlier)) is not None]
+        first = next((value for place, _, value in varied if place == key and value != other), None)
+        if first is None or _pieces(item) & _pieces(other) - _pieces(first):
+            return False  # `php-fpm`, then `php8.3-fpm`
+        name = item.rsplit("/", 1)[-1]
+        request = self._facts.texts_before(failed)
+        named = (
+            not request
+            or item in request
+            or not self._facts.words_before(failed).isdisjoint({name, name.partition(".")[0]})
+        )
+        return named or self._is_processed_whole(name, failed, before)
+
+    def _is_processed_whole(self, name: str, failed: Step, before: Sequence[Step]) -> bool:
+        """Whether a result lists a name among others of its form, `p1.tif` or `R-101`, and calls name all of them."""
+        form = _form_of_name(name)
+        listing = next((text for text in map(self._result_of, reversed(before)) if form and name in text), "")
+        listed = {other for other in _ITEM_NAME.findall(listing) if _form_of_name(other) == form}
+        calls = (step.call for step in self._facts.steps if step.call.name == failed.call.name)
+        processed = {
+            other.rsplit("/", 1)[-1]
+            for call in islice(calls, _MAX_SERIES)
+            for _, value in leaves(call.arguments)
+            for other in _ARGUMENT_WORD.findall(str(value)[:MAX_READ_CHARS].casefold())
+        }
+        return name in listed and listed <= processed
 
     def _pushes_elsewhere(self, step: Step, failed: Step) -> bool:
         """Whether two pushes have other branches as their targets, and the user named the first one's."""
@@ -202,6 +247,58 @@ class Corrections:
         if step.number not in self._results:
             self._results[step.number] = _result_of(step)
         return self._results[step.number]
+
+
+def _changes(step: Step) -> bool:
+    """Whether a call changes or runs something."""
+    effect = main_effect(effects_of(step.call))
+    if effect is None or effect.command is not None or has_known_effect(step.call):
+        return effect is not None and effect.kind in (EffectKind.RUN, EffectKind.WRITE)
+    return kind_of(step.call.name or "") is not ToolKind.READS
+
+
+def _varied(failed: Step, other: Step) -> tuple[str, str, str] | None:
+    """The key or place of the one value in which two calls of a tool or program differ, and both values; else None."""
+    mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(other.call))
+    if failed.call.name != other.call.name or mine is None or theirs is None:
+        return None
+    lines: list[dict[Any, Any]]
+    if mine.command is not None and theirs.command is not None and mine.command.program == theirs.command.program:
+        lines = [dict(enumerate(command.words)) for command in (mine.command, theirs.command)]
+    elif mine.command is None and theirs.command is None:
+        lines = [dict(leaves(step.call.arguments)) for step in (failed, other)]
+    else:
+        return None
+    old, new = lines
+    differing = [key for key in old.keys() | new.keys() if old.get(key) != new.get(key)]
+    if len(differing) != 1 or old.keys() != new.keys():
+        return None
+    values = [str(line[differing[0]]).casefold() for line in lines]
+    is_short = all(0 < len(value) <= _MAX_VALUE_CHARS and "\n" not in value for value in values)
+    return (str(differing[0]), values[0], values[1]) if is_short else None
+
+
+def _pieces(value: str) -> frozenset[str]:
+    """The longer pieces of letters of a value, and all its letters and digits."""
+    return frozenset((*_LETTERS.findall(value), _plain_text(value)))
+
+
+_LETTERS = lazy_pattern(r"[^\W\d_]{3,}")
+
+
+def _form_of_name(name: str) -> str:
+    """What the names of things of one kind share: the suffix of files, else the letters around their digits."""
+    suffix = name.rpartition(".")
+    return f".{suffix[2]}" if suffix[0] else _DIGITS.sub("0", name) if _DIGITS.search(name) else ""
+
+
+def _plain_text(value: str) -> str:
+    return "".join(filter(str.isalnum, value))
+
+
+_ITEM_NAME = lazy_pattern(r"[\w@-]+(?:[.@+-]+\w+)*")
+_ARGUMENT_WORD = lazy_pattern(r"[\w./@+-]+")
+_MAX_SERIES = 100
 
 
 def _completes(step: Step, malformed: Step) -> bool:
@@ -317,6 +414,7 @@ _UNSUPPORTED = lazy_pattern(
 )
 
 
+@lru_cache(256)  # each repaired failure of a session asks for those of the same request and answer
 def spoken_words(text: str) -> frozenset[str]:
     """The words of a text and of its longer names, its numbers, and its times of day, as people say them."""
     text = _GROUP_END.sub("", text[:MAX_READ_CHARS])
@@ -370,7 +468,7 @@ _OR = lazy_pattern(
 
 def _plain(values: frozenset[str]) -> frozenset[str]:
     """Values without what is neither a letter nor a digit."""
-    return frozenset("".join(filter(str.isalnum, value)) for value in values)
+    return frozenset(map(_plain_text, values))
 
 
 def _keys_of(step: Step, values: frozenset[str]) -> frozenset[str]:

@@ -27,7 +27,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.chain.shell_lines import ShellCommand, elsewhere, shell_commands, without_options
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_interpreter, is_shell, kind_of
-from weaklink.inspector.memoized import is_memoizing, memoized
+from weaklink.inspector.memoized import of_latest
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -285,26 +285,9 @@ _PATH_LIKE = lazy_pattern(r"[\w.~@+\-$*{}]*/[\w.~@+\-/*$:{}\[\]]*|[\w\-]+(?:\.[\
 _MAX_TARGETS, _MAX_TARGET_CHARS = 12, 300
 
 
+@of_latest
 def effects_of(call: ToolCall) -> tuple[Effect, ...]:
     """The effects of a call, in order; one for each program of a shell's line. Never empty for a call with a name."""
-    kept = _latest.get(id(call))
-    if kept is not None and kept[0] is call:
-        return kept[1]
-    if len(_latest) >= (_MOST_REMEMBERED if is_memoizing() else _MOST_LATEST):
-        _latest.clear()
-    found = _effects_of_call(call)
-    _latest[id(call)] = call, found
-    return found
-
-
-# The effects of the latest calls, by identity: a session's rules ask for those of one call six times (2026-11-29, 4,115
-# calls of Claude Code; without this 9 % of the inspection's time). The entry holds the call, so its id is not reused.
-_latest: dict[int, tuple[ToolCall, tuple[Effect, ...]]] = {}
-_MOST_LATEST, _MOST_REMEMBERED = 4_096, 32_768  # of a session that grows, the calls are remembered anyway
-
-
-@memoized
-def _effects_of_call(call: ToolCall) -> tuple[Effect, ...]:
     if call.name is None:
         return ()
     tool = bare_name(call.name)
@@ -330,7 +313,7 @@ def main_effect(effects: tuple[Effect, ...]) -> Effect | None:
     return _strongest(effects)
 
 
-@memoized
+@of_latest
 def _strongest(effects: tuple[Effect, ...]) -> Effect:
     return max(enumerate(effects), key=lambda pair: (_rank(pair[1]), pair[0]))[1]
 
@@ -737,6 +720,7 @@ def _argument_targets(arguments: Mapping[str, Json]) -> tuple[str, ...]:
     return tuple(changes or (values if "paths" in arguments else values[:1]))
 
 
+@of_latest
 def has_known_effect(call: ToolCall) -> bool:
     """Whether a call runs a shell or code, or is of a tool whose effect is in the tables."""
     if call.name is None:
@@ -761,6 +745,7 @@ def checker_of(effect: Effect) -> str | None:
 _SAME_CHECKERS: dict[str, str] = dict.fromkeys(("py.test", "unittest", "nose2", "nosetests", "tox", "nox"), "pytest")
 
 
+@of_latest
 def only_asks(call: ToolCall) -> bool | None:
     """Whether a call that names an HTTP method, or passes statements of SQL or GraphQL, only asks; None for another."""
     if not isinstance(call.arguments, dict):
@@ -774,12 +759,13 @@ def _arguments_only_ask(arguments: Mapping[str, Json], words: Iterable[str] = ()
     method = arguments.get("method")
     if isinstance(method, str):
         return method.upper() in ("GET", "HEAD", "OPTIONS")
-    texts = (text for text in (*arguments.values(), *words) if isinstance(text, str))
+    texts = (text for text in (*arguments.values(), *words) if isinstance(text, str) and _MAY_STATE.search(text))
     statements = [match for text in texts for match in _STATEMENTS.finditer(text[:_MAX_SQL_CHARS])]
     return all(match["changes"] is None for match in statements) if statements else None
 
 
 _MAX_SQL_CHARS = 4_000
+_MAY_STATE = lazy_pattern(r"[\s{;\\]|\A\.")  # most words of a shell's line have nothing of it
 # At the beginning of a text or after a semicolon: a word that begins a statement, with what has to follow it.
 _STATEMENTS = lazy_pattern(
     r"(?:\A|;)\s*(?:(?P<changes>insert\s+into|update\s+[\w.\"`\[]+\s+set|delete\s+from|(?:create|alter|drop|"

@@ -238,8 +238,8 @@ class FailureTerms(Struct, frozen=True):
 class FailedCall(Struct, frozen=True):
     """A failed step, and what decides whether a sentence is about it.
 
-    `reply` is the agent's first turn after the failure, `late_reply` the next one with words if it first looked at
-    something in silence; 0 if there is none. `is_alone` is whether no later call changed anything, so that a claim
+    `reply` is the agent's first turn after the failure, or the next one with words if it first looked at something in
+    silence; 0 if there is none. `is_alone` is whether no later call changed anything, so that a claim
     without a name is about this one; `is_only_lost` whether calls of no other tool are unrepaired; `is_lost` whether
     nothing repaired this one, so that a claim would be false. `request` is the user's wish that it was for; `dropped`
     are the words of the failed call that the one which repaired it does not have, `added` those that only this one has;
@@ -255,7 +255,6 @@ class FailedCall(Struct, frozen=True):
     is_only_lost: bool
     is_wanted: bool
     reply: int
-    late_reply: int
     request: str
     dropped: frozenset[str]
     added: frozenset[str]
@@ -272,11 +271,11 @@ class FailedCall(Struct, frozen=True):
 
     def drops(self, text: str) -> bool:
         """Whether a text names what only the failed call had, and not the one that repaired it."""
-        return not self.dropped.isdisjoint(_words_and_hours(text))
+        return bool(self.dropped) and not self.dropped.isdisjoint(_words_and_hours(text))
 
     def adds(self, text: str) -> bool:
         """Whether a text names what only the call had that repaired the failed one."""
-        return not self.added.isdisjoint(_words_and_hours(text))
+        return bool(self.added) and not self.added.isdisjoint(_words_and_hours(text))
 
     def echoes(self, text: str) -> int:
         """How many words a text shares with the error that the call has not."""
@@ -306,29 +305,21 @@ class FailedCall(Struct, frozen=True):
         words, mine = _stems_in(text, 4), len(_stems_in(own, 4) & _stems_in(text, 4))
         return any(len(_stems_in(other, 4) & words) > mine for other in self.facts.errors if other != own)
 
-    def names_number(self, text: str) -> bool:
-        """Whether a text has a longer number of the error: "something else sits on 3000"."""
-        numbers = frozenset(_PLAIN_NUMBER.findall((self.step.error or "")[:400])) & frozenset(
-            _PLAIN_NUMBER.findall(text)
-        )
-        return any(len(number) > 2 for number in numbers)
-
-    def names_case(self, text: str) -> bool:
-        """Whether a text has two words of one name in what a check found: "the dew point test" for `test_dew_point`."""
-        if self.step.result_kind is not ResultKind.FINDING:
-            return False
-        words = frozenset(_LETTERS.findall(text[:_READ_CHARS].casefold()))
-        names = (_NAME_PART.findall(name) for name in _LONG_NAME.findall((self.step.error or "")[:400]))
-        return any(len({part.casefold() for part in parts} & words - _CASE_WORDS) > 1 for parts in names)
-
     def names_case_alone(self, text: str) -> bool:
         """Whether a text has a name in code of what a check found that the call has not."""
         tokens = _tokens(text) & self.terms.rare - _tokens(self.step.call.raw_arguments)
         return self.step.result_kind is ResultKind.FINDING and bool(tokens)
 
-    def names_found(self, text: str) -> bool:
-        """Whether a text has a name that was looked up after the failure and that the next change uses."""
-        return not self.facts.named_since(self.step).isdisjoint(_words_and_hours(text))
+    def names_fault(self, text: str) -> bool:
+        """Whether a text has a name in code from an error, or from what a check found, that no call or user has."""
+        names = {word.casefold() for word in _WORD.findall(text[:_READ_CHARS]) if _is_rare(word)}
+        names.update(word for code in _CODE.findall(text) for word in _tokens(code) if not word.isdigit())
+        if not names:
+            return False
+        is_finding = self.step.result_kind is ResultKind.FINDING and self.step.result is not None
+        error = self.step.result.content if is_finding else self.step.error or ""
+        users = " ".join(words for _, words in self.facts.user_texts)
+        return bool(names & _tokens(error) - _tokens(self.step.call.raw_arguments) - _tokens(users))
 
     def states_cause(self, text: str, *, only_faults: bool = False) -> bool:
         """Whether a text states the cause of the error, in words that are in neither the call nor the request."""
@@ -340,10 +331,6 @@ class FailedCall(Struct, frozen=True):
         if self.step.result_kind is ResultKind.FINDING:  # a test is named after what it checks
             return any(word[:_STEM] not in known for word in causes)
         return any(word[: max(_STEM, len(word) - _ENDING)] not in known for word in causes)
-
-    def names_line(self, text: str) -> bool:
-        """Whether a text names the line of a file at which the error is: "line 7" for `Makefile:7: ***`."""
-        return not set(_AT_LINE.findall((self.step.error or "")[:400])).isdisjoint(_LINE_NAMED.findall(text))
 
     def gives_code(self, text: str) -> bool:
         """Whether a text has a status code of the error that the call has not: "the service gave a 500"."""
@@ -626,6 +613,7 @@ def _names(call: ToolCall, effect: Effect | None) -> Iterator[str]:
             yield from islice((word for word in effect.command.operands if word.isalpha()), 3)
     elif not has_known_effect(call):
         yield from bare_name(call.name or "").split("_")
+        yield from (call.name or "").split("__")[1:-1]  # the server of `mcp__notion__create_page`
 
 
 def _target_texts(effect: Effect | None, intent: Intent) -> Iterator[str]:
@@ -668,7 +656,7 @@ _ENDING = 2  # the letters by which a noun is inflected
 _OWN_CHARS = 20_000
 
 
-@lru_cache(512)  # each failure of a trace is compared with the same sentences, and each sentence with one failure
+@lru_cache(4_096)  # each failure of a trace is compared with the same sentences, and each sentence with one failure
 def _short_tokens(text: str) -> frozenset[str]:
     tokens = _TOKEN.findall(text.casefold())
     joined = [token for token in tokens if "-" in token or "@" in token]
@@ -692,7 +680,7 @@ def _stems_of_text(text: str) -> frozenset[str]:
     return frozenset(_stems(_short_tokens(text), 3))
 
 
-@lru_cache(512)
+@lru_cache(4_096)
 def _short_stems(text: str, least: int) -> frozenset[str]:
     return frozenset(_stems(_short_tokens(text), least))
 

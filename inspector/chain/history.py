@@ -14,10 +14,10 @@ from weaklink.inspector.chain.layers import SameTexts, result_difference, same_a
 from weaklink.inspector.chain.steps import quoted, tool_named
 from weaklink.inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location
 from weaklink.inspector.model import CallHeader, Generation, Role, ToolDefinition, Trace, Turn, TurnFlag
-from weaklink.inspector.model.exchange import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
+from weaklink.inspector.model.exchange import ReadMessage, ReadRequest, requests_of
 from weaklink.inspector.rules import layers as rules
 from weaklink.inspector.rules.rule import Rule
-from weaklink.inspector.text import Range
+from weaklink.inspector.text import Range, shared_prefix, shared_suffix
 from weaklink.inspector.wire.events import WIRE_PREFIX
 
 _SUMMARY = re.compile(

@@ -219,6 +219,7 @@ class InventedValues:
 
     def __init__(self, facts: SessionFacts) -> None:
         self._facts = facts
+        self._inventions: dict[int, tuple[str, int, Step | None] | None] = {}  # by the failed step
 
     def invented(self, failed: Step) -> str | None:
         """A value that the agent made up in place of what the step should have returned, in lower case."""
@@ -246,6 +247,11 @@ class InventedValues:
 
     def _invention(self, failed: Step) -> tuple[str, int, Step | None] | None:
         """The made-up value, its turn, and the step whose arguments contain it (None if an answer's text does)."""
+        if failed.number not in self._inventions:
+            self._inventions[failed.number] = self._search(failed)
+        return self._inventions[failed.number]
+
+    def _search(self, failed: Step) -> tuple[str, int, Step | None] | None:
         known = self._facts.tried_until(failed)
         effect = main_effect(effects_of(failed.call))
         is_line = effect is not None and effect.command is not None

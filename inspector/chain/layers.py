@@ -22,10 +22,10 @@ from weaklink.inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART,
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Json, RecordedRun, Role, ToolCall, Trace, Turn, TurnFlag
-from weaklink.inspector.model.exchange import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
+from weaklink.inspector.model.exchange import ReadMessage, ReadRequest, requests_of
 from weaklink.inspector.rules import layers as rules
 from weaklink.inspector.rules.rule import Rule
-from weaklink.inspector.text import Range
+from weaklink.inspector.text import Range, shared_prefix, shared_suffix
 from weaklink.inspector.wire.events import WIRE_PREFIX
 
 _MARKER = 400  # code points: the longest text that an agent puts in place of what it removed

@@ -47,6 +47,7 @@ from weaklink.inspector.chain.result_words import (
     is_shown_object,
     printed_exit_code,
     states_code_in_content,
+    told_by_line,
     words_decide,
 )
 from weaklink.inspector.chain.shell_frames import EXIT_KEYS, unframed
@@ -138,6 +139,15 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     Linear in its length, and never raises. What a `call` only reads, and what an error flag clears, is not judged by
     its words.
     """
+    failure = _error_of(result, call)
+    if failure is not None or call is None or result.is_error or not runs_shell(call):
+        return failure
+    text = next((layer for layer in reversed(_layers(result.content)) if isinstance(layer, str)), result.content)
+    line = told_by_line(call, text)
+    return None if line is None else Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
+
+
+def _error_of(result: ToolResult, call: ToolCall | None) -> Failure | None:
     recorded = _recorded_failure(result if call is not None else without_frame(result))
     if recorded is not None:
         return recorded

@@ -83,6 +83,7 @@ class RecoveryAnalysis:
         is_aside = is_not_installed(failed) and facts.first_good_change > 0
         is_wanted = not is_aside or self._necessity.is_requested(failed)
         late = facts.late_reply_to(failed)
+        is_late = 0 < late <= (repaired_by.location.turn if repaired_by is not None else late)
         call = FailedCall(
             failed,
             aim_of(failed.call),
@@ -92,8 +93,7 @@ class RecoveryAnalysis:
             is_lost=not is_repaired,
             is_only_lost=is_only_lost,
             is_wanted=is_wanted,
-            reply=late if late and facts.looks_on(failed, late) else facts.reply_to(failed),
-            late_reply=late if repaired_by is None or repaired_by.location.turn >= late else 0,
+            reply=late if is_late else facts.reply_to(failed),
             request=facts.wish_for(failed),
             dropped=dropped_words(failed, repaired_by),
             added=dropped_words(repaired_by, failed) if repaired_by is not None else frozenset(),
@@ -176,9 +176,12 @@ class RecoveryAnalysis:
         facts, asked = self._facts, self._facts.request_before(failed)
         if facts.answer is None or facts.request_before(later) != asked:
             return False
+        replaced = replaced_values(failed, later)
+        if not replaced:
+            return False
         request, answer = spoken_words(asked), spoken_words(facts.answer.text)
         clauses = [clause for text in sentences_of(facts.answer.text) for clause in clauses_of(text.read)]
-        for old, new in replaced_values(failed, later):
+        for old, new in replaced:
             lost = spoken_words(old) - spoken_words(later.call.raw_arguments)
             won = spoken_words(new) - spoken_words(failed.call.raw_arguments)
             wanted = {word for word in request if are_spoken_alike(lost, {word})}

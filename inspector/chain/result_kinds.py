@@ -32,7 +32,7 @@ from weaklink.inspector.chain.negative_answers import (
     says_no,
 )
 from weaklink.inspector.chain.refusals import kind_of_refusal
-from weaklink.inspector.chain.result_words import COMPLAINT
+from weaklink.inspector.chain.result_words import COMPLAINT, refused_redirection
 from weaklink.inspector.chain.steps import Certainty, ResultKind
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.model import ToolCall, ToolResult
@@ -138,6 +138,8 @@ def _kind(
         return ResultKind.FAILURE, VerdictRule.FAILED_CALL
     if answers_by_code(effects, text, code) or (says_no(effects, text) and not is_named(effect)):
         return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
+    if refused_redirection(effects, text) is not None:
+        return ResultKind.FAILURE, VerdictRule.FAILED_CALL
     failed = _blamed(effects, text) or effect
     if is_shell_error(text, failed) and not asks_for_programs(failed):
         return ResultKind.FAILURE, VerdictRule.PROGRAM_MISSING

@@ -6,11 +6,20 @@ one that changes something, a refusal (`refused_changes`).
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from weaklink.inspector.chain.check_results import ends_well
-from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, main_effect, programs_of, runs_shell
+from weaklink.inspector.chain.effects import (
+    Effect,
+    EffectKind,
+    effects_of,
+    inline_code,
+    main_effect,
+    programs_of,
+    runs_shell,
+)
 from weaklink.inspector.chain.failure_words import (
+    ADMISSIONS,
     BARRED_IN_LANGUAGES,
     ERROR_WORDS,
     HEAD,
@@ -186,6 +195,96 @@ _OWN_TROUBLE = (
     rf"unable to|denied|refused|no such|not found|required|invalid)\b|{MISSING_IN_LANGUAGES}|{BARRED_IN_LANGUAGES}|"
     rf"fehlgeschlagen|\u00e9chou\u00e9|fall\u00f3|falhou|fallit[oa]|mislukt|"
     rf"\u043d\u0435 \u0443\u0434\u0430\u043b\u043e\u0441\u044c|\u5931\u8d25|\u5931\u6557))"
+)
+
+
+def told_by_line(call: ToolCall, text: str) -> str | None:
+    """The line in which the shell, or the line's own words for it, say that its main program failed; else None.
+
+    Neither needs an exit code: `bash: /mnt/a.sql: ...` of `dump > /mnt/a.sql`, in any language, means that nothing ran;
+    what follows `||` is printed only after a failure. That counts if its words say that something failed, unless the
+    line provides for it: it goes on with another try, removes what may not be there, or asks of each of several things
+    whether it works (it throws the output away, or reports each success as well).
+    """
+    effects = effects_of(call)
+    line = refused_redirection(effects, text) or _announced_failure(effects, text)
+    if line is None:
+        return None
+    given = str(call.arguments)
+    is_survey = _LOOP_BODY.search(given) is not None and ("/dev/null" in given or _tells_success(effects))
+    return None if is_survey else line
+
+
+def refused_redirection(effects: tuple[Effect, ...], text: str) -> str | None:
+    """The line in which the shell says that it could not open the file for the main program's output; else None."""
+    main = main_effect(effects)
+    command = main.command if main is not None else None
+    if main is None or command is None or not command.writes or "sh: " not in text[:HEAD]:
+        return None
+    if any(effect.connector == "||" for effect in effects[effects.index(main) + 1 :]):
+        return None
+    names = "|".join(re.escape(name) for name in command.writes)
+    match = re.search(
+        rf"^{_SHELL}(?:{_CANNOT_CREATE}(?:{names}): |(?:{names}): |[^:\n]{{1,60}}: (?:{names})$).*",
+        text[:HEAD],
+        re.MULTILINE,
+    )
+    return None if match is None else match[0]
+
+
+_SHELL = r"-?(?:\S{0,80}/)?(?:ba|z|da|k)?sh: (?:(?:line )?\d{1,6}: )?"
+_CANNOT_CREATE = r"(?:cannot|can't) create "
+
+
+def _announced_failure(effects: tuple[Effect, ...], text: str) -> str | None:
+    """The line that a line of programs prints only if its main program failed: `cp a b || echo "copy failed"`."""
+    if all(effect.connector != "||" for effect in effects):
+        return None
+    main = main_effect(effects)
+    if main is None or main.kind not in _DOES or main.command is None or inline_code(main.command.words) is not None:
+        return None
+    after = effects[effects.index(main) + 1 :]
+    names = {main.command.program, *main.command.words[:2]}
+    is_provided = not names.isdisjoint(_ENDING) or (
+        not names.isdisjoint(_MAKING) and _IS_THERE.search(text[:HEAD]) is not None
+    )
+    if is_provided or any(effect.kind in _DOES and effect.connector != "|" for effect in after):
+        return None
+    for effect in after:
+        words = effect.command.operands if effect.command is not None else ()
+        told = {"echo": " ".join(words), "printf": "".join(words[:1]).removesuffix("n")}.get(effect.subject, "")
+        if effect.connector == "||" and any(pattern.search(told) for pattern in _ANNOUNCES):
+            pieces = [piece.strip() for piece in _VARIABLE.split(told.removesuffix("\\"))]
+            return next((line for line in map(str.strip, text[-HEAD:].splitlines()) if _has_pieces(line, pieces)), None)
+    return None
+
+
+def _has_pieces(line: str, pieces: Sequence[str]) -> bool:
+    """Whether a line begins with the first piece, ends with the last, and has the others between them in order."""
+    position = 0
+    for piece in pieces:
+        position = line.find(piece, position) + len(piece)
+        if position < len(piece):
+            return False
+    return line.startswith(pieces[0]) and line.endswith(pieces[-1])
+
+
+_LOOP_BODY = lazy_pattern(r"\bdo\b|\bxargs\b")
+
+
+def _tells_success(effects: tuple[Effect, ...]) -> bool:
+    return any(effect.connector == "&&" and effect.subject in ("echo", "printf") for effect in effects)
+
+
+_DOES = (EffectKind.RUN, EffectKind.WRITE, EffectKind.CHECK)
+_VARIABLE = lazy_pattern(r"\$\{[^}\n]{1,60}\}|\$\w+|%[sd]|[^\s*]*\*\S*")
+_ANNOUNCES = (
+    lazy_pattern(
+        r"\b(?:fail(?:ed|ure)?s?|errors?|could not|couldn't|cannot|unable)\b|"
+        + "|".join(rf"\b{word}\b" if word.isascii() else word for word in ERROR_WORDS),
+        re.IGNORECASE,
+    ),
+    *ADMISSIONS,
 )
 
 

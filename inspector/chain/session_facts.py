@@ -290,7 +290,10 @@ class SessionFacts:
         return min(last, self.speech_turns[said]) if said < len(self.speech_turns) else last
 
     def late_reply_to(self, failed: Step) -> int:
-        """The turn of the agent's first words after a failure if a few turns with silent looks come before, else 0."""
+        """The turn of the agent's first words after a failure if a few turns with silent looks that worked come before.
+
+        What it says then is what it found out about the failure, in whatever words. 0 if there is none.
+        """
         first = bisect_right(self.own_turns, self.tried_until(failed))
         for index in range(first, min(first + _MAX_SILENT_LOOKS, len(self.own_turns) - 1)):
             if not self._only_looks_in(self.own_turns[index]):
@@ -299,59 +302,17 @@ class SessionFacts:
                 return turn
         return 0
 
-    def looks_on(self, failed: Step, turn: int) -> bool:
-        """Whether all that was looked at between a failure and a turn is its own target, or the folder of that.
-
-        What is said then is still said of the failure, in whatever words.
-        """
-        first, end = bisect_right(self.step_turns, known_turn(failed)), bisect_left(self.step_turns, turn)
-        names = {part for target in _targets(failed) for part in target.split("/") if len(part) > 2}
-        looks = self.steps[first:end]
-        if not looks or any(step.outcome.failed for step in looks):
-            return False
-        return not any(
-            names.isdisjoint(part for target in _targets(step) for part in target.split("/")) for step in looks
-        )
-
-    def named_since(self, failed: Step) -> frozenset[str]:
-        """The names that a silent look after a failure brought, which the next change passes and the call has not."""
-        turn = self.late_reply_to(failed)
-        if not turn or failed.result is None:
-            return frozenset()
-        first, end = bisect_right(self.step_turns, known_turn(failed)), bisect_left(self.step_turns, turn)
-        looks = [step.result.content[:MAX_READ_CHARS] for step in self.steps[first:end] if step.result is not None]
-        change = next((step for step in self.steps[end : end + 1] if step.is_good and changes(step)), None)
-        if change is None:
-            return frozenset()
-        known = f"{failed.call.raw_arguments}\n{failed.result.content}"
-        brought, passed, old = (
-            _folded_names_in(text[:MAX_READ_CHARS]) for text in ("\n".join(looks), change.call.raw_arguments, known)
-        )
-        if any(_targets(change) & _targets(step) for step in self.steps[first:end]):  # what was read is what is mended
-            return frozenset(name for name in brought if len(name) > 3) - old
-        return brought & passed - old
-
-    def mended_by(self, failed: Step) -> frozenset[str]:
-        """The names and numbers in a command between the late reply to a failure and its repair: `ufw allow 80/tcp`."""
-        turn = self.late_reply_to(failed)
-        first = bisect_left(self.step_turns, turn) if turn else len(self.steps)
-        change = next((step for step in self.steps[first : first + 1] if step.is_good and changes(step)), None)
-        if change is None or _only_writes(change) or _doer(change) == _doer(failed):
-            return frozenset()
-        known = f"{failed.call.raw_arguments} {self.request_before(failed)}".casefold()
-        words = _WORD_OR_NUMBER.findall(change.call.raw_arguments[:_FEW_CHARS].casefold())
-        return frozenset(word for word in words if word not in known)
-
     @cached_property
     def errors(self) -> tuple[str, ...]:
         """The errors of the session, each once."""
         return tuple(dict.fromkeys(step.error for step in self.steps if step.error))[:_MAX_ERRORS]
 
     def _only_looks_in(self, turn: int) -> bool:
-        """Whether the agent said nothing in a turn, and only looked at something."""
+        """Whether the agent said nothing in a turn, and only looked at something, which worked."""
         first, end = bisect_left(self.step_turns, turn), bisect_right(self.step_turns, turn)
         steps = self.steps[first:end]
-        return not self._speaks_in(turn) and bool(steps) and all(map(_only_looks, steps))
+        is_look = bool(steps) and all(_only_looks(step) and not step.outcome.failed for step in steps)
+        return is_look and not self._speaks_in(turn)
 
     def _speaks_in(self, turn: int) -> bool:
         index = bisect_left(self.speech_turns, turn)

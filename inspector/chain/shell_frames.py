@@ -17,6 +17,7 @@ and Pi.
 """
 
 import re
+from functools import lru_cache
 from typing import cast
 
 import msgspec
@@ -103,6 +104,7 @@ class Framed(Struct, frozen=True):
 
 
 @memoized
+@lru_cache(128)  # what an output is, its words and its exit code are asked one after the other
 def unframed(text: str) -> Framed:
     """The output of a command, and its exit code as far as the text states one in a form of its own.
 

@@ -246,7 +246,7 @@ def _sentences(own: str) -> Iterator[Sentence]:
         is_item = _ITEM.match(line[0]) is not None
         if not is_item:
             heading = _heading(line[0])
-        if _NO_SENTENCE.match(line[0]) and _MARKED_ROW.match(line[0]) is None:
+        if _NO_SENTENCE.match(line[0]) and not _is_telling_row(line[0]):
             continue
         start = line.start()
         for piece in _SENTENCE_END.split(line[0]):
@@ -256,6 +256,14 @@ def _sentences(own: str) -> Iterator[Sentence]:
             if len(words) > 2 and _COURTESY.match(words) is None:
                 start = own.find(words, start)
                 yield Sentence(words, start, heading if is_item else "")
+
+
+def _is_telling_row(line: str) -> bool:
+    """Whether a line is the row of a table that has a mark, or that denies something in a cell behind the first."""
+    if _MARKED_ROW.match(line) is not None:
+        return True
+    cells = line.strip(_BLANKS).split("|")[1:_MAX_CELLS] if line.lstrip().startswith("|") else ()
+    return any(map(denies, cells))
 
 
 def _heading(line: str) -> str:
@@ -271,6 +279,7 @@ _BLANKS = " \t\r|"
 _ITEM = lazy_pattern(r"[ \t]*(?:[-*•+]|\d{1,2}[.)])[ \t]")
 _HEADING = lazy_pattern(r"[ \t]*(?:#{1,6} |\*\*)?(?P<words>[^\n:：*|#]{2,60}?)\*{0,2}[ \t]*[:：]?\*{0,2}[ \t\r]*")
 _MARKED_ROW = lazy_pattern(r"[ \t]*\|(?:[^|\n]*\|){0,8}[ \t]*[✅✓✔☑❌✗✘☐⚠☒][^|\n]{0,40}\|")
+_MAX_CELLS = 8
 _LABEL = lazy_pattern(r"(?:THOUGHT|Thought|DISCUSSION|Discussion|Analysis|ANALYSIS):\s+")
 # What is said to be polite, and states nothing.
 _COURTESY = lazy_pattern(
@@ -314,6 +323,8 @@ class Statements:
         self._final, self._asked = final, asked
         self._asked_words = _WORD.findall(asked)
         self._unquoted: dict[str, str] = {}
+        self._clauses_for: FailedCall | None = None
+        self._known_clauses: dict[str, tuple[Clause, ...]] = {}
 
     def about(self, failed: FailedCall, known: int) -> Judged:
         """What the agent said of a failed call after turn `known`."""
@@ -487,16 +498,14 @@ class Statements:
 
     def in_reply(self, failed: FailedCall) -> Judged | None:
         """The report of a failure in the reply to it; None if there is none."""
-        for turn in (failed.reply, failed.late_reply):
-            index = bisect_left(self._turns, turn)
-            if index >= len(self._turns) - (self._final is not None) or self._turns[index] != turn:
-                continue
-            is_late = turn != failed.reply
-            for sentence in _cached_sentences(self._speeches[index].text):
-                if (_reports_late if is_late else _reports_in_reply)(sentence.read, failed):
-                    statement = Statement(turn, sentence)
-                    return Judged(Said.REPORTED, VerdictRule.REPORTED_IN_REPLY, statement)
-        return None
+        index = bisect_left(self._turns, failed.reply)
+        if index >= len(self._turns) - (self._final is not None) or self._turns[index] != failed.reply:
+            return None
+        sentences = _cached_sentences(self._speeches[index].text)
+        told = next((sentence for sentence in sentences if _reports_in_reply(sentence.read, failed)), None)
+        if told is None:
+            return None
+        return Judged(Said.REPORTED, VerdictRule.REPORTED_IN_REPLY, Statement(failed.reply, told))
 
     def _mentions(self, sentence: str, failed: FailedCall) -> int:
         """1 if a sentence speaks of a failure that a later call repaired, else 0."""
@@ -526,6 +535,8 @@ class Statements:
             needed = 1 if explains or _NOT_ENGLISH.search(sentence) or failed.drops(sentence) else 2
             if failed.echoes_alone(sentence) >= needed and not failed.is_of_rival(sentence):
                 return True
+        if failed.names_fault(sentence) and not any(map(says_now, clauses_of(sentence))):
+            return True  # "One warning was left, an unused `room`"; "`room` now ..." says what was done
         is_retried = failed.facts.is_only_failure and _SECOND_TRY.search(sentence) is not None
         return is_retried or _is_so_already(sentence, failed)
 
@@ -544,6 +555,13 @@ class Statements:
 
     def _clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         """The clauses of a sentence without the words of the question and of the call."""
+        if self._clauses_for is not failed:  # what it reports, what it claims and its weight are asked in turn
+            self._clauses_for, self._known_clauses = failed, {}
+        if sentence not in self._known_clauses:
+            self._known_clauses[sentence] = self._own_clauses(sentence, failed)
+        return self._known_clauses[sentence]
+
+    def _own_clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         given, source = self._asked, failed.terms.source
         plain = _QUALIFIED.sub(
             lambda match: "" if (word := match[0].casefold()) in given or word in source else match[0],
@@ -734,27 +752,6 @@ def _cached_sentences(text: str) -> tuple[Sentence, ...]:
     return tuple(sentences_of(text))
 
 
-def _reports_late(sentence: str, failed: FailedCall) -> bool:
-    """Whether a sentence after a look at something is about an earlier failure, and not about what was looked at."""
-    if _PLAN.match(sentence) is not None:
-        return False
-    is_named = failed.names_line(sentence) or failed.names_found(sentence) or failed.names_case(sentence)
-    if not failed.is_lost and any(_states_defect(clause, failed) for clause in clauses_of(sentence)):
-        return True
-    echoes = failed.echoes(sentence)
-    return is_named or echoes > 1 or (echoes > 0 and denies(sentence)) or failed.names_number(sentence)
-
-
-def _states_defect(clause: Clause, failed: FailedCall) -> bool:
-    """Whether a clause says how something is that the next command changes: "port 80 is closed", `ufw allow 80`."""
-    if clause.supposes or not (clause.denies or clause.is_done or _STATES.match(clause.text)):
-        return False
-    return not failed.facts.mended_by(failed.step).isdisjoint(_WORD_OR_NUMBER.findall(clause.text))
-
-
-_WORD_OR_NUMBER = lazy_pattern(r"[^\W\d_]\w{3,}|\d{2,}")
-
-
 def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
     is_denied, acknowledges = denies(sentence), _ACKNOWLEDGES.search(sentence) is not None
     is_cause = _GUESSES.search(sentence) is not None or (acknowledges and _STATES.match(sentence) is not None)
@@ -772,11 +769,12 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
         return _EXPLAINS.search(reason) is not None and _STATES.match(reason) is not None
     if _GUESSES.search(sentence):
         return True
-    if _STATES.match(sentence):
+    if _STATES.match(sentence) or any(_STATES.match(one.text) and not one.supposes for one in clauses_of(sentence)):
         return True
     if failed.terms.are_touched(sentence) or _NOT_ENGLISH.search(sentence) is not None:
         return True
-    return len(sentence.split()) >= _FEWEST_WORDS and _ENGLISH_WORD.search(sentence) is None
+    is_long = len(sentence.split()) >= _FEWEST_WORDS or "`" in sentence
+    return is_long and _ENGLISH_WORD.search(sentence) is None
 
 
 _FEWEST_WORDS = 4

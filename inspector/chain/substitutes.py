@@ -34,6 +34,7 @@ from weaklink.inspector.chain.effects import (
     inline_code,
     main_effect,
     only_asks,
+    runs_task,
 )
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.same_effect import Recovered, asks_elsewhere, faulty_files, lists_instead
@@ -112,7 +113,7 @@ class Substitutes:
         A program that is not installed is replaced by the next one that looks at something, too.
         """
         mine = main_effect(effects_of(failed.call))
-        if mine is not None and (launched := self._launched(failed, mine) or self._outside(failed, mine)) is not None:
+        if mine is not None and (launched := self._launched_otherwise(failed, mine)) is not None:
             return Recovered(Recovery.OTHER_TOOL, VerdictRule.SAME_WORDS, launched)
         if mine is None or mine.kind not in _HAVE_OTHER_WAYS:
             return None
@@ -125,7 +126,7 @@ class Substitutes:
                 continue
             if ends_run(step.call):
                 continue  # its words are the agent's report
-            if _PRINTED_ERROR.search(_result_of(step)):
+            if _PRINTED_ERROR.search(_result_of(step)) or _only_quotes(step, mine):
                 continue
             if mine.command is not None and _does_by_name(mine.command.operands, step):
                 return Recovered(Recovery.OTHER_TOOL, VerdictRule.SAME_WORDS, step.number)
@@ -154,6 +155,20 @@ class Substitutes:
             words = (command.words for command in commands if command is not None and command.program == "git")
             if any(line[:1] == ("commit",) or "--continue" in line for line in words):
                 return Recovered(Recovery.SAME_INTENT, VerdictRule.TARGET_REACHED, step.number)
+        return None
+
+    def _launched_otherwise(self, failed: Step, mine: Effect) -> int | None:
+        """The step that runs the failed line through another program, outside its container, or from a file."""
+        return self._launched(failed, mine) or self._outside(failed, mine) or self._in_script(failed, mine)
+
+    def _in_script(self, failed: Step, mine: Effect) -> int | None:
+        """The next step that runs a file into which a failed command was written."""
+        scripts: set[str] = set()
+        for step in islice(self._steps, failed.number, failed.number + _MAX_CANDIDATES):
+            if scripts and step.is_good and _runs_file(step, scripts):
+                return step.number
+            if step.is_good and _only_quotes(step, mine):
+                scripts.update(target.rsplit("/", 1)[-1] for target in written_paths(step))
         return None
 
     def _outside(self, failed: Step, mine: Effect) -> int | None:
@@ -238,6 +253,8 @@ class Substitutes:
         if mine is not None and has_known_effect(failed.call):
             if lists_instead(step, failed):
                 return None
+            if mine.kind is EffectKind.WRITE and self._shows_change(step, value):
+                return Recovery.WORKED_AROUND
             return _serves_effect(step, mine, next(iter(value.words), value.text) if value.is_path else value.text)
         tool, other = failed.call.name or "", step.call.name or ""
         if bare_name(tool) == bare_name(other):
@@ -251,6 +268,19 @@ class Substitutes:
             return None  # that somebody is told of it does not do it
         text = bare_name(other) + " " + _text(step)
         return Recovery.OTHER_TOOL if any(subject in text for subject in subjects_of(tool)) else None
+
+    def _shows_change(self, step: Step, target: IntentValue) -> bool:
+        """Whether a line that runs something on a file then shows it as changed, which no call had changed before.
+
+        In a diff, its statistics or a status: ` src/mail.py | 12 ++--`, ` M src/mail.py`, `+++ b/src/mail.py`.
+        """
+        effect, name = main_effect(effects_of(step.call)), target.text.rsplit("/", 1)[-1]
+        if effect is None or effect.kind is not EffectKind.RUN:
+            return False
+        is_given = effect.subject == "git apply" or name in step.call.raw_arguments.casefold()
+        shown = _names_of_files(_CHANGED_FILE.findall(_result_of(step)[:_MAX_SHOWN_CHARS].casefold()))
+        before = (write for write in self._writes if write.number < step.number)
+        return is_given and name in shown and not any(name in _names_of_files(written_paths(write)) for write in before)
 
     def _lookup(self, failed: Step) -> int | None:
         """The first later lookup of the same thing by another key whose result a later call uses."""
@@ -317,6 +347,16 @@ class Substitutes:
     @cached_property
     def _writes(self) -> Sequence[Step]:
         return [step for step in self._steps if step.is_good and next(step_files(step), None) is not None]
+
+
+_CHANGED_FILE = lazy_pattern(
+    r"^(?: ?(?=\S{1,300} +\| +\d)| ?[MARU]{1,2} +|\s*modified: +|\+\+\+ )(\S{1,300})", re.MULTILINE | re.IGNORECASE
+)
+_MAX_SHOWN_CHARS = 4_000
+
+
+def _names_of_files(paths: Iterable[str]) -> frozenset[str]:
+    return frozenset(path.rsplit("/", 1)[-1] for path in paths)
 
 
 _TELLS = frozenset(("send", "notify", "email", "mail", "message", "reply", "forward", "sms", "tell"))
@@ -423,6 +463,33 @@ def _is_other_program(one: Effect, other: Effect) -> bool:
         return (one.subject, one.command is None) != (other.subject, other.command is None)
     are_scripts = "." in one.subject or "." in other.subject  # the same interpreter runs other code
     return one.command.program != other.command.program or (are_scripts and one.subject != other.subject)
+
+
+def _only_quotes(step: Step, mine: Effect) -> bool:
+    """Whether a later call writes a failed command into a file, as a schedule, a script or a note, and does not run it.
+
+    The command is there as it was given: its program before its first two words.
+    """
+    later = main_effect(effects_of(step.call))
+    if mine.command is None or not mine.command.words or later is None or later.kind is not EffectKind.WRITE:
+        return False
+    line = " ".join((mine.command.program, *mine.command.words[:_QUOTED_WORDS])).casefold()
+    return any(line in " ".join(str(value).split()).casefold() for _, value in leaves(step.call.arguments))
+
+
+_QUOTED_WORDS = 2
+
+
+def _runs_file(step: Step, names: AbstractSet[str]) -> bool:
+    """Whether a call runs one of some files, in lower case, or a named task, which one of them may hold."""
+    commands = (effect.command for effect in effects_of(step.call) if effect.kind in _MAY_RUN)
+    words = ((command.program, command.own_name, *command.words) for command in commands if command is not None)
+    return any(
+        runs_task(line[0]) or any(word.rsplit("/", 1)[-1].casefold() in names for word in line) for line in words
+    )
+
+
+_MAY_RUN = (EffectKind.RUN, EffectKind.CHECK)
 
 
 # Programs that do the same for the same operands.

@@ -17,6 +17,7 @@ from weaklink.inspector.chat_templates.probes import KEY_A, KEY_B, VALUE_A, VALU
 from weaklink.inspector.formats.format_table import CallTags
 from weaklink.inspector.formats.json.call_shape import CallKeys
 from weaklink.inspector.model import Json
+from weaklink.inspector.text import shared_prefix, shared_suffix
 
 MARKER = re.compile(r"<[^<>\s][^<>\n]{0,80}>|\[/?[A-Z_]{3,40}\]|[✿◁][^✿▷\n]{1,30}[✿▷]|```\w*")
 _DECODER = json.JSONDecoder()
@@ -48,50 +49,52 @@ def shape_of_call(text: str, call: ProbeCall, call_id: str, start: int = 0) -> S
 
 
 def _json_shape(text: str, call: ProbeCall, call_id: str, start: int, name: int) -> ShapeOfCall | None:
-    at = text.find("{", start, name)
-    while at >= 0:
-        value, end = _decoded(text, at)
+    brace = text.find("{", start, name)
+    while brace >= 0:
+        value, end = _decoded(text, brace)
         if isinstance(value, dict) and end > name:
             by_value = {json.dumps(item): key for key, item in value.items()}
             name_key, arguments_key = by_value.get(json.dumps(call.name)), by_value.get(json.dumps(call.arguments))
             if name_key is None or arguments_key is None:
                 return None
             id_key = by_value.get(json.dumps(call_id))
-            return ShapeOfCall("json", at, end, CallKeys(name_key, arguments_key, id_key or ""), id=id_key is not None)
-        at = text.find("{", at + 1, name)
+            return ShapeOfCall(
+                "json", brace, end, CallKeys(name_key, arguments_key, id_key or ""), id=id_key is not None
+            )
+        brace = text.find("{", brace + 1, name)
     return None
 
 
 def _named_shape(text: str, call: ProbeCall, call_id: str, start: int, name: int) -> ShapeOfCall | None:
-    at = text.find("{", name)
-    value, end = _decoded(text, at) if at >= 0 else (None, 0)
+    brace = text.find("{", name)
+    value, end = _decoded(text, brace) if brace >= 0 else (None, 0)
     if value != call.arguments:
         return None
     first = _header_start(text, start, name)
-    identity = text.rfind(call_id, start, at)
+    identity = text.rfind(call_id, start, brace)
     if start <= identity < name and call_id not in call.name:
         first = min(first, _header_start(text, start, identity))
-    header = text[first:at]
+    header = text[first:brace]
     if call.name not in call_id:
         header = header.replace(call_id, "{id}")
     header = re.sub(r"(functions\.\{name\}:)\d+", r"\1{index}", header.replace(call.name, "{name}"))
     return ShapeOfCall("named", first, end, header=header, id="{id}" in header)
 
 
-def _header_start(text: str, start: int, at: int) -> int:
+def _header_start(text: str, start: int, end: int) -> int:
     """Where the header begins: after the last marker before the name, or in a tag that contains the name."""
-    ends = [match.end() for match in MARKER.finditer(text, start) if match.end() <= at]
-    opened = text.rfind("<", start, at)
-    if opened >= max(ends, default=start) and ">" not in text[opened:at]:
+    ends = [match.end() for match in MARKER.finditer(text, start) if match.end() <= end]
+    opened = text.rfind("<", start, end)
+    if opened >= max(ends, default=start) and ">" not in text[opened:end]:
         return opened
-    line = text.rfind("\n", start, at) + 1
+    line = text.rfind("\n", start, end) + 1
     after = max(max(ends, default=start), start, line)
-    return after + len(text[after:at]) - len(text[after:at].lstrip())
+    return after + len(text[after:end]) - len(text[after:end].lstrip())
 
 
-def _decoded(text: str, at: int) -> tuple[Json, int]:
+def _decoded(text: str, start: int) -> tuple[Json, int]:
     try:
-        return _DECODER.raw_decode(text, at)
+        return _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None, 0
 
@@ -141,21 +144,21 @@ class _Place(Struct, frozen=True):
     end: int
 
 
-def _in_order(text: str, words: tuple[str, ...], at: int) -> Iterator[_Place]:
+def _in_order(text: str, words: tuple[str, ...], position: int) -> Iterator[_Place]:
     for word in words:
-        start = text.find(word, at)
+        start = text.find(word, position)
         if start < 0:
             return
-        at = start + len(word)
-        yield _Place(start, at)
+        position = start + len(word)
+        yield _Place(start, position)
 
 
 def _tail(text: str) -> str:
     """The end of a text from the last beginning of a tag on, without white space before it."""
-    at = text.rfind("<")
-    if at < 0:
+    start = text.rfind("<")
+    if start < 0:
         return ""
-    return text[at:]
+    return text[start:]
 
 
 def _whole_tags(text: str) -> str:
@@ -163,16 +166,11 @@ def _whole_tags(text: str) -> str:
     return text[: text.rfind(">") + 1]
 
 
-def common_start(one: str, other: str) -> str:
+def common_start(first: str, other: str) -> str:
     """The longest common beginning of two texts."""
-    count = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            break
-        count += 1
-    return one[:count]
+    return first[: shared_prefix(first, other)]
 
 
-def common_end(one: str, other: str) -> str:
+def common_end(first: str, other: str) -> str:
     """The longest common end of two texts."""
-    return common_start(one[::-1], other[::-1])[::-1]
+    return first[len(first) - shared_suffix(first, other, min(len(first), len(other))) :]

@@ -83,10 +83,10 @@ def derive_format(template: ChatTemplate, name: str) -> FormatTable:
         if renderings.plain.error or renderings.prompt.error:
             reasons.append(f"it cannot be rendered with calls ({renderings.plain.error or renderings.prompt.error})")
             continue
-        found = _from(renderings, template, name)
-        if isinstance(found, FormatTable):
-            return found
-        reasons.append(found)
+        derived = _from(renderings, template, name)
+        if isinstance(derived, FormatTable):
+            return derived
+        reasons.append(derived)
     declared = _declared(rendered, template, name)
     if declared is not None:
         return declared
@@ -335,13 +335,13 @@ def _section(
     rest = before.removesuffix(opener).strip() if opener else before.strip()
     if not rest:
         return None
-    found = [match[0] for match in MARKER.finditer(rest)]
-    if not found and not is_array:
+    markers = [match[0] for match in MARKER.finditer(rest)]
+    if not markers and not is_array:
         return None if opener else "its calls have no opening marker"
-    first = rest[rest.index(found[0]) :] if found else ""
+    first = rest[rest.index(markers[0]) :] if markers else ""
     if first.startswith("```"):
         return "its calls begin with a code fence, as other texts do"
-    return Enclosed(first if found else "", _first_marker(after.removeprefix(closer)))
+    return Enclosed(first if markers else "", _first_marker(after.removeprefix(closer)))
 
 
 def _first_marker(text: str) -> str:
@@ -377,11 +377,14 @@ def _typed(rendered: _Rendered, tags: CallTags) -> CallTags:
 def _reasoning(rendered: _Rendered) -> tuple[Enclosed, bool]:
     """The markers of reasoning, and whether the prompt opens it."""
     text = rendered.with_reasoning.text
-    at = text.rfind(probes.THOUGHT)
-    if rendered.with_reasoning.error or at < 0:
+    position = text.rfind(probes.THOUGHT)
+    if rendered.with_reasoning.error or position < 0:
         return Enclosed(), False
-    start = text.rfind(probes.USER, 0, at)
-    opener, closer = _last_markers(text[max(start, 0) : at]).strip(), _first_marker(text[at + len(probes.THOUGHT) :])
+    start = text.rfind(probes.USER, 0, position)
+    opener, closer = (
+        _last_markers(text[max(start, 0) : position]).strip(),
+        _first_marker(text[position + len(probes.THOUGHT) :]),
+    )
     answer = _answer(rendered)
     if not opener or not closer or (opener in answer and closer not in answer):
         return Enclosed(), False
@@ -397,11 +400,11 @@ def _answer(rendered: _Rendered) -> str:
 
 def _results(rendered: _Rendered) -> Enclosed:
     text = rendered.plain.text
-    at = text.rfind(probes.RESULT)
-    if at < 0:
+    position = text.rfind(probes.RESULT)
+    if position < 0:
         return Enclosed()
-    opener = _last_markers(text[:at]).strip()
-    closer = _first_marker(text[at + len(probes.RESULT) :])
+    opener = _last_markers(text[:position]).strip()
+    closer = _first_marker(text[position + len(probes.RESULT) :])
     names_closer = opener[1:].strip("<>[]|") and closer[1:2] == "/" and opener[1:-1] in closer
     return Enclosed(opener, closer) if names_closer else Enclosed()
 

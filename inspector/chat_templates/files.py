@@ -62,15 +62,15 @@ def _json_object(text: str, name: str) -> dict[str, Json]:
 
 
 def _of_config(config: dict[str, Json], name: str) -> ChatTemplate:
-    found = config.get("chat_template")
-    if isinstance(found, list):
-        named = {item.get("name"): item.get("template") for item in found if isinstance(item, dict)}
-        found = named.get("tool_use") or named.get("default")
-    if not found and _response(config):
+    template = config.get("chat_template")
+    if isinstance(template, list):
+        named = {item.get("name"): item.get("template") for item in template if isinstance(item, dict)}
+        template = named.get("tool_use") or named.get("default")
+    if not template and _response(config):
         return _with_config("", name, config)
-    if not isinstance(found, str) or not found:
+    if not isinstance(template, str) or not template:
         raise ChatTemplateError(f"{name} has no `chat_template`.")
-    return _with_config(found, name, config)
+    return _with_config(template, name, config)
 
 
 def _with_config(source: str, name: str, config: dict[str, Json]) -> ChatTemplate:

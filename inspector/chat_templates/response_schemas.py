@@ -48,16 +48,16 @@ def _object(value: Json) -> Mapping[str, Json]:
 
 
 def _expression(entry: Mapping[str, Json], *keys: str) -> str:
-    return next((found for key in keys if isinstance(found := entry.get(key), str)), "")
+    return next((expression for key in keys if isinstance(expression := entry.get(key), str)), "")
 
 
 def _reasoning(schema: Mapping[str, Json], name: str) -> Json:
     """The markers around the reasoning: in its own expression, or beside its group in that of the whole answer."""
     own = _expression(_object(_object(schema.get("properties")).get(name)), "x-regex")
     whole = _expression(schema, "x-regex")
-    before, found, after = own.partition("(.*") if own else whole.partition(f"(?P<{name}>")
+    before, group, after = own.partition("(.*") if own else whole.partition(f"(?P<{name}>")
     opener, closer = ([match[0] for match in MARKER.finditer(_literal(text))] for text in (before, after))
-    return {"open": opener[-1], "close": closer[0]} if found and opener and closer else {}
+    return {"open": opener[-1], "close": closer[0]} if group and opener and closer else {}
 
 
 def _literal(pattern: str) -> str:

@@ -183,7 +183,7 @@ class ArgumentPlaces:
         location = node.range
         for step in path:
             member = node.member(step) if isinstance(step, str) else None
-            inner = member.value if member else node.at(f"/{step}") if isinstance(step, int) else None
+            inner = member.value if member else node.node_at(f"/{step}") if isinstance(step, int) else None
             if inner is None:
                 break
             location = member.key_range if member and key else inner.range

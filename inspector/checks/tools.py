@@ -134,7 +134,7 @@ def _place(definition: JsonNode, path: Path) -> Range | None:
         return None
     node = member.value
     for step in path:
-        inner_node = node.at(pointer((step,)))
+        inner_node = node.node_at(pointer((step,)))
         if inner_node is None:
             break
         node = inner_node

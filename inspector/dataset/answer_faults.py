@@ -115,16 +115,18 @@ def answer_fault(
             faulty = _with_fault(answer, where.part, fault)
             if _is_found(trace, where.turn, faulty, fault):
                 return AnswerFault(kind, where.turn, answer=faulty, rules=fault.rules)
-    place = "any turn of the trace" if turn is None else f"turn {turn}"
-    raise InjectionError(f"cannot inject `{kind}` into {place}: no valid call there can have this fault in this API")
+    target = "any turn of the trace" if turn is None else f"turn {turn}"
+    raise InjectionError(f"cannot inject `{kind}` into {target}: no valid call there can have this fault in this API")
 
 
 def _answer_turn(trace: Trace, turn: int | None) -> int:
     """The number of the answer: by default the first without an error, since a fault changes nothing of an error."""
-    answers = {number: one for number, one in enumerate(trace.turns, 1) if one.role is Role.ASSISTANT}
+    answers = {number: answer for number, answer in enumerate(trace.turns, 1) if answer.role is Role.ASSISTANT}
     if not answers or (turn is not None and turn not in answers):
         raise InjectionError(f"turn {turn or 1} is not a model answer; answers are turns {list(answers)}")
-    whole = (number for number, one in answers.items() if one.generation is None or one.generation.error is None)
+    whole = (
+        number for number, answer in answers.items() if answer.generation is None or answer.generation.error is None
+    )
     return turn or next(whole, min(answers))
 
 

@@ -106,7 +106,9 @@ class CandidateReading:
         turn = self.trace.turns[-1]
         offered = OfferedTools(self.tools)
         read = [read_part(turn, number, part, self.format, offered) for part in turn.parts]
-        return tuple(part for part, _ in read), tuple(diagnostic for _, found in read for diagnostic in found)
+        return tuple(part for part, _ in read), tuple(
+            diagnostic for _, diagnostics in read for diagnostic in diagnostics
+        )
 
     @property
     def parts(self) -> Sequence[PartInspection]:
@@ -213,11 +215,11 @@ def defined_in(text: str, format: str, role: Role) -> tuple[tuple[ToolDefinition
 
 def _without(text: str, ranges: Iterable[Range]) -> str:
     """The text without these ranges, which must be in order."""
-    kept, at = [], 0
+    kept, position = [], 0
     for removed in ranges:
-        kept.append(text[at : removed.start])
-        at = removed.end
-    return " ".join((*kept, text[at:])) if kept else text
+        kept.append(text[position : removed.start])
+        position = removed.end
+    return " ".join((*kept, text[position:])) if kept else text
 
 
 def parameter_name(pointer: str) -> str:
@@ -254,8 +256,8 @@ def _offers(schema: Json, depth: int) -> Iterator[tuple[str, Json]]:
             else:
                 yield from _offers(value, depth + 1)
     elif isinstance(schema, list):
-        for one in schema:
-            yield from _offers(one, depth + 1)
+        for inner in schema:
+            yield from _offers(inner, depth + 1)
 
 
 def candidate_of(

@@ -34,15 +34,15 @@ _CONDITION = lazy_pattern(
     r"can['’]t|don['’]t|without|sorry)\b",
     re.IGNORECASE,
 )
-_MOST_VALUES = 60
-_MOST_NUMBERS = 200
+_MAX_VALUES = 60
+_MAX_NUMBERS = 200
 
 SchemaPath: TypeAlias = tuple[str | int, ...]
 _COMPOSED = ("allOf", "anyOf", "oneOf")
 _CONDITIONAL = ("if", "then", "else")
 _NAMES_KEYS = frozenset({"properties", "patternProperties", "required", "additionalProperties", "type"})
 _DEEPEST = 64
-_MOST_SCHEMAS = 256
+_MAX_SCHEMAS = 256
 _PLAIN_PATTERN = lazy_pattern(r"\^?[\w\-:. ]*(?:\.\*)?\$?")
 
 
@@ -67,7 +67,7 @@ def unsupported_claim(answer: str, context: ContextValues, made: Iterable[str], 
     texts = (*context.texts, *map(fold_text, made))
     known: frozenset[float] | None = None
     derived: frozenset[float] | None = None
-    for claimed in islice(_numbers(words), _MOST_NUMBERS):
+    for claimed in islice(_numbers(words), _MAX_NUMBERS):
         if _is_in_words(claimed, texts):
             continue
         known = frozenset(number for text in texts for number in text.numbers) if known is None else known
@@ -98,7 +98,7 @@ _SEPARATORS = str.maketrans("", "", ",_\u202f'")
 
 
 def _numbers(words: str) -> Iterator[str]:
-    items = {place.start() for place in _LIST_ITEM.finditer(words)}
+    items = {match.start() for match in _LIST_ITEM.finditer(words)}
     for match in _NUMBER.finditer(words):
         number = match[0]
         line = words.rfind("\n", 0, match.start()) + 1
@@ -111,14 +111,14 @@ def _is_known(value: float, digits: int, known: frozenset[float]) -> bool:
     if value in known or -value in known:
         return True
     unit = 10.0**-digits
-    if any(abs(one - value) <= unit / 2 * (1 + 1e-9) for one in known):
+    if any(abs(number - value) <= unit / 2 * (1 + 1e-9) for number in known):
         return True
     if value == 0 or digits:
-        return any(abs(one * 100 - value) <= unit / 2 or abs(one / 100 - value) <= unit / 2 for one in known)
+        return any(abs(number * 100 - value) <= unit / 2 or abs(number / 100 - value) <= unit / 2 for number in known)
     rounded = next(10.0**power for power in range(16, -1, -1) if value % 10.0**power == 0)
     return any(
-        abs(one * scale - value) <= rounded / 2 * (rounded > 1) or abs(one * scale - value) <= 0.5
-        for one in known
+        abs(number * scale - value) <= rounded / 2 * (rounded > 1) or abs(number * scale - value) <= 0.5
+        for number in known
         for scale in (1, 100)
     )
 
@@ -131,20 +131,20 @@ def _is_in_words(number: str, texts: Sequence[FoldedText]) -> bool:
 
 def _derived(known: frozenset[float], texts: Sequence[FoldedText]) -> frozenset[float]:
     """The values that can be computed from the numbers: from pairs, from all of them, and counts."""
-    values = sorted(known, key=abs, reverse=True)[:_MOST_VALUES]
-    found = {float(count) for count in range(len(values) + 1)}
-    found.add(sum(values))
+    values = sorted(known, key=abs, reverse=True)[:_MAX_VALUES]
+    derived = {float(count) for count in range(len(values) + 1)}
+    derived.add(sum(values))
     if values:
-        found.add(sum(values) / len(values))
-    for one, other in combinations(values, 2):
-        found.update((one + other, one - other, other - one, one * other))
+        derived.add(sum(values) / len(values))
+    for first, other in combinations(values, 2):
+        derived.update((first + other, first - other, other - first, first * other))
         if other:
-            found.add(one / other)
-            found.add((one - other) / other * 100)
-        if one:
-            found.add(other / one)
-    found.update(float(text.line.count(" ")) for text in texts)
-    return frozenset(found)
+            derived.add(first / other)
+            derived.add((first - other) / other * 100)
+        if first:
+            derived.add(other / first)
+    derived.update(float(text.line.count(" ")) for text in texts)
+    return frozenset(derived)
 
 
 class InventedKey(Struct, frozen=True):
@@ -167,16 +167,16 @@ def invented_keys(value: Json, schema: Json) -> Iterator[InventedKey]:
 def _of(
     value: Json, applicable: list[Json], schemas: "_Schemas", path: SchemaPath, depth: int
 ) -> Iterator[InventedKey]:
-    if depth > _DEEPEST or any(_allows_everything(one) for one in applicable) or not applicable:
+    if depth > _DEEPEST or any(schema is True or schema == {} for schema in applicable) or not applicable:
         return
     if isinstance(value, list):
         for index, item in enumerate(value):
-            below = [found for one in applicable for found in _item_schemas(one, index)]
+            below = [inner for schema in applicable for inner in _item_schemas(schema, index)]
             yield from _of(item, schemas.expanded(below), schemas, (*path, index), depth + 1)
-    elif isinstance(value, dict) and any(_describes_object(one) for one in applicable):
-        known = tuple(dict.fromkeys(name for one in applicable for name in _properties(one, "properties")))
+    elif isinstance(value, dict) and any(_describes_object(schema) for schema in applicable):
+        known = tuple(dict.fromkeys(name for schema in applicable for name in _properties(schema, "properties")))
         for key, member in value.items():
-            below = [found for one in applicable for found in _member_schemas(one, key)]
+            below = [inner for schema in applicable for inner in _member_schemas(schema, key)]
             if below:
                 yield from _of(member, schemas.expanded(below), schemas, (*path, key), depth + 1)
             else:
@@ -191,18 +191,18 @@ class _Schemas:
 
     def expanded(self, schemas: Sequence[Json]) -> list[Json]:
         """The schemas and all schemas that they refer to or are composed of, each once."""
-        found: list[Json] = []
+        applicable: list[Json] = []
         seen: set[int] = set()
         left = list(schemas)
-        while left and len(found) < _MOST_SCHEMAS:
-            one = left.pop()
-            if id(one) in seen and isinstance(one, dict):
+        while left and len(applicable) < _MAX_SCHEMAS:
+            schema = left.pop()
+            if id(schema) in seen and isinstance(schema, dict):
                 continue
-            seen.add(id(one))
-            found.append(one)
-            if isinstance(one, dict):
-                left += self._composing(one)
-        return found
+            seen.add(id(schema))
+            applicable.append(schema)
+            if isinstance(schema, dict):
+                left += self._composing(schema)
+        return applicable
 
     def _composing(self, schema: dict[str, Json]) -> Iterator[Json]:
         reference = schema.get("$ref", schema.get("$dynamicRef"))
@@ -240,17 +240,13 @@ class _Schemas:
                     yield property_
 
 
-def _allows_everything(schema: Json) -> bool:
-    return schema is True or schema == {}
-
-
 def _describes_object(schema: Json) -> bool:
     return isinstance(schema, dict) and not _NAMES_KEYS.isdisjoint(schema)
 
 
 def _properties(schema: Json, key: str) -> dict[str, Json]:
-    found = schema.get(key) if isinstance(schema, dict) else None
-    return found if isinstance(found, dict) else {}
+    properties = schema.get(key) if isinstance(schema, dict) else None
+    return properties if isinstance(properties, dict) else {}
 
 
 def _member_schemas(schema: Json, key: str) -> Iterator[Json]:
@@ -276,13 +272,13 @@ def _matches(pattern: str, key: str) -> bool:
     return re.search(pattern, key) is not None if _PLAIN_PATTERN.fullmatch(pattern) else True
 
 
-def _item_schemas(schema: Json, at: int) -> Iterator[Json]:
+def _item_schemas(schema: Json, index: int) -> Iterator[Json]:
     if not isinstance(schema, dict):
         return
     first = schema.get("prefixItems", schema.get("items"))
     if isinstance(first, list):
-        if at < len(first):
-            yield first[at]
+        if index < len(first):
+            yield first[index]
             return
         rest = (
             schema.get("items", schema.get("additionalItems"))

@@ -133,7 +133,9 @@ _PERIODS: dict[str, tuple[float, ...]] = {
     **dict.fromkeys(("century", "centuries"), (100,)),
 }
 _MONTHS_TABLE = "january february march april may june july august september october november december"
-_MONTHS = {month[:length]: at for at, month in enumerate(_MONTHS_TABLE.split(), 1) for length in (3, len(month))}
+_MONTHS = {
+    month[:length]: number for number, month in enumerate(_MONTHS_TABLE.split(), 1) for length in (3, len(month))
+}
 _CODE = lazy_pattern(r"[A-Z]{2,5}")
 _OTHER_DATE = lazy_pattern(r"(?:(\d{4})[-/.])?(\d\d?)[-/.](\d\d?)(?:[-/.](\d{4}))?")
 _YEAR_AND_MONTH = lazy_pattern(r"((?:19|20)\d\d)[-/](0[1-9]|1[0-2])")
@@ -142,8 +144,8 @@ _MAX_DERIVED = 24  # numbers of the context from which others are computed
 _MAX_COMPARED = 400  # words of the context that a word is compared with
 _NEAR = 0.8
 _LEAST_PREFIX = 4
-_LONGEST = 200_000
-_MOST_WORDS = 64
+_MAX_TEXT_CHARS = 200_000
+_MAX_WORDS = 64
 _MAX_FORM_WORDS = 6
 _MAX_LETTERS = 20_000  # code points that are looked at for their script
 
@@ -183,8 +185,8 @@ class FoldedText(Struct, frozen=True, dict=True):
 @lru_cache(maxsize=1024)
 def fold_text(text: str) -> FoldedText:
     """The folded text; of a long text, only the first and last 100,000 code points."""
-    if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST // 2]} {text[-_LONGEST // 2 :]}"
+    if len(text) > _MAX_TEXT_CHARS:
+        text = f"{text[: _MAX_TEXT_CHARS // 2]} {text[-_MAX_TEXT_CHARS // 2 :]}"
     return FoldedText(text, f" {' '.join(folded(text))} ")
 
 
@@ -192,7 +194,9 @@ def folded(text: str) -> list[str]:
     """The words of a text without case and accents; each character of Chinese or Japanese is a word."""
     if text.isascii():  # three times as fast as the expression
         return text.encode("ascii").translate(_FOLDED_ASCII).decode("ascii").split()
-    text = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+    text = "".join(
+        character for character in unicodedata.normalize("NFKD", text) if not unicodedata.combining(character)
+    )
     return _WORD.findall(unicodedata.normalize("NFC", text).casefold())
 
 
@@ -246,18 +250,18 @@ class ContextValues(Struct, frozen=True):
         """Whether a number is 0 or 1, or one step away from the numbers and the periods of the context."""
         if number in (0, 1):
             return True
-        known = {one for text in self.texts for one in text.numbers if one}
+        known = {value for text in self.texts for value in text.numbers if value}
         periods = {value for text in self.texts for word in text.words for value in _PERIODS.get(word, ())}
         months = {float(_MONTHS[word]) for text in self.texts for word in text.words if word in _MONTHS}
         if number in periods or number in months:
             return True
         few = sorted(known, key=abs)[:_MAX_DERIVED]
         scales = {*_UNIT_FACTORS, *periods}
-        scaled = (result for one in few for scale in scales for result in (one * scale, one / scale))
-        beside = (one + step for one in few for step in (1, -1))
+        scaled = (result for value in few for scale in scales for result in (value * scale, value / scale))
+        beside = (value + step for value in few for step in (1, -1))
         if any(isclose(number, result) for result in chain(beside, scaled)):
             return True
-        return any(number in (one + other, one - other, other - one) for one, other in combinations(few, 2))
+        return any(number in (first + other, first - other, other - first) for first, other in combinations(few, 2))
 
     def _is_other_form(self, text: str) -> bool:
         """Whether most of a short text is words near those of the context, or what the context abbreviates."""
@@ -269,9 +273,9 @@ class ContextValues(Struct, frozen=True):
         if 2 * sum(len(word) for word in words if self._is_near_a_word(word)) >= letters:
             return True
         initials = "".join(word[0] for word in words)
-        if len(words) > 1 and any(initials in one.words for one in self.texts):
+        if len(words) > 1 and any(initials in known_text.words for known_text in self.texts):
             return True
-        capitals = (found.casefold() for found in _CAPITALS.findall(self.user_words))
+        capitals = (capital.casefold() for capital in _CAPITALS.findall(self.user_words))
         return len(words) > 1 and any(capital[:-1] == initials for capital in capitals)
 
     def _is_near_a_word(self, word: str) -> bool:
@@ -281,22 +285,24 @@ class ContextValues(Struct, frozen=True):
                 return True
             if len(word) < _LEAST_PREFIX - 1:
                 continue
-            near = [one for one in islice(text.words, _MAX_COMPARED) if one[0] == word[0]]
-            if any(_share_a_beginning(one, word) for one in near) or get_close_matches(word, near, 1, _NEAR):
+            near = [candidate for candidate in islice(text.words, _MAX_COMPARED) if candidate[0] == word[0]]
+            if any(_share_a_beginning(candidate, word) for candidate in near) or get_close_matches(
+                word, near, 1, _NEAR
+            ):
                 return True
         return False
 
     def _has_words(self, text: str) -> bool:
-        words = folded(text)[:_MOST_WORDS]
+        words = folded(text)[:_MAX_WORDS]
         if not words:
             return True
         line = f" {' '.join(words)} "
-        return any(line in one.line for one in self.texts)
+        return any(line in known_text.line for known_text in self.texts)
 
     def _has_date(self, text: str) -> bool:
         match = _ISO_DATE.match(text)
         if match is None or not any(
-            f" {' '.join(words)} " in one.line for words in spellings(text) for one in self.texts
+            f" {' '.join(words)} " in known_text.line for words in spellings(text) for known_text in self.texts
         ):
             return match is not None and self._is_near_a_date(match)
         rest = text[match.end() :].lstrip("T ")
@@ -317,7 +323,9 @@ class ContextValues(Struct, frozen=True):
             for index, word in enumerate(words):
                 month = _MONTHS.get(word)
                 near = (words[index - 1] if index else "", *words[index + 1 : index + 3])
-                if month in pair and any((day := _DAY.fullmatch(one)) and {month, int(day[1])} == pair for one in near):
+                if month in pair and any(
+                    (day := _DAY.fullmatch(near_word)) and {month, int(day[1])} == pair for near_word in near
+                ):
                     return True
         return False
 
@@ -325,16 +333,16 @@ class ContextValues(Struct, frozen=True):
         """Whether a year with a month (`2026-02`) is one whose month and year the context names."""
         match = _YEAR_AND_MONTH.fullmatch(text)
         return match is not None and any(
-            match[1] in one.words and any(_MONTHS.get(word) == int(match[2]) for word in one.words)
-            for one in self.texts
+            match[1] in known_text.words and any(_MONTHS.get(word) == int(match[2]) for word in known_text.words)
+            for known_text in self.texts
         )
 
-    def _is_near_a_date(self, found: re.Match[str]) -> bool:
+    def _is_near_a_date(self, match: re.Match[str]) -> bool:
         """Whether the context names a day in words (`tomorrow`) and has a full date near this one to count from."""
         if not any(not _RELATIVE.isdisjoint(text.words) for text in self.texts):
             return False
         try:
-            day = date(int(found[1]), int(found[2]), int(found[3]))
+            day = date(int(match[1]), int(match[2]), int(match[3]))
         except ValueError:
             return False
         return any(abs(day - known) <= _REACH for text in self.texts for known in text.dates)
@@ -353,7 +361,7 @@ class ContextValues(Struct, frozen=True):
         spoken |= {f"{short}{minute_text} in the {part_of_day}" for minute_text in minutes}
         if not minute:
             spoken |= {"noon", "midday"} if hour == 12 else {"midnight"} if hour == 0 else set()
-        return any(f" {one} " in text.line for text in self.texts for one in spoken)
+        return any(f" {spelling} " in text.line for text in self.texts for spelling in spoken)
 
     def _is_composed(self, name: str, text: str) -> bool:
         """Whether a text is the model's own wording and the context contains all its words with digits."""
@@ -362,7 +370,9 @@ class ContextValues(Struct, frozen=True):
             return False
         numbered = (word for word in words if any(map(str.isdigit, word)) and not _YEAR.fullmatch(word))
         return all(
-            len(word) < _MANY_WORDS or any(word in one.words for one in self.texts) or self._is_number(word)
+            len(word) < _MANY_WORDS
+            or any(word in known_text.words for known_text in self.texts)
+            or self._is_number(word)
             for word in numbered
         )
 
@@ -387,9 +397,9 @@ def is_free_text(name: str) -> bool:
     return _FREE_TEXT.fullmatch(_CAMEL.sub("_", name)) is not None
 
 
-def _share_a_beginning(one: str, other: str) -> bool:
+def _share_a_beginning(first: str, other: str) -> bool:
     """Whether a word continues the other, or both continue the same four letters by few."""
-    short, long = sorted((one, other), key=len)
+    short, long = sorted((first, other), key=len)
     if long.startswith(short):
         return len(short) >= _LEAST_PREFIX - 1
     return long[:_LEAST_PREFIX] == short[:_LEAST_PREFIX] and len(long) - _LEAST_PREFIX <= 2 * _LEAST_PREFIX

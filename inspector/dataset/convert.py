@@ -1,4 +1,18 @@
-"""Converts training data from one format to another: raw outputs, conversations, and their tool definitions."""
+r"""Converts training data from one format to another: raw outputs, conversations, and their tool definitions.
+
+Theory of operation. Each answer passes four steps:
+
+    text           Let me look.\n<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>     hermes
+    parse_output   CompletionText("Let me look.\n"), CompletionCalls((f(a=1),))
+    CallFitter     the call gets the id call00000: Mistral's calls have ids
+    write          Let me look.[TOOL_CALLS]f[CALL_ID]call00000[ARGS]{"a": 1}                         mistral
+    read back      the same text and the same call
+
+What the target cannot hold is left out, and `dropped` says so: `llama3` has either text or calls, so the text goes.
+Nothing is believed to be written well: the new text is parsed in the target's format, and each difference from the
+pieces is listed in `dropped` as well. In a conversation the results follow their calls, with the new ids and in the
+order of the calls, and the block of tools in the system turn is written as the target's chat template presents it.
+"""
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
@@ -44,7 +58,7 @@ from weaklink.inspector.importers.data.training_rows import COMPLETIONS, REJECTE
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.model import Json, Role, SpanKind, ToolCall, ToolDefinition, ToolResult
 from weaklink.inspector.segmentation import segment
-from weaklink.inspector.text import Range
+from weaklink.inspector.text import Range, counted
 
 _SAMPLE = 65_536
 
@@ -214,10 +228,17 @@ def _present_tools(
         row["tools"] = template.offered(tools)
     messages = row[key]
     assert isinstance(messages, list)
-    at = next((at for at, one in enumerate(messages) if isinstance(one, dict) and role_of(one) is Role.SYSTEM), None)
-    system = messages[at] if at is not None else None
-    if isinstance(system, dict) and at is not None:
-        messages[at] = with_text(system, with_tools_block(text_of(system) or "", tools_block, tools, template))
+    index = next(
+        (
+            index
+            for index, message in enumerate(messages)
+            if isinstance(message, dict) and role_of(message) is Role.SYSTEM
+        ),
+        None,
+    )
+    system = messages[index] if index is not None else None
+    if isinstance(system, dict) and index is not None:
+        messages[index] = with_text(system, with_tools_block(text_of(system) or "", tools_block, tools, template))
     elif isinstance(row.get("system"), str):
         row["system"] = with_tools_block(str(row["system"]), None, tools, template)
     elif tools and template.offered is None:
@@ -264,7 +285,9 @@ class ConversationConverter:
         """The messages in the target's format; messages that are neither answers nor results are unchanged."""
         converted: list[Json] = []
         numbered = list(enumerate(messages, start=1))
-        for are_results, group in groupby(numbered, key=lambda one: bool(self._results(one[1]))):
+        for are_results, group in groupby(
+            numbered, key=lambda numbered_message: bool(self._results(numbered_message[1]))
+        ):
             if are_results:
                 results = [message for _, message in group if isinstance(message, dict)]
                 converted += self._unchanged(results) if self._template is None else self._returned(results)
@@ -311,18 +334,18 @@ class ConversationConverter:
         Of calls with one id, each result but those beyond the last belongs to the next one.
         """
         new_ids: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-        for place, (call, new_id) in enumerate(self._fitting.fitted):
+        for position, (call, new_id) in enumerate(self._fitting.fitted):
             if call.id is not None:
-                new_ids[call.id].append((place, new_id or call.id))
+                new_ids[call.id].append((position, new_id or call.id))
         results: list[tuple[int, int, dict[str, Json]]] = []
         for number, block in enumerate(content):
             call_id = block.get(RESULT_ID) if isinstance(block, dict) else None
             if isinstance(block, dict) and isinstance(call_id, str) and call_id in new_ids:
                 of_id = new_ids[call_id]
-                place, new_id = of_id.pop(0) if len(of_id) > 1 else of_id[0]
-                results.append((place, number, {**block, RESULT_ID: new_id}))
+                position, new_id = of_id.pop(0) if len(of_id) > 1 else of_id[0]
+                results.append((position, number, {**block, RESULT_ID: new_id}))
         changed = list(content)
-        for (_, number, _), (_, _, block) in zip(results, sorted(results, key=lambda one: one[0]), strict=True):
+        for (_, number, _), (_, _, block) in zip(results, sorted(results, key=lambda entry: entry[0]), strict=True):
             changed[number] = block
         return changed
 
@@ -365,13 +388,19 @@ class ConversationConverter:
     def _paired(self, result: ToolResult) -> ToolResult:
         """The result with the name of its call and the call's new id; paired by id, or else in order."""
         unanswered = self._unanswered
-        found = next((one for one in unanswered if result.call_id is not None and one[0].id == result.call_id), None)
-        if found is None and unanswered and (result.call_id is None or all(call.id is None for call, _ in unanswered)):
-            found = unanswered[0]
-        if found is None:
+        answered = next(
+            (pair for pair in unanswered if result.call_id is not None and pair[0].id == result.call_id), None
+        )
+        if (
+            answered is None
+            and unanswered
+            and (result.call_id is None or all(call.id is None for call, _ in unanswered))
+        ):
+            answered = unanswered[0]
+        if answered is None:
             return structs.replace(result, call_id=self._fitting.ids.get(result.call_id or "", result.call_id))
-        unanswered.remove(found)
-        call, call_id = found
+        unanswered.remove(answered)
+        call, call_id = answered
         return structs.replace(result, name=result.name or call.name, call_id=call_id)
 
 
@@ -412,17 +441,19 @@ def _changed(
     """The differences between the pieces and the completion when it is parsed as the target's format."""
     back = segment(completion.text, target.name, prompt=completion.prompt, tools=tools)
     name, calls = target.name, calls_of(pieces)
-    found = [call for call in back.calls if call.valid or call.recovered]
-    if [call.name for call in found] != [call.name for call in calls]:
+    parsed = [call for call in back.calls if call.valid or call.recovered]
+    if [call.name for call in parsed] != [call.name for call in calls]:
         yield (
-            f"The original calls: parsed as `{name}`, this text has {_counted(len(found))} instead of {len(calls)}; "
-            f"something in it looks like {name}'s syntax."
+            f"The original calls: parsed as `{name}`, this text has {counted(len(parsed), 'call')} "
+            f"instead of {len(calls)}; something in it looks like {name}'s syntax."
         )
         return
-    changed = [one.name for one, two in zip(calls, found, strict=True) if one.arguments != two.arguments]
-    if changed and not any("exact arguments" in one for one in reported):
+    changed = [
+        original.name for original, reread in zip(calls, parsed, strict=True) if original.arguments != reread.arguments
+    ]
+    if changed and not any("exact arguments" in note for note in reported):
         yield f"The exact arguments of the call of `{changed[0]}`: parsed as `{name}`, they change."
-    if completion.dropped or len(found) != len(back.calls):
+    if completion.dropped or len(parsed) != len(back.calls):
         return
     if _bare(pieces, CompletionText) != "".join(back.content.split()):
         yield f"The original text: parsed as `{name}`, it changes; something in it is {name}'s syntax."
@@ -433,7 +464,3 @@ def _changed(
 def _bare(pieces: Sequence[CompletionPiece], kind: type[CompletionText] | type[CompletionReasoning]) -> str:
     """The texts of one kind without white space, because formats differ in the white space between pieces."""
     return "".join(word for piece in tidy(pieces) if isinstance(piece, kind) for word in piece.text.split())
-
-
-def _counted(calls: int) -> str:
-    return "1 call" if calls == 1 else f"{calls} calls"

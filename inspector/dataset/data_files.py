@@ -35,7 +35,7 @@ _READ = "JSON lines, JSON, Parquet or Arrow file"
 _CARD = "README.md"
 _CARD_BYTES = 1 << 20  # the head is at its beginning
 _CONFIGS = re.compile(r"^configs[ \t]*:", re.MULTILINE)
-_MOST_PATTERNS = 10_000  # YAML aliases can expand a small file to a huge value
+_MAX_PATTERNS = 10_000  # YAML aliases can expand a small file to a huge value
 _TRAIN, _DEFAULT = "train", "default"
 _ANYWHERE = re.compile(r"\*\*(?:/+\*\*)+")
 
@@ -50,14 +50,14 @@ def find_data_files(paths: Iterable[str]) -> list[str]:
     config, or of a `DatasetDict`. Raises UnreadableFileError if there is no such file, config or split, a card cannot
     be read, or a folder or pattern has no file, and MissingLibraryError if a card needs PyYAML and it is not installed.
     """
-    found: dict[str, str] = {}
+    unique: dict[str, str] = {}
     for path in paths:
         files = list(_files_of(path))
         if not files:
             raise UnreadableFileError(f"{path}: no {_READ} found")
         for file in files:
-            found.setdefault(file if is_url(file) else os.path.abspath(file), file)  # noqa: PTH100  # links stay links
-    return list(found.values())
+            unique.setdefault(file if is_url(file) else os.path.abspath(file), file)  # noqa: PTH100  # links stay links
+    return list(unique.values())
 
 
 def find_set_files(path: str) -> list[str] | None:
@@ -108,12 +108,12 @@ def _files_of(path: str) -> Iterator[str]:
             if file.url == path or _is_data(Path(file.url)):
                 yield file.url
         return
-    place = Path(path)
+    file_path = Path(path)
     if (chosen := _Chosen.of(path)) is not None:
         yield from _files_in(chosen)
-    elif place.is_fifo():
+    elif file_path.is_fifo():
         raise UnreadableFileError(f"cannot read {path}: this is a named pipe (FIFO); write its rows to a file first")
-    elif place.exists():
+    elif file_path.exists():
         yield path
     elif glob.has_magic(path):
         for match in sorted(glob.glob(path, recursive=True)):  # noqa: PTH207  # patterns are `glob`'s, also absolute
@@ -140,7 +140,7 @@ def _described(chosen: _Chosen) -> Iterator[str] | None:
         return _of_splits(chosen, [split for split in splits if isinstance(split, str)])
     listed = _member(folder / "state.json", "_data_files")
     if isinstance(listed, list) and not chosen.is_chosen:
-        names = (one.get("filename") for one in listed if isinstance(one, dict))
+        names = (entry.get("filename") for entry in listed if isinstance(entry, dict))
         return (str(folder / name) for name in names if isinstance(name, str) and (folder / name).is_file())
     head = _head(folder)
     if head is not None:
@@ -185,7 +185,7 @@ def _is_data(path: Path) -> bool:
 def _require(chosen: _Chosen, what: str, name: str, known: Iterable[str]) -> None:
     names = list(dict.fromkeys(known))
     if name not in names:
-        listed = ", ".join(f"`{one}`" for one in names) or "none"
+        listed = ", ".join(f"`{known_name}`" for known_name in names) or "none"
         raise UnreadableFileError(f"{chosen.path}: there is no {what} `{name}`; {what}s: {listed}")
 
 
@@ -222,9 +222,9 @@ def _configs(folder: Path, head: str) -> Iterator[_Config]:
         value = yaml.safe_load(head)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        place = f"{folder / _CARD}:{mark.line + 2}" if mark is not None else f"{folder / _CARD}"
+        location = f"{folder / _CARD}:{mark.line + 2}" if mark is not None else f"{folder / _CARD}"
         problem = getattr(error, "problem", None) or "not valid YAML"
-        raise UnreadableFileError(f"{place}: cannot parse the YAML header: {problem}") from error
+        raise UnreadableFileError(f"{location}: cannot parse the YAML header: {problem}") from error
     listed = value.get("configs") if isinstance(value, dict) else None
     listed = [listed] if isinstance(listed, dict) else listed
     if not isinstance(listed, list) or not listed:
@@ -244,8 +244,8 @@ def _config(folder: Path, config: dict[str, Json]) -> _Config:
     patterns: list[tuple[str, str]] = []
     for split, pattern in _split_patterns(folder, name, files) if files is not None else [("", "**")]:
         patterns.append((split, _inside(folder, name, prefix + pattern)))
-        if len(patterns) > _MOST_PATTERNS:
-            raise _card_error(folder, f"config `{name}` has more than {_MOST_PATTERNS:,} patterns")
+        if len(patterns) > _MAX_PATTERNS:
+            raise _card_error(folder, f"config `{name}` has more than {_MAX_PATTERNS:,} patterns")
     return _Config(name, tuple(patterns))
 
 
@@ -264,10 +264,10 @@ def _split_patterns(folder: Path, name: str, files: Json) -> Iterator[tuple[str,
 
 
 def _texts(folder: Path, name: str, value: Json) -> Iterator[str]:
-    for one in value if isinstance(value, list) else [value]:
-        if not isinstance(one, str) or not one:
+    for text in value if isinstance(value, list) else [value]:
+        if not isinstance(text, str) or not text:
             raise _card_error(folder, f"config `{name}`: `data_files` contains an entry that is not a path pattern")
-        yield one
+        yield text
 
 
 def _inside(folder: Path, name: str, pattern: str) -> str:
@@ -290,16 +290,16 @@ def _of_card(chosen: _Chosen, configs: Sequence[_Config]) -> Iterator[str]:
 
 
 def _matching(folder: Path, name: str, pattern: str) -> Iterator[str]:
-    found = False
+    has_matched = False
     for match in sorted(glob.iglob(pattern, root_dir=folder, recursive=True)):  # noqa: PTH207  # `**` takes files too
         path = folder / match
         if path.is_dir() and not glob.has_magic(pattern):
             files = list(_found_below(path))
         else:
             files = [str(path)] if path.is_file() and _is_data(path) else []
-        found = found or bool(files)
+        has_matched = has_matched or bool(files)
         yield from files
-    if not found:
+    if not has_matched:
         raise _card_error(folder, f"config `{name}`: `{pattern}` matches no {_READ}")
 
 

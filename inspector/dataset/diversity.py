@@ -37,7 +37,7 @@ TOLERANCE = 0.05
 """A share that deviates by at least this much is marked."""
 
 _DEEPEST = 24
-_MOST_VISITED = 2_000
+_MAX_VISITED = 2_000
 
 
 class SampleFacts(Struct, frozen=True):
@@ -105,7 +105,7 @@ def _features(
     yield f"error_recovery={'yes' if has_recovery(steps) else 'no'}"
     language = language_of("\n".join(sample.texts(Role.USER)), fewest_letters=12, certain=0.5)
     yield f"languages={language or 'unknown'}"
-    yield from (f"parameter_types={one}" for one in types)
+    yield from (f"parameter_types={parameter_type}" for parameter_type in types)
     yield from (f"tool={tool}" for tool in tools)
     yield f"formats={format_of(sample) or ('structured' if steps else 'no calls')}"
     yield f"shapes={sample.shape.value if sample.shape is not None else 'none'}"
@@ -134,8 +134,8 @@ def has_recovery(steps: Sequence[Step]) -> bool:
 
 def is_corrected(step: Step, steps: Sequence[Step]) -> bool:
     """Whether a call has an error as its result, and a later call of the same tool did not fail."""
-    later = (one for one in steps if one.number > step.number and not one.outcome.failed)
-    return _has_error(step) and any(one.call.name == step.call.name for one in later)
+    later = (later_step for later_step in steps if later_step.number > step.number and not later_step.outcome.failed)
+    return _has_error(step) and any(later_step.call.name == step.call.name for later_step in later)
 
 
 def _has_error(step: Step) -> bool:
@@ -176,7 +176,7 @@ def schema_depth(tool: ToolDefinition) -> tuple[int, int]:
 def _schema(root: Json) -> tuple[int, int]:
     deepest = longest = visited = 0
     pending: list[tuple[Json, int, int]] = [(root, 0, 0)]
-    while pending and visited < _MOST_VISITED:
+    while pending and visited < _MAX_VISITED:
         visited += 1
         node, depth, chain = pending.pop()
         if not isinstance(node, dict) or depth > _DEEPEST or chain > _DEEPEST:
@@ -192,7 +192,7 @@ def _schema(root: Json) -> tuple[int, int]:
             pending.append((node.get(key), depth, chain))
         for key in ("anyOf", "oneOf", "allOf"):
             listed = node.get(key)
-            pending += ((one, depth, chain) for one in (listed if isinstance(listed, list) else ()))
+            pending += ((schema, depth, chain) for schema in (listed if isinstance(listed, list) else ()))
     return deepest, longest
 
 
@@ -240,8 +240,8 @@ class SetReport(Struct):
 
     def of(self, key: str) -> dict[str, int]:
         """The number of samples with each value of a feature, most frequent first."""
-        found = {name.partition("=")[2]: number for name, number in self.counts.items() if name.startswith(f"{key}=")}
-        return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
+        counts = {name.partition("=")[2]: number for name, number in self.counts.items() if name.startswith(f"{key}=")}
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     def shares(self) -> Shares:
         """The shares, in the structure of the recommended distribution."""
@@ -250,9 +250,12 @@ class SetReport(Struct):
             "tools": self._fractions("tools", ("1", "2", "3+"), self.with_calls),
             "steps": self._fractions("steps", ("1", "2", "3+"), self.with_calls),
             "should_call": self._fractions("should_call", ("yes", "no"), self.samples),
-            "parameter_types": {one: _share(self.parameter_types[one], types) for one in PARAMETER_TYPES},
+            "parameter_types": {
+                parameter_type: _share(self.parameter_types[parameter_type], types)
+                for parameter_type in PARAMETER_TYPES
+            },
             "error_recovery": _share(self.counts["error_recovery=yes"], self.samples),
-            "languages": {one: _share(number, self.samples) for one, number in self.of("languages").items()},
+            "languages": {language: _share(number, self.samples) for language, number in self.of("languages").items()},
         }
 
     def _fractions(self, key: str, values: Sequence[str], whole: int) -> dict[str, float]:
@@ -261,7 +264,7 @@ class SetReport(Struct):
     def value(self, goals: Goals = RECOMMENDED, max_tokens: int | None = None) -> dict[str, Json]:
         """The report as JSON; with `max_tokens`, also what this budget cuts (`budget`), if tokens were counted."""
         shares: Any = self.shares()
-        recommended: Any = {key: dict(one) if isinstance(one, Mapping) else one for key, one in goals.items()}
+        recommended: Any = {key: dict(goal) if isinstance(goal, Mapping) else goal for key, goal in goals.items()}
         budget = budget_figures(self.tokens, max_tokens) if max_tokens is not None else None
         return {
             **({"budget": budget} if budget is not None else {}),

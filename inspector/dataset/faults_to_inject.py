@@ -67,8 +67,8 @@ class SoundCall(Struct, frozen=True):
 
 def span_of_call(step: Step, parts: Iterable[PartInspection]) -> Range:
     """The range of a step's call with its markers, in the text of its part."""
-    at = (step.location.turn, step.location.part)
-    spans = next((part.spans for part in parts if (part.turn, part.part) == at), ())
+    part_key = (step.location.turn, step.location.part)
+    spans = next((part.spans for part in parts if (part.turn, part.part) == part_key), ())
     return spans[step.call.span].range if step.call.span < len(spans) else step.call.range
 
 
@@ -84,7 +84,6 @@ class FaultyCall(Struct, frozen=True):
     refusal: str
     thought: str
     name: str | None = None
-    place: str = ""
 
 
 Maker: TypeAlias = Callable[[SoundCall, Random], FaultyCall | None]
@@ -139,7 +138,9 @@ def enum_violation(sound: SoundCall, draw: Random) -> FaultyCall | None:
         return None
     name = draw.choice(places)
     allowed = _enum(sound.properties[name])
-    value = next(one for one in (f"{sound.arguments[name]}_value", "default", "other") if one not in allowed)
+    value = next(
+        candidate for candidate in (f"{sound.arguments[name]}_value", "default", "other") if candidate not in allowed
+    )
     listed = ", ".join(map(str, allowed))
     return FaultyCall(
         _with_arguments(sound, {**sound.arguments, name: value}),
@@ -175,7 +176,7 @@ def wrong_tool_name(sound: SoundCall, draw: Random) -> FaultyCall | None:
     """The name of a tool that is not offered, similar to the right one."""
     name = sound.call.name or ""
     near = [name.replace("_", ""), f"{name}s", f"{name}_tool", name[:-1], name.replace("get_", "fetch_")]
-    near = [one for one in near if len(one) > 2 and one not in sound.offered and one != name]
+    near = [tool for tool in near if len(tool) > 2 and tool not in sound.offered and tool != name]
     if not near:
         return None
     wrong = draw.choice(near)
@@ -183,19 +184,19 @@ def wrong_tool_name(sound: SoundCall, draw: Random) -> FaultyCall | None:
     thought = f"There is no tool `{wrong}`; the right name is `{name}`. Let me call that one."
     if sound.structured:
         return FaultyCall(sound.text, ("T401",), refusal, thought, name=wrong)
-    place = sound.call.name_range
-    if place is None:
+    name_range = sound.call.name_range
+    if name_range is None:
         return None
-    quoted = place.of(sound.text).replace(name, wrong)
-    return FaultyCall(spliced(sound.text, place.start, place.end, quoted), ("T401",), refusal, thought)
+    quoted = name_range.of(sound.text).replace(name, wrong)
+    return FaultyCall(spliced(sound.text, name_range.start, name_range.end, quoted), ("T401",), refusal, thought)
 
 
 def truncated_stream(sound: SoundCall, draw: Random) -> FaultyCall | None:
     """A call whose text ends in the middle of its arguments."""
-    place = sound.call.arguments_range
-    if place is None or len(place) < 6:
+    arguments_range = sound.call.arguments_range
+    if arguments_range is None or len(arguments_range) < 6:
         return None
-    cut = place.start + draw.randrange(len(place) // 2, len(place) - 1)
+    cut = arguments_range.start + draw.randrange(len(arguments_range) // 2, len(arguments_range) - 1)
     return FaultyCall(
         sound.text[:cut].rstrip(),
         ("J102", "F301", "J129", "F316"),
@@ -213,7 +214,7 @@ def malformed_tags(sound: SoundCall, draw: Random) -> FaultyCall | None:
         return None
     closer = opener[0] + "/" + opener[1:]
     inside = framed.removeprefix(opener).removesuffix(closer)
-    other = next(one for one in _OPENERS if one != opener)
+    other = next(candidate for candidate in _OPENERS if candidate != opener)
     kinds: tuple[tuple[str, tuple[str, ...], str], ...] = (
         (f"{opener}{inside.rstrip()}", ("F301",), "the closing tag was missing"),
         (f"{opener}{inside}{other[0]}/{other[1:]}", ("F308",), "the closing tag was in another spelling"),
@@ -234,7 +235,7 @@ def wrong_format(sound: SoundCall, draw: Random) -> FaultyCall | None:
         return None
     others = [find_format(name) for name in _OTHER_FORMATS if name != sound.format.name]
     call = structs.replace(sound.call, id=None)  # few formats have ids
-    others = [one for one in others if one.expresses(call)]
+    others = [candidate for candidate in others if candidate.expresses(call)]
     if not others:
         return None
     other = draw.choice(others)
@@ -270,15 +271,15 @@ def malformed_json(sound: SoundCall, draw: Random) -> FaultyCall | None:
         return None
     arguments = sound.call.arguments_range or sound.call.range
     is_object = not sound.structured and sound.call.range.of(sound.text).lstrip().startswith("{")
-    place = sound.call.range if is_object else arguments
-    payload = place.of(sound.text)
+    payload_range = sound.call.range if is_object else arguments
+    payload = payload_range.of(sound.text)
     if not payload.lstrip().startswith("{"):
         return None
     broken = broken_json(payload, draw)
     if broken is None:
         return None
     return FaultyCall(
-        spliced(sound.text, place.start, place.end, broken.text),
+        spliced(sound.text, payload_range.start, payload_range.end, broken.text),
         broken.rules,
         _error(f"Invalid JSON in tool call: {broken.description}"),
         f"My call was not valid JSON: {broken.description}. Let me write it correctly.",
@@ -384,23 +385,32 @@ def _is_looked_up(name: str, value: Json) -> bool:
     """Whether a value is a name of few words, long enough for a typo; a typo in an id is a fault that T412 reports."""
     if not isinstance(value, str) or len(value) < 4 or is_free_text(name):
         return False
-    return len(value.split()) <= _MAX_NAME_WORDS and all(one.isalpha() or one in " .,'-" for one in value)
+    return len(value.split()) <= _MAX_NAME_WORDS and all(
+        character.isalpha() or character in " .,'-" for character in value
+    )
 
 
 def _slipped(value: str, draw: Random) -> str:
     """The value with a typo."""
-    at = draw.randrange(1, len(value) - 1)
-    slipped = value[:at] + value[at + 1] + value[at] + value[at + 2 :]
+    position = draw.randrange(1, len(value) - 1)
+    slipped = value[:position] + value[position + 1] + value[position] + value[position + 2 :]
     return slipped if slipped != value else value[:-1]
 
 
 def _with_arguments(sound: SoundCall, arguments: dict[str, Json]) -> str:
     """The part's text with other arguments in the call."""
-    place, call = sound.call.arguments_range, sound.call
+    arguments_range, call = sound.call.arguments_range, sound.call
     if sound.structured:
         return json.dumps(arguments, ensure_ascii=False)
-    if place is not None and not call.parameters and call.decoded is None and place.of(sound.text)[:1] == "{":
-        return spliced(sound.text, place.start, place.end, json.dumps(arguments, ensure_ascii=False))
+    if (
+        arguments_range is not None
+        and not call.parameters
+        and call.decoded is None
+        and arguments_range.of(sound.text)[:1] == "{"
+    ):
+        return spliced(
+            sound.text, arguments_range.start, arguments_range.end, json.dumps(arguments, ensure_ascii=False)
+        )
     changed = ToolCall(call.name, arguments, json.dumps(arguments), valid=True, range=call.range, id=call.id)
     before, after = _around_markers(sound)
     return f"{before}{sound.format.write_calls([changed])}{after}"

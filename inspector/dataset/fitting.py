@@ -55,7 +55,9 @@ class CallFitter(Struct):
             for call in (self._calls(piece, text, notes, lost) if isinstance(piece, CompletionCalls) else (piece,))
         )
         if lost:
-            ids = ", ".join(f"`{one}`" for one in lost[:4]) + (f" and {len(lost) - 4} more" if len(lost) > 4 else "")
+            ids = ", ".join(f"`{call_id}`" for call_id in lost[:4]) + (
+                f" and {len(lost) - 4} more" if len(lost) > 4 else ""
+            )
             what = "the ids" if len(lost) > 1 else "the id"
             notes.append(f"{what.capitalize()} {ids}: {self._why_no_id()}.")
         return fitted
@@ -132,50 +134,50 @@ class ParsedOutput(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def parse_output(found: Segmentation) -> ParsedOutput:
+def parse_output(segmentation: Segmentation) -> ParsedOutput:
     """The pieces of one model output.
 
     A malformed call that could be repaired is written from its repair; one that could not be read stays as raw text.
     The notes name each of them. Raises ValueError if the text contains turns of roles other than the model.
     """
     notes: list[str] = []
-    pieces = tuple(piece for index in range(len(found.spans)) for piece in _pieces(found, index, notes))
+    pieces = tuple(piece for index in range(len(segmentation.spans)) for piece in _pieces(segmentation, index, notes))
     return ParsedOutput(pieces, tuple(notes))
 
 
-def _pieces(found: Segmentation, at: int, notes: list[str]) -> Iterator[CompletionPiece]:
-    span = found.spans[at]
-    text = found.decoded.get(at, span.inner.of(found.text))
+def _pieces(segmentation: Segmentation, index: int, notes: list[str]) -> Iterator[CompletionPiece]:
+    span = segmentation.spans[index]
+    text = segmentation.decoded.get(index, span.inner.of(segmentation.text))
     match span.kind:
         case SpanKind.TEXT:
             yield CompletionText(text)
         case SpanKind.REASONING:
             yield CompletionReasoning(text)
         case SpanKind.TOOL_CALL:
-            yield from _calls(found, at, notes)
+            yield from _calls(segmentation, index, notes)
         case SpanKind.TOOL_RESULT:
-            notes.append(f"The tool result at {_place(span)}: a model does not write results, its tools do.")
+            notes.append(f"The tool result at {_range_words(span)}: a model does not write results, its tools do.")
         case SpanKind.TOOL_DEFINITIONS:
-            yield CompletionText(span.range.of(found.text))
+            yield CompletionText(span.range.of(segmentation.text))
         case SpanKind.MARKUP:
-            _look_at_markup(span, found.text, notes)
+            _look_at_markup(span, segmentation.text, notes)
 
 
-def _calls(found: Segmentation, at: int, notes: list[str]) -> Iterator[CompletionPiece]:
-    calls = [call for call in found.calls if call.span == at]
+def _calls(segmentation: Segmentation, index: int, notes: list[str]) -> Iterator[CompletionPiece]:
+    calls = [call for call in segmentation.calls if call.span == index]
     for call in calls:
         if call.valid:
             yield CompletionCalls((call,))
             continue
-        codes = _codes(call, found.diagnostics)
-        place = f"{call.range.start}..{call.range.end}"
+        codes = _codes(call, segmentation.diagnostics)
+        characters = f"{call.range.start}..{call.range.end}"
         if call.recovered and call.name:
-            notes.append(f"The call at {place} was malformed ({codes}) and was repaired.")
+            notes.append(f"The call at {characters} was malformed ({codes}) and was repaired.")
             yield CompletionCalls((call,))
         else:
-            notes.append(f"The call at {place} could not be parsed ({codes}) and was kept as raw text.")
-            raw = found.spans[at].range if len(calls) == 1 else call.range
-            yield CompletionText(raw.of(found.text))
+            notes.append(f"The call at {characters} could not be parsed ({codes}) and was kept as raw text.")
+            raw = segmentation.spans[index].range if len(calls) == 1 else call.range
+            yield CompletionText(raw.of(segmentation.text))
 
 
 def _codes(call: ToolCall, diagnostics: tuple[Diagnostic, ...]) -> str:
@@ -196,10 +198,10 @@ def _look_at_markup(span: Span, text: str, notes: list[str]) -> None:
             "give a conversation as `messages`"
         )
     if span.label == "marker":
-        notes.append(f"The stray marker at {_place(span)}.")
+        notes.append(f"The stray marker at {_range_words(span)}.")
 
 
-def _place(span: Span) -> str:
+def _range_words(span: Span) -> str:
     return f"{span.range.start}..{span.range.end}"
 
 

@@ -82,11 +82,11 @@ def _share(path: str, name: str, value: Json) -> float:
 
 def deviations(shares: Shares, goals: Goals = RECOMMENDED) -> dict[str, Any]:
     """Each share minus its goal; the deviation of `error_recovery` is 0 if the minimum is reached."""
-    found: dict[str, Any] = {}
+    differences: dict[str, Any] = {}
     for key, goal in goals.items():
         share = shares[key]
         if isinstance(goal, Mapping) and isinstance(share, dict):
-            found[key] = {name: round(share.get(name, 0.0) - one, 6) for name, one in goal.items()}
+            differences[key] = {name: round(share.get(name, 0.0) - target, 6) for name, target in goal.items()}
         elif isinstance(share, float) and isinstance(goal, float):
-            found[key] = round(min(share - goal, 0.0), 6)
-    return found
+            differences[key] = round(min(share - goal, 0.0), 6)
+    return differences

@@ -9,7 +9,7 @@ recovered. So a sample that the engine misjudges, or a call that cannot contain 
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from enum import Enum, auto
 from random import Random
 
@@ -93,18 +93,18 @@ def inject_faults(
         if not left or injected_count == count:
             break
         kind = draw.choices(list(left), list(left.values()))[0]
-        found = _injected(sample, draw.choice(places), kind, draw, trainer)
-        if not isinstance(found, InjectedRow):
-            unverified += found is _Failure.UNVERIFIED
+        result = _injected(sample, draw.choice(places), kind, draw, trainer)
+        if not isinstance(result, InjectedRow):
+            unverified += result is _Failure.UNVERIFIED
             left[kind] *= 0.5
             if left[kind] < rates[kind] / 8:
                 del left[kind]
             continue
         del left[kind]
         injected_count += 1
-        injected = found.value["injected"]
+        injected = result.value["injected"]
         assert isinstance(injected, dict)
-        value: JsonObject = {**found.value, "injected": {**injected, "seed": seed}}
+        value: JsonObject = {**result.value, "injected": {**injected, "seed": seed}}
         yield InjectedRow(without_rejected(row.value, value, "in this row"), kind)
     if not injected_count:
         yield NotInjected(_NOTHING_FITS if not unverified else _NOTHING_VERIFIED)
@@ -187,9 +187,9 @@ def _sound_calls(sample: Sample) -> Iterator[tuple[Step, SoundCall]]:
 
 
 def _injected(
-    sample: Sample, place: tuple[Step, SoundCall], kind: str, draw: Random, trainer: Trainer
+    sample: Sample, target: tuple[Step, SoundCall], kind: str, draw: Random, trainer: Trainer
 ) -> "InjectedRow | _Failure":
-    step, sound = place
+    step, sound = target
     fault = KINDS[kind](sound, draw)
     if fault is None:
         return _Failure.UNFIT
@@ -290,8 +290,8 @@ def _refusal_message(result: JsonObject, step: Step, fault: FaultyCall, new_id: 
     content = step.result.content if step.result is not None else ""
     if not isinstance(text, str):
         return None
-    at = text.find(content) if content else -1
-    wrapped = text[:at] + fault.refusal + text[at + len(content) :] if at >= 0 else fault.refusal
+    position = text.find(content) if content else -1
+    wrapped = text[:position] + fault.refusal + text[position + len(content) :] if position >= 0 else fault.refusal
     if content and text.count(content) != 1:
         wrapped = fault.refusal
     named: JsonObject = {"tool_call_id": new_id} if "tool_call_id" in result and new_id is not None else {}
@@ -332,7 +332,7 @@ def _verified(before: Sample, after: Sample, step: Step, fault: FaultyCall, kind
     """The diagnostic of the fault, if the inspection finds it where it was injected, no other fault, and a recovery."""
     chain = after.inspection.chain
     turn = step.location.turn
-    broken = next((one for one in chain.steps if one.location.turn == turn), None)
+    broken = next((changed for changed in chain.steps if changed.location.turn == turn), None)
     if broken is None or broken.result is None or broken.result_location is None:
         return None
     if broken.result_location.turn != turn + 1:
@@ -342,20 +342,16 @@ def _verified(before: Sample, after: Sample, step: Step, fault: FaultyCall, kind
     allowed = {*fault.rules, *(() if by_refusal else _BY_ITSELF)}
     if any(diagnostic.rule.code not in allowed for diagnostic in new):
         return None
-    place = next((diagnostic for code in fault.rules for diagnostic in new if diagnostic.rule.code == code), None)
-    if place is None or place.location.turn != (turn + 1 if by_refusal else turn):
+    expected = next((diagnostic for code in fault.rules for diagnostic in new if diagnostic.rule.code == code), None)
+    if expected is None or expected.location.turn != (turn + 1 if by_refusal else turn):
         return None
-    if by_refusal and kind not in SAME_CALL and _errors_in(new, turn):
+    if by_refusal and kind not in SAME_CALL and any(diagnostic.location.turn == turn for diagnostic in new):
         return None
     if kind == _EMPTY:
-        return place if chain.status is Status.OK else None
+        return expected if chain.status is Status.OK else None
     if chain.status is not Status.RECOVERED or correction_of(broken, chain.steps) is None:
         return None
-    return place
-
-
-def _errors_in(diagnostics: Sequence[Diagnostic], turn: int) -> bool:
-    return any(diagnostic.location.turn == turn for diagnostic in diagnostics)
+    return expected
 
 
 def _new_diagnostics(before: Sample, after: Sample, turn: int) -> list[Diagnostic]:

@@ -47,7 +47,7 @@ def spliced(text: str, start: int, end: int, by: str) -> str:
     return text[:start] + by + text[end:]
 
 
-def _at(pattern: str, write: Callable[[re.Match[str]], str], *, group: int = 0) -> _Change:
+def _replace(pattern: str, write: Callable[[re.Match[str]], str], *, group: int = 0) -> _Change:
     """Write something else in place of a match, or of a group in it."""
     places = re.compile(pattern)
 
@@ -161,37 +161,46 @@ _JSON_FAULTS: Mapping[str, _JsonFault] = MappingProxyType(
         "prose-after": _JsonFault(16, ("J109",), "extra text followed the object", _prose_after),
         "arithmetic": _JsonFault(8, ("J115",), "a value was an expression", _arithmetic),
         "missing-brace": _JsonFault(3, ("J120", "J102"), "a bracket was missing", _missing_brace),
-        "unquoted-word": _JsonFault(2, ("J119",), "a string had no quotes", _at(_LAST_WORD, lambda word: word[1])),
+        "unquoted-word": _JsonFault(2, ("J119",), "a string had no quotes", _replace(_LAST_WORD, lambda word: word[1])),
         "fence": _JsonFault(
             2, ("J114",), "the object was in a code fence", lambda payload, _: f"```json\n{payload}\n```"
         ),
         "trailing-comma": _JsonFault(1, ("J104",), "there was a trailing comma", _trailing_comma),
         "smart-quotes": _JsonFault(
-            1, ("J123",), "it had typographic quotes", _at(_LAST_STRING, lambda string: f"“{string[1]}”")
+            1, ("J123",), "it had typographic quotes", _replace(_LAST_STRING, lambda string: f"“{string[1]}”")
         ),
-        "missing-comma": _JsonFault(1, ("J118",), "a comma was missing", _at(_COMMA, lambda _: " ")),
+        "missing-comma": _JsonFault(1, ("J118",), "a comma was missing", _replace(_COMMA, lambda _: " ")),
         "raw-line-feed": _JsonFault(
-            1, ("J106",), "a string contained a raw line feed", _at(_BLANK_IN_STRING, lambda _: "\n", group=1)
+            1,
+            ("J106",),
+            "a string contained a raw line feed",
+            _replace(_BLANK_IN_STRING, lambda _: "\n", group=1),
         ),
         "missing-quote": _JsonFault(
-            2, ("J121", "J102", "J101", "J118"), "a quote was missing", _at(_STRING, lambda string: string[0][:-1])
+            2,
+            ("J121", "J102", "J101", "J118"),
+            "a quote was missing",
+            _replace(_STRING, lambda string: string[0][:-1]),
         ),
         "invalid-escape": _JsonFault(
             1,
             ("J107",),
             "a string contained an invalid escape",
-            _at(_STRING, lambda string: f"{string[0][:2]}\\'{string[0][2:]}"),
+            _replace(_STRING, lambda string: f"{string[0][:2]}\\'{string[0][2:]}"),
         ),
-        "missing-value": _JsonFault(1, ("J126",), "a key had no value", _at(_STRING, lambda _: "")),
+        "missing-value": _JsonFault(1, ("J126",), "a key had no value", _replace(_STRING, lambda _: "")),
         "invalid-number": _JsonFault(
-            1, ("J124",), "a number had a leading zero", _at(_INTEGER, lambda number: f"0{number[0]}")
+            1, ("J124",), "a number had a leading zero", _replace(_INTEGER, lambda number: f"0{number[0]}")
         ),
-        "non-finite-number": _JsonFault(1, ("J111", "S202"), "JSON has no NaN", _at(_INTEGER, lambda _: "NaN")),
+        "non-finite-number": _JsonFault(1, ("J111", "S202"), "JSON has no NaN", _replace(_INTEGER, lambda _: "NaN")),
         "comment": _JsonFault(
-            1, ("J122",), "it had a comment", _at(_STRING, lambda string: f"{string[0]} /* as the user asked */")
+            1,
+            ("J122",),
+            "it had a comment",
+            _replace(_STRING, lambda string: f"{string[0]} /* as the user asked */"),
         ),
         "duplicate-key": _JsonFault(
-            1, ("J108",), "a key was duplicated", _at(_MEMBER, lambda member: f"{member[0]}, {member[0]}")
+            1, ("J108",), "a key was duplicated", _replace(_MEMBER, lambda member: f"{member[0]}, {member[0]}")
         ),
         "list-of-calls": _JsonFault(1, ("J110",), "it was a list of calls, not one call", _list_of_calls),
         "arguments-as-string": _JsonFault(

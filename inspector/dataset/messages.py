@@ -55,7 +55,7 @@ def text_of(message: dict[str, Json]) -> str | None:
     """The message's text, or the joined texts of its blocks; None if it has neither."""
     value = message.get(shape_of(message).text_key, message.get("parts"))
     if isinstance(value, list):
-        texts = [one.get("text") for one in value if isinstance(one, dict)]
+        texts = [block.get("text") for block in value if isinstance(block, dict)]
         return "".join(text for text in texts if isinstance(text, str))
     return value if isinstance(value, str) else None
 
@@ -96,12 +96,12 @@ def _of_blocks(blocks: Sequence[dict[str, Json]]) -> dict[str, Json]:
     """The members of OpenAI's message for Anthropic's blocks; a block of another kind stays in the content."""
     kinds = [(block.get("type"), block) for block in blocks]
     calls = [
-        _openai_call(one.get("id"), one.get("name"), write_json(one.get("input", {}), ascii_only=False))
-        for kind, one in kinds
+        _openai_call(block.get("id"), block.get("name"), write_json(block.get("input", {}), ascii_only=False))
+        for kind, block in kinds
         if kind == "tool_use"
     ]
-    thoughts = [str(one.get("thinking")) for kind, one in kinds if kind == "thinking"]
-    content: list[Json] = [one for kind, one in kinds if kind not in ("tool_use", "thinking")]
+    thoughts = [str(block.get("thinking")) for kind, block in kinds if kind == "thinking"]
+    content: list[Json] = [block for kind, block in kinds if kind not in ("tool_use", "thinking")]
     return {"content": content, **_reasoning("".join(thoughts)), CALLS: calls}
 
 
@@ -185,7 +185,7 @@ def in_call_order(results: Sequence[Sequence[ToolResult]], call_ids: Sequence[st
     positions = [[_position(result, call_ids) for result in of_message] for of_message in results]
     if any(position is None for of_message in positions for position in of_message):
         return None
-    first = [min((one for one in of_message if one is not None), default=0) for of_message in positions]
+    first = [min((position for position in of_message if position is not None), default=0) for of_message in positions]
     return sorted(range(len(results)), key=first.__getitem__)
 
 

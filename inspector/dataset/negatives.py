@@ -171,7 +171,7 @@ def _already_given(sample: Sample, step: Step, options: NegativeOptions, draw: R
 def _irrelevant_tools(sample: Sample, options: NegativeOptions, draw: Random) -> NegativeRow | NoNegative:
     if "irrelevant-tools" not in options.kinds:
         return NoNegative("it already has no call")
-    if sample.offered.tools or sample.offered.place is not None:
+    if sample.offered.tools or sample.offered.origin is not None:
         return NoNegative("it already has no call, and offers tools")
     first_question = _first_question(sample)
     if first_question is None or not any(
@@ -229,17 +229,19 @@ def _relabel(value: JsonObject, kind: str) -> None:
 
 def _offer(sample: Sample, value: JsonObject, tools: Sequence[ToolDefinition]) -> bool:
     """Offer these tools in the row, in the place of its own tools. Returns False if that is not possible."""
-    place = sample.offered.place
+    key = sample.offered.origin
     names = {tool.name for tool in tools}
-    if place in ("tools", "functions"):
-        is_text = isinstance(value[place], str)
-        listed = json.loads(str(value[place])) if is_text else value[place]
-        kept: list[Json] = [one for one in listed if _name_of(one) in names] if isinstance(listed, list) else []
-        known = {_name_of(one) for one in kept}
+    if key in ("tools", "functions"):
+        is_text = isinstance(value[key], str)
+        listed = json.loads(str(value[key])) if is_text else value[key]
+        kept: list[Json] = (
+            [definition for definition in listed if _name_of(definition) in names] if isinstance(listed, list) else []
+        )
+        known = {_name_of(definition) for definition in kept}
         kept += [openai_tool(tool) for tool in tools if tool.name not in known]
-        value[place] = json.dumps(kept, ensure_ascii=False) if is_text else kept
+        value[key] = json.dumps(kept, ensure_ascii=False) if is_text else kept
         return True
-    if place is None:
+    if key is None:
         value["tools"] = [openai_tool(tool) for tool in tools]
         return True
     return list(tools) == list(sample.offered.tools) or _offer_in_text(sample, value, tools)
@@ -263,13 +265,13 @@ def _with_definitions(text: str, tools: Sequence[ToolDefinition]) -> str | None:
 
     The definitions must be one list, with only white space and commas between them.
     """
-    found = list(definitions_in(text))
-    between = [text[one.end : other.start] for (one, _), (other, _) in pairwise(found)]
-    if not found or any(gap.strip() not in ("", ",") for gap in between):
+    definitions = list(definitions_in(text))
+    between = [text[first.end : other.start] for (first, _), (other, _) in pairwise(definitions)]
+    if not definitions or any(gap.strip() not in ("", ",") for gap in between):
         return None
-    known = {_name_of(definition): place.of(text) for place, definition in found}
-    written = [known.get(tool.name) or _as_written(found[0][1], tool) for tool in tools]
-    start, end = found[0][0].start, found[-1][0].end
+    known = {_name_of(definition): definition_range.of(text) for definition_range, definition in definitions}
+    written = [known.get(tool.name) or _as_written(definitions[0][1], tool) for tool in tools]
+    start, end = definitions[0][0].start, definitions[-1][0].end
     gap = between[0] if between else ", " if text[:start].rstrip().endswith("[") else "\n"
     return f"{text[:start]}{gap.join(written)}{text[end:]}"
 
@@ -316,14 +318,14 @@ def _speaker(message: JsonObject) -> Role:
 
 def _first_question(sample: Sample) -> tuple[int, str] | None:
     """The index and text of the user's last message before the first answer."""
-    found = None
+    question = None
     for index, message in enumerate(sample.messages):
         if not isinstance(message, dict) or role_of(message) is Role.ASSISTANT:
             break
         text = text_of(message)
         if role_of(message) is Role.USER and text:
-            found = index, text
-    return found
+            question = index, text
+    return question
 
 
 def _assistant_message(sample: Sample, text: str) -> JsonObject:
@@ -408,10 +410,10 @@ def _spaced(name: str) -> str:
 
 def tool_pool(rows: Iterator[DataRow], most: int = 200) -> tuple[ToolDefinition, ...]:
     """The first `most` distinct tools that the rows offer."""
-    found: dict[str, ToolDefinition] = {}
+    pool: dict[str, ToolDefinition] = {}
     for row in rows:
         for tool in read_sample(row).offered.tools:
-            found.setdefault(tool.name, tool)
-        if len(found) >= most:
+            pool.setdefault(tool.name, tool)
+        if len(pool) >= most:
             break
-    return tuple(found.values())[:most]
+    return tuple(pool.values())[:most]

@@ -1,4 +1,17 @@
-"""Writes repairs into the original record of a trace; every other character of the record stays unchanged."""
+r"""Writes repairs into the original record of a trace; every other character of the record stays unchanged.
+
+Theory of operation. A repair edits the text of a part; the record has that text as one of its values, its slot:
+
+    record    {"id": 7, "text": "{\"name\": \"f\", \"arguments\": {\"a\": True,}}"}
+    part      {"name": "f", "arguments": {"a": True,}}                    the text of turn 1
+    slot      the string after "text"                                     (`find_slots`)
+    edits     33..37 -> true, 37..38 -> deleted                           in the part's text
+    record    {"id": 7, "text": "{\"name\": \"f\", \"arguments\": {\"a\": true}}"}
+
+Which value a part was read from is not recorded: it is found again by its place among the messages and its text, which
+must be equal. Positions are mapped through the string's escapes (`Decoded`). An edit that would split an escape writes
+the whole string anew, and a part without a slot is left as it was and reported.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -7,8 +20,8 @@ from msgspec import Struct
 
 from weaklink.inspector.apis.openai.located import read_calls
 from weaklink.inspector.apis.openai.messages import TEXT_BLOCKS
-from weaklink.inspector.dataset.repair import AppliedRepair, PartPlace, Repair
-from weaklink.inspector.diagnostics import Edit, edited
+from weaklink.inspector.dataset.repair import AppliedRepair, PartKey, Repair
+from weaklink.inspector.diagnostics import Edit, edit_range, edited
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, decode_string, read_json
 from weaklink.inspector.json_text import compact_json, write_json
 from weaklink.inspector.model import Decoded, Literal, Role, Trace
@@ -31,40 +44,40 @@ class Slot(Struct, frozen=True):
     before: int = 0
 
 
-def find_slots(row: JsonNode, trace: Trace) -> dict[PartPlace, Slot]:
+def find_slots(row: JsonNode, trace: Trace) -> dict[PartKey, Slot]:
     """The slot of each part that has one.
 
     `row` is the record, and `trace` the trace that its importer built from it. A value is a slot only if its text is
     the part's text or the end of it, so a part that an importer built from several values has none. In a shape that is
     not known here, the slot of an answer's text or arguments is the only string that contains them, once.
     """
-    found: dict[PartPlace, Slot] = {}
+    slots: dict[PartKey, Slot] = {}
     for number, message in _messages(row, trace):
         turn = trace.turns[number - 1]
         for name, value in _values(message):
             part = turn.part(name)
             before = _before(value, part.text, is_end=number == len(trace.turns)) if part is not None else None
             if before is not None:
-                found[number, name] = Slot(value, before)
+                slots[number, name] = Slot(value, before)
     strings: list[JsonNode] | None = None
     for number, turn in enumerate(trace.turns, 1):
         for part in turn.parts if turn.role is Role.ASSISTANT else ():
-            if (number, part.name) not in found and len(part.text) >= _MIN_UNIQUE_CHARS:
+            if (number, part.name) not in slots and len(part.text) >= _MIN_UNIQUE_CHARS:
                 strings = list(_strings(row)) if strings is None else strings
                 slot = _only_slot(strings, part.text)
                 if slot is not None:
-                    found[number, part.name] = slot
-    return found
+                    slots[number, part.name] = slot
+    return slots
 
 
 def _strings(node: JsonNode) -> Iterator[JsonNode]:
     """The strings in a record."""
     pending = [node]
     while pending:
-        one = pending.pop()
-        if isinstance(one.scalar, str):
-            yield one
-        pending += (*one.items, *(member.value for member in one.members))
+        current = pending.pop()
+        if isinstance(current.scalar, str):
+            yield current
+        pending += (*current.items, *(member.value for member in current.members))
 
 
 def _only_slot(strings: Iterable[JsonNode], text: str) -> Slot | None:
@@ -79,18 +92,18 @@ def _messages(row: JsonNode, trace: Trace) -> Iterator[tuple[int, JsonNode]]:
     if row.kind is JsonKind.ARRAY:
         yield from _numbered(row.items, trace)
         return
-    listed = next((one.value for key in _LISTS if (one := row.member(key)) is not None), None)
+    listed = next((member.value for key in _LISTS if (member := row.member(key)) is not None), None)
     if listed is not None:
         system = row.member("system")
         if system is not None and len(trace.turns) == len(listed.items) + 1:
             yield 1, system.value
         yield from _numbered(listed.items, trace)
         return
-    answers = next((one for key in _ANSWERS if (one := row.member(key)) is not None), None)
+    answers = next((member for key in _ANSWERS if (member := row.member(key)) is not None), None)
     if answers is not None and 0 < len(answers.value.items) <= len(trace.turns):
         yield from enumerate(answers.value.items, len(trace.turns) - len(answers.value.items) + 1)
         return
-    answer = next((one.value for key in _TEXTS if (one := row.member(key)) is not None), None)
+    answer = next((member.value for key in _TEXTS if (member := row.member(key)) is not None), None)
     if answer is not None and trace.turns:
         yield len(trace.turns), answer
 
@@ -168,18 +181,22 @@ def rewrite_record(text: str, trace: Trace, repair: Repair) -> RewrittenRecord:
     """
     reading = read_json(text)
     slots = find_slots(reading.nodes[0], trace) if reading.strict and reading.nodes else {}
-    by_place: dict[PartPlace, list[AppliedRepair]] = {}
+    by_part: dict[PartKey, list[AppliedRepair]] = {}
     for change in repair.changes:
-        by_place.setdefault(change.place, []).append(change)
-    placed = {
-        place for place, part_changes in by_place.items() if place in slots and _all_within(slots[place], part_changes)
+        by_part.setdefault(change.part_key, []).append(change)
+    located = {
+        part_key
+        for part_key, part_changes in by_part.items()
+        if part_key in slots and _all_within(slots[part_key], part_changes)
     }
-    edits = [Edit(*_rewritten(text, slots[place], by_place[place])) for place in placed]
-    rewritten = edited(text, sorted(edits, key=_range))
+    edits = [Edit(*_rewritten(text, slots[part_key], by_part[part_key])) for part_key in located]
+    rewritten = edited(text, sorted(edits, key=edit_range))
     if edits and not read_json(rewritten).strict:  # arguments that are not a string were only partly repaired
         return RewrittenRecord(text, (), repair.changes)
-    applied = tuple(change for change in repair.changes if change.place in placed)
-    return RewrittenRecord(rewritten, applied, tuple(change for change in repair.changes if change.place not in placed))
+    applied = tuple(change for change in repair.changes if change.part_key in located)
+    return RewrittenRecord(
+        rewritten, applied, tuple(change for change in repair.changes if change.part_key not in located)
+    )
 
 
 def _all_within(slot: Slot, changes: Iterable[AppliedRepair]) -> bool:
@@ -214,11 +231,7 @@ def _edited_string(raw: str, text: str, edits: Sequence[Edit], *, ascii_only: bo
 
 def _edits_of(changes: Iterable[AppliedRepair], before: int) -> list[Edit]:
     edits = (Edit(edit.range.moved(-before), edit.text) for change in changes for edit in change.edits)
-    return sorted(edits, key=_range)
-
-
-def _range(edit: Edit) -> Range:
-    return edit.range
+    return sorted(edits, key=edit_range)
 
 
 class RecordPart:
@@ -232,7 +245,7 @@ class RecordPart:
             self._literal = Literal(content.start, content.of(record), str(slot.node.scalar))
             self._decoded = Decoded([self._literal])
 
-    def place(self, within: Range) -> Range | None:
+    def record_range(self, within: Range) -> Range | None:
         """The position of a range of the text in the record; None if the slot is not a string or begins later."""
         if self._literal is None or within.start < self._before:
             return None
@@ -242,16 +255,16 @@ class RecordPart:
         """Edits of the text as edits of the record; empty if one of them would split an escape."""
         record_edits: list[Edit] = []
         for edit in edits:
-            place = self.place(edit.range)
-            if place is None or self._literal is None or not self._is_whole(place, edit.range):
+            record_range = self.record_range(edit.range)
+            if record_range is None or self._literal is None or not self._is_whole(record_range, edit.range):
                 return ()
-            record_edits.append(Edit(place, between_quotes(edit.text, ascii_only=self._ascii_only)))
+            record_edits.append(Edit(record_range, between_quotes(edit.text, ascii_only=self._ascii_only)))
         return tuple(record_edits)
 
-    def _is_whole(self, place: Range, within: Range) -> bool:
+    def _is_whole(self, record_range: Range, within: Range) -> bool:
         """Whether the raw characters decode to exactly the text of the range."""
         assert self._literal is not None
-        raw = place.moved(-self._literal.start).of(self._literal.raw)
+        raw = record_range.moved(-self._literal.start).of(self._literal.raw)
         return decode_string(raw) == within.moved(-self._before).of(self._literal.text)
 
 

@@ -35,16 +35,16 @@ def reference_of(row: Mapping[str, Json]) -> tuple[ExpectedCall, ...] | None:
 
 def without_expected_calls(row: Mapping[str, Json]) -> dict[str, Json]:
     """The members of a row with its references to calls, each as the statement that no call is needed."""
-    found: dict[str, Json] = {}
+    fields: dict[str, Json] = {}
     for name, value in _columns(row):
         if not _has_calls(name, value):
             continue
         none: Json = "[]" if isinstance(value, str) else []
         if name in row:
-            found[name] = none
+            fields[name] = none
         elif isinstance(model := row.get("reward_model"), dict):
-            found["reward_model"] = {**model, "ground_truth": none}
-    return found
+            fields["reward_model"] = {**model, "ground_truth": none}
+    return fields
 
 
 def _has_calls(name: str, value: Json) -> bool:
@@ -78,7 +78,7 @@ def _is_json(text: str) -> bool:
 def _calls_in_text(name: str, text: str) -> tuple[ExpectedCall, ...]:
     calls = segment(text).calls
     expected = [(call.name, call.arguments) for call in calls if call.name is not None]
-    if not calls or len(expected) < len(calls) or not all(isinstance(one, dict) for _, one in expected):
+    if not calls or len(expected) < len(calls) or not all(isinstance(call, dict) for _, call in expected):
         shown = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
         raise ValueError(f"`{name}` is neither a list of calls nor a text with calls: {shown!r}")
     return expected_calls([{"name": tool, "arguments": arguments} for tool, arguments in expected], name)

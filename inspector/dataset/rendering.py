@@ -46,7 +46,7 @@ FORMATS = tuple(TEMPLATES)
 """The formats with a chat template; a scenario is rendered in these unless others are named."""
 _FROM = {Role.SYSTEM: "system", Role.USER: "human", Role.ASSISTANT: "gpt", Role.TOOL: "tool"}
 _IDS = re.compile(r"^(?:Message \d+: )?The ids? `")
-_KEPT = ("id", "type", "quality_score", "verified", "injected", "negative")
+_COPIED_KEYS = ("id", "type", "quality_score", "verified", "injected", "negative")
 
 
 class RowLayout(StrEnum):
@@ -212,13 +212,13 @@ def _rendered(
 
 def _same_calls(back: Sequence[tuple[str | None, Json]], calls: Sequence[tuple[str | None, Json]]) -> bool:
     return len(back) == len(calls) and all(
-        one[0] == other[0] and (one[1] == other[1]) for one, other in zip(back, calls, strict=True)
+        first[0] == other[0] and (first[1] == other[1]) for first, other in zip(back, calls, strict=True)
     )
 
 
 def _kept(sample: Sample) -> JsonObject:
     """The members of the row that are valid in any format; of its annotation, only `should_call_tool`."""
-    kept: JsonObject = {key: sample.row.value[key] for key in _KEPT if key in sample.row.value}
+    kept: JsonObject = {key: sample.row.value[key] for key in _COPIED_KEYS if key in sample.row.value}
     if sample.should_call is not None:
         kept["annotation"] = {"should_call_tool": sample.should_call}
     return kept
@@ -241,13 +241,22 @@ def _fitted(scenario: Scenario, target: Format) -> list[TemplateMessage]:
 
 
 def _paired(result: ToolResult, unanswered: deque[tuple[ToolCall, str | None]]) -> ToolResult:
-    found = next((one for one in unanswered if result.call_id is not None and one[0].id == result.call_id), None)
-    if found is None:
-        found = unanswered[0] if unanswered else None
-    if found is None:
+    answered = _answered_call(result, unanswered)
+    if answered is None:
         return result
-    unanswered.remove(found)
-    return structs.replace(result, name=result.name or found[0].name, call_id=found[1])
+    call, new_id = answered
+    return structs.replace(result, name=result.name or call.name, call_id=new_id)
+
+
+def _answered_call(
+    result: ToolResult, unanswered: deque[tuple[ToolCall, str | None]]
+) -> tuple[ToolCall, str | None] | None:
+    """Remove the call that a result answers, with its new id: that with the result's id, else the first."""
+    same_id = (pair for pair in unanswered if result.call_id is not None and pair[0].id == result.call_id)
+    answered = next(same_id, unanswered[0] if unanswered else None)
+    if answered is not None:
+        unanswered.remove(answered)
+    return answered
 
 
 def _structured(scenario: Scenario, sample: Sample, layout: RowLayout) -> RenderedRow:
@@ -273,7 +282,7 @@ def _structured(scenario: Scenario, sample: Sample, layout: RowLayout) -> Render
 def _structured_messages(scenario: Scenario, *, as_text: bool) -> Iterator[Json]:
     """OpenAI's messages; a call's arguments as JSON text, or as an object. Calls without an id get one."""
     count = 0
-    unanswered: deque[tuple[str | None, str | None, str]] = deque()
+    unanswered: deque[tuple[ToolCall, str | None]] = deque()
     for turn in scenario.turns:
         if turn.role is Role.ASSISTANT:
             calls: list[Json] = []
@@ -281,7 +290,7 @@ def _structured_messages(scenario: Scenario, *, as_text: bool) -> Iterator[Json]
             for call in _calls(turn.pieces):
                 new_id = call.id or f"call_{count}"
                 count += 1
-                unanswered.append((call.id, call.name, new_id))
+                unanswered.append((call, new_id))
                 arguments = write_json(call.arguments, ascii_only=False) if as_text else call.arguments
                 function: Json = {"name": call.name, "arguments": arguments}
                 calls.append({"id": new_id, "type": "function", "function": function})
@@ -303,15 +312,13 @@ def _answer_message(pieces: Sequence[CompletionPiece], calls: list[Json]) -> Jso
     return message
 
 
-def _result_message(result: ToolResult, unanswered: deque[tuple[str | None, str | None, str]]) -> JsonObject:
-    found = next((one for one in unanswered if result.call_id is not None and one[0] == result.call_id), None)
-    if found is None:
-        found = unanswered[0] if unanswered else None
+def _result_message(result: ToolResult, unanswered: deque[tuple[ToolCall, str | None]]) -> JsonObject:
+    answered = _answered_call(result, unanswered)
     message: JsonObject = {"role": "tool", "content": result.content}
-    if found is None:
+    if answered is None:
         return message
-    unanswered.remove(found)
-    return {**message, "tool_call_id": found[2], "name": result.name or found[1]}
+    call, new_id = answered
+    return {**message, "tool_call_id": new_id, "name": result.name or call.name}
 
 
 def _llama_factory(scenario: Scenario) -> JsonObject:
@@ -373,7 +380,7 @@ def _as_sharegpt(value: JsonObject) -> JsonObject:
         structured = not isinstance(text, str) or "tool_calls" in message
         words = write_json(message, ascii_only=False) if structured else text
         conversation.append({"from": _FROM[role_of(message)], "value": words})
-    return {**{key: one for key, one in value.items() if key != "messages"}, "conversations": conversation}
+    return {**{key: item for key, item in value.items() if key != "messages"}, "conversations": conversation}
 
 
 def _calls(pieces: Sequence[CompletionPiece]) -> Iterator[ToolCall]:

@@ -1,23 +1,35 @@
-"""Repairs the texts of a trace with the fixes of its diagnostics, and discards fixes that would make it worse."""
+"""Repairs the texts of a trace with the fixes of its diagnostics, and discards fixes that would make it worse.
 
-from bisect import bisect_left, insort
+Theory of operation. A round applies all fixes that do not overlap, and inspects the result; the next round has the
+diagnostics of that. It ends when no fix is left, or after 16 rounds:
+
+    text       {"name": "f", "arguments": {"a": True,}}
+    round 1    python-literal 33..37 -> true, trailing-comma 37..38 -> deleted: two fixes that do not overlap
+    text       {"name": "f", "arguments": {"a": true}}
+    round 2    no fix is left
+
+If a round makes the trace worse (fewer valid calls, more syntax errors, or more errors at all), nothing of it counts,
+and its fixes are tried alone, from the last to the first; those that make it worse alone are refused, and recognised
+by their words and edits when later rounds propose them again. The inspection is the caller's (`examine`).
+"""
+
+from bisect import insort
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct, structs
 
-from weaklink.inspector.diagnostics import Diagnostic, Edit, edited
+from weaklink.inspector.diagnostics import Diagnostic, Edit, clashes, edit_range, edited
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace, Turn
 from weaklink.inspector.rules.catalogue import RULES
 from weaklink.inspector.rules.rule import Rule, Severity
-from weaklink.inspector.text import Range
 
 _ROUNDS = 16
 _TRIALS = 64
 _SYNTAX = ("J", "F")
 
-PartPlace = tuple[int, str]
+PartKey = tuple[int, str]
 """A turn, counted from 1, and the name of one of its parts."""
 
 
@@ -43,7 +55,7 @@ class AppliedRepair(Struct, frozen=True):
     round: int
 
     @property
-    def place(self) -> PartPlace:
+    def part_key(self) -> PartKey:
         """The part that the repair changes."""
         return self.diagnostic.location.turn, self.diagnostic.location.part
 
@@ -149,26 +161,14 @@ def _fix_key(diagnostic: Diagnostic) -> tuple[object, ...]:
 
 def _without_overlaps(fixable: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     """The fixes whose edits do not overlap those of an earlier one."""
-    taken: dict[PartPlace, list[Edit]] = {}
+    taken: dict[PartKey, list[Edit]] = {}
     for diagnostic in sorted(fixable, key=_first_edit):
         part_edits = taken.setdefault((diagnostic.location.turn, diagnostic.location.part), [])
         edits = diagnostic.fault.fix.edits if diagnostic.fault.fix is not None else ()
-        if not any(_clashes(edit, part_edits) for edit in edits):
+        if not any(clashes(edit, part_edits) for edit in edits):
             for edit in edits:
-                insort(part_edits, edit, key=_range)
+                insort(part_edits, edit, key=edit_range)
             yield diagnostic
-
-
-def _clashes(edit: Edit, taken: Sequence[Edit]) -> bool:
-    """Whether an edit has the same range as one of `taken`, or overlaps one; `taken` is sorted."""
-    at = bisect_left(taken, edit.range, key=_range)
-    return any(
-        edit.range == other.range or edit.range.overlaps(other.range) for other in taken[max(at - 1, 0) : at + 1]
-    )
-
-
-def _range(edit: Edit) -> Range:
-    return edit.range
 
 
 def _first_edit(diagnostic: Diagnostic) -> tuple[int, str, int]:
@@ -199,21 +199,21 @@ def _text(trace: Trace, diagnostic: Diagnostic) -> str:
 
 
 def _with_fixes(trace: Trace, diagnostics: Iterable[Diagnostic]) -> Trace:
-    edits: dict[PartPlace, list[Edit]] = {}
+    edits: dict[PartKey, list[Edit]] = {}
     for diagnostic in diagnostics:
         if diagnostic.fault.fix is not None:
             edits.setdefault((diagnostic.location.turn, diagnostic.location.part), []).extend(
                 diagnostic.fault.fix.edits
             )
     for part_edits in edits.values():
-        part_edits.sort(key=_range)
+        part_edits.sort(key=edit_range)
     turns = list(trace.turns)
     for number in {turn for turn, _ in edits}:
         turns[number - 1] = _edited_turn(turns[number - 1], number, edits)
     return structs.replace(trace, turns=tuple(turns))
 
 
-def _edited_turn(turn: Turn, number: int, edits: Mapping[PartPlace, Sequence[Edit]]) -> Turn:
+def _edited_turn(turn: Turn, number: int, edits: Mapping[PartKey, Sequence[Edit]]) -> Turn:
     """The turn with its parts edited; an edited part has no chunks, because it was never received."""
     parts = (
         structs.replace(part, text=edited(part.text, edits[number, part.name]), chunks=None)

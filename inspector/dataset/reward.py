@@ -277,18 +277,18 @@ def _plain(value: object) -> Json:
     if to_list is not None:
         return _plain(to_list())
     if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
+        return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return cast(Json, value)
 
 
 def _facts_of(columns: Mapping[str, object]) -> Mapping[str, Json]:
     """The facts of one rollout: those in `info` and those passed by name."""
     info = columns.get("info")
-    found = dict(info) if isinstance(info, dict) else {}
+    facts = dict(info) if isinstance(info, dict) else {}
     named = {name: columns[name] for name in (*_FACTS, *_TOOLS) if name in columns}
-    return cast(Mapping[str, Json], {**found, **named})
+    return cast(Mapping[str, Json], {**facts, **named})
 
 
 def _rows(columns: Mapping[str, object], count: int) -> list[Mapping[str, Json]]:

@@ -154,7 +154,7 @@ def _json_row(
         value = records.parse_json_bytes(record.raw)
     except records.NotJsonError as error:
         return _rejected(path, name, error, record, places)
-    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         return DataRow(path, name, record.number, {"messages": value}, record.raw)
     if not isinstance(value, dict):
         what = _KINDS.get(type(value), "a number")
@@ -203,7 +203,7 @@ def _table_rows(block: Block, batches: Callable[[Block], Iterator[Any]]) -> Iter
 
 def table_row(path: str, number: int, value: dict[str, Any], decoded: Sequence[str]) -> DataRow | RejectedRow:
     """A row of a table, from 1, without null members; the columns `decoded` are JSON text."""
-    row: JsonObject = {key: _plain(one) for key, one in value.items() if one is not None}
+    row: JsonObject = {key: _plain(cell) for key, cell in value.items() if cell is not None}
     for key in decoded:
         text = row.get(key)
         if isinstance(text, str):
@@ -229,9 +229,9 @@ def _plain(value: Any) -> Json:
     """A table value as JSON; null members of objects are left out."""
     match value:
         case dict():
-            return {str(key): _plain(one) for key, one in value.items() if one is not None}
+            return {str(key): _plain(item) for key, item in value.items() if item is not None}
         case list() | tuple():
-            return [_plain(one) for one in value]
+            return [_plain(item) for item in value]
         case bytes():
             return base64.b64encode(value).decode()
         case datetime() | date() | time():
@@ -308,10 +308,10 @@ def refuse_inputs(path: str, inputs: Iterable[str]) -> None:
 def file_identity(path: str) -> tuple[int, int] | None:
     """What is equal for every path of one file, also through links; None if there is no file."""
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except (OSError, ValueError):
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 class JsonLinesWriter:
@@ -350,8 +350,8 @@ def _common_schema(arrow: Any, spool: TextIO) -> Any:
             if name in as_json:
                 continue
             cells = [_cell(row.get(name), name, as_json) for row in rows]
-            found = _type_of(arrow, cells) if all(_same_keys(cell, (name,), keys) for cell in cells) else None
-            joined = _joined(arrow, types.get(name), found)
+            column_type = _type_of(arrow, cells) if all(_same_keys(cell, (name,), keys) for cell in cells) else None
+            joined = _joined(arrow, types.get(name), column_type)
             if joined is None:
                 as_json.add(name)
             types[name] = joined or arrow.string()
@@ -366,11 +366,11 @@ def _type_of(arrow: Any, cells: list[Json]) -> Any:
         return None
 
 
-def _joined(arrow: Any, known: Any, found: Any) -> Any:
-    if known is None or found is None:
-        return found
+def _joined(arrow: Any, known: Any, new: Any) -> Any:
+    if known is None or new is None:
+        return new
     try:
-        schemas = [arrow.schema([("column", kind)]) for kind in (known, found)]
+        schemas = [arrow.schema([("column", kind)]) for kind in (known, new)]
         return arrow.unify_schemas(schemas, promote_options="permissive").field("column").type
     except arrow.ArrowException:
         return None
@@ -379,14 +379,14 @@ def _joined(arrow: Any, known: Any, found: Any) -> Any:
 def _same_keys(value: Json, path: tuple[str, ...], keys: dict[tuple[str, ...], frozenset[str]]) -> bool:
     """Whether all objects at one position of a column have the same keys; messages need not."""
     if isinstance(value, list):
-        return all(_same_keys(one, (*path, "[]"), keys) for one in value)
+        return all(_same_keys(item, (*path, "[]"), keys) for item in value)
     if not isinstance(value, dict):
         return True
     is_message = len(path) == 2 and path[0] in _MESSAGE_COLUMNS
     names = frozenset(value)
     if not is_message and (not names or keys.setdefault(path, names) != names):
         return False
-    return all(_same_keys(one, (*path, key), keys) for key, one in value.items())
+    return all(_same_keys(item, (*path, key), keys) for key, item in value.items())
 
 
 def _cell(value: Json, name: str, as_json: Iterable[str]) -> Any:
@@ -400,13 +400,13 @@ def _cell(value: Json, name: str, as_json: Iterable[str]) -> Any:
 
 def _with_text_arguments(value: Json) -> Json:
     if isinstance(value, list):
-        return [_with_text_arguments(one) for one in value]
+        return [_with_text_arguments(item) for item in value]
     if not isinstance(value, dict):
         return value
     return {
-        key: write_json(one) if key in _ARGUMENT_KEYS and isinstance(one, dict) else _with_text_arguments(one)
-        for key, one in value.items()
-        if one is not None
+        key: write_json(item) if key in _ARGUMENT_KEYS and isinstance(item, dict) else _with_text_arguments(item)
+        for key, item in value.items()
+        if item is not None
     }
 
 

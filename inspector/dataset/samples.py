@@ -64,7 +64,7 @@ _TOOL_LISTS = ("tools", "functions")
 _ARRAY = lazy_pattern(r"\[\s*\{")
 _DEFINITION = lazy_pattern(r'\{\s*"type"\s*:\s*"function"\s*,\s*"function"\s*:\s*\{')
 _ANY_DEFINITION = lazy_pattern(r'\{\s*"(?:type|name|function|description)"\s*:')
-_MOST_ARRAYS, _MOST_DEFINITIONS = 8, 500
+_MAX_ARRAYS, _MAX_DEFINITIONS = 8, 500
 _SHOWN = 16_384
 _DECODER = json.JSONDecoder()
 _ID_KEYS = ("id", "task_id", "sample_id", "uid", "prompt_id")
@@ -81,18 +81,18 @@ _MESSAGE_KEYS = frozenset({"role", "from"})
 class OfferedList(Struct, frozen=True):
     """The tools that a sample offers.
 
-    `place` is `tools`, `functions` or `system` (the text of a turn), or None if the sample has no list. `error` is the
+    `origin` is `tools`, `functions` or `system` (the text of a turn), or None if the sample has no list. `error` is the
     reason why the list, or a part of it, cannot be read, or None.
     """
 
     tools: tuple[ToolDefinition, ...] = ()
-    place: str | None = None
+    origin: str | None = None
     error: str | None = None
 
     @property
     def is_readable(self) -> bool:
         """Whether there is a list, which may be empty, and all of it was read."""
-        return self.place is not None and self.error is None
+        return self.origin is not None and self.error is None
 
     def find(self, name: str | None) -> ToolDefinition | None:
         """The tool with that name, or None if it is not offered."""
@@ -169,10 +169,10 @@ class Sample(Struct, frozen=True, dict=True):
         reading = read_json(self.raw_text)
         return reading.nodes[0] if reading.strict and reading.nodes else None
 
-    def place_in_row(self, *path: str | int) -> Range:
+    def range_in_row(self, *path: str | int) -> Range:
         """The position of a member's value in `raw_text`; if it does not exist, that of the nearest enclosing value."""
         node = self.row_node
-        place = node.range if node is not None else Range(0, len(self.raw_text))
+        value_range = node.range if node is not None else Range(0, len(self.raw_text))
         for step in path:
             inner: JsonNode | None = None
             if node is not None and isinstance(step, int):
@@ -181,9 +181,9 @@ class Sample(Struct, frozen=True, dict=True):
                 member = node.member(str(step))
                 inner = member.value if member is not None else None
             if inner is None:
-                return place
-            node, place = inner, inner.range
-        return place
+                return value_range
+            node, value_range = inner, inner.range
+        return value_range
 
     @cached_property
     def declared_format(self) -> str | None:
@@ -236,8 +236,8 @@ class Sample(Struct, frozen=True, dict=True):
     @cached_property
     def text_parts(self) -> tuple[tuple[int, Turn, Part], ...]:
         """Each turn with a text: its number (from 1), the turn, and its part `text`."""
-        found = ((number, turn, turn.part("text")) for number, turn in enumerate(self.trace.turns, 1))
-        return tuple((number, turn, part) for number, turn, part in found if part is not None)
+        numbered = ((number, turn, turn.part("text")) for number, turn in enumerate(self.trace.turns, 1))
+        return tuple((number, turn, part) for number, turn, part in numbered if part is not None)
 
     def texts(self, role: Role) -> Sequence[str]:
         """The text of each turn of a role, without calls, reasoning and markup."""
@@ -245,15 +245,15 @@ class Sample(Struct, frozen=True, dict=True):
 
     @cached_property
     def _texts(self) -> dict[Role, list[str]]:
-        found: dict[Role, list[str]] = {}
+        texts: dict[Role, list[str]] = {}
         for part in self.inspection.parts:
             turn = self.trace.turns[part.turn - 1]
             text = turn.part("text") if part.part == "text" else None
             if text is not None:
                 kinds = (SpanKind.TEXT, SpanKind.TOOL_RESULT) if turn.role is Role.TOOL else (SpanKind.TEXT,)
                 words = "".join([span.inner.of(text.text) for span in part.spans if span.kind in kinds])
-                found.setdefault(turn.role, []).append(words)
-        return found
+                texts.setdefault(turn.role, []).append(words)
+        return texts
 
 
 def read_sample(row: DataRow, *, format: str = AUTO, is_public: bool = True) -> Sample:
@@ -325,11 +325,11 @@ def _offered_in_field(value: Json, key: str) -> OfferedList:
             return OfferedList((), key, f"`{key}` is not valid JSON: {error}")
     if not isinstance(listed, list):
         return OfferedList((), key, f"`{key}` is not a list of tool definitions")
-    listed = [json_within(one) for one in listed]
+    listed = [json_within(item) for item in listed]
     tools = read_tools(listed)
-    for at, tool in enumerate(tools, 1):
-        if not tool.name or not _is_named(listed[at - 1]):
-            return OfferedList(tuple(tool for tool in tools if tool.name), key, f"tool {at} in `{key}` has no name")
+    for number, tool in enumerate(tools, 1):
+        if not tool.name or not _is_named(listed[number - 1]):
+            return OfferedList(tuple(tool for tool in tools if tool.name), key, f"tool {number} in `{key}` has no name")
     return OfferedList(tools, key)
 
 
@@ -368,7 +368,7 @@ def _listed_in_words(trace: Trace) -> OfferedList:
     """A JSON array of definitions in a system turn, or single definitions, regardless of the text around them."""
     texts = [part.text for turn in trace.turns if turn.role is Role.SYSTEM and (part := turn.part("text")) is not None]
     for text in texts:
-        for _, value in _values_at(_ARRAY, text, _MOST_ARRAYS):
+        for _, value in _values_at(_ARRAY, text, _MAX_ARRAYS):
             if all(map(_is_definition, value)):
                 return OfferedList(read_tools(value), "system")
     single_definitions = [value for text in texts for value in _definitions_in(text)]
@@ -379,21 +379,21 @@ def definitions_in(text: str) -> Iterator[tuple[Range, Json]]:
     """The tool definitions in a text, in an array or not, each with its range."""
     match = _ANY_DEFINITION.search(text)
     while match is not None:
-        at = match.end()
-        for place, value in _values_at(_ANY_DEFINITION, text, 1, match.start()):
+        position = match.end()
+        for definition_range, value in _values_at(_ANY_DEFINITION, text, 1, match.start()):
             if _is_definition(value):
-                yield place, value
-                at = place.end
-        match = _ANY_DEFINITION.search(text, at)
+                yield definition_range, value
+                position = definition_range.end
+        match = _ANY_DEFINITION.search(text, position)
 
 
 def _definitions_in(text: str) -> Iterator[Json]:
     """The definitions that are not in an array, as in Llama 3's template."""
     end = 0
-    for place, value in _values_at(_DEFINITION, text, _MOST_DEFINITIONS):
-        if place.start >= end and _is_definition(value):
+    for definition_range, value in _values_at(_DEFINITION, text, _MAX_DEFINITIONS):
+        if definition_range.start >= end and _is_definition(value):
             yield value
-            end = place.end
+            end = definition_range.end
 
 
 def _values_at(begin: re.Pattern[str], text: str, most: int, start: int = 0) -> Iterator[tuple[Range, Any]]:
@@ -447,13 +447,18 @@ def correction_of(step: Step, steps: Sequence[Step]) -> Step | None:
     if not step.outcome.failed or step.result is None or step.recovery is Recovery.ANSWERED:
         return None
     seen = (step.result_location or step.location).turn
-    later = [one for one in steps if one.location.turn > max(seen, step.location.turn)]
+    later = [later_step for later_step in steps if later_step.location.turn > max(seen, step.location.turn)]
     if step.recovered_by is not None:
-        found = next((one for one in later if one.number == step.recovered_by), None)
-        if found is not None:
-            return found
-    following = [one for one in later if one.location.turn == later[0].location.turn] if later else []
-    return next((one for one in following if one.outcome in _DONE and _is_same_tool(step, one)), None)
+        recovery = next((later_step for later_step in later if later_step.number == step.recovered_by), None)
+        if recovery is not None:
+            return recovery
+    following = (
+        [later_step for later_step in later if later_step.location.turn == later[0].location.turn] if later else []
+    )
+    return next(
+        (later_step for later_step in following if later_step.outcome in _DONE and _is_same_tool(step, later_step)),
+        None,
+    )
 
 
 def _is_same_tool(failed: Step, later: Step) -> bool:
@@ -475,11 +480,11 @@ def deliberate_steps(sample: Sample) -> tuple[Step, ...]:
 def _is_deliberate(step: Step, steps: tuple[Step, ...], *, is_marked: bool) -> bool:
     if not step.outcome.failed:
         return False
-    later = [one for one in steps if one.number > step.number and not one.outcome.failed]
+    later = [later_step for later_step in steps if later_step.number > step.number and not later_step.outcome.failed]
     if is_marked:
         return bool(later)
     has_refusal = step.error is not None or step.outcome is StepOutcome.ERROR_RESULT
-    same_tool = any(one.call.name == step.call.name for one in later)
+    same_tool = any(later_step.call.name == step.call.name for later_step in later)
     return has_refusal and (same_tool or (step.recovery is not None and step.recovery.is_sure))
 
 

@@ -104,13 +104,16 @@ def _accuracy(
     arguments: Mapping[str, Json], reference: Mapping[str, Sequence[Json]], optional: frozenset[str], *, blurred: bool
 ) -> float:
     compared = [name for name in reference if name in arguments or name not in optional]
-    right = sum(any(agrees(one, arguments.get(name), blurred=blurred) for one in reference[name]) for name in compared)
+    right = sum(
+        any(agrees(expected, arguments.get(name), blurred=blurred) for expected in reference[name]) for name in compared
+    )
     return right / len(compared) if compared else 1.0
 
 
 def _type_precision(arguments: Mapping[str, Json], reference: Mapping[str, Sequence[Json]]) -> float:
     right = sum(
-        any(_is_instance(value, one) for one in reference.get(name, (None,))) for name, value in arguments.items()
+        any(_is_instance(value, expected) for expected in reference.get(name, (None,)))
+        for name, value in arguments.items()
     )
     return right / len(arguments) if arguments else 1.0
 
@@ -146,11 +149,13 @@ def score_calls(sample: Sample, expected: Sequence[ExpectedCall] | None) -> Samp
 def _in_order(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> dict[int, ExpectedCall]:
     """Pairs each call with the next expected call of its tool."""
     pairs: dict[int, ExpectedCall] = {}
-    at = 0
+    next_index = 0
     for step in steps:
-        found = next((index for index in range(at, len(expected)) if expected[index].tool == step.call.name), None)
-        if found is not None:
-            pairs[step.number], at = expected[found], found + 1
+        matched = next(
+            (index for index in range(next_index, len(expected)) if expected[index].tool == step.call.name), None
+        )
+        if matched is not None:
+            pairs[step.number], next_index = expected[matched], matched + 1
     return pairs
 
 
@@ -204,5 +209,5 @@ def schema_names(tool: ToolDefinition | None) -> tuple[tuple[str, ...], tuple[st
     if not isinstance(schema, dict):
         return (), None
     required, properties = schema.get("required"), schema.get("properties")
-    names = tuple(one for one in required if isinstance(one, str)) if isinstance(required, list) else ()
+    names = tuple(name for name in required if isinstance(name, str)) if isinstance(required, list) else ()
     return names, tuple(properties) if isinstance(properties, dict) else None

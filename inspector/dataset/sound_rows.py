@@ -46,8 +46,8 @@ _LABELS = frozenset(
 """Members that change nothing about how a row is read, and `tools`."""
 
 _TOOL_KEYS = frozenset({"type", "function", "name", "description", "parameters", "strict"})
-_LONGEST = 65_536  # code points of answers that the detection of formats reads
-_LONGEST_PROMPT = 16_384
+_MAX_ANSWER_CHARS = 65_536  # code points of answers that the detection of formats reads
+_MAX_PROMPT_CHARS = 16_384
 
 
 class SoundRow(Struct, frozen=True):
@@ -103,10 +103,10 @@ def sound_row(row: JsonObject) -> SoundRow | None:
     if expected or not all(tool.name for tool in declared):
         return None
     answers = [message.text for message in messages if message.role is Role.ASSISTANT and message.text is not None]
-    if sum(map(len, answers)) > _LONGEST:
+    if sum(map(len, answers)) > _MAX_ANSWER_CHARS:
         return None
     reader = _SoundReader(declared, detect_format("\n".join(answers)).format)
-    if not all(reader.take(one, number) for number, one in enumerate(messages, 1)):
+    if not all(reader.add(message, number) for number, message in enumerate(messages, 1)):
         return None
     is_sound = reader.needs_no_call() if expected is not None else reader.has_evidence()
     return SoundRow(reader.calls, bool(reader.tools)) if is_sound else None
@@ -148,7 +148,7 @@ def _are_plain_tools(tools: Json) -> bool:
 
 
 class _SoundReader(Struct):
-    """Takes the messages of a row in order; `take` is false for one that is not sound."""
+    """Collects the messages of a row in order; `add` is false for one that is not sound."""
 
     declared: tuple[ToolDefinition, ...]
     format: Format
@@ -174,15 +174,15 @@ class _SoundReader(Struct):
         """The tools that the row offers: its list, else those that its prompt defines."""
         return self.declared or self.defined
 
-    def take(self, message: _RowMessage, number: int) -> bool:
+    def add(self, message: _RowMessage, number: int) -> bool:
         """Whether the message is sound; adds what the later ones need."""
         if message.role is Role.TOOL:
-            return self._take_result(message)
+            return self._add_result(message)
         if self.results and not self._are_answered():
             return False
         if self.open:
             return False
-        return self._take_answer(message, number) if message.role is Role.ASSISTANT else self._take_prompt(message)
+        return self._add_answer(message, number) if message.role is Role.ASSISTANT else self._add_prompt(message)
 
     def needs_no_call(self) -> bool:
         """Whether the candidate's own turns have no call, and its answer has words."""
@@ -200,9 +200,9 @@ class _SoundReader(Struct):
         claim = unsupported_claim(self.answer, self._context(None), written, has_acted=bool(self.made))
         return claim is None
 
-    def _take_prompt(self, message: _RowMessage) -> bool:
+    def _add_prompt(self, message: _RowMessage) -> bool:
         text, role = message.text or "", message.role
-        if len(text) > _LONGEST_PROMPT or "<schema>" in text:
+        if len(text) > _MAX_PROMPT_CHARS or "<schema>" in text:
             return False
         reading = plain_reading(text, self.format, role)
         if reading is None or (reading.definitions and self.offered is not None):
@@ -216,7 +216,7 @@ class _SoundReader(Struct):
             self.own = 0
         return True
 
-    def _take_answer(self, message: _RowMessage, number: int) -> bool:
+    def _add_answer(self, message: _RowMessage, number: int) -> bool:
         if self.offered is None:
             self.offered = OfferedTools(self.tools)
         calls: list[ToolCall] = []
@@ -244,7 +244,7 @@ class _SoundReader(Struct):
                 calls += inspected.calls
             if not self._is_written(structured=True):
                 return False
-        return all(map(self._take_call, calls))
+        return all(map(self._add_call, calls))
 
     def _is_written(self, *, structured: bool) -> bool:
         """Whether all calls of the row are written in the same way: in texts, or in fields of their own."""
@@ -252,7 +252,7 @@ class _SoundReader(Struct):
         self.is_structured = structured if is_new else self.is_structured
         return self.is_structured is structured and bool(self.tools)
 
-    def _take_call(self, call: ToolCall) -> bool:
+    def _add_call(self, call: ToolCall) -> bool:
         tool = self.offered.find(call.name) if self.offered is not None and call.name is not None else None
         if tool is None or not call.valid or not isinstance(call.arguments, dict) or is_terminal(call.name):
             return False
@@ -263,9 +263,9 @@ class _SoundReader(Struct):
         if has_suspect(call, may_know_all=True) or not self.user_words:
             return False
         context = self._context(tool)
-        if not all(context.supports(parameter_name(at), value) for at, value in leaves(call.arguments)):
+        if not all(context.supports(parameter_name(path), value) for path, value in leaves(call.arguments)):
             return False
-        if self.made and call_key(call) in {call_key(one) for one in self.made}:
+        if self.made and call_key(call) in {call_key(earlier) for earlier in self.made}:
             return False
         self.made.append(call)
         self.open.append(call)
@@ -277,7 +277,7 @@ class _SoundReader(Struct):
         texts = self.texts if described is None else [*self.texts, described]
         return ContextValues(texts, allowed, user_words=" ".join(self.user_words))
 
-    def _take_result(self, message: _RowMessage) -> bool:
+    def _add_result(self, message: _RowMessage) -> bool:
         text = message.text or ""
         segmentation = segment_whole(text, self.format, role=Role.TOOL)
         if (

@@ -111,12 +111,12 @@ class VerifiedRow(Struct, frozen=True):
     @property
     def passed(self) -> bool:
         """Whether the candidate passed every verifier."""
-        return not any(found for _, found in self.verdicts)
+        return not any(diagnostics for _, diagnostics in self.verdicts)
 
     @property
     def codes(self) -> tuple[str, ...]:
         """The codes of the rules that made the candidate fail, each once."""
-        return tuple(sorted({diagnostic.rule.code for _, found in self.verdicts for diagnostic in found}))
+        return tuple(sorted({diagnostic.rule.code for _, diagnostics in self.verdicts for diagnostic in diagnostics}))
 
 
 def verify_row(row: DataRow, options: VerifyOptions) -> Iterator[VerifiedRow | RejectedRow]:
@@ -132,8 +132,8 @@ def _candidates(row: DataRow) -> Iterator[DataRow]:
     if not is_group(row.value):
         yield row
         return
-    for at, value in enumerate(rollouts(row.value, f"{row.file}:{row.record}"), 1):
-        yield DataRow(row.file, f"{row.record}, rollout {at}", row.number, value)
+    for number, value in enumerate(rollouts(row.value, f"{row.file}:{row.record}"), 1):
+        yield DataRow(row.file, f"{row.record}, rollout {number}", row.number, value)
 
 
 def _verified(row: DataRow, options: VerifyOptions) -> VerifiedRow:
@@ -270,11 +270,11 @@ def _of_k(count: int, total: int, k: int) -> float:
 
 
 def _rate(values: Iterable[float], k: int) -> PassRate | None:
-    found = list(values)
-    if not found:
+    numbers = list(values)
+    if not numbers:
         return None
-    value = fmean(found)
-    return PassRate(k, value, _interval(found, value), len(found))
+    value = fmean(numbers)
+    return PassRate(k, value, _interval(numbers, value), len(numbers))
 
 
 def _interval(values: Sequence[float], value: float) -> Interval | None:
@@ -283,6 +283,6 @@ def _interval(values: Sequence[float], value: float) -> Interval | None:
         return None
     if len(set(values)) == 1 or set(values) <= {0.0, 1.0}:  # no variance, or every value is 0 or 1
         return wilson(Share(value * count, count))
-    spread = sqrt(sum((one - value) ** 2 for one in values) / (count - 1) / count)
+    spread = sqrt(sum((number - value) ** 2 for number in values) / (count - 1) / count)
     bounds = around(Mean(value, spread, count - 1))
     return Interval(max(bounds.low, 0.0), min(bounds.high, 1.0))

@@ -92,9 +92,9 @@ def run_verifier(
     if verifier.uses_reference and reading.candidate.reference_error is not None:
         raise ValueError(reading.candidate.reference_error)
     chosen = _chosen(tuple(select) or verifier.rules, tuple(ignore))
-    found = dict.fromkeys(diagnostic for diagnostic in verifier.check(reading) if diagnostic.rule in chosen)
+    diagnostics = dict.fromkeys(diagnostic for diagnostic in verifier.check(reading) if diagnostic.rule in chosen)
     ordered = sorted(
-        found,
+        diagnostics,
         key=lambda diagnostic: (
             diagnostic.location.turn,
             diagnostic.location.part,
@@ -125,14 +125,14 @@ def verifier_names() -> list[str]:
 
 @lru_cache(maxsize=1)
 def _registered() -> dict[str, Verifier]:
-    found = {}
+    verifiers = {}
     for entry in entry_points(group=ENTRY_POINTS):
         loaded = entry.load()
         verifier = (
             loaded if isinstance(loaded, Verifier) else Verifier(entry.name, loaded.__doc__ or "", _EVERY_RULE, loaded)
         )
-        found[entry.name] = verifier
-    return found
+        verifiers[entry.name] = verifier
+    return verifiers
 
 
 _EVERY_RULE = ("J", "S", "F", "T", "C", "R", "V")
@@ -228,29 +228,29 @@ def _stripped(text: str, start: int, end: int) -> Range:
 
 def _schema_faults(node: JsonNode, payload: str, start: int, schema_: Json) -> Iterator[Fault]:
     value = node.value()
-    place = node.range.moved(start)
+    answer_range = node.range.moved(start)
     raw = node.range.of(payload)
-    places = ArgumentPlaces(ToolCall(None, value, raw, valid=True, range=place, arguments_range=place))
+    places = ArgumentPlaces(ToolCall(None, value, raw, valid=True, range=answer_range, arguments_range=answer_range))
     prepared = prepared_schema(schema_)
     for fault in prepared.faults:
-        yield Fault(schema.SCHEMA_NOT_CHECKED, place, f"The schema is not usable: {fault.message}", fault.hint)
+        yield Fault(schema.SCHEMA_NOT_CHECKED, answer_range, f"The schema is not usable: {fault.message}", fault.hint)
     unsafe = unsafe_part(value)
     if unsafe is not None:
         yield Fault(schema.SCHEMA_NOT_CHECKED, places.of(unsafe.path), f"The answer was not checked: {unsafe.why}.")
         return
     violations = prepared.violations(value)
     if isinstance(violations, UncheckedValue):
-        yield Fault(schema.SCHEMA_NOT_CHECKED, place, f"The answer was not checked: {violations.why}.", path="")
+        yield Fault(schema.SCHEMA_NOT_CHECKED, answer_range, f"The answer was not checked: {violations.why}.", path="")
         return
     faults = list(violation_faults(violations, value, places, prepared.known_violations))
     yield from faults
     reported = {fault.path for fault in faults}
     for key in invented_keys(value, prepared.schema if prepared.faults else schema_):
-        at = pointer(key.path)
-        if at not in reported:
+        json_pointer = pointer(key.path)
+        if json_pointer not in reported:
             known = f"; it has {listed_names(key.known)}" if key.known else ""
             message = f"The schema has no key {quoted(str(key.path[-1]))}{known}."
-            yield Fault(schema.UNEXPECTED_PROPERTY, places.key(key.path), message, "Remove the key.", path=at)
+            yield Fault(schema.UNEXPECTED_PROPERTY, places.key(key.path), message, "Remove the key.", path=json_pointer)
 
 
 # tool-use
@@ -369,37 +369,39 @@ def _unsourced(
         for diagnostic in reading.diagnostics
         if diagnostic.rule in (conversation.PLACEHOLDER_ARGUMENT, conversation.UNSUPPORTED_ARGUMENT)
     }
-    for one in calls:
-        call = one.call
+    for candidate in calls:
+        call = candidate.call
         if not (call.valid or call.recovered) or call.name is None or is_terminal(call.name):
             continue
         if not isinstance(call.arguments, dict) or call.name not in tools:
             continue
-        context, places = reading.context(one.location.turn, tools[call.name]), ArgumentPlaces(call)
-        for at, value in leaves(call.arguments):
-            if (one.location.turn, one.location.part, "/".join(at.split("/")[:2])) in expected:
+        context, places = reading.context(candidate.location.turn, tools[call.name]), ArgumentPlaces(call)
+        for json_pointer, value in leaves(call.arguments):
+            if (candidate.location.turn, candidate.location.part, "/".join(json_pointer.split("/")[:2])) in expected:
                 continue
-            name = parameter_name(at)
-            keys = {f"{one.location.turn}{at}", f"{name}\0{value}"}
+            name = parameter_name(json_pointer)
+            keys = {f"{candidate.location.turn}{json_pointer}", f"{name}\0{value}"}
             if reported.isdisjoint(keys) and not context.supports(name, value):
                 reported |= keys
-                yield _unsourced_diagnostic(one, places, at, value)
+                yield _unsourced_diagnostic(candidate, places, json_pointer, value)
 
 
-def _unsourced_diagnostic(one: CandidateCall, places: ArgumentPlaces, at: str, value: Json) -> Diagnostic:
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in at.split("/")[1:]]
-    place = places.of([int(step) if step.isdigit() else step for step in steps])
+def _unsourced_diagnostic(
+    candidate: CandidateCall, places: ArgumentPlaces, json_pointer: str, value: Json
+) -> Diagnostic:
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in json_pointer.split("/")[1:]]
+    fault_range = places.of([int(step) if step.isdigit() else step for step in steps])
     rule = verification.UNSOURCED_ARGUMENT
-    path = at.removeprefix("/").replace("/", ".")
+    path = json_pointer.removeprefix("/").replace("/", ".")
     message = (
-        f"`{path}` of {tool_named(one.call.name)} is {shown(value)}, which is not in the user's messages, the system "
-        "prompt or a result."
+        f"`{path}` of {tool_named(candidate.call.name)} is {shown(value)}, which is not in the user's messages, the "
+        "system prompt or a result."
     )
     if isinstance(value, str) and is_placeholder(value.strip(), may_be_a_word=True):
         rule = conversation.PLACEHOLDER_ARGUMENT
         message = f"`{path}` is {shown(value)}, a placeholder that was not replaced by a value."
-    return Fault(rule, place, message, "Ask for the value, or look it up first.", path=at).at(
-        one.location.turn, one.location.part
+    return Fault(rule, fault_range, message, "Ask for the value, or look it up first.", path=json_pointer).at(
+        candidate.location.turn, candidate.location.part
     )
 
 
@@ -409,9 +411,9 @@ def _unrecovered(reading: CandidateReading, corrected: Container[int]) -> Iterat
     if broken is None or broken.outcome is not StepOutcome.ERROR_RESULT or broken.step in corrected:
         return
     step = reading.steps[broken.step - 1]
-    place = step.result_location or step.location
+    location = step.result_location or step.location
     message = f"{tool_named(step.call.name)} returned an error, and no later call recovered from it."
-    yield Fault(conversation.UNRECOVERED_ERROR, place.range, message).at(place.turn, place.part)
+    yield Fault(conversation.UNRECOVERED_ERROR, location.range, message).at(location.turn, location.part)
 
 
 def _against_reference(
@@ -423,11 +425,11 @@ def _against_reference(
         return
     missing: list[ExpectedCall] = []
     for expected_call in expected:
-        found = next((call for call in unmatched if expected_call.is_made_by(call.call)), None)
-        if found is None:
+        made = next((call for call in unmatched if expected_call.is_made_by(call.call)), None)
+        if made is None:
             missing.append(expected_call)
         else:
-            unmatched.remove(found)
+            unmatched.remove(made)
     for expected_call in missing:
         near = next((call for call in unmatched if expected_call.names(call.call.name)), None)
         if near is None:
@@ -442,8 +444,8 @@ def _against_reference(
         yield _at_call(verification.UNNEEDED_CALL, call, message)
 
 
-def _wrong_call(one: CandidateCall, expected: ExpectedCall) -> Diagnostic:
-    given = one.call.arguments if isinstance(one.call.arguments, dict) else {}
+def _wrong_call(candidate: CandidateCall, expected: ExpectedCall) -> Diagnostic:
+    given = candidate.call.arguments if isinstance(candidate.call.arguments, dict) else {}
     missing = [name for name in expected.arguments if name not in given and not expected.may_lack(name)]
     extra = [name for name in given if name not in expected.arguments]
     changed = [name for name in given if name in expected.arguments and not expected.accepts(name, given[name])]
@@ -453,12 +455,12 @@ def _wrong_call(one: CandidateCall, expected: ExpectedCall) -> Diagnostic:
         if names
     ]
     detail = f": {'; '.join(parts)}" if parts else ""
-    message = f"The arguments of {tool_named(one.call.name)} differ from the reference{detail}."
-    return _at_call(verification.WRONG_CALL, one, message)
+    message = f"The arguments of {tool_named(candidate.call.name)} differ from the reference{detail}."
+    return _at_call(verification.WRONG_CALL, candidate, message)
 
 
-def _at_call(rule: Rule, one: CandidateCall, message: str) -> Diagnostic:
-    return Fault(rule, one.location.range, message).at(one.location.turn, one.location.part)
+def _at_call(rule: Rule, candidate: CandidateCall, message: str) -> Diagnostic:
+    return Fault(rule, candidate.location.range, message).at(candidate.location.turn, candidate.location.part)
 
 
 def _missing_call(reading: CandidateReading, message: str) -> Diagnostic:
@@ -481,10 +483,10 @@ def _claimed_without_call(reading: CandidateReading) -> Iterator[Diagnostic]:
         return
     part = reading.trace.turns[number - 1].part("text")
     assert part is not None
-    at = part.text.find(claim.text)
-    place = Range(at, at + len(claim.text)) if at >= 0 else Range(0, len(part.text))
+    position = part.text.find(claim.text)
+    fault_range = Range(position, position + len(claim.text)) if position >= 0 else Range(0, len(part.text))
     message = f"The answer states {quoted(claim.text)}, which is in no result: {claim.what} needs a call."
-    yield Fault(verification.MISSING_CALL, place, message).at(number, part.name)
+    yield Fault(verification.MISSING_CALL, fault_range, message).at(number, part.name)
 
 
 # further verifiers
@@ -526,8 +528,8 @@ def check_multi_step(reading: CandidateReading) -> Iterator[Diagnostic]:
     """
     steps = reading.inspection.chain.steps
     if len(steps) < 2:
-        found = "one step" if steps else "no steps"
-        yield _missing_call(reading, f"The conversation has {found}; a chain has at least two.")
+        counted_steps = "one step" if steps else "no steps"
+        yield _missing_call(reading, f"The conversation has {counted_steps}; a chain has at least two.")
     broken = reading.inspection.chain.broken
     if broken is not None:
         step = steps[broken.step - 1]

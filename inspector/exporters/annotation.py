@@ -28,8 +28,8 @@ from weaklink.inspector.inspection import data_flow_of
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.wire.provider_json import parse_json
 
-_MOST_PATHS = 40
-_MOST_VISITED = 4_000
+_MAX_PATHS = 40
+_MAX_VISITED = 4_000
 _DEEPEST = 24
 _NOT_JSON: Any = object()
 AGENT = "agent"
@@ -37,10 +37,10 @@ AGENT = "agent"
 
 _NAMES = {OriginKind.SYSTEM: "system_prompt", OriginKind.USER: "user", OriginKind.TOOLS: "tool_definitions"}
 _MAX_VALUE_CHARS = 400
-_MOST_SENTENCES = 50
+_MAX_SENTENCES = 50
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _NO_WORD = re.compile(r"\W+")
-_LONGEST_ANNOTATION_NAMES = 60
+_MAX_NAME_CHARS = 60
 ANY = -1
 """Instead of an index: every element of a list."""
 
@@ -72,12 +72,12 @@ class StepResult:
             return []
         if self._value is _NOT_JSON:
             return [self.variable]
-        found: dict[str, None] = dict.fromkeys(used[:_MOST_PATHS])
+        paths: dict[str, None] = dict.fromkeys(used[:_MAX_PATHS])
         for path in _shape(self._value):
-            if len(found) >= _MOST_PATHS:
+            if len(paths) >= _MAX_PATHS:
                 break
-            found.setdefault(path_text(self.variable, path))
-        return list(found)
+            paths.setdefault(path_text(self.variable, path))
+        return list(paths)
 
     def path(self, segments: Sequence[str]) -> list[str | int]:
         """The keys and indexes of a pointer into the result: digits are an index if the value is a list."""
@@ -85,30 +85,30 @@ class StepResult:
 
     def key(self, segments: Sequence[str], text: str) -> str | None:
         """The key of the object at a place that equals this text, ignoring case; None if there is none."""
-        at = self._at(segments)
-        if not isinstance(at, dict):
+        value = self._value_at(segments)
+        if not isinstance(value, dict):
             return None
         folded = text.casefold()
-        return next((key for key in at if key.casefold() == folded), None)
+        return next((key for key in value if key.casefold() == folded), None)
 
     def holds(self, segments: Sequence[str], value: Json) -> bool:
         """Whether exactly this value is at a place of the result, or is the whole text of a result that is no JSON."""
         if self._value is _NOT_JSON:
             return self._step.result is not None and self._step.result.content.strip() == value
-        at = self._at(segments)
-        return at is not _NOT_JSON and type(at) is type(value) and bool(at == value)
+        inner = self._value_at(segments)
+        return inner is not _NOT_JSON and type(inner) is type(value) and bool(inner == value)
 
-    def _at(self, segments: Sequence[str]) -> Any:
-        at = self._value
+    def _value_at(self, segments: Sequence[str]) -> Any:
+        value = self._value
         for part in self.path(segments):
-            match at, part:
-                case dict(), str() if part in at:
-                    at = at[part]
-                case list(), int() if part < len(at):
-                    at = at[part]
+            match value, part:
+                case dict(), str() if part in value:
+                    value = value[part]
+                case list(), int() if part < len(value):
+                    value = value[part]
                 case _:
                     return _NOT_JSON
-        return at
+        return value
 
     @cached_property
     def _value(self) -> Any:
@@ -138,14 +138,14 @@ def typed_path(value: Json, segments: Sequence[str]) -> list[str | int]:
 def _shape(value: Json) -> Iterator[list[str | int]]:
     """The paths of all values without inner values, depth first; looks at no more than 4,000 values."""
     waiting: list[tuple[list[str | int], Json]] = [([], value)]
-    for _ in range(_MOST_VISITED):
+    for _ in range(_MAX_VISITED):
         if not waiting:
             return
-        path, at = waiting.pop()
-        if isinstance(at, dict) and at and len(path) < _DEEPEST:
-            waiting += reversed([([*path, key], inner) for key, inner in at.items()])
-        elif isinstance(at, list) and at and len(path) < _DEEPEST:
-            waiting += reversed([([*path, ANY], inner) for inner in at[:_MOST_VISITED]])
+        path, current = waiting.pop()
+        if isinstance(current, dict) and current and len(path) < _DEEPEST:
+            waiting += reversed([([*path, key], inner) for key, inner in current.items()])
+        elif isinstance(current, list) and current and len(path) < _DEEPEST:
+            waiting += reversed([([*path, ANY], inner) for inner in current[:_MAX_VISITED]])
         else:
             yield path
 
@@ -190,8 +190,8 @@ class Edge(Struct, frozen=True):
             "exact": self.exact,
             "from_pointer": origin.pointer if origin else None,
             "to_pointer": self.pointer,
-            "from_place": place_value(origin.location) if origin and origin.location.turn else None,
-            "to_place": place_value(self.argument),
+            "from_place": location_value(origin.location) if origin and origin.location.turn else None,
+            "to_place": location_value(self.argument),
         }
 
 
@@ -200,7 +200,7 @@ def edges_of(
 ) -> list[Edge]:
     """The edges into one step, in the order of its arguments; trivial values (true, null, `ab`) have none."""
     places = ArgumentPlaces(step.call)
-    found: dict[tuple[str, str, str], Edge] = {}
+    edges: dict[tuple[str, str, str], Edge] = {}
     for flow in flows:
         if flow.is_trivial:
             continue
@@ -213,8 +213,8 @@ def edges_of(
             whole = origin is None or origin.text == str(flow.value)
             exact = whole and origin is not None and _is_exact(origin, flow.value, results)
             edge = Edge(source, is_key, target, flow.pointer, text[:_MAX_VALUE_CHARS], whole, exact, origin, argument)
-            found.setdefault((source, target, text), edge)
-    return list(found.values())
+            edges.setdefault((source, target, text), edge)
+    return list(edges.values())
 
 
 def by_reference(step: Step, edges: Sequence[Edge]) -> Json:
@@ -229,19 +229,19 @@ def by_reference(step: Step, edges: Sequence[Edge]) -> Json:
 def dependencies(edges: Mapping[int, Sequence[Edge]], variables: Mapping[int, str]) -> str:
     """Sentences on which step's result was passed into which step: one for each such pair and argument."""
     sentences = dict.fromkeys(_sentences(edges, variables))
-    first = list(sentences)[:_MOST_SENTENCES]
+    first = list(sentences)[:_MAX_SENTENCES]
     more = [f"{len(sentences) - len(first)} more."] if len(sentences) > len(first) else []
     return " ".join([*first, *more])
 
 
-def place_value(place: Location) -> dict[str, Json]:
+def location_value(location: Location) -> dict[str, Json]:
     """A location as JSON: turn from 1, part, and the half-open range in code points."""
-    return {"turn": place.turn, "part": place.part, "start": place.range.start, "end": place.range.end}
+    return {"turn": location.turn, "part": location.part, "start": location.range.start, "end": location.range.end}
 
 
 def _sentences(edges: Mapping[int, Sequence[Edge]], variables: Mapping[int, str]) -> Iterator[str]:
-    for number, found in edges.items():
-        for edge in found:
+    for number, step_edges in edges.items():
+        for edge in step_edges:
             earlier = edge.result_step
             if earlier is not None and earlier in variables:
                 path = edge.source.removeprefix(variables[earlier]).removeprefix(".")
@@ -346,8 +346,8 @@ def _edges(
 def _used(edges: Mapping[int, Sequence[Edge]], results: Mapping[int, StepResult]) -> dict[int, list[str]]:
     """The paths of each step's result that later steps use."""
     used: defaultdict[int, dict[str, None]] = defaultdict(dict)
-    for found in edges.values():
-        for edge in found:
+    for step_edges in edges.values():
+        for edge in step_edges:
             if (source_step := edge.result_step) in results and source_step is not None:
                 used[source_step][edge.source] = None
     return {number: list(paths) for number, paths in used.items()}
@@ -375,19 +375,19 @@ def _step(
         "recovery": step.recovery.value if step.recovery else None,
         "recovered_by": step.recovered_by,
         "call_id": step.call.id,
-        "call_place": place_value(step.location),
-        "result_place": place_value(step.result_location) if step.result_location else None,
+        "call_place": location_value(step.location),
+        "result_place": location_value(step.result_location) if step.result_location else None,
     }
 
 
 def _decision_points(trace: Trace, inspection: Inspection) -> list[Json]:
     finder = NextActionFinder(trace, inspection)
-    found = conditions(inspection.chain.steps, CallFaults(inspection.diagnostics))
-    return [_decision_point(step, condition, finder.after(step)) for step, condition in found]
+    step_conditions = conditions(inspection.chain.steps, CallFaults(inspection.diagnostics))
+    return [_decision_point(step, condition, finder.after(step)) for step, condition in step_conditions]
 
 
 def _decision_point(step: Step, condition: Condition, following: FollowingAction) -> Json:
-    place = step.result_location or step.location
+    location = step.result_location or step.location
     return {
         "after_step": step.number,
         "condition": condition.text,
@@ -396,8 +396,8 @@ def _decision_point(step: Step, condition: Condition, following: FollowingAction
         "condition_kind": condition.kind.value,
         "condition_code": condition.code,
         "next_steps": list(following.steps),
-        "condition_place": place_value(place),
-        "reasoning_place": place_value(following.reasoning.location) if following.reasoning else None,
+        "condition_place": location_value(location),
+        "reasoning_place": location_value(following.reasoning.location) if following.reasoning else None,
     }
 
 
@@ -433,7 +433,7 @@ def _segment(part: str | int) -> str:
 
 def _stem(tool: str | None) -> str:
     """A tool's name as an identifier, without its namespace."""
-    stem = _NO_WORD.sub("_", bare_name(tool or "")[:_LONGEST_ANNOTATION_NAMES]).strip("_")
+    stem = _NO_WORD.sub("_", bare_name(tool or "")[:_MAX_NAME_CHARS]).strip("_")
     if not stem:
         return "call"
     return stem if not stem[0].isdigit() else f"tool_{stem}"

@@ -25,8 +25,8 @@ from weaklink.inspector.rules import conversation as rules
 from weaklink.inspector.text import Range
 from weaklink.inspector.wire.provider_json import parse_json
 
-_LONGEST_WORDS = 600
-_MOST_COMPARED = 20
+_MAX_SPAN_CHARS = 600
+_MAX_COMPARED = 20
 _HANDS_OVER = ("transfer_to_", "handoff_to_", "hand_off_to_", "hand_over_to_", "escalate_to_")
 _MAX_QUOTE_CHARS = 160
 _EMPTY_LIST = re.compile(r"\[\s{0,9}\][\s}]{0,9}$")
@@ -99,7 +99,7 @@ class NextActionFinder:
         if first < len(self._steps) and self._step_turns[first] < until:
             turn = self._step_turns[first]
             calls = self._steps[first : bisect_right(self._step_turns, turn)]
-            chosen = min(calls[:_MOST_COMPARED], key=lambda call: _distance(step, call))
+            chosen = min(calls[:_MAX_COMPARED], key=lambda call: _distance(step, call))
             alike = tuple(call.number for call in calls if _distance(step, call) == _distance(step, chosen))
             return FollowingAction(_call_action(step, chosen), alike, self._words(known, turn, chosen))
         return self._spoken_action(known, until)
@@ -145,8 +145,8 @@ class NextActionFinder:
         return self._spoken_turns[bisect_right(self._spoken_turns, after) : bisect_right(self._spoken_turns, last)]
 
     def _next_user_turn(self, after: int) -> int:
-        at = bisect_right(self._user_turns, after)
-        return self._user_turns[at] if at < len(self._user_turns) else len(self._trace.turns) + 1
+        index = bisect_right(self._user_turns, after)
+        return self._user_turns[index] if index < len(self._user_turns) else len(self._trace.turns) + 1
 
 
 def _bounded(text: str, span: Span) -> Range | None:
@@ -154,7 +154,7 @@ def _bounded(text: str, span: Span) -> Range | None:
     start, end = span.inner.start, span.inner.end
     inner = text[start:end]
     start += len(inner) - len(inner.lstrip())
-    end = min(end - (len(inner) - len(inner.rstrip())), start + _LONGEST_WORDS)
+    end = min(end - (len(inner) - len(inner.rstrip())), start + _MAX_SPAN_CHARS)
     return Range(start, end) if start < end else None
 
 
@@ -199,11 +199,11 @@ def _is_broader(call: ToolCall, later: ToolCall) -> bool:
     )
 
 
-def _is_shorter_query(one: Json, other: Json) -> bool:
-    if not isinstance(one, str) or not isinstance(other, str):
+def _is_shorter_query(first: Json, other: Json) -> bool:
+    if not isinstance(first, str) or not isinstance(other, str):
         return False
     fewer = set(folded_words(other[:2_000]))
-    return bool(fewer) and fewer < set(folded_words(one[:2_000]))
+    return bool(fewer) and fewer < set(folded_words(first[:2_000]))
 
 
 class ConditionKind(StrEnum):

@@ -42,15 +42,15 @@ def messages_row(trace: Trace) -> MessagesRow:
 
 def offered_tools(trace: Trace) -> list[ToolDefinition]:
     """Every tool that a request of the trace offered, in order; tools with the same definition only once."""
-    found: dict[tuple[str, str], ToolDefinition] = {}
+    offered: dict[tuple[str, str], ToolDefinition] = {}
     before: tuple[ToolDefinition, ...] = ()
     for turn in trace.turns:
         tools = turn.generation.tools if turn.generation else before
         if tools is not before:
             for tool in tools:
-                found.setdefault((tool.name, tool.raw), tool)
+                offered.setdefault((tool.name, tool.raw), tool)
         before = tools
-    return list(found.values())
+    return list(offered.values())
 
 
 def _failed_attempts(turns: Sequence[Turn]) -> frozenset[int]:

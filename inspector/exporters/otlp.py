@@ -91,8 +91,8 @@ def times_of(trace: Trace, *, unknown_at_s: float) -> Times:
     at_s = min(known) if known else unknown_at_s
     began_s = at_s
     turns: list[SpanTimes] = []
-    for turn, one in zip(trace.turns, generations, strict=True):
-        started, ended = (one.started, one.ended) if one else (None, None)
+    for turn, generation in zip(trace.turns, generations, strict=True):
+        started, ended = (generation.started, generation.ended) if generation else (None, None)
         start_s = max(at_s, started.at_s) if started else at_s + (_STEP_S if _is_answer(turn) else 0.0)
         at_s = max(start_s, ended.at_s) if ended else start_s
         is_recorded = started is not None and ended is not None
@@ -151,7 +151,7 @@ def _value(value: OtlpValue) -> Json:
     if isinstance(value, float):
         return {"doubleValue": value}
     if isinstance(value, list):
-        return {"arrayValue": {"values": [{"stringValue": utf_8(one)} for one in value]}}
+        return {"arrayValue": {"values": [{"stringValue": utf_8(text)} for text in value]}}
     return {"stringValue": utf_8(value or "")}
 
 
@@ -175,9 +175,9 @@ class _Spans:
         self._trace, self._inspection, self._times = trace, inspection, times
         self._id = trace_id(trace)
         self._answers = [number for number, turn in enumerate(trace.turns, 1) if _is_answer(turn)]
-        self._found: dict[int, list[Diagnostic]] = {}
+        self._diagnostics: dict[int, list[Diagnostic]] = {}
         for diagnostic in inspection.diagnostics:
-            self._found.setdefault(diagnostic.location.turn, []).append(diagnostic)
+            self._diagnostics.setdefault(diagnostic.location.turn, []).append(diagnostic)
 
     def every(self) -> Iterator[Json]:
         """The session's span, then the others in the order of their turns."""
@@ -213,7 +213,7 @@ class _Spans:
             **{f"weaklink.external_id.{id_.name}": id_.value for id_ in trace.external_ids},
         }
         has_failed = chain.status in (Status.BROKEN, Status.ABORTED)
-        other_turns = {number for number in self._found if not _is_answer(trace.turns[number - 1])}
+        other_turns = {number for number in self._diagnostics if not _is_answer(trace.turns[number - 1])}
         reason = chain.broken.message if chain.broken else f"aborted: {chain.abort_reason}"
         return self._span(
             _SESSION,
@@ -221,7 +221,7 @@ class _Spans:
             values,
             name=f"invoke_agent {trace.name}".strip(),
             failed=reason if has_failed else None,
-            found=[diagnostic for number in sorted(other_turns) for diagnostic in self._found[number]],
+            diagnostics=[diagnostic for number in sorted(other_turns) for diagnostic in self._diagnostics[number]],
             event=_evaluation(chain, self._times.whole),
         )
 
@@ -260,7 +260,7 @@ class _Spans:
             name=f"chat {model}".strip(),
             kind=_CLIENT,
             failed=error.message if error else None,
-            found=self._found.get(number, ()),
+            diagnostics=self._diagnostics.get(number, ()),
         )
 
     def _tools(self, number: int, before: int, generation: Generation) -> str | None:
@@ -304,33 +304,33 @@ class _Spans:
 
     def _span(
         self,
-        place: str,
+        key: str,
         times: SpanTimes,
         values: Mapping[str, OtlpValue],
         *,
         name: str,
         kind: int = _INTERNAL,
         failed: str | None = None,
-        found: Iterable[Diagnostic] = (),
+        diagnostics: Iterable[Diagnostic] = (),
         event: Json = None,
     ) -> Json:
         """The session's span, or a span below it; `failed` is the reason of a failure, if there was one.
 
-        Its events are `event`, if there is one, and one for each of the diagnostics that were `found`.
+        Its events are `event`, if there is one, and one for each of the `diagnostics`.
         """
         status: dict[str, Json] = {"code": _UNSET}
         if failed is not None:
             status = {"code": _ERROR, "message": utf_8(failed)}
         return {
             "traceId": self._id,
-            "spanId": span_id(self._id, place),
-            "parentSpanId": "" if place == _SESSION else span_id(self._id, _SESSION),
+            "spanId": span_id(self._id, key),
+            "parentSpanId": "" if key == _SESSION else span_id(self._id, _SESSION),
             "name": utf_8(name),
             "kind": kind,
             "startTimeUnixNano": nanoseconds(times.start_s),
             "endTimeUnixNano": nanoseconds(times.end_s),
             "attributes": attributes({**values, "weaklink.times": times.known.value}),
-            "events": [*([] if event is None else [event]), *(_event(diagnostic, times) for diagnostic in found)],
+            "events": [*([] if event is None else [event]), *(_event(diagnostic, times) for diagnostic in diagnostics)],
             "status": status,
         }
 

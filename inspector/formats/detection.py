@@ -143,19 +143,19 @@ def _named_by_model(model: str, known: tuple[Format, ...]) -> NamedBy | None:
     name = bare_name(model)
     if not name:
         return None
-    found = [
+    candidates = [
         (position, -len(pattern), order, NamedBy(candidate, pattern))
         for order, candidate in enumerate(known)
         for pattern in candidate.models
-        if (position := _place(pattern.lower(), name)) is not None
+        if (position := _match_start(pattern.lower(), name)) is not None
     ]
-    return min(found, key=lambda candidate: candidate[:3])[3] if found else None
+    return min(candidates, key=lambda candidate: candidate[:3])[3] if candidates else None
 
 
 def expected_format(model: str) -> Format | None:
     """The format in which a server expects the calls of a model with this name; None if the name points to none."""
-    found = _named_by_model(model, formats())
-    return None if found is None else found.format
+    named = _named_by_model(model, formats())
+    return None if named is None else named.format
 
 
 def bare_name(model: str) -> str:
@@ -174,7 +174,7 @@ def _expression(pattern: str) -> re.Pattern[str]:
     return re.compile(translate(pattern.strip("*")).removesuffix(r"\Z").removesuffix(r"\z"))
 
 
-def _place(pattern: str, name: str) -> int | None:
+def _match_start(pattern: str, name: str) -> int | None:
     """The position of the first match of a shell pattern in `name`; None if there is none."""
     core = _expression(pattern)
     match = core.search(name) if pattern.startswith("*") else core.match(name)

@@ -31,10 +31,10 @@ class Slip(Struct, frozen=True):
 
     def fault(self) -> Fault:
         """The fault, with the edits as its fix, at the first of them, or at what follows it if it only inserts."""
-        place = self.edits[0].range
-        if not len(place):
-            place = Range(place.start, place.start + 1)
-        return Fault(self.rule, place, self.message, self.hint, Fix(self.edits, safe=self.is_safe))
+        fault_range = self.edits[0].range
+        if not len(fault_range):
+            fault_range = Range(fault_range.start, fault_range.start + 1)
+        return Fault(self.rule, fault_range, self.message, self.hint, Fix(self.edits, safe=self.is_safe))
 
 
 def doubled_markers(text: str, rule: Rule, pattern: re.Pattern[str] = MARKER_AGAIN, *, end: int = -1) -> Slip | None:
@@ -85,44 +85,48 @@ class _UneditedRanges(Struct, frozen=True):
     start: int
     edits: Sequence[Edit]
 
-    def range(self, place: Range) -> Range:
-        start = self._before(place.start, is_start=True)
-        return Range(start, max(self._before(place.end, is_start=False), start))
+    def range(self, edited_range: Range) -> Range:
+        start = self._before(edited_range.start, is_start=True)
+        return Range(start, max(self._before(edited_range.end, is_start=False), start))
 
     def _before(self, position: int, *, is_start: bool) -> int:
         """The position before the edits; the start of a range is behind what is deleted there, its end before it."""
-        at, grown = position - self.start, 0
+        offset, grown = position - self.start, 0
         for edit in self.edits:
             begin = edit.range.start + grown
-            if at < begin or (at == begin and not is_start):
+            if offset < begin or (offset == begin and not is_start):
                 break
-            if at < begin + len(edit.text):
+            if offset < begin + len(edit.text):
                 return edit.range.start + self.start
             grown += len(edit.text) - len(edit.range)
-        return at - grown + self.start
+        return offset - grown + self.start
 
     def fault(self, fault: Fault) -> Fault:
         fix = fault.fix
         if fix is not None:
             fix = Fix(tuple(Edit(self.range(edit.range), edit.text) for edit in fix.edits), safe=fix.safe)
-        place = self.range(fault.range)
-        if not len(place):
-            end = min(place.start + 1, self.start + len(self.text))
-            place = Range(min(place.start, end - 1), end)
-        return structs.replace(fault, range=place, fix=fix)
+        fault_range = self.range(fault.range)
+        if not len(fault_range):
+            end = min(fault_range.start + 1, self.start + len(self.text))
+            fault_range = Range(min(fault_range.start, end - 1), end)
+        return structs.replace(fault, range=fault_range, fix=fix)
 
     def call(self, call: ToolCall) -> ToolCall:
-        place = self.range(call.arguments_range) if call.arguments_range else None
+        arguments_range = self.range(call.arguments_range) if call.arguments_range else None
         return structs.replace(
             call,
-            raw_arguments=place.moved(-self.start).of(self.text) if place is not None else call.raw_arguments,
+            raw_arguments=arguments_range.moved(-self.start).of(self.text)
+            if arguments_range is not None
+            else call.raw_arguments,
             range=self.range(call.range),
             name_range=self.range(call.name_range) if call.name_range else None,
-            arguments_range=place,
+            arguments_range=arguments_range,
             parameters=tuple(map(self._parameter, call.parameters)),
         )
 
     def _parameter(self, parameter: Parameter) -> Parameter:
-        place = self.range(parameter.range)
+        value_range = self.range(parameter.range)
         name = self.range(parameter.name_range) if parameter.name_range else None
-        return structs.replace(parameter, text=place.moved(-self.start).of(self.text), range=place, name_range=name)
+        return structs.replace(
+            parameter, text=value_range.moved(-self.start).of(self.text), range=value_range, name_range=name
+        )

@@ -58,6 +58,7 @@ from weaklink.inspector.formats.xml.syntax import NAME, QUOTED_NAME, XmlSyntax
 from weaklink.inspector.model import ToolCall
 from weaklink.inspector.segmenter.events import JSON, Payload, SpanReader
 from weaklink.inspector.segmenter.table import Lookahead, LookaheadPiece, Repeat, State
+from weaklink.inspector.text import shared_prefix, shared_suffix
 
 _MARKER_CHARS = 200
 _registered: dict[str, "FormatTable"] = {}
@@ -400,10 +401,10 @@ def _syntax(calls: CallTable, tags: CallTags) -> XmlSyntax:
     kinds: tuple[str, ...] = ("",)
     if tags.after_text_parameter:
         text, other = tags.after_text_parameter, tags.after_parameter
-        head = _common(text, other)
-        tail = _common(text[len(head) :][::-1], other[len(head) :][::-1])[::-1]
-        kinds = tuple(each[len(head) : len(each) - len(tail)] for each in (text, other))
-        after = (head, kinds, tail)
+        head = shared_prefix(text, other)
+        tail = shared_suffix(text, other, min(len(text), len(other)) - head)
+        kinds = tuple(each[head : len(each) - tail] for each in (text, other))
+        after = (text[:head], kinds, text[len(text) - tail :])
     has_head = bool(tags.before_name or tags.after_name.strip())
     return XmlSyntax(
         call=Lookahead(*named) if has_head else None,
@@ -435,12 +436,6 @@ def _flexible(text: str) -> tuple[LookaheadPiece, ...]:
         if piece or pieces:
             pieces.append(piece if piece.strip() else Repeat(r"\s"))
     return tuple(pieces)
-
-
-def _common(one: str, other: str) -> str:
-    """The longest common beginning of two texts."""
-    count = next((index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
-    return one[: min(len(one), len(other)) if count is None else count]
 
 
 # Python's syntax.

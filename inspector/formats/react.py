@@ -14,7 +14,7 @@ from weaklink.inspector.formats.edited_text import doubled_markers, read_slip
 from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS, decoded_arguments
 from weaklink.inspector.formats.json.calls import strict_object
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, empty_call
-from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonResult, read_json
 from weaklink.inspector.json_scanner.messages import FaultMessage
 from weaklink.inspector.model import Json, SpanKind, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
@@ -79,9 +79,9 @@ def _read_span(closed: SpanClosed) -> ParseResult:
     if not text.strip():
         return empty_call(closed, "a call such as `Action: name`")
     number = _NUMBER.match(text)
-    at = number.end() if number is not None else 0
-    named = _INPUT.search(text, at)
-    head = Range(at, named.start() if named is not None else len(text)).stripped(text)
+    position = number.end() if number is not None else 0
+    named = _INPUT.search(text, position)
+    head = Range(position, named.start() if named is not None else len(text)).stripped(text)
     if not len(head):
         reading = _no_name(text, head, named)
     elif head.of(text).startswith(("{", "[", "```")):
@@ -100,11 +100,11 @@ def read_react_answer(closed: SpanClosed) -> ParseResult:
         return ParseResult(complete=True)
     text, start = closed.inner_text, closed.span.inner.start
     block = Range(0, len(text)).stripped(text)
-    reading, place = _read_json_block(text, block)
+    reading, block_range = _read_json_block(text, block)
     action_input = reading.nodes[0].member("action_input") if reading.nodes else None
     answer = action_input.value.value() if action_input is not None else None
     return ParseResult(
-        faults=tuple(fault.moved(place.start + start) for fault in reading.faults),
+        faults=tuple(fault.moved(block_range.start + start) for fault in reading.faults),
         complete=True,
         decoded=answer if isinstance(answer, str) else None,
     )
@@ -138,8 +138,8 @@ def _answer_in_action(text: str, name: Range, input_range: Range) -> Iterator[Fa
         yield Fault(MALFORMED_HEADER, name, message, f"Write `{FINAL_ANSWER}:` instead of the action.")
     if text.startswith(f"{FINAL_ANSWER}:", input_range.start):
         message = f"`{FINAL_ANSWER}:` is inside the action's input, so agents run the action and get no answer."
-        place = Range(input_range.start, input_range.start + len(FINAL_ANSWER) + 1)
-        yield Fault(MALFORMED_HEADER, place, message, "Write the answer on a separate line, without an action.")
+        fault_range = Range(input_range.start, input_range.start + len(FINAL_ANSWER) + 1)
+        yield Fault(MALFORMED_HEADER, fault_range, message, "Write the answer on a separate line, without an action.")
 
 
 def _name(text: str, head: Range) -> tuple[Range, tuple[Fault, ...]]:
@@ -150,8 +150,8 @@ def _name(text: str, head: Range) -> tuple[Range, tuple[Fault, ...]]:
     first, last = line.start, line.end
     while last - first > 1 and text[first] in _DECORATION and text[last - 1] in _DECORATION:
         first, last = first + 1, last - 1
-    place, faults = Range(first, last), []
-    if len(place) < len(line) and not bare.startswith("*"):
+    name_range, faults = Range(first, last), []
+    if len(name_range) < len(line) and not bare.startswith("*"):
         edits = (Edit(Range(line.start, first), ""), Edit(Range(last, line.end), ""))
         message = f"The tool's name is in quotes, {shown(bare)}: many parsers read the quotes as part of the name."
         faults.append(Fault(rules.MALFORMED_JSON, line, message, "Write the bare name.", Fix(edits, safe=True)))
@@ -159,7 +159,7 @@ def _name(text: str, head: Range) -> tuple[Range, tuple[Fault, ...]]:
         rest = Range(line_end, head.end).stripped(text)
         message = f"{shown(rest.of(text))} appears between the tool's name and `Action Input:`."
         faults.append(Fault(rules.TRAILING_DATA, rest, message, "Delete it.", Fix((Edit(rest, ""),), safe=False)))
-    return place, tuple(faults)
+    return name_range, tuple(faults)
 
 
 def _read_input(text: str, input_range: Range) -> tuple[Json, tuple[Fault, ...], bool, bool]:
@@ -256,41 +256,41 @@ def _read_alone(text: str, head: Range) -> ParseResult:
 
 
 def _no_name(text: str, head: Range, named: re.Match[str] | None) -> ParseResult:
-    place = Range(*named.span()) if named is not None else Range(0, len(text))
+    fault_range = Range(*named.span()) if named is not None else Range(0, len(text))
     input_range = Range(named.end(), len(text)).stripped(text) if named is not None else head
     call = ToolCall(None, input_range.of(text), input_range.of(text), valid=False, range=input_range)
     message = "The action has no tool name: expected it between `Action:` and `Action Input:`."
-    return ParseResult(calls=(call,), faults=(Fault(rules.NOT_A_CALL, place, message),), complete=True)
+    return ParseResult(calls=(call,), faults=(Fault(rules.NOT_A_CALL, fault_range, message),), complete=True)
 
 
-def _read_json_block(text: str, block: Range) -> tuple[JsonReading, Range]:
+def _read_json_block(text: str, block: Range) -> tuple[JsonResult, Range]:
     """The parsed JSON of a block, and the range of its text without the fence."""
     fence = _FENCE.match(text, block.start, block.end)
     first = fence.end() if fence is not None else block.start
     last = block.end - 3 if fence is not None and text.endswith("```", first, block.end) else block.end
-    place = Range(first, max(first, last))
-    return read_json(place.of(text)), place
+    block_range = Range(first, max(first, last))
+    return read_json(block_range.of(text)), block_range
 
 
 def _read_block(text: str, block: Range) -> ParseResult:
     """Read `{"action": "f", "action_input": ...}`, or a list of such objects."""
-    reading, place = _read_json_block(text, block)
+    reading, block_range = _read_json_block(text, block)
     objects = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
     for array in (node for node in reading.nodes if node.kind is JsonKind.ARRAY):
         objects += (node for node in array.items if node.kind is JsonKind.OBJECT)
     faults = list(reading.faults)
     faults += (_second_action(text, node.range) for node in reading.nodes[1:])
-    calls = [_block_call(place.of(text), node, reading, faults) for node in objects]
+    calls = [_block_call(block_range.of(text), node, reading, faults) for node in objects]
     is_cut = any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
-    if reading.nodes and place.start > block.start and place.end == block.end and not is_cut:
+    if reading.nodes and block_range.start > block.start and block_range.end == block.end and not is_cut:
         end = reading.nodes[-1].range.end
         faults.append(_open_fence(text, Range(end - 1, end), edits=(Edit(Range(end, end), "\n```"),)))
     if not calls:
         content = block.of(text)
-        calls = [ToolCall(None, content, content, valid=False, range=Range(0, len(place)))]
+        calls = [ToolCall(None, content, content, valid=False, range=Range(0, len(block_range)))]
         if not faults:
-            faults.append(Fault(rules.NOT_A_CALL, Range(0, max(len(place), 1)), "This is not an action."))
-    return ParseResult(calls=tuple(calls), faults=tuple(faults), complete=not is_cut).moved(place.start)
+            faults.append(Fault(rules.NOT_A_CALL, Range(0, max(len(block_range), 1)), "This is not an action."))
+    return ParseResult(calls=tuple(calls), faults=tuple(faults), complete=not is_cut).moved(block_range.start)
 
 
 _open_fence = FaultMessage(
@@ -307,7 +307,7 @@ _second_action = FaultMessage(
 )
 
 
-def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fault]) -> ToolCall:
+def _block_call(text: str, node: JsonNode, reading: JsonResult, faults: list[Fault]) -> ToolCall:
     name, action_input = node.member("action"), node.member("action_input")
     if action_input is None:
         action_input = next(filter(None, map(node.member, ARGUMENT_KEYS)), None)

@@ -130,7 +130,7 @@ def _plugged_in() -> tuple[Format, ...]:
 
 @cache
 def _plugins() -> tuple[tuple[Format, ...], tuple[str, ...]]:
-    found: list[Format] = []
+    plugins: list[Format] = []
     broken: list[str] = []
     for point in entry_points(group=ENTRY_POINT_GROUP):
         try:
@@ -138,11 +138,11 @@ def _plugins() -> tuple[tuple[Format, ...], tuple[str, ...]]:
         except Exception as error:  # noqa: BLE001  # foreign code: whatever it raises, the other formats still work
             broken.append(f"The plug-in `{point.name}` ({point.value}) could not be loaded: {error!r}.")
             continue
-        taken = {name for known in (*_all_built_in(), *found) for name in (known.name, *known.aliases)}
+        taken = {name for known in (*_all_built_in(), *plugins) for name in (known.name, *known.aliases)}
         if not isinstance(loaded, Format):
             broken.append(f"The plug-in `{point.name}` ({point.value}) is a `{type(loaded).__name__}`, not a Format.")
         elif taken & {loaded.name, *loaded.aliases}:
             broken.append(f"The plug-in `{point.name}` adds a format `{loaded.name}`, but that name is already taken.")
         else:
-            found.append(loaded)
-    return tuple(found), tuple(broken)
+            plugins.append(loaded)
+    return tuple(plugins), tuple(broken)

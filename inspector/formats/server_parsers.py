@@ -261,8 +261,8 @@ def wrong_predictions(
 ) -> tuple[Prediction, ...]:
     """The predictions of parsers that do not return as many calls as the model wrote, attempts included."""
     written = len(calls) + sum(fault.call is not None for fault in faults)
-    found = predictions(text, format, spans, calls, faults) if written else ()
-    return tuple(prediction for prediction in found if len(prediction.calls) != written)
+    predicted = predictions(text, format, spans, calls, faults) if written else ()
+    return tuple(prediction for prediction in predicted if len(prediction.calls) != written)
 
 
 def is_parser_named(parser: ServerParser, word: str) -> bool:
@@ -318,8 +318,8 @@ def _prediction(parser: ServerParser, row: BehaviourRow, kind: TextKind) -> Pred
 
 def _meant(outcomes: str, calls: Sequence[ReadCall]) -> ParserOutcome | None:
     """The first of the outcomes, if all mean the same for these calls."""
-    found = [ParserOutcome(part) for part in outcomes.split("/")]
-    return found[0] if len({_selected(outcome, calls) for outcome in found}) == 1 else None
+    alternatives = [ParserOutcome(part) for part in outcomes.split("/")]
+    return alternatives[0] if len({_selected(outcome, calls) for outcome in alternatives}) == 1 else None
 
 
 def _selected(outcome: ParserOutcome, calls: Sequence[ReadCall]) -> tuple[int, ...]:
@@ -345,7 +345,7 @@ def _returned_calls(outcome: ParserOutcome, kind: TextKind) -> tuple[PredictedCa
     drafts = kind.drafts if outcome is ParserOutcome.WITH_DRAFTS else ()
     return tuple((name, None) for name in drafts) + tuple(
         (call.name or "", call.arguments if (keeps_faulty if call.faulty else keeps_all) else None)
-        for call in (kind.calls[at] for at in _selected(outcome, kind.calls))
+        for call in (kind.calls[index] for index in _selected(outcome, kind.calls))
     )
 
 
@@ -380,7 +380,7 @@ def text_kind(
     wordings.update((UNTERMINATED_SPAN.code, "") for span, _ in drafts if not span.closed)
     codes = {code for code, _ in wordings}
     reasoning = any(span.kind is SpanKind.REASONING for span in spans)
-    if not codes.isdisjoint(_TOO_VARIED) or (not reasoning and any(one in text for one in _REASONING)):
+    if not codes.isdisjoint(_TOO_VARIED) or (not reasoning and any(marker in text for marker in _REASONING)):
         return None
     drafted = [call for _, draft in drafts for call in draft.calls]
     leaves = [leaf for call in calls for leaf in values_in(call.arguments) if isinstance(leaf, str)]
@@ -433,18 +433,18 @@ def _read_calls(
             unknown.add(index)
         # That reasoning is not closed is a fact, not a code.
         of_reasoning = fault.rule is UNTERMINATED_SPAN and any(
-            place.start <= fault.range.start < place.end for place in reasoning
+            span_range.start <= fault.range.start < span_range.end for span_range in reasoning
         )
         if of_reasoning and holds_calls:
             wordings.add((CALL_INSIDE_REASONING.code, _wording(fault)[1]))
         if fault.rule.code[0] in "JF" and fault.rule not in _NOT_OF_THE_TEXT and not of_reasoning:
             wordings.add(_wording(fault))
             told |= {index} if index is not None else set()
-    if any(not call.valid and at not in told for at, call in enumerate(calls)):
+    if any(not call.valid and index not in told for index, call in enumerate(calls)):
         wordings.add(("invalid", ""))
     return wordings, tuple(
-        ReadCall(call.name, canonical_json(call.arguments), not call.valid or at in told, at in unknown)
-        for at, call in enumerate(calls)
+        ReadCall(call.name, canonical_json(call.arguments), not call.valid or index in told, index in unknown)
+        for index, call in enumerate(calls)
     )
 
 
@@ -534,17 +534,17 @@ def _is_written(text: str, format: str, groups: Iterable[Sequence[ToolCall]]) ->
 
 def _spacing(body: str, format: str) -> frozenset[tuple[str, str, str]]:
     """The markers of a format in a text, each with the white space before and after it."""
-    found: set[tuple[str, str, str]] = set()
+    spacings: set[tuple[str, str, str]] = set()
     for marker in markers_of(find_format(format)).all:
-        at = body.find(marker)
-        while at >= 0:
-            start, end = at, at + len(marker)
+        position = body.find(marker)
+        while position >= 0:
+            start, end = position, position + len(marker)
             while start and body[start - 1].isspace():
                 start -= 1
             last = _SPACE.match(body, end)
-            found.add((body[start:at], marker, last[0] if last else ""))
-            at = body.find(marker, end)
-    return frozenset(found)
+            spacings.add((body[start:position], marker, last[0] if last else ""))
+            position = body.find(marker, end)
+    return frozenset(spacings)
 
 
 @cache

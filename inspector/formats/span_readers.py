@@ -166,11 +166,11 @@ def _inside_reasoning(text: str, draft: DraftedCall, start: int) -> Fault:
 def empty_call(closed: SpanClosed, expected: str, rule: Rule = TRUNCATED_JSON) -> ParseResult:
     """The result for a call span without content; `expected` describes in words what belongs in it."""
     span = closed.span
-    place = Range(span.range.start, span.inner.start) if span.inner.start > span.range.start else span.range
+    fault_range = Range(span.range.start, span.inner.start) if span.inner.start > span.range.start else span.range
     message = "The call span is empty: the model opened a call and wrote none."
     fix = Fix((Edit(span.range, ""),), safe=False)
     empty = Fault(EMPTY_CALL, span.range, message, "Delete the empty span.", fix)
-    missing = Fault(rule, place, f"No payload: expected {expected}.")
+    missing = Fault(rule, fault_range, f"No payload: expected {expected}.")
     content = closed.inner_text.strip()
     call = ToolCall(None, content, content, valid=False, range=span.inner)
     return ParseResult(calls=(call,), faults=(empty, missing))
@@ -178,20 +178,20 @@ def empty_call(closed: SpanClosed, expected: str, rule: Rule = TRUNCATED_JSON) -
 
 def nameless_call(text: str) -> ToolCall:
     """The call of a text in which no call can be read."""
-    place = Range(0, len(text)).stripped(text)
-    return ToolCall(None, place.of(text), place.of(text), valid=False, range=place)
+    call_range = Range(0, len(text)).stripped(text)
+    return ToolCall(None, call_range.of(text), call_range.of(text), valid=False, range=call_range)
 
 
 def read_result(closed: SpanClosed) -> ParseResult:
     """The single result of a span; some agents wrap a result in an object that also names the call and the tool."""
-    place = Range(0, len(closed.inner_text)).stripped(closed.inner_text, "\r\n")
-    return _result(closed, place, *_wrapper(place.of(closed.inner_text)))
+    content_range = Range(0, len(closed.inner_text)).stripped(closed.inner_text, "\r\n")
+    return _result(closed, content_range, *_wrapper(content_range.of(closed.inner_text)))
 
 
-def _result(closed: SpanClosed, place: Range, call_id: str | None, name: str | None) -> ParseResult:
-    """The single result of a span, whose content is at `place` of its inner text."""
-    content = place.of(closed.inner_text)
-    result = ToolResult(content, place.moved(closed.span.inner.start), call_id, name)
+def _result(closed: SpanClosed, content_range: Range, call_id: str | None, name: str | None) -> ParseResult:
+    """The single result of a span, whose content is at `content_range` of its inner text."""
+    content = content_range.of(closed.inner_text)
+    result = ToolResult(content, content_range.moved(closed.span.inner.start), call_id, name)
     return ParseResult(results=(result,), complete=bool(content.strip()))
 
 
@@ -212,8 +212,8 @@ class HeadedResultReader(Struct, frozen=True):
         header = self.header.match(text, whole.start, whole.end)
         if header is None:
             return read_result(closed)
-        place = whole if self.keeps_header else Range(header.end(), whole.end)
-        return _result(closed, place, header.groupdict().get("id"), header.groupdict().get("name"))
+        content_range = whole if self.keeps_header else Range(header.end(), whole.end)
+        return _result(closed, content_range, header.groupdict().get("id"), header.groupdict().get("name"))
 
 
 class _Wrapper(msgspec.Struct):
@@ -242,7 +242,9 @@ def read_definitions(closed: SpanClosed) -> ParseResult:
     reading = _definitions(closed.inner_text)
     start = closed.span.inner.start
     placed = ((tool, tool.range) for tool in reading.definitions if tool.range is not None)
-    moved = tuple(msgspec.structs.replace(tool, range=place.moved(start)) for tool, place in placed)
+    moved = tuple(
+        msgspec.structs.replace(tool, range=definition_range.moved(start)) for tool, definition_range in placed
+    )
     return msgspec.structs.replace(reading.moved(start), definitions=moved)
 
 
@@ -260,16 +262,16 @@ def _definitions(text: str) -> ParseResult:
 def _definition_lines(text: str) -> tuple[ToolDefinition, ...] | None:
     """The tools of a text with one object per line, as most templates write them; None if a line is anything else."""
     tools: list[ToolDefinition] = []
-    at = 0
+    position = 0
     for line in text.split("\n"):
         bare = line.strip(" \t\r")
         if bare:
             tool = _line_definition(bare)
             if tool is None:
                 return None
-            start = at + line.index(bare)
+            start = position + line.index(bare)
             tools.append(msgspec.structs.replace(tool, range=Range(start, start + len(bare))))
-        at += len(line) + 1
+        position += len(line) + 1
     return tuple(tools)
 
 

@@ -92,12 +92,12 @@ def read_transcript(text: str) -> Trace:
 
 def _template(text: str) -> _Template:
     """The family whose header comes first in the text."""
-    found = (
+    candidates = (
         (match.start(), template)
         for template in (_USUAL, *_TEMPLATES)
         if (match := template.first_header.search(text)) is not None
     )
-    return min(found, key=lambda pair: pair[0], default=(0, _USUAL))[1]
+    return min(candidates, key=lambda pair: pair[0], default=(0, _USUAL))[1]
 
 
 def _headers(text: str, template: _Template) -> Iterator[tuple[int, str]]:

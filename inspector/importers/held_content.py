@@ -48,7 +48,7 @@ class HeldContent:
 
     def _read_at(self, position: int, count: int) -> bytes:
         start = position - position % _BLOCK
-        block = self._spool.take((start, min(_BLOCK, self.size_bytes - start)))
+        block = self._spool.get((start, min(_BLOCK, self.size_bytes - start)))
         return block[position - start :][:count]
 
     def close(self) -> None:

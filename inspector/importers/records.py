@@ -36,6 +36,7 @@ _BLOCK = 1 << 16
 _NOT_BLANK = re.compile(rb"[^ \t\r\n\xef\xbb\xbf]")  # a byte order mark counts as blank
 _BRACKETS = re.compile(rb'[\[\]{}"]')
 _BRACKETS_AND_COMMAS = re.compile(rb'[\[\]{},"]')
+_INDENTED, _LAST_LINE = re.compile(rb"\{\r?\n"), b"\n}"
 _DEPTH = {b"[": 1, b"{": 1, b"]": -1, b"}": -1, b",": 0}
 _ENTRY_ENDS = {b",": b",", b"]": b"]", b"}": b"]"}
 _READ_BYTES = 1 << 20
@@ -123,7 +124,7 @@ class _ElementSplitter:
         while self.skip_blank():
             number += 1
             try:
-                raw = self._to_the_balance()
+                raw = self._indented() or self._to_the_balance()
             except _TooLongError:
                 yield self._too_long(f"document {number}")
                 return
@@ -137,6 +138,22 @@ class _ElementSplitter:
                 return self._buffer[self._start : self._at - 1].strip(), _ENTRY_ENDS[token]
             depth += _DEPTH[token]
         return self._buffer[self._start :].strip(), b""
+
+    def _indented(self) -> bytes:
+        """The document up to the first line that begins with its closing brace, if it is JSON, else `b""`.
+
+        In JSON, no line of an indented document begins so but its last one; counting the brackets of a session takes
+        ten times as long.
+        """
+        if not _INDENTED.match(self._buffer, self._start):
+            return b""
+        while (end := self._buffer.find(_LAST_LINE, self._at)) < 0:
+            self._at = len(self._buffer) - 1
+            if len(self._buffer) - self._start > self._limit or not self._read_more():
+                break
+        raw = self._buffer[self._start : end + len(_LAST_LINE)] if end >= 0 else b""
+        self._at = self._start + (len(raw) if raw and _is_one_value(raw) else 0)
+        return self._buffer[self._start : self._at]
 
     def _to_the_balance(self) -> bytes:
         depth = 0
@@ -272,10 +289,12 @@ def read_rows(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[Row | 
 
 def _rows(file: SourceFile, unit: str, limit: int) -> Iterator[Row | Skipped]:
     with file.open() as stream:
-        lines = unit == "line"
-        for record in read_lines(stream, limit=limit) if lines else read_elements(stream, limit=limit):
-            numbered = record if file.numbering is None else renumbered(record, file.numbering)
-            yield numbered if isinstance(numbered, Skipped) else _row(_unit(unit, file.numbering), numbered)
+        records: Iterator[Line | Element | Skipped]
+        records = read_lines(stream, limit=limit) if unit == "line" else read_elements(stream, limit=limit)
+        if file.numbering is not None:
+            records, unit = (renumbered(record, file.numbering) for record in records), file.numbering.unit
+        for record in records:
+            yield record if isinstance(record, Skipped) else _row(unit, record)
 
 
 def lines_of(file: SourceFile) -> Iterator[Line | Skipped]:
@@ -294,10 +313,6 @@ def rows_of_lines(stream: HasLines, before: int) -> Iterator[Row | Skipped]:
     """The rows of a stream of lines, after so many lines."""
     for record in read_lines(stream, before=before):
         yield record if isinstance(record, Skipped) else _row("line", record)
-
-
-def _unit(unit: str, numbering: Numbering | None) -> str:
-    return unit if numbering is None else numbering.unit
 
 
 def renumbered(record: Line | Element | Skipped, numbering: Numbering) -> Line | Element | Skipped:
@@ -437,6 +452,18 @@ def _row(unit: str, record: Line | Element) -> Row | Skipped:
 def kind_of_json(value: Json) -> str:
     """What kind of JSON value this is, in words."""
     return _KINDS.get(type(value), "a number")
+
+
+def _is_one_value(raw: bytes) -> bool:
+    """Whether bytes are one JSON value; strings are not looked into."""
+    try:
+        _passed_over(raw)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+_passed_over = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 def _is_json(line: bytes) -> bool:

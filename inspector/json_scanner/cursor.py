@@ -28,8 +28,8 @@ class _QuotingStyle(Struct):
     count: int = 0
     edits: list[Edit] = field(default_factory=list)
 
-    def add(self, place: Range, edits: list[Edit]) -> None:
-        self.first = self.first or place
+    def add(self, string_range: Range, edits: list[Edit]) -> None:
+        self.first = self.first or string_range
         self.count += 1
         self.edits += edits
 
@@ -74,18 +74,18 @@ class PayloadFaults(Struct):
         else:
             self._faults.append(fault)
 
-    def inserts_at(self, at: int) -> bool:
+    def inserts_at(self, position: int) -> bool:
         """Whether one of the last repairs inserts text at this position; a second insertion there would conflict."""
         edits = (edit for fault in self._faults[-4:] if fault.fix for edit in fault.fix.edits[-1:])
-        return any(edit.range.start == edit.range.end == at for edit in edits)
+        return any(edit.range.start == edit.range.end == position for edit in edits)
 
-    def add_single_quoted(self, place: Range, edits: list[Edit]) -> None:
+    def add_single_quoted(self, string_range: Range, edits: list[Edit]) -> None:
         """Add a single-quoted string and the edits that give it double quotes."""
-        self._single.add(place, edits)
+        self._single.add(string_range, edits)
 
-    def add_escaped_quotes(self, place: Range, edits: list[Edit]) -> None:
+    def add_escaped_quotes(self, string_range: Range, edits: list[Edit]) -> None:
         """Add a string whose delimiting quotes are escaped with a backslash."""
-        self._escaped.add(place, edits)
+        self._escaped.add(string_range, edits)
 
     def forget(self, start: int) -> None:
         """Drop all faults from `start` on: the repair deletes that text."""
@@ -237,12 +237,12 @@ class Truncation(Struct):
 
 
 class JsonCursor(Struct):
-    """The position `at` in a text that is read up to `end`, and the brackets open there, outermost first."""
+    """The `position` in a text that is read up to `end`, and the brackets open there, outermost first."""
 
     text: str
-    at: int
+    position: int
     end: int
-    found: PayloadFaults
+    faults: PayloadFaults
     frames: list[Frame] = field(default_factory=list)
     cut: Truncation | None = None
     no_triple: set[str] = field(default_factory=set)
@@ -252,12 +252,12 @@ class JsonCursor(Struct):
 
     def peek(self) -> str:
         """The character at the cursor; "" at the end."""
-        return self.text[self.at] if self.at < self.end else ""
+        return self.text[self.position] if self.position < self.end else ""
 
     def skip_blank(self) -> None:
         """Move over JSON white space."""
-        match = _BLANK.match(self.text, self.at, self.end)
-        self.at = match.end() if match else self.at
+        match = _BLANK.match(self.text, self.position, self.end)
+        self.position = match.end() if match else self.position
 
     def expected_closers(self) -> str:
         """The closers of the open brackets, innermost first."""

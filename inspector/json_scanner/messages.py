@@ -27,20 +27,20 @@ class FaultMessage(Struct, frozen=True):
     repair: str | None = None
     safe: bool = False
 
-    def __call__(self, text: str, place: Range, value: str = "", edits: tuple[Edit, ...] = ()) -> Fault:
+    def __call__(self, text: str, fault_range: Range, value: str = "", edits: tuple[Edit, ...] = ()) -> Fault:
         """The fault at a range of a text."""
-        return self._fault(place, value, shown(text, place.start, place.end), edits)
+        return self._fault(fault_range, value, shown(text, fault_range.start, fault_range.end), edits)
 
-    def at(self, at: int, value: str = "") -> Fault:
+    def at_position(self, position: int, value: str = "") -> Fault:
         """The fault at one character; its message does not show it."""
-        return self._fault(Range(at, at + 1), value, "", ())
+        return self._fault(Range(position, position + 1), value, "", ())
 
-    def _fault(self, place: Range, value: str, here: str, edits: tuple[Edit, ...]) -> Fault:
+    def _fault(self, fault_range: Range, value: str, here: str, edits: tuple[Edit, ...]) -> Fault:
         words = {"here": here, "value": value, "shown": shown(value)}
         hint = None if self.hint is None else self.hint.format_map(words)
-        fix = None if self.repair is None else replaced(place, self.repair.format_map(words), safe=self.safe)
+        fix = None if self.repair is None else replaced(fault_range, self.repair.format_map(words), safe=self.safe)
         fix = Fix(edits, safe=self.safe) if edits else fix
-        return Fault(self.rule, place, self.message.format_map(words), hint, fix)
+        return Fault(self.rule, fault_range, self.message.format_map(words), hint, fix)
 
 
 # commas, colons and other signs
@@ -187,54 +187,57 @@ arithmetic = FaultMessage(
 )
 
 
-def extra_comma(at: int, what: str, *, safe: bool) -> Fault:
+def extra_comma(position: int, what: str, *, safe: bool) -> Fault:
     """A comma where a member or element was expected."""
-    place = Range(at, at + 1)
+    fault_range = Range(position, position + 1)
     message = f"A comma appears where {what} was expected."
     return Fault(
-        json_syntax.MISSING_VALUE, place, message, "Delete the comma if nothing is missing.", deleted(place, safe=safe)
+        json_syntax.MISSING_VALUE,
+        fault_range,
+        message,
+        "Delete the comma if nothing is missing.",
+        deleted(fault_range, safe=safe),
     )
 
 
-def missing_value(text: str, key: Range, at: int) -> Fault:
+def missing_value(text: str, key: Range, position: int) -> Fault:
     """A key without a value."""
-    got = f"{shown(text, at, at + 1)} follows" if at < len(text) else "the payload ends"
+    got = f"{shown(text, position, position + 1)} follows" if position < len(text) else "the payload ends"
     named = f"The key {shown(text, key.start, key.end)} has no value" if len(key) else "A value is missing"
     message = f"{named}: {got} where a value was expected."
-    return Fault(json_syntax.MISSING_VALUE, key if len(key) else Range(at, at + 1), message)
+    return Fault(json_syntax.MISSING_VALUE, key if len(key) else Range(position, position + 1), message)
 
 
-def missing_comma(text: str, last: Range, at: int, insert_at: int) -> Fault:
+def missing_comma(text: str, last: Range, position: int, insert_at: int) -> Fault:
     """Two members or elements without a comma between them; the gap and the next character are marked."""
     last_end = last.end
     before = shown(text, last.start, last_end)
-    message = f"A comma was expected between {before} and {shown(text, at, min(at + 20, len(text)))}."
-    place = Range(last_end, at + 1)
-    is_prose = text[at].isalpha() and text[last_end - 1] in "}]"
+    message = f"A comma was expected between {before} and {shown(text, position, min(position + 20, len(text)))}."
+    fault_range = Range(last_end, position + 1)
+    is_prose = text[position].isalpha() and text[last_end - 1] in "}]"
     fix = inserted(insert_at, ",", safe=not is_prose)
-    return Fault(json_syntax.MISSING_COMMA, place, message, "Put a comma between the two.", fix)
+    return Fault(json_syntax.MISSING_COMMA, fault_range, message, "Put a comma between the two.", fix)
 
 
-def missing_colon(text: str, key: Range, at: int) -> Fault:
+def missing_colon(text: str, key: Range, position: int) -> Fault:
     """A key and its value without a colon between them."""
-    following = shown(text, at, min(at + 20, len(text)))
+    following = shown(text, position, min(position + 20, len(text)))
     message = f"A colon was expected between the key {shown(text, key.start, key.end)} and {following}."
-    place = Range(key.end, at + 1)
+    fault_range = Range(key.end, position + 1)
     fix = inserted(key.end, ":", safe=True)
-    if at == key.end and text[at - 1] == '"':
+    if position == key.end and text[position - 1] == '"':
         # What follows may be repaired at this position too; two insertions at one position have no order.
-        fix = replaced(Range(at - 1, at), '":', safe=True)
-    return Fault(json_syntax.MALFORMED_JSON, place, message, "Put a colon after the key.", fix)
+        fix = replaced(Range(position - 1, position), '":', safe=True)
+    return Fault(json_syntax.MALFORMED_JSON, fault_range, message, "Put a colon after the key.", fix)
 
 
-def unusual_space(text: str, place: Range) -> Fault:
+def unusual_space(text: str, fault_range: Range) -> Fault:
     """White space that JSON does not allow."""
-    message = f"{_code_points(text, place)} appears between tokens, where JSON allows only space, tab and line end."
-    return Fault(json_syntax.MALFORMED_JSON, place, message, "Write a plain space.", replaced(place, " ", safe=True))
-
-
-def _code_points(text: str, place: Range) -> str:
-    return f"The character U+{ord(text[place.start]):04X}"
+    character = f"U+{ord(text[fault_range.start]):04X}"
+    message = f"The character {character} appears between tokens, where JSON allows only space, tab and line end."
+    return Fault(
+        json_syntax.MALFORMED_JSON, fault_range, message, "Write a plain space.", replaced(fault_range, " ", safe=True)
+    )
 
 
 def duplicate_key(text: str, first: Range, again: Range) -> Fault:
@@ -252,29 +255,37 @@ def duplicate_key(text: str, first: Range, again: Range) -> Fault:
     )
 
 
-def too_deep(at: int, depth: int) -> Fault:
+def too_deep(position: int, depth: int) -> Fault:
     """A bracket nested deeper than weaklink reads."""
     message = f"This bracket opens level {depth + 1}; weaklink reads {depth} levels and keeps what is deeper as text."
-    return Fault(json_syntax.TOO_DEEP, Range(at, at + 1), message)
+    return Fault(json_syntax.TOO_DEEP, Range(position, position + 1), message)
 
 
-def missing_opener(text: str, at: int, bracket: str) -> Fault:
+def missing_opener(text: str, position: int, bracket: str) -> Fault:
     """A missing opening bracket, as a closing bracket later on shows."""
-    end = min(at + 20, len(text))
-    message = f"`{bracket}` is missing before {shown(text, at, end)}: what follows belongs in one pair of brackets."
-    hint = f"Put `{bracket}` before it."
-    return Fault(json_syntax.UNBALANCED_BRACKET, Range(at, at + 1), message, hint, inserted(at, bracket, safe=False))
-
-
-def missing_closers(text: str, place: Range, edit: Edit, closers: str, opener: Range) -> Fault:
-    """Brackets that should have been closed before `place`."""
+    end = min(position + 20, len(text))
     message = (
-        f"`{closers}` is missing before {shown(text, place.start, min(place.end + 10, len(text)))}: "
+        f"`{bracket}` is missing before {shown(text, position, end)}: what follows belongs in one pair of brackets."
+    )
+    hint = f"Put `{bracket}` before it."
+    return Fault(
+        json_syntax.UNBALANCED_BRACKET,
+        Range(position, position + 1),
+        message,
+        hint,
+        inserted(position, bracket, safe=False),
+    )
+
+
+def missing_closers(text: str, fault_range: Range, edit: Edit, closers: str, opener: Range) -> Fault:
+    """Brackets that should have been closed before `fault_range`."""
+    message = (
+        f"`{closers}` is missing before {shown(text, fault_range.start, min(fault_range.end + 10, len(text)))}: "
         f"{shown(text, opener.start, opener.end)} is still open there."
     )
     return Fault(
         json_syntax.UNBALANCED_BRACKET,
-        place,
+        fault_range,
         message,
         f"Put `{closers}` before it.",
         Fix((edit,), safe=False),
@@ -282,7 +293,7 @@ def missing_closers(text: str, place: Range, edit: Edit, closers: str, opener: R
     )
 
 
-def missing_before_name(place: Range, edit: Edit, closers: str, key: str) -> Fault:
+def missing_before_name(fault_range: Range, edit: Edit, closers: str, key: str) -> Fault:
     """The call's name is inside its arguments because their bracket was not closed."""
     message = (
         f'`{closers}` is missing before `, "name"`: the call\'s name appears inside {shown(key)}, '
@@ -290,73 +301,77 @@ def missing_before_name(place: Range, edit: Edit, closers: str, key: str) -> Fau
     )
     return Fault(
         json_syntax.UNBALANCED_BRACKET,
-        place,
+        fault_range,
         message,
         f'Put `{closers}` before `, "name"`.',
         Fix((edit,), safe=False),
     )
 
 
-def wrong_kind(at: int, got: str, expected: str, opener: Range) -> Fault:
+def wrong_kind(position: int, got: str, expected: str, opener: Range) -> Fault:
     """A closing bracket of the other kind."""
-    place = Range(at, at + 1)
+    fault_range = Range(position, position + 1)
     message = f"`{got}` appears where `{expected}` was expected: the open bracket is of the other kind."
     related = (Related(opener, "The bracket that this one should close."),)
-    fix = replaced(place, expected, safe=False)
-    return Fault(json_syntax.UNBALANCED_BRACKET, place, message, f"Write `{expected}`.", fix, related=related)
+    fix = replaced(fault_range, expected, safe=False)
+    return Fault(json_syntax.UNBALANCED_BRACKET, fault_range, message, f"Write `{expected}`.", fix, related=related)
 
 
-def closed_too_early(text: str, at: int, next_key: Range) -> Fault:
+def closed_too_early(text: str, position: int, next_key: Range) -> Fault:
     """A closing bracket after which the object continues."""
-    place = Range(at, at + 1)
+    fault_range = Range(position, position + 1)
     message = f"Extra `}}`: it ends the whole object, although {shown(text, next_key.start, next_key.end)} follows."
-    return Fault(json_syntax.UNBALANCED_BRACKET, place, message, "Delete this `}`.", deleted(place, safe=False))
+    return Fault(
+        json_syntax.UNBALANCED_BRACKET, fault_range, message, "Delete this `}`.", deleted(fault_range, safe=False)
+    )
 
 
-def extra_closers(text: str, place: Range) -> Fault:
+def extra_closers(text: str, closers_range: Range) -> Fault:
     """Surplus closing brackets after the complete value."""
-    closers = [character for character in text[place.start : place.start + 200] if not character.isspace()]
+    closers = [
+        character for character in text[closers_range.start : closers_range.start + 200] if not character.isspace()
+    ]
     what = f"Extra `{closers[0]}`" if len(closers) == 1 else f"{len(closers)} extra brackets, {shown(''.join(closers))}"
-    if len(place) > 200:
+    if len(closers_range) > 200:
         what = "A long run of extra brackets"
     message = f"{what}: the value was complete before it."
-    is_repeated = set(closers) == {text[max(place.start - 20, 0) : place.start].rstrip()[-1:]}
-    fix = deleted(place, safe=is_repeated)  # a bracket of another kind shows that an opening one is missing
-    return Fault(json_syntax.TRAILING_DATA, place, message, "Delete the extra brackets.", fix)
+    is_repeated = set(closers) == {text[max(closers_range.start - 20, 0) : closers_range.start].rstrip()[-1:]}
+    fix = deleted(closers_range, safe=is_repeated)  # a bracket of another kind shows that an opening one is missing
+    return Fault(json_syntax.TRAILING_DATA, closers_range, message, "Delete the extra brackets.", fix)
 
 
-def leading_text(text: str, place: Range, *, cut: bool) -> Fault:
+def leading_text(text: str, text_range: Range, *, cut: bool) -> Fault:
     """Prose or the like before the value."""
-    message = (
-        f"{shown(text, place.start, place.end)} appears before the JSON value; the payload should begin with the value."
-    )
+    quoted = shown(text, text_range.start, text_range.end)
+    message = f"{quoted} appears before the JSON value; the payload should begin with the value."
     if not cut:
-        return Fault(json_syntax.MALFORMED_JSON, place, message)
-    return Fault(json_syntax.MALFORMED_JSON, place, message, "Delete it.", deleted(place, safe=True))
+        return Fault(json_syntax.MALFORMED_JSON, text_range, message)
+    return Fault(json_syntax.MALFORMED_JSON, text_range, message, "Delete it.", deleted(text_range, safe=True))
 
 
-def empty(place: Range) -> Fault:
+def empty(fault_range: Range) -> Fault:
     """A payload with nothing in it."""
-    return Fault(json_syntax.TRUNCATED_JSON, place, "The payload is empty; a JSON value was expected.")
+    return Fault(json_syntax.TRUNCATED_JSON, fault_range, "The payload is empty; a JSON value was expected.")
 
 
 def fence(text: str, opener: Range | None, closer: Range | None) -> Fault:
     """A Markdown code fence around the value, or half of one."""
-    places = [place for place in (opener, closer) if place]
+    places = [fence_range for fence_range in (opener, closer) if fence_range]
     first = places[0]
     what = "a Markdown code fence" if len(places) == 2 else "an incomplete Markdown code fence"
     message = (
         f"{shown(text.rstrip(), first.start, first.end)} is part of {what} around the JSON; a parser expects the bare "
         "value."
     )
-    fix = Fix(tuple(Edit(place, "") for place in places), safe=True)
+    fix = Fix(tuple(Edit(fence_range, "") for fence_range in places), safe=True)
     return Fault(json_syntax.FENCED_PAYLOAD, first, message, "Remove the fence.", fix)
 
 
-def unescaped_colon(text: str, at: int) -> Fault:
+def unescaped_colon(text: str, position: int) -> Fault:
     """A colon after a complete value of an object."""
-    message = f"A colon appears after the complete value {shown(text, max(at - 20, 0), at)}; `,` or `}}` was expected."
-    return Fault(json_syntax.MALFORMED_JSON, Range(at, at + 1), message)
+    before = shown(text, max(position - 20, 0), position)
+    message = f"A colon appears after the complete value {before}; `,` or `}}` was expected."
+    return Fault(json_syntax.MALFORMED_JSON, Range(position, position + 1), message)
 
 
 def truncated(
@@ -365,25 +380,25 @@ def truncated(
     """The end of the text within a value; `lost` says why closing it would not be an honest repair."""
     left = f"{shown(missing)} is missing at the end" if fix else lost
     message = f"The payload ends {what}; {left}." if left else f"The payload ends {what}."
-    related = tuple(Related(place, "This bracket is never closed.") for place in openers[:3])
+    related = tuple(Related(opener, "This bracket is never closed.") for opener in openers[:3])
     unfinished = "Delete the incomplete part and end" if fix and len(fix.edits) > 1 else "End"
     hint = f"{unfinished} the payload with {shown(missing)}, if the rest is not available." if fix else None
     return Fault(json_syntax.TRUNCATED_JSON, last, message, hint, fix, related=related)
 
 
-def replaced(place: Range, text: str, *, safe: bool) -> Fix:
+def replaced(edit_range: Range, text: str, *, safe: bool) -> Fix:
     """The repair that replaces a range with `text`."""
-    return Fix((Edit(place, text),), safe)
+    return Fix((Edit(edit_range, text),), safe)
 
 
-def deleted(place: Range, *, safe: bool) -> Fix:
+def deleted(edit_range: Range, *, safe: bool) -> Fix:
     """The repair that deletes a range."""
-    return Fix((Edit(place, ""),), safe)
+    return Fix((Edit(edit_range, ""),), safe)
 
 
-def inserted(at: int, text: str, *, safe: bool) -> Fix:
+def inserted(position: int, text: str, *, safe: bool) -> Fix:
     """The repair that inserts `text`."""
-    return Fix((Edit(Range(at, at), text),), safe)
+    return Fix((Edit(Range(position, position), text),), safe)
 
 
 def quote_fault(text: str, extent: StringExtent, inner: list[Edit]) -> Fault:
@@ -428,46 +443,48 @@ def quote_fault(text: str, extent: StringExtent, inner: list[Edit]) -> Fault:
     )
 
 
-def missing_opening_quote(text: str, place: Range, edits: list[Edit]) -> Fault:
+def missing_opening_quote(text: str, string_range: Range, edits: list[Edit]) -> Fault:
     """A string with a closing quote but no opening one."""
     return Fault(
         json_syntax.MISSING_QUOTE,
-        Range(place.start, place.start + 1),
-        f"The string {shown(text, place.start, place.end)} has a closing quote but no opening one.",
-        f"Put a double quote before {shown(text, place.start, place.start + 1)}.",
-        Fix((Edit(Range(place.start, place.start), '"'), *edits), safe=False),
+        Range(string_range.start, string_range.start + 1),
+        f"The string {shown(text, string_range.start, string_range.end)} has a closing quote but no opening one.",
+        f"Put a double quote before {shown(text, string_range.start, string_range.start + 1)}.",
+        Fix((Edit(Range(string_range.start, string_range.start), '"'), *edits), safe=False),
     )
 
 
-def smart_quote(text: str, place: Range, edits: list[Edit]) -> Fault:
+def smart_quote(text: str, string_range: Range, edits: list[Edit]) -> Fault:
     """A string between typographic quotes."""
     return Fault(
         json_syntax.SMART_QUOTE,
-        place,
-        f'{shown(text, place.start, place.end)} is in typographic quotes; JSON expects the plain `"`.',
+        string_range,
+        f'{shown(text, string_range.start, string_range.end)} is in typographic quotes; JSON expects the plain `"`.',
         "Write plain double quotes.",
         Fix(tuple(edits), safe=True),
     )
 
 
-def invalid_number(text: str, place: Range, spelling: str, reason: str, *, safe: bool) -> Fault:
+def invalid_number(text: str, number_range: Range, spelling: str, reason: str, *, safe: bool) -> Fault:
     """A number in a spelling that JSON does not allow."""
     quoted = "" if safe or reason != "begins with a zero" else ", or quote it if it is a code, not a number"
     return Fault(
         json_syntax.INVALID_NUMBER,
-        place,
-        f"The number {shown(text, place.start, place.end)} {reason}, which JSON does not allow.",
+        number_range,
+        f"The number {shown(text, number_range.start, number_range.end)} {reason}, which JSON does not allow.",
         f"Write {shown(spelling)}{quoted}.",
-        replaced(place, spelling, safe=safe),
+        replaced(number_range, spelling, safe=safe),
     )
 
 
-def expression(text: str, place: Range, quoted: str, kind: str = "") -> Fault:
+def expression(text: str, expression_range: Range, quoted: str, kind: str = "") -> Fault:
     """An expression or placeholder that a JSON reader cannot compute."""
-    what = shown(text, place.start, place.end)
+    what = shown(text, expression_range.start, expression_range.end)
     if kind:
         message, hint = f"{what} is {kind}; JSON expects one plain string.", f"Write {shown(quoted)}."
     else:
         message = f"{what} is an expression or a placeholder, not a value; a JSON parser cannot evaluate it."
         hint = "Write the intended value; quoting the text only makes the JSON valid."
-    return Fault(json_syntax.EXPRESSION_AS_VALUE, place, message, hint, replaced(place, quoted, safe=False))
+    return Fault(
+        json_syntax.EXPRESSION_AS_VALUE, expression_range, message, hint, replaced(expression_range, quoted, safe=False)
+    )

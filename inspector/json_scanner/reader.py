@@ -8,8 +8,7 @@ changes the expected token or closes a bracket. Nothing is held back, and nestin
 
 import re
 
-from weaklink.inspector.json_scanner import brackets, strings, words
-from weaklink.inspector.json_scanner import messages as say
+from weaklink.inspector.json_scanner import brackets, messages, strings, words
 from weaklink.inspector.json_scanner.brackets import JsonMachine
 from weaklink.inspector.json_scanner.cursor import ExpectedToken, JsonCursor, ValueContext
 from weaklink.inspector.json_scanner.messages import comment, escaped_space, unusual_space
@@ -52,8 +51,8 @@ def read_value(machine: JsonMachine) -> JsonNode | None:
 def read_on(machine: JsonMachine) -> JsonNode | None:
     """Read until all brackets are closed; returns the outermost value."""
     while machine.cursor.frames:
-        if machine.cursor.found.hopeless:
-            machine.cursor.at = machine.cursor.end
+        if machine.cursor.faults.hopeless:
+            machine.cursor.position = machine.cursor.end
         _step(machine)
     return machine.result
 
@@ -78,22 +77,22 @@ def _step(machine: JsonMachine) -> None:
 
 def _closer(machine: JsonMachine, character: str) -> None:
     if character == machine.frame.closer:
-        machine.close(machine.cursor.at)
+        machine.close(machine.cursor.position)
     else:
         brackets.mismatched(machine)
 
 
 def _key(machine: JsonMachine, character: str) -> None:
     cursor, frame = machine.cursor, machine.frame
-    at = cursor.at
+    position = cursor.position
     if character in _CLOSERS:
         _closer(machine, character)
     elif character in ",;":
-        machine.report(say.extra_comma(at, "a key", safe=True))
-        cursor.at += 1
+        machine.report(messages.extra_comma(position, "a key", safe=True))
+        cursor.position += 1
     elif character == ":":
-        machine.report(say.no_key(cursor.text, Range(at, at + 1)))
-        frame.key, frame.key_range, frame.next = "", Range(at, at), ExpectedToken.COLON
+        machine.report(messages.no_key(cursor.text, Range(position, position + 1)))
+        frame.key, frame.key_range, frame.next = "", Range(position, position), ExpectedToken.COLON
     elif character in "{[(":
         brackets.bracket_for_key(machine)
     elif strings.opens_string(cursor):
@@ -111,51 +110,51 @@ def _bare_key(machine: JsonMachine) -> None:
     if token:
         frame.key, frame.key_range, frame.next = token.value, token.range, ExpectedToken.COLON
         return
-    if _NUMBER_FOLLOWS.match(cursor.text, cursor.at, cursor.end) and brackets.lacks_opening_bracket(machine):
+    if _NUMBER_FOLLOWS.match(cursor.text, cursor.position, cursor.end) and brackets.lacks_opening_bracket(machine):
         brackets.gather_into_array(machine)
         return
-    start = cursor.at
+    start = cursor.position
     end = max(run_end(cursor, start, ValueContext.KEY), start + 1)
-    cursor.at = end
+    cursor.position = end
     if end == cursor.end:
-        machine.report(say.unexpected(cursor.text, Range(start, end), "a quoted key"))
+        machine.report(messages.unexpected(cursor.text, Range(start, end), "a quoted key"))
         return
-    machine.report(say.unexpected(cursor.text, Range(start, end), "a quoted key and a colon"))
+    machine.report(messages.unexpected(cursor.text, Range(start, end), "a quoted key and a colon"))
     frame.next = ExpectedToken.COMMA
 
 
 def _colon(machine: JsonMachine, character: str) -> None:
     cursor, frame = machine.cursor, machine.frame
-    at = cursor.at
-    sign = _COLON.match(cursor.text, at, cursor.end)
+    position = cursor.position
+    sign = _COLON.match(cursor.text, position, cursor.end)
     if character == ":" and not sign:
-        cursor.at += 1
+        cursor.position += 1
         frame.next = ExpectedToken.VALUE
     elif sign:
-        machine.report(say.wrong_sign(cursor.text, Range(*sign.span()), ":"))
-        cursor.at = sign.end()
+        machine.report(messages.wrong_sign(cursor.text, Range(*sign.span()), ":"))
+        cursor.position = sign.end()
         frame.next = ExpectedToken.VALUE
     elif character in ",;" or character in _CLOSERS or _key_follows(machine):
         _without_value(machine)
     else:
-        machine.report(say.missing_colon(cursor.text, frame.key_range, at))
+        machine.report(messages.missing_colon(cursor.text, frame.key_range, position))
         frame.next = ExpectedToken.VALUE
 
 
 def _key_follows(machine: JsonMachine) -> bool:
-    return bool(_KEY_FOLLOWS.match(machine.cursor.text, machine.cursor.at, machine.cursor.end))
+    return bool(_KEY_FOLLOWS.match(machine.cursor.text, machine.cursor.position, machine.cursor.end))
 
 
 def _without_value(machine: JsonMachine) -> None:
     """Handle a key without a value, unless it is an element of an array whose `[` is missing."""
     cursor, frame = machine.cursor, machine.frame
     if frame.next is ExpectedToken.COLON and cursor.peek() in ",]" and brackets.lacks_opening_bracket(machine):
-        key, place = frame.key, frame.key_range
+        key, key_range = frame.key, frame.key_range
         brackets.gather_into_array(machine)
-        machine.attach(JsonNode(JsonKind.STRING, place, key))
+        machine.attach(JsonNode(JsonKind.STRING, key_range, key))
         return
-    machine.report(say.missing_value(cursor.text, frame.key_range, cursor.at))
-    machine.attach(JsonNode(JsonKind.OTHER, Range(cursor.at, cursor.at)))
+    machine.report(messages.missing_value(cursor.text, frame.key_range, cursor.position))
+    machine.attach(JsonNode(JsonKind.OTHER, Range(cursor.position, cursor.position)))
 
 
 def _value_or_sign(machine: JsonMachine, character: str) -> None:
@@ -170,11 +169,11 @@ def _value_or_sign(machine: JsonMachine, character: str) -> None:
     elif character in ",;" and in_object:
         _without_value(machine)
     elif character in ",;":
-        machine.report(say.extra_comma(cursor.at, "an element", safe=False))
-        cursor.at += 1
+        machine.report(messages.extra_comma(cursor.position, "an element", safe=False))
+        cursor.position += 1
     elif character == ":" and in_object:
-        machine.report(say.extra_colon.at(cursor.at, frame.key_range.of(cursor.text)))
-        cursor.at += 1
+        machine.report(messages.extra_colon.at_position(cursor.position, frame.key_range.of(cursor.text)))
+        cursor.position += 1
     else:
         _value(machine)
         _nothing_read(machine, frame.next is ExpectedToken.VALUE and frame is machine.frame)
@@ -184,31 +183,31 @@ def _nothing_read(machine: JsonMachine, stuck: bool) -> None:  # noqa: FBT001  #
     if not stuck:
         return
     cursor = machine.cursor
-    machine.report(say.unexpected(cursor.text, Range(cursor.at, cursor.at + 1), "a value"))
-    cursor.at += 1
+    machine.report(messages.unexpected(cursor.text, Range(cursor.position, cursor.position + 1), "a value"))
+    cursor.position += 1
 
 
 def _comma(machine: JsonMachine, character: str) -> None:
     cursor, frame = machine.cursor, machine.frame
-    at = cursor.at
-    if _SEMICOLON_AT_END.match(cursor.text, at, cursor.end):
-        machine.report(say.needless_semicolon.at(at, frame.closer))
-        cursor.at += 1
+    position = cursor.position
+    if _SEMICOLON_AT_END.match(cursor.text, position, cursor.end):
+        machine.report(messages.needless_semicolon.at_position(position, frame.closer))
+        cursor.position += 1
     elif character in ",;":
         if character == ";":
-            machine.report(say.wrong_sign(cursor.text, Range(at, at + 1), ","))
-        frame.comma, cursor.at = at, at + 1
+            machine.report(messages.wrong_sign(cursor.text, Range(position, position + 1), ","))
+        frame.comma, cursor.position = position, position + 1
         frame.next = ExpectedToken.KEY if frame.opener == "{" else ExpectedToken.VALUE
     elif character in _CLOSERS:
         _closer(machine, character)
     elif character == ":":
         brackets.colon_after_value(machine)
-    elif cursor.text[at - 1] in "]}" and _STRAY_QUOTE.match(cursor.text, at, cursor.end):
-        machine.report(say.cut_quote(cursor.text, Range(at, at + 1)))
-        cursor.at += 1
+    elif cursor.text[position - 1] in "]}" and _STRAY_QUOTE.match(cursor.text, position, cursor.end):
+        machine.report(messages.cut_quote(cursor.text, Range(position, position + 1)))
+        cursor.position += 1
     elif _begins_next(machine, character):
-        insert_at = at if cursor.found.inserts_at(frame.last_end) else frame.last_end
-        machine.report(say.missing_comma(cursor.text, frame.last, at, insert_at))
+        insert_at = position if cursor.faults.inserts_at(frame.last_end) else frame.last_end
+        machine.report(messages.missing_comma(cursor.text, frame.last, position, insert_at))
         frame.next = ExpectedToken.KEY if frame.opener == "{" else ExpectedToken.VALUE
     else:
         _unexpected_after_value(machine)
@@ -220,25 +219,25 @@ def _begins_next(machine: JsonMachine, character: str) -> bool:
         return _key_follows(machine)
     if character in "{[(" or strings.opens_string(cursor):
         return True
-    return cursor.text[cursor.at - 1].isspace() and (character.isalnum() or character == "-")
+    return cursor.text[cursor.position - 1].isspace() and (character.isalnum() or character == "-")
 
 
 def _unexpected_after_value(machine: JsonMachine) -> None:
     cursor, frame = machine.cursor, machine.frame
-    start = cursor.at
+    start = cursor.position
     end = max(run_end(cursor, start, frame.context), start + 1)
-    cursor.at = end
+    cursor.position = end
     expected = f"`,` or `{frame.closer}`"
     if end == start + 1 and cursor.text[start] in "\"'":
-        machine.report(say.cut_quote(cursor.text, Range(start, end)))
+        machine.report(messages.cut_quote(cursor.text, Range(start, end)))
     else:
-        machine.report(say.unexpected(cursor.text, Range(start, end), expected))
+        machine.report(messages.unexpected(cursor.text, Range(start, end), expected))
 
 
 def _value(machine: JsonMachine) -> None:
     """Read the value at the cursor: attach it if it is whole, or open its bracket."""
     cursor = machine.cursor
-    character, context, start = cursor.peek(), cursor.context(), cursor.at
+    character, context, start = cursor.peek(), cursor.context(), cursor.position
     node: JsonNode | None = None
     if character in "\"'" and words.opens_triple(cursor):
         node = words.read_triple(cursor)
@@ -256,7 +255,7 @@ def _value(machine: JsonMachine) -> None:
 
 def _string(machine: JsonMachine, context: ValueContext) -> JsonNode | None:
     cursor = machine.cursor
-    start = cursor.at
+    start = cursor.position
     token = strings.read_string(cursor, context)
     if token is None:
         return words.read_run(cursor, start, context)
@@ -265,17 +264,17 @@ def _string(machine: JsonMachine, context: ValueContext) -> JsonNode | None:
 
 def _open(machine: JsonMachine, character: str) -> JsonNode | None:
     cursor = machine.cursor
-    start = cursor.at
+    start = cursor.position
     if len(cursor.frames) >= MAX_DEPTH:
-        machine.report(say.too_deep(start, MAX_DEPTH))
-        cursor.at = _deep_end(machine, start)
-        return JsonNode(JsonKind.OTHER, Range(start, cursor.at))
+        machine.report(messages.too_deep(start, MAX_DEPTH))
+        cursor.position = _deep_end(machine, start)
+        return JsonNode(JsonKind.OTHER, Range(start, cursor.position))
     strict = machine.take_strict(start) if character != "(" else None
     if strict:
         return strict
-    cursor.at += 1
+    cursor.position += 1
     if character == "(":
-        machine.open("[", start, closer=")", fault=say.tuple_instead.at(start))
+        machine.open("[", start, closer=")", fault=messages.tuple_instead.at_position(start))
     else:
         machine.open(character, start)
     return None
@@ -283,10 +282,10 @@ def _open(machine: JsonMachine, character: str) -> JsonNode | None:
 
 def _deep_end(machine: JsonMachine, start: int) -> int:
     """The end of the bracket at `start`, found by counting brackets outside strings; else the end of the text."""
-    cursor, depth, at = machine.cursor, 0, start
-    while match := _DEEP.search(cursor.text, at, cursor.end):
+    cursor, depth, position = machine.cursor, 0, start
+    while match := _DEEP.search(cursor.text, position, cursor.end):
         first, length = match[0][0], match.end() - match.start()
-        at = match.end()
+        position = match.end()
         if first in "[{":
             depth += length
         elif first in "]}":
@@ -294,7 +293,7 @@ def _deep_end(machine: JsonMachine, start: int) -> int:
                 return match.start() + depth
             depth -= length
         else:
-            at = max(at, cursor.quotes.find(cursor.text, first, at, cursor.end) + 1)
+            position = max(position, cursor.quotes.find(cursor.text, first, position, cursor.end) + 1)
     return cursor.end
 
 
@@ -312,19 +311,19 @@ def _skip_other(cursor: JsonCursor, *, before_value: bool) -> bool:
     character = cursor.peek()
     if character in "/#":
         return _skip_comment(cursor, before_value=before_value)
-    start, repeats, say = cursor.at, _ODD_SPACE, unusual_space
+    start, repeats, message = cursor.position, _ODD_SPACE, unusual_space
     if character == "\\":
-        repeats, say = _ESCAPED_SPACE, escaped_space
+        repeats, message = _ESCAPED_SPACE, escaped_space
     end = end_of_repeats(repeats, cursor.text, start, cursor.end)
     if end == start or (character == "\\" and end < cursor.end and cursor.text[end] == '"'):
         return False
-    cursor.at = end
-    cursor.found.add(say(cursor.text, Range(start, end)))
+    cursor.position = end
+    cursor.faults.add(message(cursor.text, Range(start, end)))
     return True
 
 
 def _skip_comment(cursor: JsonCursor, *, before_value: bool) -> bool:
-    text, start = cursor.text, cursor.at
+    text, start = cursor.text, cursor.position
     match = _COMMENT.match(text, start, cursor.end)
     if not match or (before_value and text[start] == "#" and not text[start + 1 : start + 2].isspace()):
         return False
@@ -334,8 +333,8 @@ def _skip_comment(cursor: JsonCursor, *, before_value: bool) -> bool:
         end = cursor.end if closed < 0 else closed + 2
     elif end == cursor.end:
         end = _without_closers(text, start, end)
-    cursor.at = end
-    cursor.found.add(comment(text, Range(start, end)))
+    cursor.position = end
+    cursor.faults.add(comment(text, Range(start, end)))
     return True
 
 

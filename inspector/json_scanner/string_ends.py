@@ -50,7 +50,7 @@ _BLANK_TAIL = lazy_pattern(r"(\\\")?(\s+)\Z")
 _LAST_TAIL = lazy_pattern(r'(\\"|[“”’])?([\s}\]]*[}\]]\s*)\Z')
 _SINGLE_TAIL = lazy_pattern(r"[\s}\]]*(?:,|\n)\s*\Z")
 _KEY_AND_COLON = lazy_pattern(rf'["\'“‘]([\w$][\w$ .-]{{0,63}}?){_B}:')
-_MOST_QUOTES, _FARTHEST, _LOOK_BACK = 64, 20_000, 200
+_MAX_QUOTES, _MAX_DISTANCE, _LOOK_BACK = 64, 20_000, 200
 
 # A quote closes a single-quoted string only before one of these, so that `Men's` stays whole (FAULTS.md, point 7).
 # Two exceptions: a sum of strings, and a next key whose comma was forgotten.
@@ -102,7 +102,7 @@ def find_end(cursor: JsonCursor, start: int, context: ValueContext) -> StringExt
     if last < 0:
         return _unterminated(cursor, start, context)
     plain = StringExtent(start, Range(start + 1, last), last + 1)
-    if cursor.found.full or context is ValueContext.ROOT:
+    if cursor.faults.full or context is ValueContext.ROOT:
         return plain
     if quote == '"':
         return _double(cursor, plain, context)
@@ -191,15 +191,15 @@ def _doubled(cursor: JsonCursor, plain: StringExtent, context: ValueContext) -> 
 
 def _inner(cursor: JsonCursor, plain: StringExtent, context: ValueContext) -> StringExtent:
     """The string whose inner quotes are not escaped; `plain` if no end is plausible."""
-    text, at = cursor.text, plain.end
-    stop = min(cursor.end, at + _FARTHEST)
-    for _ in range(_MOST_QUOTES):
-        last = closing_quote(text, '"', at, stop)
+    text, position = cursor.text, plain.end
+    stop = min(cursor.end, position + _MAX_DISTANCE)
+    for _ in range(_MAX_QUOTES):
+        last = closing_quote(text, '"', position, stop)
         if last < 0:
             return plain
-        at = last + 1
-        if _closing_pattern(context).match(text, at, cursor.end):
-            return StringExtent(plain.start, Range(plain.content.start, at - 1), at, QuoteRepair.ESCAPE)
+        position = last + 1
+        if _closing_pattern(context).match(text, position, cursor.end):
+            return StringExtent(plain.start, Range(plain.content.start, position - 1), position, QuoteRepair.ESCAPE)
     return plain
 
 

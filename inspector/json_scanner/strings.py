@@ -6,7 +6,7 @@ from json import dumps
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
-from weaklink.inspector.json_scanner import messages as wording
+from weaklink.inspector.json_scanner import messages
 from weaklink.inspector.json_scanner import string_ends as ends
 from weaklink.inspector.json_scanner.cursor import JsonCursor, Truncation, ValueContext
 from weaklink.inspector.json_scanner.string_ends import QuoteRepair, StringExtent
@@ -47,18 +47,18 @@ class StringToken(Struct, frozen=True):
 
 def opens_string(cursor: JsonCursor) -> bool:
     """Whether a quote of any kind is at the cursor."""
-    return bool(_OPENING.match(cursor.text, cursor.at, cursor.end))
+    return bool(_OPENING.match(cursor.text, cursor.position, cursor.end))
 
 
 def read_string(cursor: JsonCursor, context: ValueContext) -> StringToken | None:
     """Read the string at the cursor and move after it; None, without moving, if the string begins an expression."""
-    text, start = cursor.text, cursor.at
+    text, start = cursor.text, cursor.position
     if text[start] == "\\":
         return _read_escaped(cursor)
     extent = ends.find_end(cursor, start, context)
     if context is not ValueContext.KEY and _OPERATOR.match(text, extent.end, cursor.end):
         return None
-    cursor.at = extent.end
+    cursor.position = extent.end
     if extent.repair is QuoteRepair.CUT:
         return _read_cut(cursor, extent, context)
     return _read_whole(cursor, extent)
@@ -72,13 +72,13 @@ def _read_whole(cursor: JsonCursor, extent: StringExtent) -> StringToken:
     edits = _requoted(text, extent, content.edits)
     quotes = content.edits if opening == '"' else []
     if extent.repair is not QuoteRepair.NONE and (quotes or extent.repair is not QuoteRepair.ESCAPE):
-        cursor.found.add(wording.quote_fault(text, extent, quotes))
+        cursor.faults.add(messages.quote_fault(text, extent, quotes))
     if opening == "'":
-        cursor.found.add_single_quoted(token, edits)
+        cursor.faults.add_single_quoted(token, edits)
     elif opening != '"' or (closing and closing.of(text) in SMART):
-        cursor.found.add(wording.smart_quote(text, token, edits))
+        cursor.faults.add(messages.smart_quote(text, token, edits))
     for fault in content.faults:
-        cursor.found.add(fault)
+        cursor.faults.add(fault)
     return StringToken(content.value, token)
 
 
@@ -111,53 +111,53 @@ def _read_cut(cursor: JsonCursor, extent: StringExtent, context: ValueContext) -
     return _read_whole(cursor, inner)
 
 
-def _backslashes_before(text: str, at: int, start: int) -> int:
-    first = at
+def _backslashes_before(text: str, position: int, start: int) -> int:
+    first = position
     while first > start and text[first - 1] == "\\":
         first -= 1
-    return at - first
+    return position - first
 
 
 def _read_escaped(cursor: JsonCursor) -> StringToken:
     r"""A string between `\"` and `\"`: the whole JSON was escaped once too often."""
-    text, start = cursor.text, cursor.at
+    text, start = cursor.text, cursor.position
     inner = Range(start + 2, end_of_repeats(_ESCAPED_CONTENT, text, start + 2, cursor.end))
     if not text.startswith('\\"', inner.end, cursor.end):
-        cursor.at = cursor.end
+        cursor.position = cursor.end
         cursor.cut = Truncation("escaped", Range(start, cursor.end))
         return StringToken(text[start + 2 : cursor.end], Range(start, cursor.end))
-    cursor.at = inner.end + 2
+    cursor.position = inner.end + 2
     plain = _ONE_LEVEL.sub(r"\1", inner.of(text))
     edits = [Edit(Range(start, start + 1), "")]
     if plain != inner.of(text):
         edits.append(Edit(inner, plain))
     edits.append(Edit(Range(inner.end, inner.end + 1), ""))
-    token = Range(start, cursor.at)
-    cursor.found.add_escaped_quotes(token, edits)
+    token = Range(start, cursor.position)
+    cursor.faults.add_escaped_quotes(token, edits)
     value = read_content(plain, 0, len(plain)).value
     if not is_strict_content(plain):
-        cursor.found.add(wording.unclear_escapes(text, token))
+        cursor.faults.add(messages.unclear_escapes(text, token))
     return StringToken(value, token)
 
 
 def read_bare_key(cursor: JsonCursor) -> StringToken | None:
     """Read the key without an opening quote at the cursor and move after it; None if no colon follows."""
-    match = _BARE.match(cursor.text, cursor.at, cursor.end)
+    match = _BARE.match(cursor.text, cursor.position, cursor.end)
     if match:
-        place = Range(*match.span(1))
-        cursor.at = place.end
+        key_range = Range(*match.span(1))
+        cursor.position = key_range.end
         key = match[1]
-        cursor.found.add(wording.unquoted_key(cursor.text, place, dumps(key, ensure_ascii=False)))
-        return StringToken(key, place)
-    match = _LACKS_OPENING.match(cursor.text, cursor.at, cursor.end)
+        cursor.faults.add(messages.unquoted_key(cursor.text, key_range, dumps(key, ensure_ascii=False)))
+        return StringToken(key, key_range)
+    match = _LACKS_OPENING.match(cursor.text, cursor.position, cursor.end)
     if not match or "\\" in match[1] or not match[1].isprintable():
         return None
-    place = Range(*match.span())
-    cursor.at = place.end
-    closing = Range(place.end - 1, place.end)
+    key_range = Range(*match.span())
+    cursor.position = key_range.end
+    closing = Range(key_range.end - 1, key_range.end)
     edits = [Edit(closing, '"')] if closing.of(cursor.text) != '"' else []
-    cursor.found.add(wording.missing_opening_quote(cursor.text, place, edits))
-    return StringToken(match[1], place)
+    cursor.faults.add(messages.missing_opening_quote(cursor.text, key_range, edits))
+    return StringToken(match[1], key_range)
 
 
 class StringContent(Struct):
@@ -185,11 +185,11 @@ def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) 
     fixed: list[str] = []
     controls: list[Edit] = []
     in_paths = _doubled_in_paths(text, start, end, content)
-    at = start
+    position = start
     for match in _SPECIAL.finditer(text, start, end):
         piece = match[0]
-        fixed.append(text[at : match.start()])
-        at = match.end()
+        fixed.append(text[position : match.start()])
+        position = match.end()
         if match.start() in in_paths:
             fixed.append(in_paths[match.start()] + piece)
         elif piece == '"':
@@ -202,7 +202,7 @@ def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) 
             fixed.append(piece)
         else:
             fixed.append(_mended(text, match, content, end, apostrophes=apostrophes))
-    fixed.append(text[at:end])
+    fixed.append(text[position:end])
     if controls:
         content.faults.append(_control_characters(text, controls))
     content.value = decoded("".join(fixed))
@@ -216,18 +216,18 @@ def _doubled_in_paths(text: str, start: int, end: int, content: StringContent) -
     its repair is a guess.
     """
     doubled: dict[int, str] = {}
-    at = start
-    while (path := _PATH.search(text, at, end)) is not None:
+    position = start
+    while (path := _PATH.search(text, position, end)) is not None:
         extent = _PATH_AT_START if path.start() == start else _PATH_IN_WORDS
         run = extent.match(text, path.end(), end)
-        at = run.end() if run is not None else path.end()
+        position = run.end() if run is not None else path.end()
         escapes = [
             escape
-            for escape in _SPECIAL.finditer(text, path.start(), at)
+            for escape in _SPECIAL.finditer(text, path.start(), position)
             if escape[0][0] == "\\" and len(escape[0]) > 1
         ]
         wrong = [escape for escape in escapes if escape[0][1] not in "\\/'" and not _is_json_escape(escape[0])]
-        if at == end and escapes and escapes[-1].end() == end and escapes[-1][0] == "\\n":
+        if position == end and escapes and escapes[-1].end() == end and escapes[-1][0] == "\\n":
             escapes.pop()  # a line feed at the end of the whole string
         guessed = [escape for escape in escapes if _is_json_escape(escape[0]) and escape[0][1] in _READ_OTHERWISE]
         is_share = path[0] == "\\\\"
@@ -251,7 +251,7 @@ def _path_fault(text: str, wrong: re.Match[str], guessed: list[re.Match[str]], b
         f"{shown(text, *wrong.span())} is not a JSON escape; this looks like a Windows path, where every backslash is "
         f"literal{also}."
     )
-    edits = tuple(Edit(Range(at, at), before[at]) for at in sorted(before))
+    edits = tuple(Edit(Range(position, position), before[position]) for position in sorted(before))
     return Fault(
         INVALID_ESCAPE, match_range(wrong), message, "Double each backslash of the path.", Fix(edits, safe=False)
     )
@@ -298,8 +298,8 @@ def match_range(match: re.Match[str]) -> Range:
     return Range(*match.span())
 
 
-def _edit(place: Range, text: str) -> Fix:
-    return Fix((Edit(place, text),), safe=True)
+def _edit(edit_range: Range, text: str) -> Fix:
+    return Fix((Edit(edit_range, text),), safe=True)
 
 
 def _control_characters(text: str, edits: list[Edit]) -> Fault:

@@ -158,7 +158,7 @@ def ends_within_string(text: str) -> bool:
 def tracked(text: str) -> JsonTracker:
     """A tracker that has read `text`; a broken one is in no string."""
     tracker = JsonTracker()
-    at = 0
-    while at < len(text) and not tracker.broken:
-        at = tracker.feed(text, at)
+    position = 0
+    while position < len(text) and not tracker.broken:
+        position = tracker.feed(text, position)
     return tracker

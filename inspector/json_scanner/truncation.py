@@ -5,7 +5,7 @@ name, and the object at just that depth ends with a `name`, the missing brackets
 """
 
 from weaklink.inspector.diagnostics import Edit, Fix
-from weaklink.inspector.json_scanner import messages as say
+from weaklink.inspector.json_scanner import messages
 from weaklink.inspector.json_scanner.brackets import JsonMachine
 from weaklink.inspector.json_scanner.cursor import ExpectedToken, Frame, Truncation
 from weaklink.inspector.json_scanner.messages import missing_before_name
@@ -31,7 +31,7 @@ def close_all(machine: JsonMachine) -> None:
     edits = [*_edits_for_unfinished(machine, frame)]
     edits.append(Edit(Range(cursor.end, cursor.end), tail))
     fix = None if lost else Fix(tuple(edits), safe=False)
-    machine.report(say.truncated(last, what, tail, openers=openers, fix=fix, lost=lost))
+    machine.report(messages.truncated(last, what, tail, openers=openers, fix=fix, lost=lost))
     end = max(last.end, frame.last_end)
     while cursor.frames:
         machine.close_unwritten(end)
@@ -43,13 +43,13 @@ def report_cut_scalar(machine: JsonMachine) -> None:
     cut = cursor.cut
     if not cut:
         return
-    place = cut.range
+    cut_range = cut.range
     fix = (
         None if cut.what == "escaped" else Fix((*cut.edits, Edit(Range(cursor.end, cursor.end), cut.tail)), safe=False)
     )
-    what = f"within the string {shown(cursor.text, place.start, place.end)}"
-    last = Range(max(place.end - 1, place.start), place.end)
-    machine.report(say.truncated(last, what, cut.tail, openers=(), fix=fix))
+    what = f"within the string {shown(cursor.text, cut_range.start, cut_range.end)}"
+    last = Range(max(cut_range.end - 1, cut_range.start), cut_range.end)
+    machine.report(messages.truncated(last, what, cut.tail, openers=(), fix=fix))
 
 
 def _last_character(machine: JsonMachine) -> Range:
@@ -88,12 +88,12 @@ def _edits_for_unfinished(machine: JsonMachine, frame: Frame) -> list[Edit]:
     if frame.comma >= 0 and frame.next is not ExpectedToken.COMMA:
         edits.append(Edit(Range(frame.comma, frame.comma + 1), ""))
     if frame.opener == "{" and frame.next is not ExpectedToken.COMMA and frame.comma < 0 and frame.members:
-        cursor.found.forget(frame.last_end)  # no comma is missing before a key that is deleted
+        cursor.faults.forget(frame.last_end)  # no comma is missing before a key that is deleted
     if cut and cut.what == "key":
         return [*edits, *cut.edits]
     if frame.opener == "{" and frame.next in (ExpectedToken.COLON, ExpectedToken.VALUE):
         start = frame.key_range.start
-        cursor.found.forget(start)
+        cursor.faults.forget(start)
         return [*edits, Edit(Range(start, cursor.end), "")]
     return [*edits, *(cut.edits if cut else [])]
 
@@ -166,9 +166,9 @@ def _ends_with_name(node: JsonNode) -> bool:
 def _report(machine: JsonMachine, end: int, closers: str, name: JsonMember) -> None:
     text, frames = machine.cursor.text, machine.cursor.frames
     comma = text.find(",", end, name.key_range.start)
-    place = Range(comma if comma >= 0 else name.key_range.start, name.key_range.end)
-    edit = machine.closing_edit(end, place.start, closers)
-    machine.report(missing_before_name(place, edit, closers, frames[0].key_range.of(text)))
+    fault_range = Range(comma if comma >= 0 else name.key_range.start, name.key_range.end)
+    edit = machine.closing_edit(end, fault_range.start, closers)
+    machine.report(missing_before_name(fault_range, edit, closers, frames[0].key_range.of(text)))
 
 
 def _replace_last(machine: JsonMachine, node: JsonNode) -> None:

@@ -37,7 +37,7 @@ _SPACE = re.compile(r"[ \t\n\r]*+")
 _STRING, _NUMBER, _LITERAL, _BRACKET = 1, 2, 3, 4
 
 # Python refuses to convert longer numbers to int, since that takes quadratic time; Decimal does not.
-_LONGEST_INT = 4300
+_MAX_INT_DIGITS = 4300
 _SCAN: Callable[[str, int], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]  # missing in typeshed
 
 
@@ -81,7 +81,7 @@ class JsonNode(msgspec.Struct, frozen=True, gc=False):
                 return member
         return None
 
-    def at(self, pointer: str) -> "JsonNode | None":
+    def node_at(self, pointer: str) -> "JsonNode | None":
         """The value at a JSON Pointer (RFC 6901), the empty pointer being this value; None if there is none."""
         if pointer and not pointer.startswith("/"):
             return None
@@ -99,7 +99,7 @@ class JsonMember(msgspec.Struct, frozen=True, gc=False):
     value: JsonNode
 
 
-class JsonReading(Struct, frozen=True):
+class JsonResult(Struct, frozen=True):
     """The result of reading one payload.
 
     `range` is the range that was read; `nodes` are the top-level values in order; `faults` are sorted by position.
@@ -168,7 +168,7 @@ def number_value(text: str) -> int | float | Decimal:
     """The value of a number in JSON's spelling: exact for integers of any length, infinite if a float overflows."""
     if "." in text or "e" in text or "E" in text:
         return float(text)
-    return int(text) if len(text) <= _LONGEST_INT else Decimal(text)
+    return int(text) if len(text) <= _MAX_INT_DIGITS else Decimal(text)
 
 
 def decoded(content: str) -> str:
@@ -186,8 +186,8 @@ def string_end(text: str, start: int, end: int) -> int:
     plain = _STRING_BEGINS.match(text, start, end)
     if plain is None:
         return -1
-    at = end_of_repeats(_ESCAPES, text, plain.end(), end)
-    return at + 1 if at < end and text[at] == '"' else -1
+    position = end_of_repeats(_ESCAPES, text, plain.end(), end)
+    return position + 1 if position < end and text[position] == '"' else -1
 
 
 def string_value(text: str, start: int, end: int) -> str:
@@ -206,12 +206,12 @@ def read_strict(text: str, start: int, end: int) -> tuple[JsonNode | None, list[
     group: int = match.lastindex  # type: ignore[assignment]  # one of four always matches
     if group != _BRACKET:
         first, last = match.span(group)
-        at = match.end()
+        position = match.end()
         if text[last - 1] == "\\":
-            last, at = _whole_string(text, first, end)
-        return (_scalar(text, group, first, last) if at == end else None), doubled
-    node, at = read_container(text, match.start(_BRACKET), end, doubled)
-    return (node if at == end else None), doubled
+            last, position = _whole_string(text, first, end)
+        return (_scalar(text, group, first, last) if position == end else None), doubled
+    node, position = read_container(text, match.start(_BRACKET), end, doubled)
+    return (node if position == end else None), doubled
 
 
 def read_strict_at(text: str, start: int, end: int) -> tuple[JsonNode | None, int]:
@@ -219,14 +219,14 @@ def read_strict_at(text: str, start: int, end: int) -> tuple[JsonNode | None, in
 
     If it is not strict: None, and a position up to which nothing was wrong.
     """
-    node, at = read_container(text, start, end, [])
-    return node, at if node is None else node.range.end
+    node, read_to = read_container(text, start, end, [])
+    return node, read_to if node is None else node.range.end
 
 
-def is_strict(text: str, place: Range) -> bool:
-    """Whether the text at `place` is exactly one strict JSON value, with nothing around it."""
-    node, _ = read_strict(text, place.start, place.end)
-    return node is not None and node.range == place
+def is_strict(text: str, payload_range: Range) -> bool:
+    """Whether the text at `payload_range` is exactly one strict JSON value, with nothing around it."""
+    node, _ = read_strict(text, payload_range.start, payload_range.end)
+    return node is not None and node.range == payload_range
 
 
 def _whole_string(text: str, start: int, end: int) -> tuple[int, int]:
@@ -235,9 +235,9 @@ def _whole_string(text: str, start: int, end: int) -> tuple[int, int]:
     return last, _SPACE.match(text, last, end).end() if last >= 0 else -1  # type: ignore[union-attr]  # matches ""
 
 
-def _escaped_key(text: str, at: int, end: int) -> tuple[Range, re.Match[str]] | None:
-    """A key with escapes at `at`, and the match of what follows it; None if there is none."""
-    begins = _ESCAPED_KEY.match(text, at, end)
+def _escaped_key(text: str, position: int, end: int) -> tuple[Range, re.Match[str]] | None:
+    """A key with escapes at `position`, and the match of what follows it; None if there is none."""
+    begins = _ESCAPED_KEY.match(text, position, end)
     if begins is None:
         return None
     last = string_end(text, begins.start(1), end)
@@ -266,36 +266,36 @@ def read_container(  # noqa: C901, PLR0915  # the one hot loop: a call for each 
     items: list[JsonNode] = []
     in_object = text[start] == "{"
     key, key_range = "", Range(0, 0)
-    at = start + 1
+    position = start + 1
     opened = True
     while True:
         closed = False
-        match = (_MEMBER if in_object else _ELEMENT).match(text, at, end)
+        match = (_MEMBER if in_object else _ELEMENT).match(text, position, end)
         if match:
             if in_object:
                 first, last = match.span(1)
                 key_range = Range(first, last)
                 key = text[first + 1 : last - 1]
-        elif in_object and (escaped := _escaped_key(text, at, end)) is not None:
+        elif in_object and (escaped := _escaped_key(text, position, end)) is not None:
             key_range, match = escaped
             key = _SCAN(text, key_range.start + 1)[0]
         if match:
-            at = match.end()
+            position = match.end()
             group: int = match.lastindex  # type: ignore[assignment]  # one of four always matches
             first, last = match.span(group)
             group -= in_object
             if group == _BRACKET:
                 if len(outer) + depth + 1 >= MAX_DEPTH:
-                    return None, at
+                    return None, position
                 outer.append((start, members, items, in_object, key, key_range))
                 start, members, items = first, [], []
                 in_object = text[first] == "{"
-                at = first + 1
+                position = first + 1
                 opened = True
                 continue
             if group == _STRING:
                 if text[last - 1] == "\\":
-                    last, at = _whole_string(text, first, end)
+                    last, position = _whole_string(text, first, end)
                     if last < 0:
                         return None, first
                     scalar = _SCAN(text, first + 1)[0]
@@ -309,33 +309,33 @@ def read_container(  # noqa: C901, PLR0915  # the one hot loop: a call for each 
             else:
                 items.append(node)
         elif opened:
-            at = _SPACE.match(text, at, end).end()  # type: ignore[union-attr]  # matches ""
+            position = _SPACE.match(text, position, end).end()  # type: ignore[union-attr]  # matches ""
             closed = True
         else:
-            return None, at
+            return None, position
         opened = False
-        while at < end:
-            following = text[at]
+        while position < end:
+            following = text[position]
             if following == "," and not closed:
-                at += 1
+                position += 1
                 break
             if following != ("}" if in_object else "]"):
-                return None, at
-            at += 1
+                return None, position
+            position += 1
             if in_object:
-                node = JsonNode(JsonKind.OBJECT, Range(start, at), None, tuple(members))
+                node = JsonNode(JsonKind.OBJECT, Range(start, position), None, tuple(members))
                 if len(members) > 1 and len({member.key for member in members}) < len(members):
                     doubled.append(node)
             else:
-                node = JsonNode(JsonKind.ARRAY, Range(start, at), None, (), tuple(items))
-            at = _SPACE.match(text, at, end).end()  # type: ignore[union-attr]  # matches ""
+                node = JsonNode(JsonKind.ARRAY, Range(start, position), None, (), tuple(items))
+            position = _SPACE.match(text, position, end).end()  # type: ignore[union-attr]  # matches ""
             closed = False
             if not outer:
-                return node, at
+                return node, position
             start, members, items, in_object, key, key_range = outer.pop()
             if in_object:
                 members.append(JsonMember(key, key_range, node))
             else:
                 items.append(node)
         else:
-            return None, at
+            return None, position

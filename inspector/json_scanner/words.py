@@ -29,7 +29,7 @@ from fractions import Fraction
 from json import dumps
 
 from weaklink.inspector.diagnostics import Edit
-from weaklink.inspector.json_scanner import messages as wording
+from weaklink.inspector.json_scanner import messages
 from weaklink.inspector.json_scanner.cursor import JsonCursor, Truncation, ValueContext
 from weaklink.inspector.json_scanner.strings import read_content
 from weaklink.inspector.json_scanner.values import LITERALS, NUMBER, JsonKind, JsonNode, number_value
@@ -166,50 +166,50 @@ _MAX_POWER_BITS = 1024  # of a power's result, so that it stays a value that som
 
 def opens_triple(cursor: JsonCursor) -> bool:
     """Whether a triple-quoted string begins at the cursor, and is closed."""
-    match = _TRIPLE.match(cursor.text, cursor.at, cursor.end)
+    match = _TRIPLE.match(cursor.text, cursor.position, cursor.end)
     if not match or match[0] in cursor.no_triple:
         return False
-    found = cursor.text.find(match[0], cursor.at + 3, cursor.end) >= 0
-    if not found:
+    is_closed = cursor.text.find(match[0], cursor.position + 3, cursor.end) >= 0
+    if not is_closed:
         cursor.no_triple.add(match[0])
-    return found
+    return is_closed
 
 
 def read_triple(cursor: JsonCursor) -> JsonNode:
     """The triple-quoted string at the cursor, with the value that a plain string of this content would have."""
-    text, start = cursor.text, cursor.at
+    text, start = cursor.text, cursor.position
     close = text.find(text[start : start + 3], start + 3, cursor.end)
-    cursor.at = close + 3
+    cursor.position = close + 3
     value = read_content(text, start + 3, close, apostrophes=True).value
-    place = Range(start, cursor.at)
-    cursor.found.add(wording.triple_quoted(text, place, dumps(value, ensure_ascii=False)))
-    return JsonNode(JsonKind.OTHER, place, value)
+    string_range = Range(start, cursor.position)
+    cursor.faults.add(messages.triple_quoted(text, string_range, dumps(value, ensure_ascii=False)))
+    return JsonNode(JsonKind.OTHER, string_range, value)
 
 
 def opens_placeholder(cursor: JsonCursor) -> bool:
     """Whether a template placeholder, `{name}` or `{{name}}`, is at the cursor."""
-    return bool(_BRACES.match(cursor.text, cursor.at, cursor.end))
+    return bool(_BRACES.match(cursor.text, cursor.position, cursor.end))
 
 
 def read_placeholder(cursor: JsonCursor) -> JsonNode:
     """The placeholder in braces at the cursor."""
-    match = _BRACES.match(cursor.text, cursor.at, cursor.end)
-    end = match.end() if match else cursor.at + 1
-    start, cursor.at = cursor.at, end
+    match = _BRACES.match(cursor.text, cursor.position, cursor.end)
+    end = match.end() if match else cursor.position + 1
+    start, cursor.position = cursor.position, end
     return _expression(cursor, Range(start, end))
 
 
 def read_word(cursor: JsonCursor, context: ValueContext) -> JsonNode | None:
     """Read the number, literal, word or expression at the cursor and move after it; None if there is none."""
-    thousands = _THOUSANDS.match(cursor.text, cursor.at, cursor.end) if context is ValueContext.MEMBER else None
+    thousands = _THOUSANDS.match(cursor.text, cursor.position, cursor.end) if context is ValueContext.MEMBER else None
     if thousands:
-        cursor.at = thousands.end()
+        cursor.position = thousands.end()
         return _foreign_number(cursor, thousands[0], Range(*thousands.span()))
-    scalar = _SCALAR.match(cursor.text, cursor.at, cursor.end)
+    scalar = _SCALAR.match(cursor.text, cursor.position, cursor.end)
     if scalar and _is_whole_scalar(cursor, scalar.end(), context):
-        start, cursor.at = cursor.at, scalar.end()
-        return _understood(cursor, Range(start, cursor.at))
-    return read_run(cursor, cursor.at, context)
+        start, cursor.position = cursor.position, scalar.end()
+        return _understood(cursor, Range(start, cursor.position))
+    return read_run(cursor, cursor.position, context)
 
 
 def read_run(cursor: JsonCursor, start: int, context: ValueContext) -> JsonNode | None:
@@ -217,7 +217,7 @@ def read_run(cursor: JsonCursor, start: int, context: ValueContext) -> JsonNode 
     end = run_end(cursor, start, context)
     if end == start:
         return None
-    cursor.at = end
+    cursor.position = end
     return _missing_opening_quote(cursor, start, context) or _understood(cursor, Range(start, end))
 
 
@@ -229,72 +229,72 @@ def _is_whole_scalar(cursor: JsonCursor, end: int, context: ValueContext) -> boo
 
 def _missing_opening_quote(cursor: JsonCursor, start: int, context: ValueContext) -> JsonNode | None:
     r"""The string in `"city": Oslo", "days": 3`, whose opening quote is missing."""
-    text, end = cursor.text, cursor.at
+    text, end = cursor.text, cursor.position
     if context is ValueContext.ROOT or end >= cursor.end or text[end] not in "\"'" or text[end - 1] in "\"'":
         return None
     quote = text[end]
-    cursor.at = end + 1
+    cursor.position = end + 1
     content = read_content(text, start, end)
     token = Range(start, end + 1)
     closing = [] if quote == '"' else [Edit(Range(end, end + 1), '"')]
-    cursor.found.add(wording.missing_opening_quote(text, token, [*content.edits, *closing]))
+    cursor.faults.add(messages.missing_opening_quote(text, token, [*content.edits, *closing]))
     for fault in content.faults:
-        cursor.found.add(fault)
+        cursor.faults.add(fault)
     return JsonNode(JsonKind.STRING, token, content.value)
 
 
-def _understood(cursor: JsonCursor, place: Range) -> JsonNode:
+def _understood(cursor: JsonCursor, run_range: Range) -> JsonNode:
     """The value that a bare run of characters means; reports its fault."""
-    raw = place.of(cursor.text)
+    raw = run_range.of(cursor.text)
     if raw in LITERALS:
-        return JsonNode(*_with_place(LITERALS[raw], place))
-    if place.end == cursor.end and cursor.frames:
-        cut = _cut(cursor, raw, place)
+        return JsonNode(*_with_range(LITERALS[raw], run_range))
+    if run_range.end == cursor.end and cursor.frames:
+        cut = _cut(cursor, raw, run_range)
         if cut:
             return cut
     if _NUMBER.fullmatch(raw):
-        return JsonNode(JsonKind.NUMBER, place, number_value(raw))
+        return JsonNode(JsonKind.NUMBER, run_range, number_value(raw))
     if raw in _PYTHON:
-        cursor.found.add(wording.python_literal(cursor.text, place, _PYTHON[raw]))
-        return JsonNode(*_with_place(LITERALS[_PYTHON[raw]], place))
+        cursor.faults.add(messages.python_literal(cursor.text, run_range, _PYTHON[raw]))
+        return JsonNode(*_with_range(LITERALS[_PYTHON[raw]], run_range))
     if _NON_FINITE.fullmatch(raw):
-        cursor.found.add(wording.non_finite(cursor.text, place))
-        return JsonNode(JsonKind.OTHER, place)
-    return _foreign_number(cursor, raw, place) or _word_or_expression(cursor, raw, place)
+        cursor.faults.add(messages.non_finite(cursor.text, run_range))
+        return JsonNode(JsonKind.OTHER, run_range)
+    return _foreign_number(cursor, raw, run_range) or _word_or_expression(cursor, raw, run_range)
 
 
-def _with_place(literal: tuple[JsonKind, Json], place: Range) -> tuple[JsonKind, Range, Json]:
-    return literal[0], place, literal[1]
+def _with_range(literal: tuple[JsonKind, Json], run_range: Range) -> tuple[JsonKind, Range, Json]:
+    return literal[0], run_range, literal[1]
 
 
-def _cut(cursor: JsonCursor, raw: str, place: Range) -> JsonNode | None:
+def _cut(cursor: JsonCursor, raw: str, run_range: Range) -> JsonNode | None:
     """A number or literal that the end of the text cuts off, completed as far as that is certain."""
     for literal, (kind, scalar) in LITERALS.items():
         if literal.startswith(raw):
-            cursor.cut = Truncation("word", place, [], literal[len(raw) :])
-            return JsonNode(kind, place, scalar)
+            cursor.cut = Truncation("word", run_range, [], literal[len(raw) :])
+            return JsonNode(kind, run_range, scalar)
     if _NUMBER.fullmatch(raw):
-        cursor.cut = Truncation("number", place)
+        cursor.cut = Truncation("number", run_range)
         return None
     match = _CUT_NUMBER.fullmatch(raw)
     if not match:
         return None
     if not match[1]:
-        cursor.cut = Truncation("nothing", place, [Edit(place, "")])
-        return JsonNode(JsonKind.OTHER, place)
+        cursor.cut = Truncation("nothing", run_range, [Edit(run_range, "")])
+        return JsonNode(JsonKind.OTHER, run_range)
     whole = len(match[1])
-    cursor.cut = Truncation("number", place, [Edit(Range(place.start + whole, place.end), "")])
-    return JsonNode(JsonKind.NUMBER, place, number_value(match[1]))
+    cursor.cut = Truncation("number", run_range, [Edit(Range(run_range.start + whole, run_range.end), "")])
+    return JsonNode(JsonKind.NUMBER, run_range, number_value(match[1]))
 
 
-def _foreign_number(cursor: JsonCursor, raw: str, place: Range) -> JsonNode | None:
+def _foreign_number(cursor: JsonCursor, raw: str, number_range: Range) -> JsonNode | None:
     """A number in another language's spelling; None if it is none."""
     spelling = _json_spelling(raw)
     if not spelling:
         return None
     text, reason, safe = spelling
-    cursor.found.add(wording.invalid_number(cursor.text, place, text, reason, safe=safe))
-    return JsonNode(JsonKind.NUMBER, place, number_value(text))
+    cursor.faults.add(messages.invalid_number(cursor.text, number_range, text, reason, safe=safe))
+    return JsonNode(JsonKind.NUMBER, number_range, number_value(text))
 
 
 def _json_spelling(raw: str) -> tuple[str, str, bool] | None:
@@ -323,45 +323,45 @@ def _with_digits(digits: str) -> str:
     return f"{whole.lstrip('0') or '0'}.0{rest}"
 
 
-def _word_or_expression(cursor: JsonCursor, raw: str, place: Range) -> JsonNode:
+def _word_or_expression(cursor: JsonCursor, raw: str, run_range: Range) -> JsonNode:
     result = result_of(raw)
     if result is not None:
-        cursor.found.add(wording.arithmetic(cursor.text, place, dumps(result)))
-        return JsonNode(JsonKind.OTHER, place, result)
+        cursor.faults.add(messages.arithmetic(cursor.text, run_range, dumps(result)))
+        return JsonNode(JsonKind.OTHER, run_range, result)
     is_word = _ADDRESS.fullmatch(raw) or (_WORD_CHARACTERS.fullmatch(raw) and not _PROGRAM.search(raw[:200]))
     if not is_word and not is_date_or_phone(raw):
-        return _expression(cursor, place)
+        return _expression(cursor, run_range)
     if not any(character.isalnum() for character in raw):
-        cursor.found.add(wording.no_value(cursor.text, place))
-        return JsonNode(JsonKind.OTHER, place, raw)
+        cursor.faults.add(messages.no_value(cursor.text, run_range))
+        return JsonNode(JsonKind.OTHER, run_range, raw)
     spelling = _OTHER_SPELLINGS.get(raw.lower())
     if spelling:
-        cursor.found.add(wording.misspelt_literal(cursor.text, place, spelling))
-        return JsonNode(JsonKind.OTHER, place, LITERALS[spelling][1])
+        cursor.faults.add(messages.misspelt_literal(cursor.text, run_range, spelling))
+        return JsonNode(JsonKind.OTHER, run_range, LITERALS[spelling][1])
     value = raw
-    cursor.found.add(wording.unquoted_value(cursor.text, place, dumps(value, ensure_ascii=False)))
-    return JsonNode(JsonKind.OTHER, place, value)
+    cursor.faults.add(messages.unquoted_value(cursor.text, run_range, dumps(value, ensure_ascii=False)))
+    return JsonNode(JsonKind.OTHER, run_range, value)
 
 
-def _expression(cursor: JsonCursor, place: Range) -> JsonNode:
-    raw = place.of(cursor.text)
+def _expression(cursor: JsonCursor, expression_range: Range) -> JsonNode:
+    raw = expression_range.of(cursor.text)
     joined = _joined_strings(raw)
     value = raw if joined is None else joined
     kind = "" if joined is None else "a concatenation of strings" if "+" in raw else "a string with a Python prefix"
-    cursor.found.add(wording.expression(cursor.text, place, dumps(value, ensure_ascii=False), kind))
-    return JsonNode(JsonKind.OTHER, place, value)
+    cursor.faults.add(messages.expression(cursor.text, expression_range, dumps(value, ensure_ascii=False), kind))
+    return JsonNode(JsonKind.OTHER, expression_range, value)
 
 
 def _joined_strings(raw: str) -> str | None:
     """The value of `"a" + "b"`, or of a string with a Python prefix; None for any other expression."""
     pieces: list[str] = []
-    at = 0
+    position = 0
     while True:
-        match = _LITERAL_STRING.match(raw, at)
+        match = _LITERAL_STRING.match(raw, position)
         if not match:
             return None
         content = match[1] if match[1] is not None else match[2]
-        if raw[at] in "fF" and "{" in content:
+        if raw[position] in "fF" and "{" in content:
             return None
         pieces.append(read_content(content, 0, len(content), apostrophes=True).value)
         rest = raw[match.end() : match.end() + 64].lstrip()
@@ -369,10 +369,10 @@ def _joined_strings(raw: str) -> str | None:
             return "".join(pieces) if match.end() == len(raw) else None
         if not rest.startswith("+"):
             return None
-        at = raw.index("+", match.end()) + 1
-        while at < len(raw) and raw[at].isspace():
-            at += 1
-        if at == len(raw):
+        position = raw.index("+", match.end()) + 1
+        while position < len(raw) and raw[position].isspace():
+            position += 1
+        if position == len(raw):
             return None
 
 
@@ -382,29 +382,29 @@ def run_end(cursor: JsonCursor, start: int, context: ValueContext) -> int:
     Brackets within it are matched by kind and strings skipped; outside of them it ends at a comma, a closing bracket,
     a line end or a comment. Trailing white space does not belong to it. The run may be empty.
     """
-    text, end, at = cursor.text, cursor.end, start
+    text, end, position = cursor.text, cursor.end, start
     closers: list[str] = []
-    while at < end:
-        plain = _PLAIN.match(text, at, end)
+    while position < end:
+        plain = _PLAIN.match(text, position, end)
         if plain:
-            at = plain.end()
+            position = plain.end()
             continue
-        step = _step(cursor, start, at, context, closers)
+        step = _step(cursor, start, position, context, closers)
         if not step:
             break
-        at += step
-    while at > start and text[at - 1].isspace():
-        at -= 1
-    return at
+        position += step
+    while position > start and text[position - 1].isspace():
+        position -= 1
+    return position
 
 
-def _step(cursor: JsonCursor, start: int, at: int, context: ValueContext, closers: list[str]) -> int:
-    """How many characters the run takes next at `at`; 0 if it ends there."""
-    text, character = cursor.text, cursor.text[at]
+def _step(cursor: JsonCursor, start: int, position: int, context: ValueContext, closers: list[str]) -> int:
+    """How many characters the run takes next at `position`; 0 if it ends there."""
+    text, character = cursor.text, cursor.text[position]
     if character in "\"'`":
-        return _quote(cursor, start, at, nested=bool(closers))
+        return _quote(cursor, start, position, nested=bool(closers))
     if character in "([{":
-        adjacent = at == start or not text[at - 1].isspace() or character == "("
+        adjacent = position == start or not text[position - 1].isspace() or character == "("
         if not closers and not adjacent:
             return 0
         closers.append(_CLOSER[character])
@@ -413,7 +413,7 @@ def _step(cursor: JsonCursor, start: int, at: int, context: ValueContext, closer
         return _closer(character, context, closers)
     if closers:
         return 1
-    return _outside(cursor, start, at, context)
+    return _outside(cursor, start, position, context)
 
 
 def _closer(character: str, context: ValueContext, closers: list[str]) -> int:
@@ -422,54 +422,58 @@ def _closer(character: str, context: ValueContext, closers: list[str]) -> int:
     return int(character == ")" and context is not ValueContext.TUPLE)
 
 
-def _outside(cursor: JsonCursor, start: int, at: int, context: ValueContext) -> int:
+def _outside(cursor: JsonCursor, start: int, position: int, context: ValueContext) -> int:
     """As `_step`, for a comma, line end, slash, hash, semicolon or angle bracket outside all brackets."""
-    text, character = cursor.text, cursor.text[at]
+    text, character = cursor.text, cursor.text[position]
     if character == "<":
-        match = _PLACEHOLDER.match(text, at, cursor.end)
-        return match.end() - at if match else 1
+        match = _PLACEHOLDER.match(text, position, cursor.end)
+        return match.end() - position if match else 1
     if character == ">":
         return 1
     if character == ",":
-        prose = context is ValueContext.MEMBER and at - start < _MAX_PROSE_CHARS and _PROSE.fullmatch(text, start, at)
-        return int(bool(prose) and not _MEMBER_BEGINS.match(text, at + 1, cursor.end))
+        prose = (
+            context is ValueContext.MEMBER
+            and position - start < _MAX_PROSE_CHARS
+            and _PROSE.fullmatch(text, start, position)
+        )
+        return int(bool(prose) and not _MEMBER_BEGINS.match(text, position + 1, cursor.end))
     if character == "\n":
-        return int(_last_character(text, start, at) in _OPERATORS)
+        return int(_last_character(text, start, position) in _OPERATORS)
     if character == ";":
-        return int(at + 1 < cursor.end and not text[at + 1].isspace())
-    spaced = at == start or text[at - 1].isspace()
-    return int(not (spaced and _LINE_COMMENT.match(text, at, cursor.end)))
+        return int(position + 1 < cursor.end and not text[position + 1].isspace())
+    spaced = position == start or text[position - 1].isspace()
+    return int(not (spaced and _LINE_COMMENT.match(text, position, cursor.end)))
 
 
-def _last_character(text: str, start: int, at: int) -> str:
-    while at > start and text[at - 1].isspace():
-        at -= 1
-    return text[at - 1] if at > start else ""
+def _last_character(text: str, start: int, position: int) -> str:
+    while position > start and text[position - 1].isspace():
+        position -= 1
+    return text[position - 1] if position > start else ""
 
 
-def _quote(cursor: JsonCursor, start: int, at: int, *, nested: bool) -> int:
+def _quote(cursor: JsonCursor, start: int, position: int, *, nested: bool) -> int:
     """As `_step`, for a quote: it opens a string of the expression, is an apostrophe, or ends the run."""
     text = cursor.text
-    length = _string_length(cursor, at)
+    length = _string_length(cursor, position)
     if nested:
         return length or 1
-    last = _last_character(text, start, at)
-    if length and (at == start or last in _OPERATORS or _PREFIX.fullmatch(text, start, at)):
+    last = _last_character(text, start, position)
+    if length and (position == start or last in _OPERATORS or _PREFIX.fullmatch(text, start, position)):
         return length
-    adjacent = at > start and text[at - 1] == last
-    if text[at] == "'" and adjacent and not _AFTER_QUOTE.match(text, at + 1, cursor.end):
+    adjacent = position > start and text[position - 1] == last
+    if text[position] == "'" and adjacent and not _AFTER_QUOTE.match(text, position + 1, cursor.end):
         return 1
     return 0
 
 
-def _string_length(cursor: JsonCursor, at: int) -> int:
-    """The length of the string that begins with the quote at `at`; 0 if the string is not closed on its line."""
-    text, quote = cursor.text, cursor.text[at]
+def _string_length(cursor: JsonCursor, position: int) -> int:
+    """The length of the string that begins with the quote at `position`; 0 if the string is not closed on its line."""
+    text, quote = cursor.text, cursor.text[position]
     if quote == "`":
-        last = text.find(quote, at + 1, cursor.end)
-        return last + 1 - at if last >= 0 else 0
-    last = cursor.quotes.find(text, quote, at + 1, cursor.end)
-    return last + 1 - at if last >= 0 and text.find("\n", at, last) < 0 else 0
+        last = text.find(quote, position + 1, cursor.end)
+        return last + 1 - position if last >= 0 else 0
+    last = cursor.quotes.find(text, quote, position + 1, cursor.end)
+    return last + 1 - position if last >= 0 and text.find("\n", position, last) < 0 else 0
 
 
 def result_of(expression: str) -> int | float | None:
@@ -502,13 +506,13 @@ def _as_float(value: Fraction) -> float | None:
 
 
 def _tokens(expression: str) -> list[str]:
-    tokens, at, expression = [], 0, expression.rstrip()
-    while at < len(expression):
-        match = _TOKEN.match(expression, at)
+    tokens, position, expression = [], 0, expression.rstrip()
+    while position < len(expression):
+        match = _TOKEN.match(expression, position)
         if not match:
             return []
         tokens.append("**" if match[2] == "^" else match[1] or match[2])
-        at = match.end()
+        position = match.end()
     return tokens
 
 

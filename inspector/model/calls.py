@@ -5,6 +5,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -31,12 +32,12 @@ class Literal(msgspec.Struct, frozen=True):
 
 
 class _OffsetRun(NamedTuple):
-    """A run of characters that begins at `at` in the decoded text, and at `raw` in the raw one.
+    """A run of characters that begins at `offset` in the decoded text, and at `raw` in the raw one.
 
     A `solid` run, such as an escape, maps to its characters only as a whole.
     """
 
-    at: int
+    offset: int
     raw: int
     raw_end: int
     solid: bool
@@ -74,8 +75,8 @@ class Decoded:
     def place(self, within: Range) -> Range:
         """The raw characters for a range of the text; an empty range maps to a position between two of them."""
         if not within.start < within.end:
-            at = self._end(within.start) if within.start else self.literals[0].start
-            return Range(at, at)
+            position = self._end(within.start) if within.start else self.literals[0].start
+            return Range(position, position)
         return Range(self._start(within.start), self._end(within.end))
 
     def places(self, within: Range) -> Iterator[Range]:
@@ -86,8 +87,8 @@ class Decoded:
             return
         index = max(bisect_right(self._texts_at, within.start) - 1, 0)
         while index < len(self.literals) and self._texts_at[index] < within.end:
-            at, length = self._texts_at[index], len(self.literals[index].text)
-            part = Range(max(within.start, at), min(within.end, at + length))
+            start, length = self._texts_at[index], len(self.literals[index].text)
+            part = Range(max(within.start, start), min(within.end, start + length))
             if part.start < part.end:
                 yield self.place(part)
             index += 1
@@ -105,51 +106,47 @@ class Decoded:
 
     def _start(self, offset: int) -> int:
         stretch = self._stretch(offset)
-        return stretch.raw if stretch.solid else min(stretch.raw + offset - stretch.at, stretch.raw_end)
+        return stretch.raw if stretch.solid else min(stretch.raw + offset - stretch.offset, stretch.raw_end)
 
     def _end(self, offset: int) -> int:
         stretch = self._stretch(offset - 1)
-        return stretch.raw_end if stretch.solid else min(stretch.raw + offset - stretch.at, stretch.raw_end)
+        return stretch.raw_end if stretch.solid else min(stretch.raw + offset - stretch.offset, stretch.raw_end)
 
     def _stretch(self, offset: int) -> _OffsetRun:
         stretches = self._index()
-        index = max(bisect_right(stretches, offset, key=_at) - 1, 0)
+        index = max(bisect_right(stretches, offset, key=attrgetter("offset")) - 1, 0)
         return stretches[index] if stretches else _OffsetRun(0, self.literals[0].start, self.range.end, solid=True)
 
     def _index(self) -> list[_OffsetRun]:
         if self._stretches is None:
-            self._stretches, at = [], 0
+            self._stretches, offset = [], 0
             for literal in self.literals:
-                self._texts_at.append(at)
-                self._stretches += _stretches(literal, at)
-                at += len(literal.text)
+                self._texts_at.append(offset)
+                self._stretches += _stretches(literal, offset)
+                offset += len(literal.text)
         return self._stretches
 
 
 _MAX_ESCAPE_CHARS = len(r"\ud83d\ude00")
 
 
-def _at(stretch: _OffsetRun) -> int:
-    return stretch.at
-
-
-def _stretches(literal: Literal, at: int) -> list[_OffsetRun]:
+def _stretches(literal: Literal, offset: int) -> list[_OffsetRun]:
     raw, begin = literal.raw, literal.start
     whole = literal.range.end
     if "\\" not in raw and len(raw) == len(literal.text):
-        return [_OffsetRun(at, begin, whole, solid=False)] if raw else []
+        return [_OffsetRun(offset, begin, whole, solid=False)] if raw else []
     runs: list[_OffsetRun] = []
-    first, place = at, 0
+    first, copied = offset, 0
     for match in _ESCAPE.finditer(raw):
-        if match.start() > place:
-            runs.append(_OffsetRun(at, begin + place, begin + match.start(), solid=False))
-            at += match.start() - place
-        runs.append(_OffsetRun(at, begin + match.start(), begin + match.end(), solid=True))
-        at, place = at + 1, match.end()
-    if place < len(raw):
-        runs.append(_OffsetRun(at, begin + place, whole, solid=False))
-        at += len(raw) - place
-    if at - first != len(literal.text):
+        if match.start() > copied:
+            runs.append(_OffsetRun(offset, begin + copied, begin + match.start(), solid=False))
+            offset += match.start() - copied
+        runs.append(_OffsetRun(offset, begin + match.start(), begin + match.end(), solid=True))
+        offset, copied = offset + 1, match.end()
+    if copied < len(raw):
+        runs.append(_OffsetRun(offset, begin + copied, whole, solid=False))
+        offset += len(raw) - copied
+    if offset - first != len(literal.text):
         return [_OffsetRun(first, begin, whole, solid=True)] if literal.text else []
     return runs
 

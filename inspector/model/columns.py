@@ -40,11 +40,11 @@ class Column(Sequence[_Entry_co]):
     def __getitem__(self, index: slice) -> tuple[_Entry_co, ...]: ...
     def __getitem__(self, index: int | slice) -> _Entry_co | tuple[_Entry_co, ...]:
         if isinstance(index, slice):
-            return tuple(self._at(at) for at in range(*index.indices(len(self))))
-        at = index + len(self) if index < 0 else index
-        if not 0 <= at < len(self):
+            return tuple(self._at(position) for position in range(*index.indices(len(self))))
+        position = index + len(self) if index < 0 else index
+        if not 0 <= position < len(self):
             raise IndexError(f"no entry {index} in a column of {len(self)}")
-        return self._at(at)
+        return self._at(position)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -108,7 +108,9 @@ class RunningSums(Column[int]):
         kept, before = index // _APART, self._before
         if len(before) <= kept:  # sums are computed as far as needed, and a little further
             last = min(max(kept, len(before) * 9 // 8) * _APART, len(self.added))
-            sums = (sum(self.added[at : at + _APART]) for at in range((len(before) - 1) * _APART, last, _APART))
+            sums = (
+                sum(self.added[start : start + _APART]) for start in range((len(before) - 1) * _APART, last, _APART)
+            )
             self._before = before = [*before[:-1], *accumulate(sums, initial=before[-1])]
         return before[kept] + sum(self.added[kept * _APART : index + 1])
 

@@ -11,9 +11,9 @@ from typing import TypeAlias, assert_never
 from msgspec import Struct, structs
 
 from weaklink.inspector.model.trace import Part, SentBefore, SentMessage, SentPart, SentRequest, Trace, Turn
+from weaklink.inspector.text import shared_prefix, shared_suffix
 
 _SHARED = 32  # code points that must be equal for a reference to be shorter than the text
-_BLOCK = 4096
 
 
 class ExchangeEnd(StrEnum):
@@ -108,11 +108,11 @@ class ReadRequest(Struct, frozen=True, eq=False):
     def messages(self) -> list[ReadMessage]:
         """All its messages in order; linear in them and in the requests that they come from."""
         pieces: list[Sequence[ReadMessage]] = []
-        at: ReadRequest | None = self
+        request: ReadRequest | None = self
         needed = len(self)
-        while at is not None and needed:
-            pieces.append(at.own[: max(needed - at.kept, 0)])
-            needed, at = min(needed, at.kept), at.before
+        while request is not None and needed:
+            pieces.append(request.own[: max(needed - request.kept, 0)])
+            needed, request = min(needed, request.kept), request.before
         return [message for piece in reversed(pieces) for message in piece]
 
 
@@ -151,18 +151,18 @@ def _resolved(
 
 
 def _message(
-    one: int | SentMessage | SentBefore, turns: Sequence[Turn], known: Mapping[int, ReadRequest]
+    message: int | SentMessage | SentBefore, turns: Sequence[Turn], known: Mapping[int, ReadRequest]
 ) -> ReadMessage | None:
-    match one:
+    match message:
         case int():
-            return ReadMessage(one) if 0 < one <= len(turns) else None
+            return ReadMessage(message) if 0 < message <= len(turns) else None
         case SentBefore(turn, index):
             earlier = known.get(turn)
             return earlier.own[index] if earlier is not None and 0 <= index < len(earlier.own) else None
         case SentMessage():
-            return _version(one, turns)
+            return _version(message, turns)
         case _:
-            assert_never(one)
+            assert_never(message)
 
 
 def _version(message: SentMessage, turns: Sequence[Turn]) -> ReadMessage | None:
@@ -220,9 +220,11 @@ def expanded(trace: Trace) -> Trace:
     """The trace whose requests contain every own text completely, for code that changes the texts of turns."""
     turns = tuple(trace.turns)
 
-    def whole(one: SentMessage) -> SentMessage:
-        base = turns[one.turn - 1] if one.turn is not None and 0 < one.turn <= len(turns) else None
-        return structs.replace(one, parts=tuple(SentPart(part.name, whole_text(part, base)) for part in one.parts))
+    def whole(message: SentMessage) -> SentMessage:
+        base = turns[message.turn - 1] if message.turn is not None and 0 < message.turn <= len(turns) else None
+        return structs.replace(
+            message, parts=tuple(SentPart(part.name, whole_text(part, base)) for part in message.parts)
+        )
 
     return _changed(trace, whole)
 
@@ -231,9 +233,13 @@ def compacted(trace: Trace) -> Trace:
     """The trace whose requests contain only the part of each text that differs from the turn of its message."""
     turns = tuple(trace.turns)
 
-    def short(one: SentMessage) -> SentMessage:
-        base = turns[one.turn - 1] if one.turn is not None and 0 < one.turn <= len(turns) else None
-        return one if base is None else structs.replace(one, parts=tuple(_short(part, base) for part in one.parts))
+    def short(message: SentMessage) -> SentMessage:
+        base = turns[message.turn - 1] if message.turn is not None and 0 < message.turn <= len(turns) else None
+        return (
+            message
+            if base is None
+            else structs.replace(message, parts=tuple(_short(part, base) for part in message.parts))
+        )
 
     return _changed(trace, short)
 
@@ -241,16 +247,16 @@ def compacted(trace: Trace) -> Trace:
 def renumbered(request: SentRequest, numbers: Mapping[int, int]) -> SentRequest:
     """The request for a trace whose turns have other numbers: `numbers` maps each old number to the new one."""
 
-    def moved(one: int | SentMessage | SentBefore) -> int | SentMessage | SentBefore:
-        match one:
+    def moved(message: int | SentMessage | SentBefore) -> int | SentMessage | SentBefore:
+        match message:
             case int():
-                return numbers[one]
+                return numbers[message]
             case SentBefore(turn, index):
                 return SentBefore(numbers[turn], index)
             case SentMessage(turn=turn):
-                return one if turn is None else structs.replace(one, turn=numbers[turn])
+                return message if turn is None else structs.replace(message, turn=numbers[turn])
             case _:
-                assert_never(one)
+                assert_never(message)
 
     return SentRequest(
         numbers[request.after] if request.after else 0, request.kept, tuple(map(moved, request.messages))
@@ -296,42 +302,3 @@ def _short(part: SentPart, base: Turn) -> SentPart:
     if suffix < _SHARED:
         suffix = 0
     return SentPart(part.name, text[prefix : len(text) - suffix], prefix, suffix) if prefix or suffix else part
-
-
-def shared_prefix(one: str, other: str) -> int:
-    """How many code points two texts have in common at their start."""
-    length = min(len(one), len(other))
-    at = 0
-    while at < length and one[at : at + _BLOCK] == other[at : at + _BLOCK]:
-        at += _BLOCK
-    if at >= length:
-        at = (length - 1) // _BLOCK * _BLOCK if length else 0
-    low, high = at, min(at + _BLOCK, length)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[at:middle] == other[at:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def shared_suffix(one: str, other: str, most: int) -> int:
-    """How many code points two texts have in common at their end, `most` at most."""
-    low, high = 0, max(most, 0)
-    step = 64
-    while (
-        low + step < high
-        and one[len(one) - low - step : len(one) - low] == other[len(other) - low - step : len(other) - low]
-    ):
-        low += step
-        step = min(2 * step, _BLOCK)
-    high = min(high, low + step)
-    start = low
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[len(one) - middle : len(one) - start] == other[len(other) - middle : len(other) - start]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -251,12 +251,12 @@ class Chunks(Struct, frozen=True, omit_defaults=True):
     def __len__(self) -> int:
         return len(self.ends)
 
-    def at(self, offset: int) -> int:
+    def index_at(self, offset: int) -> int:
         """The index of the chunk with the character at `offset`; the number of chunks if none has it."""
         return bisect_right(self.ends, offset)
 
 
-class Grade(StrEnum):
+class StreamDetail(StrEnum):
     """How much a source kept of a part's stream."""
 
     TOKEN_IDS = "token ids"
@@ -276,11 +276,11 @@ class Part(Struct, frozen=True, omit_defaults=True):
     chunks: Chunks | None = None
 
     @property
-    def grade(self) -> Grade:
+    def grade(self) -> StreamDetail:
         """What the source kept of this part's stream."""
         if self.chunks is None:
-            return Grade.TEXT_ONLY
-        return Grade.TOKEN_IDS if self.chunks.token_ids is not None else Grade.CHUNKS
+            return StreamDetail.TEXT_ONLY
+        return StreamDetail.TOKEN_IDS if self.chunks.token_ids is not None else StreamDetail.CHUNKS
 
     def arrivals(self) -> Iterator[Chunk]:
         """The chunks one by one, in order; none if the source kept only the text."""
@@ -360,9 +360,9 @@ class Turn(Struct, frozen=True, omit_defaults=True):
         if not self.calls:
             return None
         number = part.removeprefix("call:")
-        at = int(number) if number.isdecimal() and len(number) < 10 else 0
-        if at < len(self.calls) and self.calls[at].part == part:
-            return self.calls[at]
+        index = int(number) if number.isdecimal() and len(number) < 10 else 0
+        if index < len(self.calls) and self.calls[index].part == part:
+            return self.calls[index]
         return next((header for header in self.calls if header.part == part), None)
 
 

@@ -67,8 +67,8 @@ class ProbeAnswer:
         if not self.is_stream:
             return (decode(self.raw),)
         decoder = SseDecoder()
-        found = [*decoder.feed(self.raw), *decoder.close()]
-        return tuple(event.data for event in found if event.data is not None)
+        events = [*decoder.feed(self.raw), *decoder.close()]
+        return tuple(event.data for event in events if event.data is not None)
 
     @property
     def has_end_mark(self) -> bool:

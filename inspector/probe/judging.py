@@ -201,12 +201,16 @@ def _refuse(word: str) -> None:
     raise ValueError(word)
 
 
-def _is_of_answer(one: Diagnostic, number: int) -> bool:
+def _is_of_answer(diagnostic: Diagnostic, number: int) -> bool:
     """Whether a diagnostic is about the answer's calls or markers: its form and its chain are judged elsewhere."""
-    code = one.rule.code
-    is_about_calls = code[0] in "JSF" or code == "T401" or one.rule.owner == "server"
-    is_answer = one.location.turn == number and one.location.is_in_turn and not one.location.part.startswith("wire:")
-    return is_answer and is_about_calls and one.rule.severity is Severity.ERROR
+    code = diagnostic.rule.code
+    is_about_calls = code[0] in "JSF" or code == "T401" or diagnostic.rule.owner == "server"
+    is_answer = (
+        diagnostic.location.turn == number
+        and diagnostic.location.is_in_turn
+        and not diagnostic.location.part.startswith("wire:")
+    )
+    return is_answer and is_about_calls and diagnostic.rule.severity is Severity.ERROR
 
 
 def _findings(judged: JudgedAnswer) -> Iterator[ProbeFinding]:
@@ -250,11 +254,17 @@ def _of_server(kind: str, message: str) -> ProbeFinding:
     return ProbeFinding(kind, Owner.SERVER, message, KINDS[kind])
 
 
-def _of_diagnostic(one: Diagnostic) -> ProbeFinding:
-    owner = Owner.SERVER if one.rule.owner == "server" else Owner.UNKNOWN
+def _of_diagnostic(diagnostic: Diagnostic) -> ProbeFinding:
+    owner = Owner.SERVER if diagnostic.rule.owner == "server" else Owner.UNKNOWN
     evidence = "The answer contains both the model's call and the server's reply." if owner is Owner.SERVER else ""
     return ProbeFinding(
-        one.rule.name, owner, one.fault.message, evidence, one.rule.code, one.location.part, one.location.range
+        diagnostic.rule.name,
+        owner,
+        diagnostic.fault.message,
+        evidence,
+        diagnostic.rule.code,
+        diagnostic.location.part,
+        diagnostic.location.range,
     )
 
 
@@ -370,11 +380,11 @@ def _expected_calls(calls: Sequence[ToolCall], expected: Sequence[SuiteCall]) ->
 
 
 def _part_of(calls: Sequence[ToolCall], call: ToolCall) -> str:
-    return f"call:{next(index for index, one in enumerate(calls) if one is call)}"
+    return f"call:{next(index for index, other in enumerate(calls) if other is call)}"
 
 
-def _same(one: ToolCall, other: ToolCall) -> bool:
-    return one.name == other.name and same_arguments(one.raw_arguments, other.raw_arguments)
+def _same(call: ToolCall, other: ToolCall) -> bool:
+    return call.name == other.name and same_arguments(call.raw_arguments, other.raw_arguments)
 
 
 def _shown(call: SuiteCall) -> str:

@@ -115,7 +115,10 @@ def measure(records: Sequence[ProbeRecord], baseline: Sequence[ProbeRecord] = ()
 
     `findings` counts, by kind, the findings of each owner.
     """
-    shares = [_share(one.name, one.title, [one.judge(record) for record in records]) for one in MEASURES]
+    shares = [
+        _share(criterion.name, criterion.title, [criterion.judge(record) for record in records])
+        for criterion in MEASURES
+    ]
     shares.insert(2, call_f1(records, baseline))
     errors = {kind: sum(getattr(record, kind) is True for record in records) for kind in ERROR_KINDS}
     counts: dict[str, Counter[str]] = {}
@@ -123,8 +126,8 @@ def measure(records: Sequence[ProbeRecord], baseline: Sequence[ProbeRecord] = ()
         for finding in record.findings:
             counts.setdefault(finding.kind, Counter())[finding.owner.value] += 1
     medians = (
-        _median("first-token", "milliseconds to the first token", [one.first_token_ms for one in records]),
-        _median("speed", "tokens per second after it", [one.tokens_per_s for one in records]),
+        _median("first-token", "milliseconds to the first token", [record.first_token_ms for record in records]),
+        _median("speed", "tokens per second after it", [record.tokens_per_s for record in records]),
     )
     return ProbeMeasures(tuple(shares), medians, errors, dict(sorted(counts.items())))
 
@@ -196,8 +199,8 @@ def compare_endpoints(first: Sequence[ProbeRecord], second: Sequence[ProbeRecord
     others = {record.key: record for record in second}
     pairs = [(record, others[record.key]) for record in first if record.key in others]
     return [
-        _paired(one, [(one.judge(left), one.judge(right)) for left, right in pairs])
-        for one in (
+        _paired(criterion, [(criterion.judge(left), criterion.judge(right)) for left, right in pairs])
+        for criterion in (
             *MEASURES,
             ProbeMeasure("calls", "answers with a call exactly if one was wanted", _called_as_wanted),
         )
@@ -230,8 +233,8 @@ def paired_difference(both: int, only_first: int, only_second: int, neither: int
     return Difference(p - q, Interval(p - q - low, p - q + high), _mcnemar(only_first, only_second))
 
 
-def _root(one: float, other: float, phi: float) -> float:
-    return sqrt(max(one * one - 2 * phi * one * other + other * other, 0.0))
+def _root(first: float, other: float, phi: float) -> float:
+    return sqrt(max(first * first - 2 * phi * first * other + other * other, 0.0))
 
 
 def _correlation(both: int, only_first: int, only_second: int, neither: int) -> float:

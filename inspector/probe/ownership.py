@@ -114,9 +114,9 @@ class ComparedDelivery:
     def faithful(self, call: ToolCall, *, exactly: bool = False) -> bool:
         """Whether the model wrote a delivered call: with the same characters or, unless `exactly`, the same values."""
         return any(
-            (one.name == call.name and one.raw_arguments.strip() == call.raw_arguments.strip())
-            or (not exactly and same_call(one, call))
-            for one in self.written
+            (written.name == call.name and written.raw_arguments.strip() == call.raw_arguments.strip())
+            or (not exactly and same_call(written, call))
+            for written in self.written
         )
 
     def difference(self) -> str:
@@ -174,12 +174,12 @@ class ComparedDelivery:
         reply = compare_reply(sound, delivered)
         for written, changed in reply.changed:
             yield (
-                f"the model wrote {_shown(written)} at characters {_place(written)}, and the server delivered "
+                f"the model wrote {_shown(written)} at characters {_range_words(written)}, and the server delivered "
                 f"{quoted_line(changed.raw_arguments)}"
             )
         for lost in reply.lost:
             yield (
-                f"the model wrote the call {_shown(lost)} at characters {_place(lost)}, and the server "
+                f"the model wrote the call {_shown(lost)} at characters {_range_words(lost)}, and the server "
                 "did not deliver it"
             )
         for extra in _unmatched(sound, delivered):
@@ -260,7 +260,7 @@ def _unmatched(sound: Sequence[ToolCall], delivered: Sequence[ToolCall]) -> Iter
     """The delivered calls beyond those that are written soundly."""
     left = list(sound)
     for call in delivered:
-        match = next((one for one in left if same_call(one, call)), None)
+        match = next((candidate for candidate in left if same_call(candidate, call)), None)
         if match is None:
             yield call
         else:
@@ -268,10 +268,13 @@ def _unmatched(sound: Sequence[ToolCall], delivered: Sequence[ToolCall]) -> Iter
 
 
 def _count(calls: Sequence[ToolCall], call: ToolCall) -> int:
-    return sum(one.name == call.name and same_arguments(one.raw_arguments, call.raw_arguments) for one in calls)
+    return sum(
+        candidate.name == call.name and same_arguments(candidate.raw_arguments, call.raw_arguments)
+        for candidate in calls
+    )
 
 
-def _place(call: ToolCall) -> str:
+def _range_words(call: ToolCall) -> str:
     return f"{call.range.start} to {call.range.end}"
 
 

@@ -151,7 +151,7 @@ def _is_valid_call(function: Mapping[str, Json], schemas: Mapping[str, Json]) ->
         return False
 
 
-def result_line(record: ProbeRecord, answer: ProbeAnswer, at: datetime) -> str:
+def result_line(record: ProbeRecord, answer: ProbeAnswer, run_at: datetime) -> str:
     """The record and its answer as a line of `results.jsonl`, without the line end."""
     response: Json = answer.response if answer.is_answered else {"error": answer.failure or _error_of(answer)}
     own = {
@@ -182,7 +182,7 @@ def result_line(record: ProbeRecord, answer: ProbeAnswer, at: datetime) -> str:
             "status": "success" if record.answered else "failed",
             "finish_reason": record.finish_reason or None,
             "tool_calls_valid": record.tool_calls_valid,
-            "last_run_at": at.isoformat(),
+            "last_run_at": run_at.isoformat(),
             "duration_ms": round((answer.ended_s - answer.began_s) * 1000),
             "hash": record.hash,
             "weaklink": own,
@@ -198,18 +198,18 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-def finding_json(one: ProbeFinding) -> dict[str, Json]:
+def finding_json(finding: ProbeFinding) -> dict[str, Json]:
     """A finding as JSON; `start` and `end` are code points of the part's text."""
     return {
-        "kind": one.kind,
-        "owner": one.owner.value,
-        "message": one.message,
-        "evidence": one.evidence or None,
-        "code": one.code or None,
-        "part": one.part or None,
-        "start": one.range.start if one.range is not None else None,
-        "end": one.range.end if one.range is not None else None,
-        "as_predicted": one.as_predicted,
+        "kind": finding.kind,
+        "owner": finding.owner.value,
+        "message": finding.message,
+        "evidence": finding.evidence or None,
+        "code": finding.code or None,
+        "part": finding.part or None,
+        "start": finding.range.start if finding.range is not None else None,
+        "end": finding.range.end if finding.range is not None else None,
+        "as_predicted": finding.as_predicted,
     }
 
 
@@ -218,7 +218,7 @@ def read_results(path: str | Path) -> list[ProbeRecord]:
 
     ResultsError for a file or line that cannot be read. An incomplete last line, which an interrupt leaves, is ignored.
     """
-    found: dict[str, ProbeRecord] = {}
+    records: dict[str, ProbeRecord] = {}
     try:
         lines = Path(path).read_bytes().split(b"\n")
     except OSError as error:
@@ -235,8 +235,8 @@ def read_results(path: str | Path) -> list[ProbeRecord]:
         record = _record(object_of(value))
         if record is None:
             raise ResultsError(f"{path}, line {number}: not a result of a probe (no `data_index`, `request`, `status`)")
-        found[record.hash] = record
-    return list(found.values())
+        records[record.hash] = record
+    return list(records.values())
 
 
 def _record(value: Mapping[str, Json]) -> ProbeRecord | None:
@@ -291,7 +291,7 @@ _FLAGS = {
 
 def _finding(value: Mapping[str, Json]) -> ProbeFinding:
     start, end, as_predicted = value.get("start"), value.get("end"), value.get("as_predicted")
-    place = Range(start, end) if isinstance(start, int) and isinstance(end, int) else None
+    text_range = Range(start, end) if isinstance(start, int) and isinstance(end, int) else None
     owner = word_of(value.get("owner"))
     return ProbeFinding(
         word_of(value.get("kind")),
@@ -300,7 +300,7 @@ def _finding(value: Mapping[str, Json]) -> ProbeFinding:
         word_of(value.get("evidence")),
         word_of(value.get("code")),
         word_of(value.get("part")),
-        place,
+        text_range,
         as_predicted if isinstance(as_predicted, bool) else None,
     )
 

@@ -40,7 +40,7 @@ FOLLOW_UPS = 6
 """The most further requests for one answer with faults: a repetition, two that render the prompt, two that complete it,
 one that is not parsed."""
 _BYTES_PER_TOKEN = 4
-_MOST_UNANSWERED = 4
+_MAX_UNANSWERED = 4
 """After so many requests that got no answer, or were refused alike, and none that got one, a run ends."""
 _OF_ALL_REQUESTS = frozenset({401, 403, 404, 405})
 """The statuses that a wrong key, path or model has for every request; a 400 may be about one parameter."""
@@ -174,7 +174,7 @@ class Asker:
             is_silent = not self._has_answered and not self._refusals
             if is_silent and failure.startswith("no answer"):
                 raise ResendStoppedError(f"the server at {base} cannot be reached; {failure}")
-            if is_silent and self._unanswered >= _MOST_UNANSWERED:
+            if is_silent and self._unanswered >= _MAX_UNANSWERED:
                 raise ResendStoppedError(f"none of {self._unanswered} requests got an answer; {failure}")
             return ProbeAnswer(body, None, failure=failure, began_s=began_s, ended_s=now_s())
         self._has_answered = True
@@ -197,7 +197,7 @@ class Asker:
         """Whether the server refuses every request for the same reason, which is none of the requests' own."""
         statuses = set(self._refusals)
         is_alike = len(statuses) == 1 and statuses <= _OF_ALL_REQUESTS
-        return is_alike and not self._has_answered and len(self._refusals) >= _MOST_UNANSWERED
+        return is_alike and not self._has_answered and len(self._refusals) >= _MAX_UNANSWERED
 
 
 def _root_of(upstream: str) -> str:
@@ -257,9 +257,9 @@ class _RawTexts:
             again = await self._repeated(judged)
             if again is None:
                 return _explained(finding)
-            found = owned(finding, self._compared(again, _repeated_text(again)))
-            if found.owner is Owner.SERVER:
-                return found
+            first_owned = owned(finding, self._compared(again, _repeated_text(again)))
+            if first_owned.owner is Owner.SERVER:
+                return first_owned
         evidence = (
             "In both modes the model's tokens are exactly what the server delivered: the model answered differently."
         )
@@ -423,7 +423,9 @@ class ProbeRun:
         """Send requests until all are done, a bound is reached, or `interrupt` is called."""
         collector = _Collector()
         key = self._target.key if len(self._target.key) >= _SHORTEST_KEY else ""
-        async with resending(self._target, collector, self.state.bounds, lambda text: _without(key, text)) as resender:
+        async with resending(
+            self._target, collector, self.state.bounds, lambda text: text.replace(key, _HIDDEN) if key else text
+        ) as resender:
             hide = _hider(key)
             asker = Asker(resender, collector, hide)
             raw = _RawTexts(asker, self._plan.server_parser)
@@ -457,14 +459,19 @@ class ProbeRun:
         judged = [JudgedAnswer(request, await asker.ask(body)) for body in self._plan.bodies(request)]
         findings = [await self._owned(answer, raw) for answer in judged]
         equal = _equal(judged)
-        if equal is False and not any(_about_content(finding) for found in findings for finding in found):
+        if equal is False and not any(
+            finding.kind not in _FORM_KINDS for answer_findings in findings for finding in answer_findings
+        ):
             finding = _differing(*judged)
             if self._plan.is_owner_sought:
                 finding = await raw.equal_texts(judged[0], judged[1], finding)
             findings[1].append(finding)
         return [
-            ProbedAnswer(record_of(one, found, equal=equal if one.answer.asked_stream else None), one)
-            for one, found in zip(judged, findings, strict=True)
+            ProbedAnswer(
+                record_of(judged_answer, answer_findings, equal=equal if judged_answer.answer.asked_stream else None),
+                judged_answer,
+            )
+            for judged_answer, answer_findings in zip(judged, findings, strict=True)
         ]
 
     async def _owned(self, judged: JudgedAnswer, raw: _RawTexts) -> list[ProbeFinding]:
@@ -476,11 +483,6 @@ class ProbeRun:
 
 def _is_done(plan: ProbePlan, request: ProbeRequest, done: frozenset[str]) -> bool:
     return bool(done) and all(request_hash(body) in done for body in plan.bodies(request))
-
-
-def _about_content(finding: ProbeFinding) -> bool:
-    """Whether a finding is about calls or text, and so explains that two answers differ."""
-    return finding.kind not in _FORM_KINDS
 
 
 _FORM_KINDS = frozenset(
@@ -518,10 +520,6 @@ def _differing(whole: JudgedAnswer, streamed: JudgedAnswer) -> ProbeFinding:
     return ProbeFinding(
         "streamed-differs", Owner.UNKNOWN, f"The streamed answer differs from the whole one: {difference}."
     )
-
-
-def _without(key: str, text: str) -> str:
-    return text.replace(key, _HIDDEN) if key else text
 
 
 def _hider(key: str) -> Callable[[bytes], bytes]:

@@ -116,13 +116,13 @@ def request_hash(body: Mapping[str, Json]) -> str:
 
 def read_suites(paths: Iterable[str | Path]) -> list[ProbeRequest]:
     """The requests of suite files, numbered in order. SuiteError for a file, line or shape that cannot be read."""
-    found: list[ProbeRequest] = []
+    probes: list[ProbeRequest] = []
     for path in map(Path, paths):
         requests = _read(path)
         if not requests:
             raise SuiteError(f"{path} contains no requests")
-        found += [_numbered(request, number) for number, request in enumerate(requests, len(found) + 1)]
-    return found
+        probes += [_numbered(request, number) for number, request in enumerate(requests, len(probes) + 1)]
+    return probes
 
 
 def _numbered(request: ProbeRequest, number: int) -> ProbeRequest:
@@ -154,21 +154,21 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Json]]]:
         raise SuiteError(f"{path} is not JSON lines: {error}") from error
 
 
-def _request(record: dict[str, Json], place: str, answers: Mapping[str, Json], family: str) -> ProbeRequest:
+def _request(record: dict[str, Json], location: str, answers: Mapping[str, Json], family: str) -> ProbeRequest:
     if isinstance(record.get("messages"), list):  # a chat request: the line number is its id
         return ProbeRequest(0, "", _OWN_FAMILY, _chat_request(record))
     if isinstance(record.get("request"), dict):
         body = object_of(record["request"])
         if not isinstance(body.get("messages"), list):
-            raise SuiteError(f"{place}: `request` has no `messages`")
-        expected = _expected(object_of(record.get("expected")), place)
+            raise SuiteError(f"{location}: `request` has no `messages`")
+        expected = _expected(object_of(record.get("expected")), location)
         return ProbeRequest(
             0, word_of(record.get("id")), word_of(record.get("family")) or _OWN_FAMILY, _chat_request(body), expected
         )
     if isinstance(record.get("question"), list) and "function" in record:
-        return _bfcl_request(record, place, answers, family)
+        return _bfcl_request(record, location, answers, family)
     raise SuiteError(
-        f"{place}: neither a chat request (`messages`), nor `request`, nor a question of BFCL (`question`)"
+        f"{location}: neither a chat request (`messages`), nor `request`, nor a question of BFCL (`question`)"
     )
 
 
@@ -181,10 +181,10 @@ def _chat_request(body: dict[str, Json]) -> dict[str, Json]:
     return {**body, "messages": messages}
 
 
-def _expected(value: dict[str, Json], place: str) -> ExpectedAnswer:
+def _expected(value: dict[str, Json], location: str) -> ExpectedAnswer:
     calls = value.get("calls")
     if calls is not None and not all(word_of(call.get("name")) for call in objects_of(calls)):
-        raise SuiteError(f"{place}: each of `expected.calls` needs a `name`")
+        raise SuiteError(f"{location}: each of `expected.calls` needs a `name`")
     listed = tuple(
         SuiteCall(word_of(call.get("name")), call["arguments"] if isinstance(call.get("arguments"), dict) else None)  # type: ignore[arg-type] # tested in the same line
         for call in objects_of(calls)
@@ -199,11 +199,11 @@ def _bfcl_answers(path: Path) -> dict[str, Json]:
     return {word_of(record.get("id")): record.get("ground_truth") for _, record in _records(path)}
 
 
-def _bfcl_request(record: dict[str, Json], place: str, answers: Mapping[str, Json], family: str) -> ProbeRequest:
+def _bfcl_request(record: dict[str, Json], location: str, answers: Mapping[str, Json], family: str) -> ProbeRequest:
     id_ = word_of(record.get("id"))
     turns = list_of(record["question"])
     if len(turns) != 1 or not isinstance(turns[0], list):
-        raise SuiteError(f"{place}: a question of BFCL with {len(turns)} turns; only those with one are supported")
+        raise SuiteError(f"{location}: a question of BFCL with {len(turns)} turns; only those with one are supported")
     functions: Json = record["function"] if isinstance(record["function"], list) else [record["function"]]
     tools: list[Json] = [
         {
@@ -239,10 +239,10 @@ def _json_schema(value: Json) -> Json:
         return [_json_schema(item) for item in value]
     if not isinstance(value, dict):
         return value
-    found = {key: _json_schema(item) for key, item in value.items()}
-    kind = found.get("type")
+    schema = {key: _json_schema(item) for key, item in value.items()}
+    kind = schema.get("type")
     if isinstance(kind, str) and kind in _BFCL_TYPES:
-        found["type"] = _BFCL_TYPES[kind]
-        if found["type"] is None:
-            del found["type"]
-    return found
+        schema["type"] = _BFCL_TYPES[kind]
+        if schema["type"] is None:
+            del schema["type"]
+    return schema

@@ -27,10 +27,10 @@ from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import LineIndex, Range
 
 _LIKE_A_PATH = re.compile(r"[^\s<>{}\[\]|]*(?:/[^\s<>{}\[\]|]*|\.(?:jsonl?|txt|log|eval|traj|har|db|sse|gz|zst))")
-_LONGEST_PATH = 4_096
+_MAX_PATH_CHARS = 4_096
 MessageList: TypeAlias = Sequence[Mapping[str, Any]]
 TraceInput: TypeAlias = Trace | str | os.PathLike[str] | MessageList
-_MOST_TRACES, _MOST_FAULTS = 10, 20
+_MAX_TRACES, _MAX_FAULTS = 10, 20
 _BROKEN = "broken"
 _FAILING: Mapping[str, frozenset[Status]] = MappingProxyType(
     {
@@ -98,14 +98,14 @@ def _of_text(text: str, tools: MessageList) -> Iterator[tuple[Trace, str]]:
 
 def _of_file(path: Path) -> Iterator[tuple[Trace, str]]:
     skipped: list[Skipped] = []
-    found = 0
+    count = 0
     for record in read_source(path).records:
         if isinstance(record, Skipped):
             skipped.append(record)
             continue
-        found += 1
+        count += 1
         yield record, f"{path}, {record.provenance.record}"
-    if not found:
+    if not count:
         why = f"; {skipped[0].record}: {skipped[0].reason}" if skipped else ""
         raise UnreadableFileError(f"{path} contains no trace{why}")
 
@@ -113,12 +113,12 @@ def _of_file(path: Path) -> Iterator[tuple[Trace, str]]:
 def _messages(given: object) -> list[Json]:
     """The messages of the input; none if it is something else."""
     listed = list(given) if isinstance(given, Sequence) else []
-    return [dict(one) for one in listed] if all(isinstance(one, Mapping) for one in listed) else []
+    return [dict(message) for message in listed] if all(isinstance(message, Mapping) for message in listed) else []
 
 
 def _is_path(text: str) -> bool:
     """Whether a text names a file, or can hardly be anything else: a missing file must not pass as a correct text."""
-    if len(text) > _LONGEST_PATH or "\0" in text:
+    if len(text) > _MAX_PATH_CHARS or "\0" in text:
         return False
     return bool(_LIKE_A_PATH.fullmatch(text)) or Path(text).is_file()
 
@@ -147,7 +147,7 @@ def unbroken(
     """Why the chains of the input are broken; `""` if they are not."""
     rules = _rules(select, ignore)
     statuses = _FAILING[_failing(fail_on)]
-    return _joined_reasons(_breaks(one, rules, statuses) for one in inspected(trace_input, format, tools))
+    return _joined_reasons(_breaks(result, rules, statuses) for result in inspected(trace_input, format, tools))
 
 
 def clean(
@@ -164,8 +164,8 @@ def clean(
     order = [_BROKEN, *Severity]
     counted = frozenset(order[: order.index(_failing(fail_on)) + 1])
     return _joined_reasons(
-        _faults(one, rules, counted) or _breaks(one, rules, _FAILING[_BROKEN])
-        for one in inspected(trace_input, format, tools)
+        _faults(result, rules, counted) or _breaks(result, rules, _FAILING[_BROKEN])
+        for result in inspected(trace_input, format, tools)
     )
 
 
@@ -188,31 +188,31 @@ def _words(given: Sequence[str]) -> tuple[str, ...]:
 
 def _joined_reasons(reasons: Iterable[str]) -> str:
     wrong = [reason for reason in reasons if reason]
-    more = len(wrong) - _MOST_TRACES
+    more = len(wrong) - _MAX_TRACES
     ending = [f"and {more} more traces."] if more > 0 else []
-    return "\n\n".join([*wrong[:_MOST_TRACES], *ending])
+    return "\n\n".join([*wrong[:_MAX_TRACES], *ending])
 
 
-def _breaks(one: Inspected, rules: frozenset[Rule], statuses: frozenset[Status]) -> str:
-    chain = one.inspection.chain
+def _breaks(result: Inspected, rules: frozenset[Rule], statuses: frozenset[Status]) -> str:
+    chain = result.inspection.chain
     failed_steps = [
         step
         for step in chain.steps
         if step.outcome.failed
         and (step.recovery is None or Status.RECOVERED in statuses)
-        and _counts(step, one.inspection.diagnostics, rules)
+        and _counts(step, result.inspection.diagnostics, rules)
     ]
     if failed_steps:
         step = next(
             (step for step in failed_steps if chain.broken and step.number == chain.broken.step), failed_steps[0]
         )
         verb = "broke" if step.recovery is None else "stumbled"
-        head = f"the chain {verb} at step {step.number} of {len(chain.steps)} in {_named(one)}"
-        return _joined(head, step_words(step, chain), _at_step(step, one), one)
+        head = f"the chain {verb} at step {step.number} of {len(chain.steps)} in {_named(result)}"
+        return _joined(head, step_words(step, chain), _at_step(step, result), result)
     if chain.status is Status.ABORTED and Status.ABORTED in statuses:
         reason = f" by {chain.abort_reason}" if chain.abort_reason else ""
-        diagnostics = (fault for fault in one.inspection.diagnostics if fault.rule.code.startswith("C"))
-        return _joined(f"{_named(one)} was aborted{reason}", "", diagnostics, one)
+        diagnostics = (fault for fault in result.inspection.diagnostics if fault.rule.code.startswith("C"))
+        return _joined(f"{_named(result)} was aborted{reason}", "", diagnostics, result)
     return ""
 
 
@@ -230,44 +230,49 @@ def _counts(step: Step, diagnostics: Iterable[Diagnostic], rules: frozenset[Rule
     return bool(causes & rules) if causes else len(rules) == len(RULES)
 
 
-def _at_step(step: Step, one: Inspected) -> Iterator[Diagnostic]:
+def _at_step(step: Step, result: Inspected) -> Iterator[Diagnostic]:
     """The diagnostics of a step's call and of its result."""
-    for diagnostic in one.inspection.diagnostics:
-        place, here = step.result_location, diagnostic.place_in_turn
-        in_result = place is not None and (here.turn, here.part) == (place.turn, place.part)
-        if _in_call(diagnostic, step) or (in_result and place is not None and place.range.covers(here.range)):
+    for diagnostic in result.inspection.diagnostics:
+        result_location, here = step.result_location, diagnostic.place_in_turn
+        in_result = result_location is not None and (here.turn, here.part) == (
+            result_location.turn,
+            result_location.part,
+        )
+        if _in_call(diagnostic, step) or (
+            in_result and result_location is not None and result_location.range.covers(here.range)
+        ):
             yield diagnostic
 
 
 def _in_call(diagnostic: Diagnostic, step: Step) -> bool:
-    place, here = step.location, diagnostic.place_in_turn
-    if (here.turn, here.part) != (place.turn, place.part):
+    location, here = step.location, diagnostic.place_in_turn
+    if (here.turn, here.part) != (location.turn, location.part):
         return False
-    return here.range.start <= place.range.end and place.range.start <= here.range.end
+    return here.range.start <= location.range.end and location.range.start <= here.range.end
 
 
-def _faults(one: Inspected, rules: frozenset[Rule], counted: frozenset[str]) -> str:
+def _faults(result: Inspected, rules: frozenset[Rule], counted: frozenset[str]) -> str:
     diagnostics = [
-        fault for fault in one.inspection.diagnostics if fault.rule in rules and fault.rule.severity in counted
+        fault for fault in result.inspection.diagnostics if fault.rule in rules and fault.rule.severity in counted
     ]
     if not diagnostics:
         return ""
     faults = "1 fault" if len(diagnostics) == 1 else f"{len(diagnostics)} faults"
-    return _joined(f"{faults} in {_named(one)}", "", diagnostics, one)
+    return _joined(f"{faults} in {_named(result)}", "", diagnostics, result)
 
 
-def _joined(head: str, verdict: str, diagnostics: Iterable[Diagnostic], one: Inspected) -> str:
+def _joined(head: str, verdict: str, diagnostics: Iterable[Diagnostic], result: Inspected) -> str:
     listed = list(diagnostics)
-    more = len(listed) - _MOST_FAULTS
-    blocks = ["\n".join(fault_lines(fault, one.trace)) for fault in listed[:_MOST_FAULTS]]
+    more = len(listed) - _MAX_FAULTS
+    blocks = ["\n".join(fault_lines(fault, result.trace)) for fault in listed[:_MAX_FAULTS]]
     ending = [f"and {more} more faults."] if more > 0 else []
     return "\n".join(piece for piece in (f"weaklink: {head}.", verdict, *blocks, *ending) if piece)
 
 
-def _named(one: Inspected) -> str:
-    name = one.trace.name or next((id.value for id in one.trace.external_ids if id.name not in _PLACES), "")
+def _named(result: Inspected) -> str:
+    name = result.trace.name or next((id.value for id in result.trace.external_ids if id.name not in _PLACES), "")
     called = f"trace `{shown(name)}`" if name else ""
-    where = shown(one.origin)
+    where = shown(result.origin)
     return f"{called} ({where})" if called and where else called or where or "the trace"
 
 
@@ -284,20 +289,20 @@ def step_words(step: Step, chain: Chain) -> str:
 
 def fault_lines(diagnostic: Diagnostic, trace: Trace) -> Iterator[str]:
     """The lines of a diagnostic: its message, its position, the line of the text with carets, and the hint."""
-    fault, place = diagnostic.fault, diagnostic.location
-    lines = LineIndex(PlacedTexts(trace).at(place))
-    number, column = lines.position(min(place.range.start, len(lines.text)))
+    fault, location = diagnostic.fault, diagnostic.location
+    lines = LineIndex(PlacedTexts(trace).at(location))
+    number, column = lines.position(min(location.range.start, len(lines.text)))
     yield f"{fault.rule.severity.value}[{fault.rule.code}] {fault.rule.name}: {shown(fault.message)}"
     gutter = " " * len(str(number))
-    yield f"{gutter}--> turn {place.turn}, {shown(place.part)}, line {number} column {column}"
-    yield from _excerpt(lines, number, place.range, gutter)
+    yield f"{gutter}--> turn {location.turn}, {shown(location.part)}, line {number} column {column}"
+    yield from _excerpt(lines, number, location.range, gutter)
     if fault.hint:
         yield f"{gutter} = help: {shown(fault.hint)}"
 
 
-def _excerpt(lines: LineIndex, number: int, place: Range, gutter: str) -> Iterator[str]:
+def _excerpt(lines: LineIndex, number: int, text_range: Range, gutter: str) -> Iterator[str]:
     text, line = lines.text, lines.line(number)
-    start, end = min(place.start, line.end), max(min(place.end, line.end), min(place.start, line.end))
+    start, end = min(text_range.start, line.end), max(min(text_range.end, line.end), min(text_range.start, line.end))
     window = Range(max(line.start, start - _BEFORE), min(line.end, end, start + _AFTER) + _AFTER)
     window = Range(window.start, min(window.end, line.end))
     head, tail = "…" if window.start > line.start else "", "…" if window.end < line.end else ""
@@ -311,4 +316,7 @@ def shown(text: str) -> str:
     """A text on one line, without invisible characters and cursor movements: these become escapes."""
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )

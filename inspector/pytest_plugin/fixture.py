@@ -78,4 +78,4 @@ class Weaklink:
         """The inspection of each trace, for custom assertions. Raises as `assert_unbroken` does."""
         from weaklink.inspector.pytest_plugin.assertions import inspected  # noqa: PLC0415  # imported on first use
 
-        return tuple(one.inspection for one in inspected(trace, format, tools))
+        return tuple(result.inspection for result in inspected(trace, format, tools))

@@ -12,7 +12,7 @@ from weaklink.inspector.capture.event_buffer import IgnoringObserver
 from weaklink.inspector.capture.exchange_record import masked_text
 from weaklink.inspector.capture.proxy import BoundAddress, Intercept, ProxyConfig, Upstream, running_proxy
 from weaklink.inspector.capture.recorder import Recorder
-from weaklink.inspector.capture.replay_server import ReplayServer, place, sentence
+from weaklink.inspector.capture.replay_server import ReplayServer, difference_text, sentence
 from weaklink.inspector.capture.trace_file_sink import TraceFileSink
 from weaklink.inspector.errors import UnreadableFileError, WeaklinkError
 from weaklink.inspector.redaction.redactor import Redactor
@@ -35,20 +35,20 @@ class Replay:
         self._sink: TraceFileSink | None = None
         self._server: ReplayServer | None = None
         if is_recording:
-            found = routes(os.environ, upstream)
+            routed = routes(os.environ, upstream)
             path.parent.mkdir(parents=True, exist_ok=True)
             self._new = path.with_name(f".{path.name}.new")
             self._new.unlink(missing_ok=True)
             self._sink = TraceFileSink(self._new)
             self._recorder = Recorder(self._sink)
-            self._thread = _ServerThread(ProxyConfig(upstreams=found.upstreams, port=0), self._recorder, None)
+            self._thread = _ServerThread(ProxyConfig(upstreams=routed.upstreams, port=0), self._recorder, None)
         else:
-            found = routes({}, None)
+            routed = routes({}, None)
             self._server = _server(path)
-            config = ProxyConfig(upstreams=(*found.upstreams, _ANY_PATH), port=0)
+            config = ProxyConfig(upstreams=(*routed.upstreams, _ANY_PATH), port=0)
             self._thread = _ServerThread(config, IgnoringObserver(), self._server.intercept)
         self.url = self._thread.address.url
-        self.variables = client_variables(self._thread.address, found.paths, os.environ)
+        self.variables = client_variables(self._thread.address, routed.paths, os.environ)
 
     def close(self, *, is_kept: bool = True) -> str:
         """Stop; returns how the requests differed from the recording, `""` if they did not.
@@ -71,7 +71,7 @@ class Replay:
         lines = [
             line
             for divergence in divergences
-            for line in (sentence(divergence), *map(place, divergence.differences[1:]))
+            for line in (sentence(divergence), *map(difference_text, divergence.differences[1:]))
         ]
         if not lines:
             return ""
@@ -85,7 +85,10 @@ def _server(path: Path) -> ReplayServer:
         if path.exists():
             raise
         raise WeaklinkError(f"{path} does not exist; `pytest --weaklink-record` records it") from error
-    if any(one.answer is None and turn is None for one, turn in zip(recording.exchanges, recording.turns, strict=True)):
+    if any(
+        exchange.answer is None and turn is None
+        for exchange, turn in zip(recording.exchanges, recording.turns, strict=True)
+    ):
         raise WeaklinkError(f"{path} was recorded without content, so it cannot be replayed")
     redactor = Redactor()
     return ReplayServer(Replayer(recording, mask=lambda body: masked_text(body, redactor)), redactor)

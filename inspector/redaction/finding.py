@@ -18,12 +18,12 @@ text, such as a request with all messages so far, is scanned where it differs fr
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
-from itertools import repeat
+from itertools import accumulate, repeat
 from operator import attrgetter, itemgetter
 from sys import maxsize
 
@@ -82,9 +82,33 @@ _BATCH = 160  # code points behind a name that are searched together, however sm
 
 def find_secrets(text: str) -> list[Secret]:
     """The secrets of a text, in order, without overlaps. Linear in the text."""
+    return next(secrets_of([text]))[1]
+
+
+def secrets_of(texts: Iterable[str]) -> Iterator[tuple[str, list[Secret]]]:
+    """Each text, in any order, with its secrets; of most short ones, one search for signs says that they have none."""
+    plain: list[str] = []
+    for text in texts:
+        if len(text) <= _SHORT and _is_plain(text):
+            plain.append(text)
+        else:
+            yield text, _scanned(text)
+    joined = "\0".join(plain)  # no sign has a zero in it
+    ends = list(accumulate(len(text) + 1 for text in plain))
+    starts = _OF_ANY.starts(f"{joined}\0{joined.lower()}") if plain else ()
+    having = {bisect_right(ends, start % ends[-1]) for start in starts}
+    for number, text in enumerate(plain):
+        yield text, _scanned(text) if number in having else []
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text in lower case is its view."""
+    return text.isascii() and "%" not in text and "\\u" not in text.lower()
+
+
+def _scanned(text: str) -> list[Secret]:
     finder = Finder(text)
-    if len(text) > _SHORT or not _has_no_sign(text):
-        finder.scan(is_final=True)
+    finder.scan(is_final=True)
     return finder.found()
 
 
@@ -108,9 +132,9 @@ class _Signs:
     def _automaton(self) -> BytesAhoCorasick:
         return BytesAhoCorasick([sign.encode() for sign, _ in self._signs], implementation=Implementation.DFA)
 
-    def are_in(self, text: str) -> bool:
-        """Whether any is in a text."""
-        return bool(self._automaton.find_matches_as_indexes(text.encode("ascii", "replace")))
+    def starts(self, text: str) -> list[int]:
+        """Where signs begin in a text; of those that overlap, one."""
+        return [start for _, start, _ in self._automaton.find_matches_as_indexes(text.encode("ascii", "replace"))]
 
     def in_text(self, text: str, first: int) -> Iterable[tuple[Detector, list[int]]]:
         """The detectors that have signs at or after `first`, and where these begin, in order."""
@@ -124,13 +148,6 @@ class _Signs:
 _OF_VIEW = _Signs(detector for detector in DETECTORS if not detector.rule.is_exact)
 _OF_TEXT = _Signs(detector for detector in DETECTORS if detector.rule.is_exact)
 _OF_ANY = _Signs(DETECTORS)
-
-
-def _has_no_sign(text: str) -> bool:
-    """Whether one search says that nothing is introduced in a text, which may be shorter than an introduction."""
-    lower = text.lower()
-    is_plain = text.isascii() and "\\u" not in lower and "%" not in text
-    return is_plain and not _OF_ANY.are_in(f"{text}\n{lower}")
 
 
 class Finder:
@@ -217,11 +234,11 @@ class Finder:
         """Whether the new piece may contain an introduction or a key, or the value of an earlier introduction."""
         near = self.text[-_ESCAPED_SIGN_AHEAD:] + piece
         new = near if "\\u" in near or "%" in near else near[-len(piece) - _SIGN_AHEAD :]
-        if _has_no_sign(new):
+        if _is_plain(new) and not _OF_ANY.starts(f"{new}\n{new.lower()}"):
             return known < self._alert_to
-        if _OF_VIEW.are_in(names.view(new)):
+        if _OF_VIEW.starts(names.view(new)):
             self._alert_to = known + len(piece) + LONGEST_INTRODUCTION
-        return known < self._alert_to or _OF_TEXT.are_in(new)
+        return known < self._alert_to or bool(_OF_TEXT.starts(new))
 
     def _continue_secret(self, secret: Secret, secrets: list[Secret], *, is_final: bool) -> bool:
         """Continue the open secret; returns whether it ended."""

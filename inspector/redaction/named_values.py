@@ -227,13 +227,18 @@ class _Named:
         """The second net: words that look like secrets; those of `known` secrets are not among them."""
         name_end = PATTERNS.name_end.match(self.lowered, self.end)
         limit = self.end + _BESIDE_CHARS
-        if self.sign in _IDENTIFIERS or name_end is None or not PATTERNS.digit.search(self.lowered, self.end, limit):
+        digit = PATTERNS.digit.search(self.lowered, self.end, limit)
+        if self.sign in _IDENTIFIERS or name_end is None or digit is None:
             return
         remark = PATTERNS.remark.match(self.lowered, name_end.end())
         begin = remark.end() if remark else name_end.end()
+        last = begin + _LIKELY_CHARS if self.sign == "token" and not self._is_strong else limit
+        first = max(name_end.end(), digit.start() - _MAX_LETTERS)
+        if first > last:
+            return
         stop = PATTERNS.record_end.search(self.lowered, begin, limit)
-        for match in PATTERNS.word.finditer(self.lowered, name_end.end(), limit):
-            if stop and match.start() >= stop.end():
+        for match in PATTERNS.word.finditer(self.lowered, first, limit):
+            if match.start() > last or (stop and match.start() >= stop.end()):
                 return
             if any(secret.start <= match.start() < secret.end for secret in known):
                 continue
@@ -335,14 +340,16 @@ def introduces_nothing(view: str, found: re.Match[str]) -> bool:
     follows = PATTERNS.follows.match(view, end)
     if follows is None or follows["nothing"]:
         return follows is not None
-    if follows["words"] and (
-        found["sign"].endswith(_WHOLE_LINES)
+    sign, are_words = found["sign"], follows["words"] is not None
+    is_word_beside = not (are_words and sign in _IDENTIFIERS)
+    if is_word_beside and PATTERNS.strange_digit.search(view, end, end + _BESIDE_CHARS + _STRANGE_AHEAD):
+        return False
+    return not are_words or not (
+        sign.endswith(_WHOLE_LINES)
         or _may_be_in_tag(view, start)
         or PATTERNS.before_words.search(view, max(start - _MAX_TAG_CHARS, 0), start)
         or _may_have_field(view, end)
-    ):
-        return False
-    return PATTERNS.strange_digit.search(view, end, end + _BESIDE_CHARS + _STRANGE_AHEAD) is None
+    )
 
 
 def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
@@ -431,6 +438,7 @@ _NEAR_CHARS = 48  # the same, for a quoted word that need not look made
 _LIKELY_CHARS = 24  # the same, for names that are also used for other things
 _MAX_HEAD_CHARS, _MAX_ROW_CHARS, _MAX_TABLE_CHARS = 160, 160, 300
 _MARK_CHARS = 64  # before a word, in which a mark must be, if prose has such names without a meaning
+_MAX_LETTERS = 49  # of a word before its first digit
 _STRANGE_AHEAD = 40  # characters that decide on a digit
 _WHOLE_LINES = ("phrase", "mnemonic", "cookie", "authorization")  # whose values may be words, to the end of the line
 _IDENTIFIERS = ("session", "sig", "signature", "code", "cookie", "auth")

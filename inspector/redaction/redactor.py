@@ -15,7 +15,7 @@ from msgspec.structs import astuple, replace
 from weaklink.inspector import model
 from weaklink.inspector.model.exchange import RecordedExchange, RecordedTrace, compacted, expanded
 from weaklink.inspector.redaction.exact_values import ExactValues, is_named_secret, secret_variables
-from weaklink.inspector.redaction.finding import FILLER, Finder, find_secrets, pattern_secrets, replaced
+from weaklink.inspector.redaction.finding import FILLER, Finder, find_secrets, pattern_secrets, replaced, secrets_of
 from weaklink.inspector.redaction.masking import (
     ContentStream,
     Kept,
@@ -119,12 +119,14 @@ class Redactor:
         return SecretStream(self._patterns, self._values) if kept is None else ContentStream(kept)
 
     def _have_secrets(self, texts: Iterable[str]) -> bool:
-        """Whether one of the texts has a secret; those before it are remembered."""
-        for text in dict.fromkeys(texts):
-            if (key := _key(text)) not in self._clean:
-                if self._values.are_in(text) or pattern_secrets(text, self._patterns) or find_secrets(text):
-                    return True
-                self._remember(key)
+        """Whether one of the texts has a secret; those that are known to have none are remembered."""
+        keys = {text: key for text in dict.fromkeys(texts) if (key := _key(text)) not in self._clean}
+        if self._values.are_in("\0".join(keys)) or any(pattern_secrets(text, self._patterns) for text in keys):
+            return True
+        for text, secrets in secrets_of(keys):
+            if secrets:
+                return True
+            self._remember(keys[text])
         return False
 
     def _kept(self, tools: Iterable[model.ToolDefinition]) -> Kept | None:
@@ -331,7 +333,7 @@ def texts_of(value: object) -> list[str]:
     return texts
 
 
-_NO_TEXTS: set[type] = {int, float, bool, type(None), model.Chunks, RecordedExchange}
+_NO_TEXTS: set[type] = {int, float, bool, model.Chunks, model.Instant, model.Usage, RecordedExchange}
 """Types of values without texts, or whose texts are redacted already."""
 
 
@@ -341,7 +343,7 @@ def _collect(values: Iterable[object], texts: list[str], tools: set[int]) -> Non
         kind = type(value)
         if kind is str:
             texts.append(value)  # type: ignore[arg-type]  # its type is str
-        elif kind in _NO_TEXTS:
+        elif not value or kind in _NO_TEXTS:
             continue
         elif isinstance(value, model.ToolDefinition):
             if id(value) not in tools:
@@ -350,10 +352,10 @@ def _collect(values: Iterable[object], texts: list[str], tools: set[int]) -> Non
                 _collect((value.name, value.description, raw, value.parameters), texts, tools)
         elif isinstance(value, Struct):
             _collect(astuple(value), texts, tools)
+        elif kind is tuple or isinstance(value, list):
+            _collect(value, texts, tools)  # type: ignore[arg-type]  # a list or a tuple
         elif isinstance(value, dict):
             texts += value
             _collect(value.values(), texts, tools)
-        elif isinstance(value, list) or kind is tuple:
-            _collect(value, texts, tools)  # type: ignore[arg-type]  # a list or a tuple
         else:
             _NO_TEXTS.add(kind)

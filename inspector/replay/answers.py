@@ -132,8 +132,8 @@ def _chat_message(answer: _AnswerContent, *, is_delta: bool) -> dict[str, Json]:
 
 def _chat_call(call: tuple[str, str, str], index: int | None) -> Json:
     id_, name, arguments = call
-    place: dict[str, Json] = {} if index is None else {"index": index}
-    return {**place, "id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
+    index_member: dict[str, Json] = {} if index is None else {"index": index}
+    return {**index_member, "id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def _chat(answer: _AnswerContent) -> Json:
@@ -268,10 +268,10 @@ def _response_steps(answer: _AnswerContent) -> Iterator[dict[str, Json]]:
     yield {"type": "response.created", "response": _response(answer, status="in_progress")}
     for index, item in enumerate(_response_items(answer)):
         members = object_of(item)
-        place: dict[str, Json] = {"output_index": index, "item_id": members["id"]}
+        item_members: dict[str, Json] = {"output_index": index, "item_id": members["id"]}
         match members["type"]:
             case "message":
-                inside: dict[str, Json] = {**place, "content_index": 0}
+                inside: dict[str, Json] = {**item_members, "content_index": 0}
                 part: Json = {"type": "output_text", "text": "", "annotations": []}
                 yield {"type": "response.output_item.added", "output_index": index, "item": {**members, "content": []}}
                 yield {"type": "response.content_part.added", **inside, "part": part}
@@ -281,8 +281,8 @@ def _response_steps(answer: _AnswerContent) -> Iterator[dict[str, Json]]:
                 arguments = members["arguments"]
                 begun: Json = {**members, "arguments": ""}
                 yield {"type": "response.output_item.added", "output_index": index, "item": begun}
-                yield {"type": "response.function_call_arguments.delta", **place, "delta": arguments}
-                yield {"type": "response.function_call_arguments.done", **place, "arguments": arguments}
+                yield {"type": "response.function_call_arguments.delta", **item_members, "delta": arguments}
+                yield {"type": "response.function_call_arguments.done", **item_members, "arguments": arguments}
             case _:
                 yield {"type": "response.output_item.added", "output_index": index, "item": item}
         yield {"type": "response.output_item.done", "output_index": index, "item": item}

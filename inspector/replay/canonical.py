@@ -100,9 +100,9 @@ def _plain(value: Json) -> Json:
         case float() if value.is_integer():
             return int(value)
         case list():
-            return [_plain(one) for one in value]
+            return [_plain(item) for item in value]
         case dict():
-            return {name: _plain(one) for name, one in value.items()}
+            return {name: _plain(item) for name, item in value.items()}
     return value
 
 
@@ -111,11 +111,13 @@ def _by_position(name: str, value: Json, ids: dict[str, str]) -> Json:
         case str() if name in _IDS:
             return ids.setdefault(value, f"#{len(ids) + 1}")
         case list():
-            return [_by_position("", one, ids) for one in value]
+            return [_by_position("", item, ids) for item in value]
         case dict():
             return {
-                key: one if key in _DATA or (key == "input" and isinstance(one, dict)) else _by_position(key, one, ids)
-                for key, one in value.items()
+                key: item
+                if key in _DATA or (key == "input" and isinstance(item, dict))
+                else _by_position(key, item, ids)
+                for key, item in value.items()
             }
     return value
 
@@ -128,8 +130,8 @@ def _timeless(body: dict[str, Json]) -> Json:
     for name in _CONVERSATIONS:
         if isinstance(kept.get(name), list):
             kept[name] = [
-                without_times(one) if word_of(object_of(one).get("role")) in _SYSTEM else one
-                for one in list_of(kept[name])
+                without_times(item) if word_of(object_of(item).get("role")) in _SYSTEM else item
+                for item in list_of(kept[name])
             ]
     return kept
 
@@ -140,9 +142,9 @@ def without_times(value: Json) -> Json:
         case str():
             return _DATE_TIME.sub("<date-time>", value)
         case list():
-            return [without_times(one) for one in value]
+            return [without_times(item) for item in value]
         case dict():
-            return {name: without_times(one) for name, one in value.items()}
+            return {name: without_times(item) for name, item in value.items()}
     return value
 
 

@@ -78,7 +78,7 @@ def recording_of(traces: Iterable[tuple[Trace, Sequence[RecordedExchange]]]) -> 
     """The recording of traces and their exchanges, in the order in which the exchanges began."""
     pairs = [pair for trace, some in traces for pair in (_recorded(trace, some) if some else _imported(trace))]
     pairs.sort(key=lambda pair: pair[0].began_s or 0.0)
-    return Recording(tuple(one for one, _ in pairs), tuple(turn for _, turn in pairs))
+    return Recording(tuple(exchange for exchange, _ in pairs), tuple(turn for _, turn in pairs))
 
 
 def _recorded(trace: Trace, exchanges: Sequence[RecordedExchange]) -> Iterator[tuple[RecordedExchange, Turn | None]]:
@@ -180,9 +180,9 @@ class Replayer:
         self._has_conversations = any(exchange.method == CONVERSATION for exchange in self.exchanges)
         self.requests = 0
         self.ignored: list[tuple[int, BodyDifference]] = []
-        for number, one in enumerate(self.exchanges):
+        for number, exchange in enumerate(self.exchanges):
             for level in self._levels:
-                self._waiting[self._key(level, one.method, one.path, self._bodies[number])].append(number)
+                self._waiting[self._key(level, exchange.method, exchange.path, self._bodies[number])].append(number)
 
     @property
     def used(self) -> int:
@@ -225,10 +225,12 @@ class Replayer:
 
     def never_made(self) -> tuple[ReplayDivergence, ...]:
         """The recorded requests that were not made."""
-        found = ((number, self.exchanges[number]) for number in sorted(self._unused))
+        unused = ((number, self.exchanges[number]) for number in sorted(self._unused))
         return tuple(
-            ReplayDivergence(DivergenceKind.NEVER_MADE, number + 1, one.method, one.path, number + 1, one.turn)
-            for number, one in found
+            ReplayDivergence(
+                DivergenceKind.NEVER_MADE, number + 1, exchange.method, exchange.path, number + 1, exchange.turn
+            )
+            for number, exchange in unused
         )
 
     def _use(self, number: int, value: Json) -> Match:
@@ -243,9 +245,9 @@ class Replayer:
         number = self._most_alike(method, path, live, level)
         if number is None:
             return ReplayDivergence(DivergenceKind.EXTRA, self.requests, method, path)
-        found = tuple(islice(differences(canonical(self._bodies[number], level), live), _MAX_DIFFERENCES))
+        changed = tuple(islice(differences(canonical(self._bodies[number], level), live), _MAX_DIFFERENCES))
         exchange = self.exchanges[number]
-        return ReplayDivergence(DivergenceKind.CHANGED, self.requests, method, path, number + 1, exchange.turn, found)
+        return ReplayDivergence(DivergenceKind.CHANGED, self.requests, method, path, number + 1, exchange.turn, changed)
 
     def _most_alike(self, method: str, path: str, live: Json, level: MatchLevel) -> int | None:
         """The unused exchange with the most equal messages at its beginning; of several, the one that differs least.
@@ -277,9 +279,9 @@ def _count_differences(recorded: Json, live: Json) -> int:
     return sum(1 for _ in islice(differences(recorded, live), _MAX_DIFFERENCES))
 
 
-def _equal_start(one: list[Json], other: list[Json]) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+def _equal_start(first: list[Json], other: list[Json]) -> int:
+    pairs = enumerate(zip(first, other, strict=False))
+    return next((index for index, (left, right) in pairs if left != right), min(len(first), len(other)))
 
 
 class DifferenceSource(StrEnum):
@@ -322,30 +324,30 @@ def parting(first: Sequence[RunExchange], second: Sequence[RunExchange]) -> RunD
     """Where two runs diverge, None if they are equal; both in the order in which their requests began."""
     recording = Recording(tuple(exchange.exchange for exchange in first), (None,) * len(first))
     replayer = Replayer(recording, levels=_LEVELS)
-    for number, one in enumerate(second, 1):
-        exchange = one.exchange
-        found = replayer.find(exchange.method, exchange.path, exchange.request or b"")
-        if isinstance(found, ReplayDivergence):
-            other = first[found.exchange - 1] if found.exchange else None
-            return _request_parting(number, other, one)
-        other = first[found.number - 1]
-        changed = tuple(islice(differences(_answer(other), _answer(one)), _MAX_DIFFERENCES))
+    for number, run_exchange in enumerate(second, 1):
+        exchange = run_exchange.exchange
+        match = replayer.find(exchange.method, exchange.path, exchange.request or b"")
+        if isinstance(match, ReplayDivergence):
+            other = first[match.exchange - 1] if match.exchange else None
+            return _request_parting(number, other, run_exchange)
+        other = first[match.number - 1]
+        changed = tuple(islice(differences(_answer(other), _answer(run_exchange)), _MAX_DIFFERENCES))
         if changed:
-            return RunDivergence(DifferenceSource.ANSWER, number, other, one, changed)
+            return RunDivergence(DifferenceSource.ANSWER, number, other, run_exchange, changed)
     missing = next(iter(replayer.never_made()), None)
     if missing is None:
         return None
     return RunDivergence(DifferenceSource.END, missing.number, first[missing.number - 1], None)
 
 
-def _answer(one: RunExchange) -> Json:
+def _answer(run_exchange: RunExchange) -> Json:
     """What an answer contains: status, texts, and calls without their ids."""
-    exchange = one.exchange
+    exchange = run_exchange.exchange
     facts: dict[str, Json] = {"status": exchange.status}
-    if one.turn is None:
+    if run_exchange.turn is None:
         return {**facts, "body": body_value(exchange.answer or b"")}
-    names: dict[str, Json] = {f"{call.part} name": call.name for call in one.turn.calls}
-    parts = {part.name: part.text for part in one.turn.parts if not part.name.startswith("wire:")}
+    names: dict[str, Json] = {f"{call.part} name": call.name for call in run_exchange.turn.calls}
+    parts = {part.name: part.text for part in run_exchange.turn.parts if not part.name.startswith("wire:")}
     return {**facts, **names, **parts}
 
 
@@ -355,42 +357,42 @@ def _request_parting(number: int, first: RunExchange | None, second: RunExchange
     old, new = (
         canonical(body_value(exchange.exchange.request or b""), MatchLevel.CANONICAL) for exchange in (first, second)
     )
-    found = tuple(islice(differences(old, new), _MAX_DIFFERENCES))
-    source = _source(old, new, found[0]) if found else DifferenceSource.PROMPT
-    return RunDivergence(source, number, first, second, found)
+    changed = tuple(islice(differences(old, new), _MAX_DIFFERENCES))
+    source = _source(old, new, changed[0]) if changed else DifferenceSource.PROMPT
+    return RunDivergence(source, number, first, second, changed)
 
 
-def _source(old: Json, new: Json, place: BodyDifference) -> DifferenceSource:
-    path = [step.replace("~1", "/").replace("~0", "~") for step in place.pointer.split("/")[1:]]
+def _source(old: Json, new: Json, difference: BodyDifference) -> DifferenceSource:
+    path = [step.replace("~1", "/").replace("~0", "~") for step in difference.pointer.split("/")[1:]]
     if path[:1] in (["tools"], ["functions"]):
         return DifferenceSource.TOOLS
     pairs = list(_along(old, new, path))
-    if any(_is_reordered(one, other) for one, other in pairs):
+    if any(_is_reordered(first, other) for first, other in pairs):
         return DifferenceSource.ORDER
-    if any(_is_result(one) and _is_result(other) for one, other in pairs):
+    if any(_is_result(first) and _is_result(other) for first, other in pairs):
         return DifferenceSource.TOOL_RESULT
-    one, other = pairs[-1] if pairs else (None, None)
-    return _text_source(one, other)
+    first, other = pairs[-1] if pairs else (None, None)
+    return _text_source(first, other)
 
 
-def _text_source(one: Json, other: Json) -> DifferenceSource:
-    if without_clock(one) == without_clock(other):
+def _text_source(first: Json, other: Json) -> DifferenceSource:
+    if without_clock(first) == without_clock(other):
         return DifferenceSource.CLOCK
-    if _without_ids(one) == _without_ids(other):
+    if _without_ids(first) == _without_ids(other):
         return DifferenceSource.ID
-    if isinstance(one, str) and isinstance(other, str):
-        if Counter(one.split()) == Counter(other.split()):
+    if isinstance(first, str) and isinstance(other, str):
+        if Counter(first.split()) == Counter(other.split()):
             return DifferenceSource.ORDER
-        if _without_ids(without_clock(one)) == _without_ids(without_clock(other)):
-            return _first_of_both(one, other)
+        if _without_ids(without_clock(first)) == _without_ids(without_clock(other)):
+            return _first_of_both(first, other)
     return DifferenceSource.PROMPT
 
 
-def _first_of_both(one: str, other: str) -> DifferenceSource:
+def _first_of_both(first: str, other: str) -> DifferenceSource:
     """Whether a time or an id comes first, where two texts differ in both."""
-    clock = list(differences(_without_ids(one), _without_ids(other)))
-    ids = list(differences(without_clock(one), without_clock(other)))
-    starts = [found[0].live_range.start if found and found[0].live_range else 0 for found in (clock, ids)]
+    clock = list(differences(_without_ids(first), _without_ids(other)))
+    ids = list(differences(without_clock(first), without_clock(other)))
+    starts = [changes[0].live_range.start if changes and changes[0].live_range else 0 for changes in (clock, ids)]
     return DifferenceSource.CLOCK if starts[0] <= starts[1] else DifferenceSource.ID
 
 
@@ -406,10 +408,10 @@ def _along(old: Json, new: Json, path: Sequence[str]) -> Iterator[tuple[Json, Js
         yield old, new
 
 
-def _is_reordered(one: Json, other: Json) -> bool:
-    if not isinstance(one, list) or not isinstance(other, list) or len(one) != len(other) or one == other:
+def _is_reordered(first: Json, other: Json) -> bool:
+    if not isinstance(first, list) or not isinstance(other, list) or len(first) != len(other) or first == other:
         return False
-    return Counter(map(digest, one)) == Counter(map(digest, other))
+    return Counter(map(digest, first)) == Counter(map(digest, other))
 
 
 def _is_result(value: Json) -> bool:

@@ -202,29 +202,29 @@ def _text(content: Json) -> str:
     return word_of(content)
 
 
-def with_fix(request: TurnRequest, found: Diagnostic, tool: str | None) -> TurnRequest:
+def with_fix(request: TurnRequest, diagnostic: Diagnostic, tool: str | None) -> TurnRequest:
     """The request with advice against a fault: in the tool's description, or in the system prompt.
 
     A fault of an argument belongs to the tool that the call names; a fault of the call's syntax, and a tool that was
     not offered, to the prompt. ResendError for any other fault.
     """
     body: Body = dict(request.body)
-    fault_text = " ".join(filter(None, (found.fault.message, found.fault.hint)))
+    fault_text = " ".join(filter(None, (diagnostic.fault.message, diagnostic.fault.hint)))
     if (
-        found.rule.code.startswith("S2")
+        diagnostic.rule.code.startswith("S2")
         and tool is not None
         and _describe(body, tool, f"Avoid this mistake: {fault_text}")
     ):
         return structs.replace(request, body=body)
-    if found.rule.code == "T401" and (names := _tool_names(body)):
+    if diagnostic.rule.code == "T401" and (names := _tool_names(body)):
         advice = f"Call only these tools, by exactly these names: {', '.join(names)}."
-    elif found.rule.code[0] in "JFS":
+    elif diagnostic.rule.code[0] in "JFS":
         advice = (
             "Make every tool call in exactly the required format, its arguments one valid JSON object that follows the "
             f"tool's schema. Avoid this mistake: {fault_text}"
         )
     else:
-        raise ResendError(f"`--with-fix` has no change of the prompt or a tool against {found.rule}")
+        raise ResendError(f"`--with-fix` has no change of the prompt or a tool against {diagnostic.rule}")
     _set_system(body, request.api, lambda old: f"{old}\n\n{advice}" if old else advice)
     return structs.replace(request, body=body)
 

@@ -123,7 +123,7 @@ def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
         if (header := called.get(part.name)) is not None
     ]
     answers = _plain_id(turn.result.call_id) if turn.result is not None else None
-    return _digest([turn.role.value, [text for one in texts if (text := one.strip())], calls, answers])
+    return _digest([turn.role.value, [text for written in texts if (text := written.strip())], calls, answers])
 
 
 def _plain_id(call_id: str | None) -> str | None:
@@ -236,11 +236,11 @@ def split_prompt(request: DecodedRequest) -> tuple[Turn, ...]:
     `RECORD_MEMORY` is one turn.
     """
     prompt = raw_prompt(request)
-    found = split_turns(prompt) if prompt and transcript_memory(prompt) <= RECORD_MEMORY else ()
-    if prompt is None or not any(turn.source_role for turn in found):
+    segments = split_turns(prompt) if prompt and transcript_memory(prompt) <= RECORD_MEMORY else ()
+    if prompt is None or not any(turn.source_role for turn in segments):
         return request.turns
     prompt_turn = next(turn for turn in request.turns if turn.role is Role.USER)
-    turns = [Turn(turn.role, (Part("text", turn.range.of(prompt)),), turn.source_role) for turn in found]
+    turns = [Turn(turn.role, (Part("text", turn.range.of(prompt)),), turn.source_role) for turn in segments]
     if turns[-1].role is Role.ASSISTANT and len(turns) > 1:
         tail = Part(PROMPT_TAIL_PART, turns.pop().parts[0].text)
         turns[-1] = structs.replace(turns[-1], parts=(*turns[-1].parts, tail))

@@ -15,7 +15,7 @@ from msgspec import Struct, field, structs
 from weaklink.inspector import model
 from weaklink.inspector.apis.providers import decoder_for, parse_request, read_request
 from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
-from weaklink.inspector.sessions.resolver import Placement, SessionResolver
+from weaklink.inspector.sessions.resolver import SessionAssignment, SessionResolver
 from weaklink.inspector.spool import RecordSpool
 from weaklink.inspector.wire.content_encoding import ContentDecoder
 from weaklink.inspector.wire.events import UNREAD_PART, WIRE_PREFIX, DecodedRequest, DecodedTurn, TurnAssembly
@@ -52,7 +52,7 @@ def answer_turn(
     decoded: DecodedTurn,
     end: ExchangeEnd,
     *,
-    placement: Placement,
+    assignment: SessionAssignment,
     started_s: float | None = None,
     ended_s: float | None = None,
     status: int | None = None,
@@ -75,11 +75,11 @@ def answer_turn(
         why = _why_no_answer(decoded.turn, learned)
         learned = _failed(learned, model.GenerationError(model.ErrorPhase.HTTP, why, status)) if why else learned
     generation = structs.replace(
-        started_generation(request, placement, started_s=started_s),
+        started_generation(request, assignment, started_s=started_s),
         api=learned.api or request.api,
         answered_model=learned.answered_model,
         started=learned.started if started_s is None else model.Instant(started_s),
-        first_token=(None if started_s is None else _first_token(decoded.turn, started_s)) or _at(first_s),
+        first_token=(None if started_s is None else _first_token(decoded.turn, started_s)) or _instant(first_s),
         ended=learned.ended if ended_s is None else model.Instant(ended_s),
         usage=learned.usage,
         finish_reason=learned.finish_reason,
@@ -94,19 +94,19 @@ def answer_turn(
 
 
 def started_generation(
-    request: DecodedRequest, placement: Placement, *, started_s: float | None = None
+    request: DecodedRequest, assignment: SessionAssignment, *, started_s: float | None = None
 ) -> model.Generation:
     """What is known of a generation when its request was sent: model, parameters, tools, the attempt and its start."""
     return structs.replace(
         request.generation(),
-        attempt=placement.attempt,
-        retry_of=placement.retry_of,
-        started=_at(started_s),
-        request=placement.request,
+        attempt=assignment.attempt,
+        retry_of=assignment.retry_of,
+        started=_instant(started_s),
+        request=assignment.request,
     )
 
 
-def _at(moment_s: float | None) -> model.Instant | None:
+def _instant(moment_s: float | None) -> model.Instant | None:
     return None if moment_s is None else model.Instant(moment_s)
 
 
@@ -198,7 +198,7 @@ def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> I
 
     First come the exchanges that are no requests to a model, in the order given. The others wait until the end, beyond
     32 MiB in a temporary file; memory holds the contents of each trace once, and the exchanges that overlap.
-    Requests are placed in the order of their times, answers when they ended; without times, in the order given. Each
+    Requests are assigned in the order of their times, answers when they ended; without times, in the order given. Each
     trace has the id `first_request`, a digest of the request that began it and its time, so the same log, or a longer
     version of it, gives the same ids. Never raises.
     """
@@ -207,8 +207,8 @@ def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> I
         ends_s: dict[bytes, float | None] = {}
         for number, exchange in enumerate(exchanges, 1):
             record = exchange.record or f"exchange {number}"
-            if isinstance(one := _read(exchange, record), SkippedExchange):
-                yield one
+            if isinstance(skipped := _read(exchange, record), SkippedExchange):
+                yield skipped
                 continue
             at_s, ended_s = exchange.head.at_s, exchange.ended_s
             if (same := _digest(exchange)) in ends_s:
@@ -216,36 +216,36 @@ def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> I
             ends_s[same] = ended_s
             waiting.append(_SpooledExchange(spool.put(exchange), record, at_s, ended_s))
         collector = _TraceCollector(max_sessions)
-        open_requests: dict[int, _PlacedRequest] = {}
-        for at, has_ended in _in_order(waiting):
+        open_requests: dict[int, _ReadExchange] = {}
+        for index, has_ended in _in_order(waiting):
             if has_ended:
-                collector.add_answer(open_requests.pop(at))
+                collector.add_answer(open_requests.pop(index))
                 continue
-            placed = _read(spool.take(waiting[at].place), waiting[at].record)
-            assert isinstance(placed, _PlacedRequest), "it was one when it was put aside"
-            open_requests[at] = placed
-            collector.add_request(placed)
+            pending = _read(spool.get(waiting[index].position), waiting[index].record)
+            assert isinstance(pending, _ReadExchange), "it was one when it was put aside"
+            open_requests[index] = pending
+            collector.add_request(pending)
     yield from collector.traces()
 
 
 class _SpooledExchange(NamedTuple):
-    """An exchange in the spool: its place there, its position in its source, and its two times."""
+    """An exchange in the spool: its position there, its record in its source, and its two times."""
 
-    place: tuple[int, int]
+    position: tuple[int, int]
     record: str
     at_s: float | None
     ended_s: float | None
 
 
-class _PlacedRequest(Struct, eq=False):
-    """An exchange whose request was read; `placement` and `turn` are set later."""
+class _ReadExchange(Struct, eq=False):
+    """An exchange whose request was read; `assignment` and `turn` are set later."""
 
     exchange: Exchange
     record: str
     body: bytes
     json: model.Json
     request: DecodedRequest
-    placement: Placement | None = None
+    assignment: SessionAssignment | None = None
     turn: int = 0
 
 
@@ -274,33 +274,33 @@ class _TraceCollector:
     def __init__(self, max_sessions: int) -> None:
         self._resolver = SessionResolver(name_trace=self._name, max_sessions=max_sessions)
         self._growing: dict[str, _GrowingTrace] = {}
-        self._open: dict[str, _PlacedRequest] = {}
+        self._open: dict[str, _ReadExchange] = {}
         self._named: dict[str, int] = {}
         self._first_request = ""
 
-    def add_request(self, placed: _PlacedRequest) -> None:
-        head = placed.exchange.head
+    def add_request(self, pending: _ReadExchange) -> None:
+        head = pending.exchange.head
         moment = "" if head.at_s is None else f"{head.at_s!r}"
-        self._first_request = "\0".join((moment, head.method, head.target, sha256(placed.body).hexdigest()))
-        placement = self._resolver.place(head, placed.request, placed.body, placed.json, self._so_far)
-        if placement.begins is not None:
-            provenance = structs.replace(placement.begins.provenance, record=placed.record)
-            self._growing[placement.key] = _GrowingTrace(structs.replace(placement.begins, provenance=provenance))
-        growing = self._growing[placement.key]
-        growing.turns += (*placement.turns, None)
-        placed.placement, placed.turn = placement, len(growing.turns) - 1
-        self._open[placement.request_id] = placed
+        self._first_request = "\0".join((moment, head.method, head.target, sha256(pending.body).hexdigest()))
+        assignment = self._resolver.assign(head, pending.request, pending.body, pending.json, self._so_far)
+        if assignment.begins is not None:
+            provenance = structs.replace(assignment.begins.provenance, record=pending.record)
+            self._growing[assignment.key] = _GrowingTrace(structs.replace(assignment.begins, provenance=provenance))
+        growing = self._growing[assignment.key]
+        growing.turns += (*assignment.turns, None)
+        pending.assignment, pending.turn = assignment, len(growing.turns) - 1
+        self._open[assignment.request_id] = pending
 
-    def add_answer(self, placed: _PlacedRequest) -> None:
-        exchange, placement = placed.exchange, placed.placement
-        assert placement is not None, "requests come before their answers"
-        del self._open[placement.request_id]
-        decoded, fault = decode_exchange(exchange, placed.json)
+    def add_answer(self, pending: _ReadExchange) -> None:
+        exchange, assignment = pending.exchange, pending.assignment
+        assert assignment is not None, "requests come before their answers"
+        del self._open[assignment.request_id]
+        decoded, fault = decode_exchange(exchange, pending.json)
         turn = answer_turn(
-            placed.request,
+            pending.request,
             decoded,
             exchange.end,
-            placement=placement,
+            assignment=assignment,
             started_s=exchange.head.at_s,
             ended_s=exchange.ended_s,
             status=exchange.status,
@@ -308,18 +308,18 @@ class _TraceCollector:
             is_stored=exchange.answer is not None,
             first_s=exchange.first_s,
         )
-        self._resolver.answered(placement, structs.replace(decoded, turn=turn))
-        growing = self._growing[placement.key]
-        growing.turns[placed.turn] = turn
-        growing.warnings += [f"{placed.record}: {fault}"] if fault else []
+        self._resolver.answered(assignment, structs.replace(decoded, turn=turn))
+        growing = self._growing[assignment.key]
+        growing.turns[pending.turn] = turn
+        growing.warnings += [f"{pending.record}: {fault}"] if fault else []
 
     def traces(self) -> Iterator[model.Trace]:
         return (growing.trace() for growing in self._growing.values())
 
     def _so_far(self, request_id: str) -> model.Turn:
         """The answer to an open request; a log contains it already."""
-        placed = self._open[request_id]
-        return decode_exchange(placed.exchange, placed.json)[0].turn
+        pending = self._open[request_id]
+        return decode_exchange(pending.exchange, pending.json)[0].turn
 
     def _name(self) -> model.ExternalId:
         digest = sha256(self._first_request.encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -337,16 +337,16 @@ def decode_exchange(exchange: Exchange, json: model.Json) -> tuple[DecodedTurn, 
     if exchange.answer is None or exchange.status is None:
         return assembly.decoded(), ""
     unpacking = ContentDecoder(header_of(exchange.headers, "content-encoding"))
-    found = []
+    wire_events = []
     arrived_s: float | None = None
     for at_s, raw in exchange.answer:
         arrived_s = at_s if started_s is not None else None
-        found += decoder.feed(unpacking.feed(raw), arrived_s)
+        wire_events += decoder.feed(unpacking.feed(raw), arrived_s)
     if rest := unpacking.close():
-        found += decoder.feed(rest, arrived_s)
-    found += decoder.close()
+        wire_events += decoder.feed(rest, arrived_s)
+    wire_events += decoder.close()
     assembly = TurnAssembly(decoder.api, started_s=started_s or 0.0, streamed=decoder.streamed)
-    assembly.extend(found)
+    assembly.extend(wire_events)
     return assembly.decoded(), unpacking.fault
 
 
@@ -356,14 +356,14 @@ def decompressed(body: bytes, headers: Headers) -> bytes:
     return unpacking.feed(body) + unpacking.close()
 
 
-def _read(exchange: Exchange, record: str) -> _PlacedRequest | SkippedExchange:
+def _read(exchange: Exchange, record: str) -> _ReadExchange | SkippedExchange:
     if exchange.body is None:
         return SkippedExchange(record, _NO_BODY)
     body = decompressed(exchange.body, exchange.head.headers)
     json = parse_request(body)
     request = request_of(exchange.head, json)
     if request is not None:
-        return _PlacedRequest(exchange, record, body, json, request)
+        return _ReadExchange(exchange, record, body, json, request)
     if exchange.head.method.upper() == "POST" and request_of(exchange.head, {}) is not None:
         return SkippedExchange(record, _NO_OBJECT)
     return SkippedExchange(record, _NO_MODEL, is_irrelevant=True)
@@ -387,17 +387,17 @@ def _in_order(waiting: Sequence[_SpooledExchange]) -> Iterator[tuple[int, bool]]
     """
     moments: list[tuple[float, bool, int, bool]] = []
     now_s = 0.0
-    for at, exchange in enumerate(waiting):
+    for index, exchange in enumerate(waiting):
         now_s = now_s if exchange.at_s is None else exchange.at_s
         end_s = now_s if exchange.ended_s is None else max(exchange.ended_s, now_s)
-        moments.append((now_s, True, at, False))
-        moments.append((end_s, end_s == now_s, at, True))
+        moments.append((now_s, True, index, False))
+        moments.append((end_s, end_s == now_s, index, True))
     moments.sort()
-    return ((at, has_ended) for _, _, at, has_ended in moments)
+    return ((index, has_ended) for _, _, index, has_ended in moments)
 
 
 class ExchangeSpool:
-    """Stores exchanges, and returns each by its place. A context manager: at its end nothing is left.
+    """Stores exchanges, and returns each by its position. A context manager: at its end nothing is left.
 
     Memory holds a few bytes per exchange, and `spool_bytes` of their bodies.
     """
@@ -414,10 +414,10 @@ class ExchangeSpool:
         self._spool.close()
 
     def put(self, exchange: Exchange) -> tuple[int, int]:
-        """Store an exchange; returns its place."""
+        """Store an exchange; returns its position."""
         return self._spool.put(pickle.dumps(exchange, pickle.HIGHEST_PROTOCOL))  # msgspec refuses a lone surrogate
 
-    def take(self, place: tuple[int, int]) -> Exchange:
-        """The exchange at a place."""
-        exchange: Exchange = pickle.loads(self._spool.take(place))  # written by `put`; no one else has access
+    def get(self, position: tuple[int, int]) -> Exchange:
+        """The exchange at a position."""
+        exchange: Exchange = pickle.loads(self._spool.get(position))  # written by `put`; no one else has access
         return exchange

@@ -22,7 +22,7 @@ _COPIED = frozenset({model.TurnFlag.COPIED_CONTEXT})
 _WRITTEN_BY_CLIENT = frozenset({model.TurnFlag.SYNTHETIC})
 
 
-class Placement(Struct, frozen=True):
+class SessionAssignment(Struct, frozen=True):
     """Where a request belongs.
 
     `key` is the trace's key, which is never used again. `begins` is a new trace, its facts without turns; None if the
@@ -82,15 +82,15 @@ class SessionResolver:
         """How many digests it holds, 16 bytes each; its memory is linear in this number."""
         return self._cache.size
 
-    def place(
+    def assign(
         self,
         head: RequestHead,
         request: DecodedRequest,
         body: bytes,
         json: model.Json,
         so_far: Callable[[str], model.Turn | None] = lambda request_id: None,
-    ) -> Placement:
-        """Find where a request belongs; every placement must be `answered` in the end. Never raises.
+    ) -> SessionAssignment:
+        """Find where a request belongs; every assignment must be `answered` in the end. Never raises.
 
         `body` and `json` are the bytes of `request`, and their value. The bytes are compared if the request has no
         messages to compare. `so_far` returns the answer to an open request as far as it has arrived, by the request's
@@ -100,24 +100,24 @@ class SessionResolver:
         features = trace_matching.request_features(self._cache, head, request, body, json)
 
         def digests_so_far(trace: CachedTrace) -> set[bytes]:
-            open_requests = [(name, one) for name, one in self._open.items() if one.trace is trace]
-            turns = [(so_far(name), one.raw) for name, one in open_requests]
+            open_requests = [(name, pending) for name, pending in self._open.items() if pending.trace is trace]
+            turns = [(so_far(name), pending.raw) for name, pending in open_requests]
             return {fingerprints.message_digest(turn, raw=raw) for turn, raw in turns if turn is not None}
 
-        place = match_of_text(self._cache, features) or trace_matching.find_match(
+        session_match = match_of_text(self._cache, features) or trace_matching.find_match(
             self._cache, features.query, digests_so_far
         )
-        match place.relation:
+        match session_match.relation:
             case trace_matching.Relation.REPEATS:
-                return self._repeat(features, place)
+                return self._repeat(features, session_match)
             case trace_matching.Relation.CONTINUES:
-                return self._continue(features, place)
+                return self._continue(features, session_match)
             case trace_matching.Relation.BEGINS:
-                return self._begin(head, request, features, place)
+                return self._begin(head, request, features, session_match)
 
-    def answered(self, placement: Placement, answer: DecodedTurn) -> None:
-        """Take the answer to a placed request, which ended well or not."""
-        waiting = self._open.pop(placement.request_id, None)
+    def answered(self, assignment: SessionAssignment, answer: DecodedTurn) -> None:
+        """Take the answer to an assigned request, which ended well or not."""
+        waiting = self._open.pop(assignment.request_id, None)
         if waiting is None:
             return
         trace, turn = waiting.trace, answer.turn
@@ -168,8 +168,10 @@ class SessionResolver:
         """Forget the traces that were idle since then; returns their keys, and those of evicted traces: they ended."""
         return self._cache.forget_idle(before_s)
 
-    def _repeat(self, features: trace_matching.RequestFeatures, place: trace_matching.SessionPlace) -> Placement:
-        trace = _cached_trace(place)
+    def _repeat(
+        self, features: trace_matching.RequestFeatures, session_match: trace_matching.SessionMatch
+    ) -> SessionAssignment:
+        trace = _cached_trace(session_match)
         trace.attempts += 1
         count, before = features.query.retry_count, trace.retry_count
         if not features.query.by_id and count is not None and before is not None and count <= before:
@@ -181,15 +183,17 @@ class SessionResolver:
             request: model.SentRequest | None = trace.history.repeat(trace.turns)
         else:
             request = _sent(features, trace, {})
-        return Placement(trace.key, None, (), trace.attempts, trace.request_id, name, request)
+        return SessionAssignment(trace.key, None, (), trace.attempts, trace.request_id, name, request)
 
-    def _continue(self, features: trace_matching.RequestFeatures, place: trace_matching.SessionPlace) -> Placement:
-        trace, prints, turns = _cached_trace(place), features.query.prints, features.turns
+    def _continue(
+        self, features: trace_matching.RequestFeatures, session_match: trace_matching.SessionMatch
+    ) -> SessionAssignment:
+        trace, prints, turns = _cached_trace(session_match), features.query.prints, features.turns
         before, first = fingerprints.count_system(turns), trace.turns + 1
-        if place.known_length:
-            new, known = split_text(turns[before:], place.known_length)[1:], 0
+        if session_match.known_length:
+            new, known = split_text(turns[before:], session_match.known_length)[1:], 0
         else:
-            new, known = turns[before + place.known :], place.known
+            new, known = turns[before + session_match.known :], session_match.known
         indexes: Sequence[int] = range(before + known, len(turns))
         if trace.system_words != prints.system_words and prints.system_words:
             new = (*turns[:before], *new)
@@ -198,39 +202,39 @@ class SessionResolver:
         self._cache.leave_end(trace)
         self._set_request(features, trace, known=known, observed=True)
         name = self._assign_request_id(features, trace, len(new))
-        if place.known_length or features.begins:
+        if session_match.known_length or features.begins:
             request: model.SentRequest | None = trace.history.add_continued(
                 trace.turns, new, dict(enumerate(range(first, first + len(new))))
             )
         else:
             request = _sent(features, trace, dict(zip(indexes, range(first, trace.turns), strict=True)))
-        return Placement(trace.key, None, marked_answers(new), request_id=name, request=request)
+        return SessionAssignment(trace.key, None, marked_answers(new), request_id=name, request=request)
 
     def _begin(
         self,
         head: RequestHead,
         request: DecodedRequest,
         features: trace_matching.RequestFeatures,
-        place: trace_matching.SessionPlace,
-    ) -> Placement:
+        session_match: trace_matching.SessionMatch,
+    ) -> SessionAssignment:
         own_id = self._name_trace()
         trace = CachedTrace(own_id.value, own_id, features.query.scope, head.client, features.query.prints.system_words)
         trace.group = trace.key
-        if place.why is model.ParentWhy.SIBLING:
-            first = _cached_trace(place)
+        if session_match.why is model.ParentWhy.SIBLING:
+            first = _cached_trace(session_match)
             trace.group, trace.has_siblings, first.has_siblings = first.group, True, True
         self._cache.add(trace)
-        self._set_request(features, trace, known=place.known, observed=place.observed)
-        turns = marked_history(split_text(features.turns, place.known_length))
-        facts = facts_of(head, request, features, own_id, place)
+        self._set_request(features, trace, known=session_match.known, observed=session_match.observed)
+        turns = marked_history(split_text(features.turns, session_match.known_length))
+        facts = facts_of(head, request, features, own_id, session_match)
         name = self._assign_request_id(features, trace, len(turns))
-        if place.known_length:
+        if session_match.known_length:
             sent: model.SentRequest | None = trace.history.add_continued(
                 trace.turns, turns, {index: index + 1 for index in range(len(turns))}
             )
         else:
             sent = _sent(features, trace, {index: index + 1 for index in range(len(turns))})
-        return Placement(trace.key, facts, turns, request_id=name, request=sent)
+        return SessionAssignment(trace.key, facts, turns, request_id=name, request=sent)
 
     def _set_request(
         self, features: trace_matching.RequestFeatures, trace: CachedTrace, *, known: int, observed: bool
@@ -299,9 +303,9 @@ def _has_unreadable_arguments(turn: model.Turn) -> bool:
     return False
 
 
-def _cached_trace(place: trace_matching.SessionPlace) -> CachedTrace:
-    assert place.trace is not None, "only a trace that begins has none"
-    return place.trace
+def _cached_trace(session_match: trace_matching.SessionMatch) -> CachedTrace:
+    assert session_match.trace is not None, "only a trace that begins has none"
+    return session_match.trace
 
 
 def facts_of(
@@ -309,19 +313,19 @@ def facts_of(
     request: DecodedRequest,
     features: trace_matching.RequestFeatures,
     own_id: model.ExternalId,
-    place: trace_matching.SessionPlace,
+    session_match: trace_matching.SessionMatch,
 ) -> model.Trace:
     """What is known of a trace when its first request comes; it has no turns yet."""
     ids = (own_id, *features.hints.ids)
     warnings: tuple[str, ...] = ()
-    if request.continues and place.trace is None:
+    if request.continues and session_match.trace is None:
         ids = (*ids, model.ExternalId("previous_response_id", request.continues))
         warnings = (f"What came before the response `{request.continues}` was not recorded.",)
     elif request.continues:
         warnings = (f"What came before the response `{request.continues}` is in the parent trace.",)
     parent = None
-    if place.trace is not None and place.why is not None:
-        parent = model.ParentTrace(place.trace.own_id, place.why)
+    if session_match.trace is not None and session_match.why is not None:
+        parent = model.ParentTrace(session_match.trace.own_id, session_match.why)
     return model.Trace(
         (),
         name=first_words(features.turns, *((fingerprints.text_without_template,) if features.raw else ())),
@@ -357,12 +361,12 @@ def _flagged(turn: model.Turn, flags: frozenset[model.TurnFlag]) -> model.Turn:
     return structs.replace(turn, flags=turn.flags | flags)
 
 
-def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures) -> trace_matching.SessionPlace | None:
+def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures) -> trace_matching.SessionMatch | None:
     """The trace whose prompt and answer, as one text, are the beginning of a raw prompt without a template."""
     query, prompt, text = features.query, features.prompt, features.text
     if text is None:
         return None
-    found: trace_matching.SessionPlace | None = None
+    session_match: trace_matching.SessionMatch | None = None
     for end in cache.text_ends(query.scope):
         if end.length >= len(prompt):
             break
@@ -370,40 +374,45 @@ def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures)
         if text.value == end.digest:
             is_end = end.digest in end.trace.text_answers
             if (
-                found is not None
-                and found.known_length == end.length
-                and found.relation is trace_matching.Relation.CONTINUES
-                and (not is_end or (_cached_trace(found).model == query.model and query.model != end.trace.model))
+                session_match is not None
+                and session_match.known_length == end.length
+                and session_match.relation is trace_matching.Relation.CONTINUES
+                and (
+                    not is_end or (_cached_trace(session_match).model == query.model and query.model != end.trace.model)
+                )
             ):
                 continue  # its sibling, which has continued or has another model
-            found = trace_matching.SessionPlace(
+            session_match = trace_matching.SessionMatch(
                 trace_matching.Relation.CONTINUES if is_end else trace_matching.Relation.BEGINS,
                 end.trace,
                 known_length=end.length,
             )
     text.add(prompt[text.length :])
-    if found is None:
+    if session_match is None:
         return None
     same = cache.longest(query.scope, query.prints.chain)
-    is_own = found.relation is trace_matching.Relation.CONTINUES and _cached_trace(found).model == query.model
+    is_own = (
+        session_match.relation is trace_matching.Relation.CONTINUES
+        and _cached_trace(session_match).model == query.model
+    )
     if same is not None and same[0] and not (is_own and same[1].trace.model != query.model):
         return None
     return (
-        found
-        if found.relation is trace_matching.Relation.CONTINUES
-        else structs.replace(found, why=model.ParentWhy.FORK)
+        session_match
+        if session_match.relation is trace_matching.Relation.CONTINUES
+        else structs.replace(session_match, why=model.ParentWhy.FORK)
     )
 
 
-def split_text(turns: tuple[model.Turn, ...], at: int) -> tuple[model.Turn, ...]:
+def split_text(turns: tuple[model.Turn, ...], length: int) -> tuple[model.Turn, ...]:
     """The turns with the text of a raw prompt split in two: what its trace, or the parent, has of it, and the rest."""
-    if not at:
+    if not length:
         return turns
     prompt = turns[-1]
     text = _prompt_part(prompt)
-    others = (model.Part("text", text.text[at:]), *(part for part in prompt.parts if part is not text))
+    others = (model.Part("text", text.text[length:]), *(part for part in prompt.parts if part is not text))
     old = structs.replace(
-        prompt, parts=(model.Part("text", text.text[:at]),), flags=prompt.flags | {model.TurnFlag.COPIED_CONTEXT}
+        prompt, parts=(model.Part("text", text.text[:length]),), flags=prompt.flags | {model.TurnFlag.COPIED_CONTEXT}
     )
     return (*turns[:-1], old, structs.replace(prompt, parts=others))
 

@@ -75,11 +75,11 @@ class SentHistory(Struct):
         messages: list[int | SentMessage | SentBefore] = []
         places = self.places[:kept]
         for index in range(kept, len(turns)):
-            one, place = self._message(turns[index], digests[index], index, new, places)
-            if isinstance(one, SentMessage):
-                self.versions.setdefault(digests[index], (SentBefore(answer, len(messages)), place))
-            messages.append(one)
-            places.append(place)
+            message, repeated = self._message(turns[index], digests[index], index, new, places)
+            if isinstance(message, SentMessage):
+                self.versions.setdefault(digests[index], (SentBefore(answer, len(messages)), repeated))
+            messages.append(message)
+            places.append(repeated)
         return self._sent(answer, SentRequest(self.answer, kept, tuple(messages)), digests, places)
 
     def add_continued(self, answer: int, turns: Sequence[Turn], new: Mapping[int, int]) -> SentRequest:
@@ -107,7 +107,7 @@ class SentHistory(Struct):
 
     def _kept(self, digests: Sequence[bytes]) -> int:
         pairs = enumerate(zip(self.sent, digests, strict=False))
-        return next((at for at, (old, new) in pairs if old != new), min(len(self.sent), len(digests)))
+        return next((index for index, (old, new) in pairs if old != new), min(len(self.sent), len(digests)))
 
     def _message(
         self, turn: Turn, digest: bytes, index: int, new: Mapping[int, int], places: Sequence[int]
@@ -115,9 +115,9 @@ class SentHistory(Struct):
         """A message's reference or new version, and the turn that it repeats."""
         if index in new:
             return new[index], new[index]
-        last = next((place for place in reversed(places) if place), 0)
+        last = next((number for number in reversed(places) if number), 0)
         if equal := self.equal.get(digest):
-            number = next((one for one in equal if one > last), equal[-1])
+            number = next((number for number in equal if number > last), equal[-1])
             return number, number
         if digest in self.versions:
             return self.versions[digest]
@@ -254,7 +254,9 @@ class SessionCache:
         self._by_key[trace.key] = trace
         self._scopes.setdefault(trace.scope, {})[trace.key] = trace
         if len(self._by_key) > self._max_traces:
-            idle = next((one for one in self._by_key.values() if not one.in_flight and one is not trace), None)
+            idle = next(
+                (cached for cached in self._by_key.values() if not cached.in_flight and cached is not trace), None
+            )
             if idle is not None:
                 self.forget(idle)
 
@@ -305,9 +307,9 @@ class SessionCache:
 
     def mark(self, trace: CachedTrace, chain: bytes, *, observed: bool, newest: bool = True) -> None:
         """Requests that continue `chain` continue this trace; unless it is `newest`, an older trace keeps its place."""
-        place = (trace.scope, chain)
-        if newest or place not in self._points:
-            self._points[place] = TracePosition(trace, observed)
+        key = (trace.scope, chain)
+        if newest or key not in self._points:
+            self._points[key] = TracePosition(trace, observed)
             trace.chains.append(chain)
 
     def mark_end(self, trace: CachedTrace, chain: bytes) -> None:
@@ -366,7 +368,7 @@ class SessionCache:
 
     def answered(self, client: str, chain: tuple[bytes, ...]) -> CachedTrace | None:
         """The trace of this client, in any scope, that recorded the longest beginning of a conversation."""
-        traces = (self._answers.get((client, one)) for one in reversed(chain))
+        traces = (self._answers.get((client, digest)) for digest in reversed(chain))
         return next((trace for trace in traces if trace is not None), None)
 
     def response(self, response_id: str) -> tuple[CachedTrace, bytes] | None:
@@ -398,20 +400,16 @@ class SessionCache:
             del self._answers[trace.client, chain]
 
 
-def _insert(
-    where: dict[tuple[str, bytes], dict[str, CachedTrace]], place: tuple[str, bytes], trace: CachedTrace
-) -> None:
-    traces = where.setdefault(place, {})
+def _insert(where: dict[tuple[str, bytes], dict[str, CachedTrace]], key: tuple[str, bytes], trace: CachedTrace) -> None:
+    traces = where.setdefault(key, {})
     traces.pop(trace.key, None)  # a trace that comes again moves to the end
     traces[trace.key] = trace
 
 
-def _remove(
-    where: dict[tuple[str, bytes], dict[str, CachedTrace]], place: tuple[str, bytes], trace: CachedTrace
-) -> None:
-    traces = where.get(place)
+def _remove(where: dict[tuple[str, bytes], dict[str, CachedTrace]], key: tuple[str, bytes], trace: CachedTrace) -> None:
+    traces = where.get(key)
     if traces is not None and traces.pop(trace.key, None) is not None and not traces:
-        del where[place]
+        del where[key]
 
 
 def pair_digest(before: bytes, answer: bytes) -> bytes:

@@ -76,7 +76,7 @@ class SessionQuery(Struct, frozen=True):
     body: bytes = b""
 
 
-class SessionPlace(Struct, frozen=True):
+class SessionMatch(Struct, frozen=True):
     """Where a request belongs.
 
     `known` counts its messages that the trace has. `edited`: some of those may have other words than in the trace;
@@ -96,61 +96,61 @@ class SessionPlace(Struct, frozen=True):
 
 def find_match(
     cache: SessionCache, query: SessionQuery, digests_so_far: Callable[[CachedTrace], Set[bytes]]
-) -> SessionPlace:
+) -> SessionMatch:
     """Where the request belongs; see the module's docstring.
 
     `digests_so_far` returns the digests of the answers that a trace waits for, as far as they have arrived.
     """
     longest = cache.longest(query.scope, query.prints.chain)
-    if longest is not None and (place := _of_chain(cache, query, *longest, digests_so_far)) is not None:
-        return place
-    if (place := _of_last_messages(cache, query)) is not None:
-        return place
+    if longest is not None and (session_match := _of_chain(cache, query, *longest, digests_so_far)) is not None:
+        return session_match
+    if (session_match := _of_last_messages(cache, query)) is not None:
+        return session_match
     if longest is not None and (longest[1].observed or (query.by_id and _has_prompt_of(query, longest[1].trace))):
         return _branch(query, *longest)
     if query.by_id and (others := cache.in_scope(query.scope)):
         return _of_same_id(query, others)
     elsewhere = cache.answered(query.client, query.prints.chain[1:])
     if elsewhere is not None:
-        return SessionPlace(Relation.BEGINS, elsewhere, why=ParentWhy.RESUME)
-    return SessionPlace(Relation.BEGINS)
+        return SessionMatch(Relation.BEGINS, elsewhere, why=ParentWhy.RESUME)
+    return SessionMatch(Relation.BEGINS)
 
 
 def _of_chain(
     cache: SessionCache,
     query: SessionQuery,
-    at: int,
+    known: int,
     point: TracePosition,
     digests_so_far: Callable[[CachedTrace], Set[bytes]],
-) -> SessionPlace | None:
+) -> SessionMatch | None:
     """The trace whose end this request continues, or whose last request it repeats; None if it branches off earlier."""
     prints = query.prints
-    here = prints.chain[at]
+    here = prints.chain[known]
     ends = _likeliest_last(query, cache.ends(query.scope, here))
     answered = [trace for trace in ends if here in trace.answers and query.continued in (None, trace)]
     if answered:
-        return SessionPlace(Relation.CONTINUES, answered[-1], at)
+        return SessionMatch(Relation.CONTINUES, answered[-1], known)
     waiting = [trace for trace in ends if trace.request == here]
-    if at == len(prints.messages):
+    if known == len(prints.messages):
         same = [trace for trace in waiting if trace.continues == query.continues]
-        return _again(cache, query, at, point, same)
+        return _again(cache, query, known, point, same)
     waiting = [trace for trace in waiting if query.continued in (None, trace)]
-    if waiting and prints.roles[at] is Role.ASSISTANT:
+    if waiting and prints.roles[known] is Role.ASSISTANT:
         arriving = (trace for trace in waiting if trace.in_flight and len(waiting) > 1)
-        matching = next((trace for trace in arriving if prints.messages[at] in digests_so_far(trace)), None)
+        matching = next((trace for trace in arriving if prints.messages[known] in digests_so_far(trace)), None)
         trace = matching or max(waiting, key=_answer_likelihood)
-        return SessionPlace(Relation.CONTINUES, trace, at + 1, edited=True)
+        return SessionMatch(Relation.CONTINUES, trace, known + 1, edited=True)
     unanswered = [trace for trace in waiting if not (trace.complete or trace.in_flight)]
     return (
-        SessionPlace(Relation.CONTINUES, unanswered[-1], at)
+        SessionMatch(Relation.CONTINUES, unanswered[-1], known)
         if unanswered
         else _waiting_sibling(cache, query, point.trace)
     )
 
 
 def _again(
-    cache: SessionCache, query: SessionQuery, at: int, point: TracePosition, same: list[CachedTrace]
-) -> SessionPlace | None:
+    cache: SessionCache, query: SessionQuery, known: int, point: TracePosition, same: list[CachedTrace]
+) -> SessionMatch | None:
     """The same messages again: a retry, a sibling's request, or the same words on another day.
 
     Evidence of a retry is the request's key, the client's count of repetitions, or an earlier attempt that failed or,
@@ -166,7 +166,7 @@ def _again(
     alike = [trace for trace in same if point.observed or _same_speaker(query, trace)]
     recent = [trace for trace in alike if point.observed or _is_recent(query, trace)]
     if query.request_key and (keyed := [trace for trace in same if query.request_key in trace.request_keys]):
-        return SessionPlace(Relation.REPEATS, keyed[0], at)
+        return SessionMatch(Relation.REPEATS, keyed[0], known)
     if query.retry_count and (counted := _counted_retry(cache, query, query.retry_count, point, same)) is not None:
         return counted
     repeatable = [trace for trace in recent if point.observed or query.by_id or trace.model == query.model]
@@ -176,23 +176,23 @@ def _again(
     ]
     failed.sort(key=lambda trace: trace.body != query.body)
     if failed and query.retry_count is None:
-        return SessionPlace(Relation.REPEATS, failed[0], at)
+        return SessionMatch(Relation.REPEATS, failed[0], known)
     if (waiting := _waiting_sibling(cache, query, point.trace)) is not None:
         return waiting
     prompted = [trace for trace in same if point.observed or trace.system == query.prints.system]
     if any(trace.in_flight for trace in prompted):
-        return SessionPlace(Relation.BEGINS, prompted[0], at, observed=point.observed, why=ParentWhy.SIBLING)
+        return SessionMatch(Relation.BEGINS, prompted[0], known, observed=point.observed, why=ParentWhy.SIBLING)
     if failed:
-        return SessionPlace(Relation.REPEATS, failed[0], at)
+        return SessionMatch(Relation.REPEATS, failed[0], known)
     counts_as_first = query.retry_count == 0 and any(trace.complete for trace in recent)
     if counts_as_first or (recent and not repeatable) or any(trace.has_siblings for trace in recent):
-        return SessionPlace(Relation.BEGINS, recent[0], at, observed=point.observed, why=ParentWhy.SIBLING)
-    return SessionPlace(Relation.REPEATS, repeatable[-1], at) if repeatable else None
+        return SessionMatch(Relation.BEGINS, recent[0], known, observed=point.observed, why=ParentWhy.SIBLING)
+    return SessionMatch(Relation.REPEATS, repeatable[-1], known) if repeatable else None
 
 
 def _counted_retry(
     cache: SessionCache, query: SessionQuery, count: int, point: TracePosition, same: list[CachedTrace]
-) -> SessionPlace | None:
+) -> SessionMatch | None:
     """Where a request belongs of which a client says that it is the `count`-th repetition.
 
     A client that counts sends the same bytes again. Of several traces, one whose last attempt failed comes first, then
@@ -221,27 +221,27 @@ def _counted_retry(
     is_certain = likeliest is not None and not any(unlikelihood(likeliest)[:5])
     is_overtaken = not is_certain and cache.resume_overtaken(query.scope, query.body, count - 1)
     if likeliest is not None and not is_overtaken:
-        return SessionPlace(Relation.REPEATS, likeliest, known)
+        return SessionMatch(Relation.REPEATS, likeliest, known)
     if same or is_overtaken:
-        return SessionPlace(Relation.BEGINS, point.trace, known, observed=point.observed, why=ParentWhy.SIBLING)
+        return SessionMatch(Relation.BEGINS, point.trace, known, observed=point.observed, why=ParentWhy.SIBLING)
     return None
 
 
-def _waiting_sibling(cache: SessionCache, query: SessionQuery, other: CachedTrace) -> SessionPlace | None:
+def _waiting_sibling(cache: SessionCache, query: SessionQuery, other: CachedTrace) -> SessionMatch | None:
     """The trace that ends with the last answer of this request, as a sibling of `other` that got the same answer.
 
     Or as a conversation that began with the same words a little later than `other`, so that it is no sibling: agents
     that are started together often do. Or the trace with the response that the request names, if another trace with
     the same words has continued.
     """
-    at = query.prints.last_answer
-    here = query.prints.chain[at]
+    known = query.prints.last_answer
+    here = query.prints.chain[known]
     for trace in reversed(_likeliest_last(query, cache.ends(query.scope, here))):
         if here not in trace.answers:
             continue
         alike = trace.group == other.group or (_same_speaker(query, trace) and _is_recent(query, trace))
         if trace is query.continued or (not query.continued and alike):
-            return SessionPlace(Relation.CONTINUES, trace, at)
+            return SessionMatch(Relation.CONTINUES, trace, known)
     return None
 
 
@@ -279,7 +279,7 @@ def _is_recent(query: SessionQuery, trace: CachedTrace) -> bool:
     return query.at_s - trace.last_s <= RETRY_WITHIN_S
 
 
-def _of_last_messages(cache: SessionCache, query: SessionQuery) -> SessionPlace | None:
+def _of_last_messages(cache: SessionCache, query: SessionQuery) -> SessionMatch | None:
     """The trace whose last two messages are in the request, although those before them were removed or rewritten.
 
     An answer with calls that have ids is enough, without the message before it.
@@ -295,9 +295,9 @@ def _of_last_messages(cache: SessionCache, query: SessionQuery) -> SessionPlace 
             continue
         trace = _likeliest_last(query, ending)[-1]
         if messages[0] in trace.known or (query.by_id and len(messages) > trace.size):
-            return SessionPlace(Relation.CONTINUES, trace, index + 1, edited=True)
+            return SessionMatch(Relation.CONTINUES, trace, index + 1, edited=True)
         if query.by_id:
-            return SessionPlace(Relation.BEGINS, trace, why=ParentWhy.RESUME)  # a summary precedes what was kept
+            return SessionMatch(Relation.BEGINS, trace, why=ParentWhy.RESUME)  # a summary precedes what was kept
     return None
 
 
@@ -306,20 +306,20 @@ def _has_prompt_of(query: SessionQuery, trace: CachedTrace) -> bool:
     return query.prints.system_words == trace.system_words
 
 
-def _branch(query: SessionQuery, at: int, point: TracePosition) -> SessionPlace:
+def _branch(query: SessionQuery, known: int, point: TracePosition) -> SessionMatch:
     """The request branches off a trace before its end: with answers that are not in it, or with other words."""
-    strange = not point.observed and Role.ASSISTANT in query.prints.roles[at:]
+    strange = not point.observed and Role.ASSISTANT in query.prints.roles[known:]
     why = ParentWhy.RESUME if strange else ParentWhy.FORK
-    return SessionPlace(Relation.BEGINS, query.continued or point.trace, at, observed=point.observed, why=why)
+    return SessionMatch(Relation.BEGINS, query.continued or point.trace, known, observed=point.observed, why=why)
 
 
-def _of_same_id(query: SessionQuery, others: tuple[CachedTrace, ...]) -> SessionPlace:
+def _of_same_id(query: SessionQuery, others: tuple[CachedTrace, ...]) -> SessionMatch:
     """The session starts again under its id: with another history, or with another agent."""
     system = query.prints.system_words
     alike = next((trace for trace in reversed(others) if trace.system_words == system and not trace.in_flight), None)
     if alike is not None and (query.prints.last_answer or _SUMMARY.search(query.first_words[:_SUMMARY_WITHIN])):
-        return SessionPlace(Relation.BEGINS, alike, why=ParentWhy.RESUME)
-    return SessionPlace(Relation.BEGINS, others[0], why=ParentWhy.SUBAGENT)
+        return SessionMatch(Relation.BEGINS, alike, why=ParentWhy.RESUME)
+    return SessionMatch(Relation.BEGINS, others[0], why=ParentWhy.SUBAGENT)
 
 
 class SessionHints(Struct, frozen=True):
@@ -348,9 +348,9 @@ def read_session_hints(head: RequestHead, json: Json) -> SessionHints:
     unique id there; any other value may be shared by all of an application's sessions.
     """
     headers = {name.lower(): value.strip() for name, value in reversed(head.headers)}
-    found = list(_hints(headers, json if isinstance(json, dict) else {}))
-    key, by = next(((one, by) for one, by, is_session in found if is_session), (None, RecognisedBy.PREFIX_CHAIN))
-    ids = tuple(dict.fromkeys(one for one, _, _ in found))
+    hints = list(_hints(headers, json if isinstance(json, dict) else {}))
+    key, by = next(((value, by) for value, by, is_session in hints if is_session), (None, RecognisedBy.PREFIX_CHAIN))
+    ids = tuple(dict.fromkeys(value for value, _, _ in hints))
     request_key = next((word for name in _REQUEST_KEYS if (word := _word(headers.get(name)))), "")
     return SessionHints(ids, key, by, _span_trace(headers), _retry_count(headers), request_key)
 

@@ -29,6 +29,7 @@ import msgspec
 from weaklink.inspector.model import Json, Trace, Turn
 from weaklink.inspector.model.exchange import ExchangeEnd, RecordedExchange
 from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import shared_prefix, shared_suffix
 
 _LOST = "The request cannot be read: the exchange that it extends is missing."
 _SMALLEST_SHARE = 64  # bytes; below it a request is written whole
@@ -147,20 +148,8 @@ def _shared_fields(source: RecordedExchange | ExchangeLine) -> Record:
 
 def _shared(before: bytes, after: bytes) -> tuple[int, int]:
     """How many bytes two texts share at their beginning, and at the end of the rest."""
-    most = min(len(before), len(after))
-    prefix = _common(before, after, most)
-    suffix = _common(before[::-1], after[::-1], most - prefix) if prefix < most else 0
-    return prefix, suffix
-
-
-def _common(one: bytes, other: bytes, most: int) -> int:
-    """The length of the common beginning, at most `most`; compares blocks, which is fast."""
-    at, step = 0, 1 << 16
-    while step:
-        while at + step <= most and one[at : at + step] == other[at : at + step]:
-            at += step
-        step >>= 1
-    return at
+    prefix = shared_prefix(before, after)
+    return prefix, shared_suffix(before, after, min(len(before), len(after)) - prefix)
 
 
 def _body(raw: bytes) -> BodyLine:
@@ -294,7 +283,7 @@ def ascii_line(record: object) -> str:
     if "\\ud" not in line:
         return line
     raw = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return _BEYOND_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], _ADJACENT_SURROGATES.sub("\\1\ufdd0", raw))
+    return _BEYOND_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], _ADJACENT_SURROGATES.sub("\\1\ufdd0", raw))
 
 
 def with_split_surrogates(value: Json) -> Json:

@@ -48,7 +48,7 @@ class AnswerFaults:
         self.failed = False  # whether an error came
 
     def read_error(
-        self, text: str, raw: str, at_s: float | None, found: list[events.WireEvent], *, certain: bool = False
+        self, text: str, raw: str, at_s: float | None, wire_events: list[events.WireEvent], *, certain: bool = False
     ) -> bool:
         """Append the events of an error object; False if `text` is none. `certain`: the wire marked it as an error."""
         try:
@@ -58,11 +58,11 @@ class AnswerFaults:
         error = error_in(document) or (document if certain else None)
         if error is None:
             return False
-        self.fail(error, raw, at_s, found)
+        self.fail(error, raw, at_s, wire_events)
         return True
 
     def fail(
-        self, error: Json, raw: str, at_s: float | None, found: list[events.WireEvent], *, in_answer: bool = False
+        self, error: Json, raw: str, at_s: float | None, wire_events: list[events.WireEvent], *, in_answer: bool = False
     ) -> None:
         """Append an error, its exact text on the wire, and its fault.
 
@@ -77,51 +77,53 @@ class AnswerFaults:
             message = f"The server answered {f'with status {self._status}: ' if self._status else ''}{_words(read)}."
         self.failed = True
         if raw:
-            found.append(events.PartGrew(events.ERROR_PART, raw, at_s))
-        found += (events.GenerationFailed(read), events.FaultSeen(self.last_part, rule, message))
+            wire_events.append(events.PartGrew(events.ERROR_PART, raw, at_s))
+        wire_events += (events.GenerationFailed(read), events.FaultSeen(self.last_part, rule, message))
 
-    def keep(self, raw: str, oddities: dict[str, str], at_s: float | None, found: list[events.WireEvent]) -> None:
+    def keep(self, raw: str, oddities: dict[str, str], at_s: float | None, wire_events: list[events.WireEvent]) -> None:
         """Keep the exact text on the wire; flag the kinds of oddity (kind: words to quote) that are new."""
-        found.append(events.PartGrew(events.UNREAD_PART, raw, at_s))
+        wire_events.append(events.PartGrew(events.UNREAD_PART, raw, at_s))
         fresh = oddities.keys() - self._flagged
         self._flagged |= fresh
         if fresh:
             words = ", ".join(f"`{_quoted(oddities[kind])}`" for kind in sorted(fresh)[:5])
             message = f"This decoder does not know what {words} means here."
-            found.append(events.FaultSeen(events.UNREAD_PART, recording.UNKNOWN_WIRE_EVENT, message, covers=len(raw)))
+            wire_events.append(
+                events.FaultSeen(events.UNREAD_PART, recording.UNKNOWN_WIRE_EVENT, message, covers=len(raw))
+            )
 
     def keep_contradiction(
-        self, places: list[str], raw: str, at_s: float | None, found: list[events.WireEvent]
+        self, keys: list[str], raw: str, at_s: float | None, wire_events: list[events.WireEvent]
     ) -> None:
-        """Keep, word for word, complete texts at `places` that differ from their pieces before; flag each time."""
-        words = ", ".join(f"`{_quoted(place)}`" for place in places[:5])
+        """Keep, word for word, the complete texts of `keys` that differ from their pieces before; flag each time."""
+        words = ", ".join(f"`{_quoted(key)}`" for key in keys[:5])
         message = f"The complete text of {words} differs from the pieces before it; the answer contains the pieces."
-        found += (
+        wire_events += (
             events.PartGrew(events.UNREAD_PART, raw, at_s),
             events.FaultSeen(events.UNREAD_PART, recording.UNKNOWN_WIRE_EVENT, message, covers=len(raw)),
         )
 
-    def keep_reused(self, index: int, raw: str, at_s: float | None, found: list[events.WireEvent]) -> None:
+    def keep_reused(self, index: int, raw: str, at_s: float | None, wire_events: list[events.WireEvent]) -> None:
         """Keep, word for word, what opened a call under the index of an earlier one; flag the first."""
-        found.append(events.PartGrew(events.REUSED_INDEX_PART, raw, at_s))
+        wire_events.append(events.PartGrew(events.REUSED_INDEX_PART, raw, at_s))
         if events.REUSED_INDEX_PART not in self._flagged:
             self._flagged.add(events.REUSED_INDEX_PART)
             message = f"A new call has index `{index}`, which an earlier call has too; expected a new index."
-            found.append(
+            wire_events.append(
                 events.FaultSeen(events.REUSED_INDEX_PART, recording.REUSED_CALL_INDEX, message, covers=len(raw))
             )
 
-    def keep_repeated_name(self, name: str, raw: str, at_s: float | None, found: list[events.WireEvent]) -> None:
+    def keep_repeated_name(self, name: str, raw: str, at_s: float | None, wire_events: list[events.WireEvent]) -> None:
         """Keep, word for word, and flag the first event that sends the name of a call again."""
         if events.REPEATED_NAME_PART not in self._flagged:
             self._flagged.add(events.REPEATED_NAME_PART)
-            found.append(events.PartGrew(events.REPEATED_NAME_PART, raw, at_s))
+            wire_events.append(events.PartGrew(events.REPEATED_NAME_PART, raw, at_s))
             message = f"The name `{_quoted(name)}` of the same call comes again; clients that join pieces double it."
-            found.append(
+            wire_events.append(
                 events.FaultSeen(events.REPEATED_NAME_PART, recording.REPEATED_CALL_NAME, message, covers=len(raw))
             )
 
-    def end(self, finish: str, found: list[events.WireEvent], *, aborted: str) -> None:
+    def end(self, finish: str, wire_events: list[events.WireEvent], *, aborted: str) -> None:
         """Append what is wrong with the end: `finish` is the server's finish reason, `""` if none came.
 
         `aborted` is a sentence if the body was truncated, else empty. After an error there is nothing to add.
@@ -129,15 +131,17 @@ class AnswerFaults:
         if self.failed:
             return
         if aborted:
-            found += (
+            wire_events += (
                 events.FactsLearned(body=BodyState.TRUNCATED),
                 events.FaultSeen(self.last_part, recording.ABORTED_STREAM, aborted),
             )
         match finish_meaning(finish):
             case FinishReason.LENGTH:
-                found.append(events.FaultSeen(self.last_part, recording.CUT_OFF_BY_LENGTH, cut_off_message(finish)))
+                wire_events.append(
+                    events.FaultSeen(self.last_part, recording.CUT_OFF_BY_LENGTH, cut_off_message(finish))
+                )
             case FinishReason.ERROR:
-                self.fail(f"finish reason {finish}", finish, None, found, in_answer=True)
+                self.fail(f"finish reason {finish}", finish, None, wire_events, in_answer=True)
 
 
 def aborted_message(error: GenerationError) -> str:
@@ -186,7 +190,7 @@ class AnswerReader(Protocol):
         """Whether the end of the answer has come."""
         ...
 
-    def read(self, text: str, raw: str, at_s: float | None, found: list[events.WireEvent]) -> bool:
+    def read(self, text: str, raw: str, at_s: float | None, wire_events: list[events.WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is its text on the wire. False if it is no answer at all."""
         ...
 
@@ -212,26 +216,26 @@ class ObjectReader:
         """Whether the finish reason came."""
         return bool(self.finish)
 
-    def _learn_head(self, response_id: str | None, model: str | None, found: list[events.WireEvent]) -> None:
+    def _learn_head(self, response_id: str | None, model: str | None, wire_events: list[events.WireEvent]) -> None:
         if (response_id and not self._response_id) or (model and not self._model):
             self._response_id = self._response_id or response_id or ""
             self._model = self._model or model or ""
-            found.append(events.FactsLearned(self._response_id or None, self._model or None))
+            wire_events.append(events.FactsLearned(self._response_id or None, self._model or None))
 
-    def _learn_usage(self, usage: "UsageShape | None", found: list[events.WireEvent]) -> None:
+    def _learn_usage(self, usage: "UsageShape | None", wire_events: list[events.WireEvent]) -> None:
         if usage is not None and usage != self._usage:
             self._usage = usage
-            found.append(events.FactsLearned(usage=usage.usage()))
+            wire_events.append(events.FactsLearned(usage=usage.usage()))
 
-    def _learn_finish(self, finish: str, found: list[events.WireEvent]) -> FinishReason:
+    def _learn_finish(self, finish: str, wire_events: list[events.WireEvent]) -> FinishReason:
         self.finish = finish
         meaning = finish_meaning(finish)
-        found.append(events.FactsLearned(finish_reason=finish, finish=meaning))
+        wire_events.append(events.FactsLearned(finish_reason=finish, finish=meaning))
         return meaning
 
-    def _keep(self, strange: list[str], raw: str, at_s: float | None, found: list[events.WireEvent]) -> None:
+    def _keep(self, strange: list[str], raw: str, at_s: float | None, wire_events: list[events.WireEvent]) -> None:
         if strange:
-            self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
+            self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, wire_events)
 
 
 class ChoiceParts:
@@ -250,39 +254,41 @@ class ChoiceParts:
         self.has_grown = False
         self._token_texts = events.TokenTexts()
 
-    def grow(self, part: str, text: str, at_s: float | None, found: list[events.WireEvent]) -> None:
+    def grow(self, part: str, text: str, at_s: float | None, wire_events: list[events.WireEvent]) -> None:
         """Append a text of `part`, a name without the prefix."""
         self.last_part = name = self.prefix + part if self.prefix else part
         self.has_grown = True
-        found.append(events.PartGrew(name, text, at_s))
+        wire_events.append(events.PartGrew(name, text, at_s))
 
-    def keep(self, part: str, text: str, at_s: float | None, found: list[events.WireEvent]) -> None:
+    def keep(self, part: str, text: str, at_s: float | None, wire_events: list[events.WireEvent]) -> None:
         """Append what the server says beside the answer."""
-        found.append(events.PartGrew(self.prefix + part, text, at_s))
+        wire_events.append(events.PartGrew(self.prefix + part, text, at_s))
 
-    def name_call(self, call: events.CallNamed, at_s: float | None, found: list[events.WireEvent]) -> None:
+    def name_call(self, call: events.CallNamed, at_s: float | None, wire_events: list[events.WireEvent]) -> None:
         """Append the header of a call; the name of its part has the prefix."""
         self.last_part = call.part
         self.has_grown = True
         if not self.prefix:
-            found.append(call)
+            wire_events.append(call)
             return
         header_texts = (("name", call.name), ("id", call.id))
-        found += [events.PartGrew(f"{call.part}:{what}", word, at_s) for what, word in header_texts if word]
+        wire_events += [events.PartGrew(f"{call.part}:{what}", word, at_s) for what, word in header_texts if word]
 
     def add_tokens(
-        self, tokens: "ChunkTokens", at_s: float | None, found: list[events.WireEvent], *, since: int
+        self, tokens: "ChunkTokens", at_s: float | None, wire_events: list[events.WireEvent], *, since: int
     ) -> None:
-        """Add tokens to the first text from `found[since]` on, or to an empty text if the server held it back."""
+        """Add tokens to the first text from `wire_events[since]` on, or to an empty text if the server held it back."""
         if tokens.ids is None and tokens.logprobs is None:
             return
-        at = next((n for n in range(since, len(found)) if isinstance(found[n], events.PartGrew)), None)
-        grew = events.PartGrew(self.last_part, "", at_s) if at is None else found[at]
+        index = next((n for n in range(since, len(wire_events)) if isinstance(wire_events[n], events.PartGrew)), None)
+        grew = events.PartGrew(self.last_part, "", at_s) if index is None else wire_events[index]
         assert isinstance(grew, events.PartGrew)
         with_tokens = events.PartGrew(grew.part, grew.text, grew.at_s, tokens.ids, tokens.logprobs)
-        found[len(found) if at is None else at : len(found) if at is None else at + 1] = [with_tokens]
+        wire_events[len(wire_events) if index is None else index : len(wire_events) if index is None else index + 1] = [
+            with_tokens
+        ]
         if tokens.logprobs is not None:
-            self._token_texts.keep(with_tokens, tokens.texts, found)
+            self._token_texts.keep(with_tokens, tokens.texts, wire_events)
 
 
 class ChunkTokens(NamedTuple):

@@ -141,15 +141,15 @@ class UndecidedDecoder:
 
     def close(self) -> list[WireEvent]:
         """End the body; returns the last events, including those on what is wrong with the end."""
-        found: list[WireEvent] = []
+        wire_events: list[WireEvent] = []
         if self._decoder is None:
             framing = self._framing or self._find_framing(self._start + b" " * _MAX_START) or Framing.WHOLE
             if framing is Framing.LINES:
                 framing = Framing.WHOLE  # no line ended: it is the only one
             self._decide(framing, self._last_text(framing))
-            found = self._pass_on()
+            wire_events = self._pass_on()
         assert self._decoder is not None
-        return found + self._decoder.close()
+        return wire_events + self._decoder.close()
 
     def _is_decided(self, raw: bytes) -> bool:
         """Whether these bytes determine the reader of the answer."""
@@ -245,34 +245,34 @@ class EventStreamDecoder:
         self._reader.faults.end(self._reader.finish, events, aborted=self._aborted())
         return events
 
-    def _read_event(self, event: ServerSentEvent, found: list[WireEvent]) -> None:
+    def _read_event(self, event: ServerSentEvent, wire_events: list[WireEvent]) -> None:
         if event.comments:
-            found.append(PartGrew(COMMENTS_PART, "".join(f":{line}\n" for line in event.comments), self._at_s))
+            wire_events.append(PartGrew(COMMENTS_PART, "".join(f":{line}\n" for line in event.comments), self._at_s))
         text = "\n".join(event.strays) if event.data is None else event.data
         if text == DONE:
             self._is_done = True
         elif text:
-            self._read_text(text, event, found)
+            self._read_text(text, event, wire_events)
         elif event.event not in _UNTYPED:
-            self._keep_unread(event.event, event, found)
+            self._keep_unread(event.event, event, wire_events)
         if event.data is not None and event.strays:
-            self._reader.faults.keep(event.raw, {"stray line": event.strays[0]}, self._at_s, found)
+            self._reader.faults.keep(event.raw, {"stray line": event.strays[0]}, self._at_s, wire_events)
 
-    def _read_text(self, text: str, event: ServerSentEvent, found: list[WireEvent]) -> None:
+    def _read_text(self, text: str, event: ServerSentEvent, wire_events: list[WireEvent]) -> None:
         if event.event == "error":
-            self._reader.faults.read_error(text, event.raw, self._at_s, found, certain=True)
-        elif len(event.raw) >= MAX_EVENT_LENGTH or not self._reader.read(text, event.raw, self._at_s, found):
-            self._keep_unread(text, event, found)
+            self._reader.faults.read_error(text, event.raw, self._at_s, wire_events, certain=True)
+        elif len(event.raw) >= MAX_EVENT_LENGTH or not self._reader.read(text, event.raw, self._at_s, wire_events):
+            self._keep_unread(text, event, wire_events)
 
-    def _keep_unread(self, text: str, event: ServerSentEvent, found: list[WireEvent]) -> None:
+    def _keep_unread(self, text: str, event: ServerSentEvent, wire_events: list[WireEvent]) -> None:
         if event.complete:
-            self._reader.faults.keep(event.raw, {f"event {event.event}": text}, self._at_s, found)
+            self._reader.faults.keep(event.raw, {f"event {event.event}": text}, self._at_s, wire_events)
         else:
             self._is_cut = self._is_cut or self._is_closing
-            found.append(PartGrew(UNREAD_PART, event.raw, self._at_s))
+            wire_events.append(PartGrew(UNREAD_PART, event.raw, self._at_s))
             if not self._is_closing:
                 message = f"The event is longer than {MAX_EVENT_LENGTH:,} characters, so it was not decoded."
-                found.append(FaultSeen(UNREAD_PART, UNKNOWN_WIRE_EVENT, message, covers=len(event.raw)))
+                wire_events.append(FaultSeen(UNREAD_PART, UNKNOWN_WIRE_EVENT, message, covers=len(event.raw)))
 
     def _aborted(self) -> str:
         if self._is_cut:
@@ -326,18 +326,18 @@ class WholeBodyDecoder:
         return events
 
 
-def read_whole(reader: AnswerReader, text: str, found: list[WireEvent], *, status: int | None = None) -> None:
+def read_whole(reader: AnswerReader, text: str, wire_events: list[WireEvent], *, status: int | None = None) -> None:
     """Append the events of a body that came whole."""
     aborted = ""
     faults = reader.faults
-    if not reader.read(text.removeprefix("\ufeff"), text, None, found):
+    if not reader.read(text.removeprefix("\ufeff"), text, None, wire_events):
         if status is not None and status >= 400:
-            faults.fail(text, text, None, found)
+            faults.fail(text, text, None, wire_events)
         elif aborted := _why_truncated(text):
-            found += [PartGrew(UNREAD_PART, text)] if text else []
+            wire_events += [PartGrew(UNREAD_PART, text)] if text else []
         else:
-            faults.keep(text, {"body": text.strip()}, None, found)
-    faults.end(reader.finish, found, aborted=aborted)
+            faults.keep(text, {"body": text.strip()}, None, wire_events)
+    faults.end(reader.finish, wire_events, aborted=aborted)
 
 
 def _why_truncated(text: str) -> str:

@@ -134,14 +134,14 @@ class TokenTexts:
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
 
-    def keep(self, grew: PartGrew, tokens: Sequence[str], found: "list[WireEvent]") -> None:
+    def keep(self, grew: PartGrew, tokens: Sequence[str], wire_events: "list[WireEvent]") -> None:
         """Append the line of a chunk that came with these tokens, if it has one."""
         index = self._counts.get(grew.part, 0)
         self._counts[grew.part] = index + 1
         if any(tokens) and (len(tokens) > 1 or tokens[0] != grew.text):
             line = tokens_line(grew.part, index, tokens)
             prefix = f"{grew.part.partition(':')[0]}:" if grew.part.startswith("choice") else ""
-            found.append(TokensNamed(f"{prefix}{TOKENS_PART}", line))
+            wire_events.append(TokensNamed(f"{prefix}{TOKENS_PART}", line))
 
 
 class CallNamed(msgspec.Struct, frozen=True):
@@ -321,7 +321,7 @@ class _GrowingPart(Struct):
         text = "".join(self.pieces)
         if not self.ends or not (streamed or self.token_ids or self.logprobs):
             return Part(name, text)
-        offsets = tuple(None if at is None else at - started_s for at in self.times)
+        offsets = tuple(None if time_s is None else time_s - started_s for time_s in self.times)
         return Part(
             name,
             text,

@@ -75,7 +75,7 @@ class SseDecoder:
             self._split = bool(self._decoder.getstate()[0])
         if not self._pieces and not self._held and not self._at_start and _is_plain(text) and len(text) <= self._max:
             return [ServerSentEvent(text, text[6:-2])]
-        return self._take(text)
+        return self._decode(text)
 
     def close(self) -> list[ServerSentEvent]:
         """End the stream; returns what had not ended as an incomplete event."""
@@ -88,7 +88,7 @@ class SseDecoder:
             events.append(self._event(left, complete=not left.strip("\r\n")))
         return events
 
-    def _take(self, text: str) -> list[ServerSentEvent]:
+    def _decode(self, text: str) -> list[ServerSentEvent]:
         if not text:
             return []
         if self._held:
@@ -120,8 +120,8 @@ class SseDecoder:
         limit = start + self._max - self._length
         ended = self._end_across(text) if self._tail else None
         if ended is None and plain:
-            at = text.find("\n\n", start, limit)
-            ended = at + 2 if at >= 0 else None
+            blank_line = text.find("\n\n", start, limit)
+            ended = blank_line + 2 if blank_line >= 0 else None
         elif ended is None:
             match = _EMPTY_LINE.search(text, start, limit)
             ended = match.end() if match else None
@@ -292,27 +292,27 @@ class JsonArrayDecoder:
 
     def _cut(self, text: str) -> list[JsonText]:
         pieces: list[JsonText] = []
-        start = at = 0
-        while at < len(text):
+        start = position = 0
+        while position < len(text):
             limit = min(start + self._max - self._length, len(text))
             if not self._opened:
-                at = self._open(text, at, limit)
+                position = self._open(text, position, limit)
             has_begun = self._counter.begun
-            end = self._counter.feed(text, at, limit)
+            end = self._counter.feed(text, position, limit)
             if self._counter.begun and not has_begun:
                 self._start = self._length + self._counter.opened_at - start
-            at = limit if end < 0 else end
-            if end >= 0 or at == start + self._max - self._length:
-                pieces.append(self._take_element(text[start:at], complete=end >= 0))
-                start = at
+            position = limit if end < 0 else end
+            if end >= 0 or position == start + self._max - self._length:
+                pieces.append(self._take_element(text[start:position], complete=end >= 0))
+                start = position
         if start < len(text):
             self._pieces.append(text[start:])
             self._length += len(text) - start
         return pieces
 
-    def _open(self, text: str, at: int, end: int) -> int:
+    def _open(self, text: str, position: int, end: int) -> int:
         """The position after the outer bracket, if that is the first character that is not white space."""
-        first = end - len(text[at:end].lstrip(_BLANK))
+        first = end - len(text[position:end].lstrip(_BLANK))
         self._opened = first < end
         return first + 1 if text[first:end].startswith("[") else first
 
@@ -379,11 +379,11 @@ class JsonStreamDecoder:
         self._reader.faults.end(self._reader.finish, events, aborted=aborted)
         return events
 
-    def _read(self, one: JsonText, found: list[WireEvent], *, is_last: bool = False) -> None:
-        if not one.text or self._reader.read(one.text, one.raw, self._at_s, found):
+    def _read(self, json_text: JsonText, wire_events: list[WireEvent], *, is_last: bool = False) -> None:
+        if not json_text.text or self._reader.read(json_text.text, json_text.raw, self._at_s, wire_events):
             return
-        if is_last and not is_json(one.text):
+        if is_last and not is_json(json_text.text):
             self._is_cut = True
-            found.append(PartGrew(UNREAD_PART, one.raw, self._at_s))
+            wire_events.append(PartGrew(UNREAD_PART, json_text.raw, self._at_s))
         else:
-            self._reader.faults.keep(one.raw, {"line": one.text}, self._at_s, found)
+            self._reader.faults.keep(json_text.raw, {"line": json_text.text}, self._at_s, wire_events)

@@ -127,17 +127,17 @@ def _fields(shape: type[msgspec.Struct]) -> dict[str, _Field]:
 
 def _inner_shape(type_: Any) -> type[Any] | None:
     """The structure that a type is, or may be; None if it is none."""
-    for one in (type_, *get_args(type_)):
-        if isinstance(one, type) and issubclass(one, msgspec.Struct):
-            return one
+    for member_type in (type_, *get_args(type_)):
+        if isinstance(member_type, type) and issubclass(member_type, msgspec.Struct):
+            return member_type
     return None
 
 
 def _item_shape(type_: Any) -> type[Any] | None:
     """The structure, or raw text, that a type is a list of; None if it is no such list."""
-    for one in (type_, *get_args(type_)):
-        if getattr(one, "__origin__", None) is list:
-            item = get_args(one)[0]
+    for member_type in (type_, *get_args(type_)):
+        if getattr(member_type, "__origin__", None) is list:
+            item = get_args(member_type)[0]
             if isinstance(item, type) and issubclass(item, msgspec.Struct | msgspec.Raw):
                 return item
     return None

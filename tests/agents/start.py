@@ -67,6 +67,19 @@ def _gemini_cli(story: str, _url: str) -> Sequence[str]:
     return ["gemini", "-m", story, "--yolo", "-p", PROMPT]
 
 
+def _claude_code(story: str, _url: str) -> Sequence[str]:
+    os.environ.update(ANTHROPIC_API_KEY="none", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", DISABLE_AUTOUPDATER="1")
+    return ["claude", "--model", story, "--allowedTools", "Bash", "-p", PROMPT]
+
+
+def _codex(story: str, url: str) -> Sequence[str]:
+    provider = (
+        f'model_providers.local={{name="local", base_url="{url}", env_key="OPENAI_API_KEY", wire_api="responses"}}'
+    )
+    options = ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
+    return ["codex", "exec", *options, "-m", story, "-c", 'model_provider="local"', "-c", provider, PROMPT]
+
+
 def _openclaw(story: str, url: str) -> Sequence[str]:
     model = {"id": story, "name": story, "contextWindow": 100_000, "maxTokens": 4_000, "input": ["text"]}
     provider = {"baseUrl": url, "api": "openai-completions", "apiKey": "none", "models": [model]}
@@ -107,6 +120,8 @@ AGENTS: dict[str, tuple[str, Callable[[str, str], Sequence[str]]]] = {
     "copilot-cli": ("copilot", _copilot_cli),
     "gemini-cli": ("gemini", _gemini_cli),
     "openclaw": ("openclaw", _openclaw),
+    "claude-code": ("claude", _claude_code),
+    "codex": ("codex", _codex),
 }
 """The agents by the name of their source: their program, and what configures it and returns its command."""
 

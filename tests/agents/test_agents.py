@@ -38,6 +38,12 @@ KEPT = {
     ("opencode", "malformed"): KeptCall(None, StepOutcome.MALFORMED),
     ("opencode", "cut-arguments"): KeptCall(None, StepOutcome.MALFORMED),
     ("opencode", "unknown-tool"): KeptCall({}, StepOutcome.ERROR_RESULT),
+    **{
+        (agent, story): KeptCall(None, StepOutcome.MALFORMED)
+        for agent in ("claude-code", "codex")
+        for story in ("malformed", "cut-arguments")
+    },
+    ("openclaw", "unknown-tool"): KeptCall({"x": 1}, StepOutcome.UNKNOWN_TOOL),  # its trajectory lists the tools
     ("cline", "malformed"): KeptCall({"commands": ["echo broken"]}, StepOutcome.OK),
     **{
         (agent, story): KeptCall({}, StepOutcome.ERROR_RESULT)
@@ -59,7 +65,7 @@ KEPT = {
 """What is left of the last call in an agent's log, where it is not what the model sent."""
 
 
-MEASURED = sorted({agent for agent, _ in KEPT})
+MEASURED = sorted({agent for agent, story in KEPT if story == "malformed"})
 """The agents of which it was measured what they keep of a malformed call."""
 
 _CASES = [(agent, "unknown-tool") for agent in AGENTS] + [
@@ -159,6 +165,16 @@ def test_what_a_log_hides_a_recording_shows(agent: str, story: str, tmp_path: Pa
         assert logged.call.raw_arguments == sent.arguments
     else:
         assert logged.call.arguments == kept.arguments
+
+
+@pytest.mark.parametrize("story", ["malformed", "cut-arguments"])
+def test_openclaw_asks_again_and_logs_no_malformed_call(story: str, tmp_path: Path) -> None:
+    run = _run("openclaw", story, tmp_path)
+    assert _calls(run.recorded) == run.served.calls
+    assert len(run.served.calls) == 4
+    assert {step.outcome for step in run.recorded} == {StepOutcome.MALFORMED}
+    assert run.logged == ()
+    assert run.statuses == (Status.BROKEN, Status.ABORTED)
 
 
 @pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent != "continue"])  # it writes no log then

@@ -34,7 +34,7 @@ def traces_of(events: Iterable[RecordEvent]) -> dict[str, Trace]:
     """The traces that events tell, by their key."""
     gathered: dict[str, TraceAssembler] = {}
     for event in events:
-        gathered.setdefault(event.key, TraceAssembler()).take(event)
+        gathered.setdefault(event.key, TraceAssembler()).add(event)
     return {key: one.trace() for key, one in gathered.items()}
 
 

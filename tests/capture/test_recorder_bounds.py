@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 
 from tests.capture.recordings import Call, ToldSink, ToldWatch, until, user, words_event
-from weaklink.inspector.capture import live_reading
+from weaklink.inspector.capture import live_parser
 from weaklink.inspector.capture.event_buffer import MAX_REQUEST_BYTES
 from weaklink.inspector.capture.events import RECORDING_PART, RecordEvent, TurnEnded
 from weaklink.inspector.capture.recorder import Recorder
@@ -125,7 +125,7 @@ def test_a_format_that_fails_ends_the_reading_of_its_answer_alone(monkeypatch: p
             raise ValueError("a plug-in failed")
 
     sink, watch = ToldSink(), ToldWatch()
-    monkeypatch.setattr(live_reading, "Segmenter", Failing)
+    monkeypatch.setattr(live_parser, "Segmenter", Failing)
     recorder = Recorder(sink, watch=watch)
     Call(recorder, [user("Hi")]).answered().said("Good", " day").done()
     recorder.close()

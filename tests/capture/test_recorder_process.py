@@ -108,7 +108,7 @@ def _recorded(
     def record(connection: ForwarderConnection) -> RecorderReport:
         sink = TraceFileSink(str(path))
         recorder = Recorder(sink, redactor=NoRedaction())
-        connection.report(RecorderReport(place=str(path)))
+        connection.report(RecorderReport(target=str(path)))
         connection.observe(recorder)
         recorder.close()
         sink.close()
@@ -225,9 +225,9 @@ def test_a_process_that_cannot_begin_says_why(error: Exception) -> None:
 
 def test_a_socket_of_the_parent_is_closed_although_the_process_goes_on(tmp_path: Path) -> None:
     def record(connection: ForwarderConnection) -> RecorderReport:
-        connection.report(RecorderReport(place="here"))
+        connection.report(RecorderReport(target="here"))
         connection.observe(Recorder(TraceFileSink(str(tmp_path / "t.jsonl")), redactor=NoRedaction()))
-        return RecorderReport(place="here", is_last=True)
+        return RecorderReport(target="here", is_last=True)
 
     reading, writing = os.pipe()
     process = RecorderProcess(record, on_trouble=lambda trouble: None)

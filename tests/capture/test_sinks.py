@@ -128,11 +128,11 @@ def test_what_waits_is_weighed_and_comes_out_in_order() -> None:
     for event in events:
         waiting.put(event)
     assert waiting.held_bytes == sum(map(event_weight, events))
-    first = waiting.take(1)
+    first = waiting.pop(1)
     assert first == events[:1]
-    assert waiting.take(10_000_000) == events[1:]
+    assert waiting.pop(10_000_000) == events[1:]
     assert waiting.held_bytes == 0
-    assert waiting.take(1) == []
+    assert waiting.pop(1) == []
 
 
 def test_chunks_keep_their_sequence_and_only_the_columns_that_hold_something() -> None:

@@ -6,13 +6,13 @@ import pytest
 
 from tests.chain.building import codes, inspection_of
 from weaklink.inspector.checks import arguments
-from weaklink.inspector.json_scanner import JsonReading, read_json
+from weaklink.inspector.json_scanner import JsonResult, read_json
 
 
 def test_the_arguments_of_a_call_are_read_once_for_all_values_that_nobody_gave(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
-    def counted(text: str) -> JsonReading:
+    def counted(text: str) -> JsonResult:
         read.append(text)
         return read_json(text)
 

@@ -203,3 +203,57 @@ def test_a_value_in_another_form_is_the_one_that_was_asked_for(
 ) -> None:
     lines = f"call a: {calls[0]}", f"result a!: {error}", f"call b: {calls[1]}", "result b: 3"
     assert chain_of(f"user: {user}", *lines, f"say: {answer}").status == "recovered"
+
+
+SERIES = {
+    "tool": ('{} {{"id": "{}", "target": "tax"}}', ("r-101", "r-102", "r-103", "r-104")),
+    "script": ('Bash {{"command": "python tools/{}.py feeds/{}.xml"}}', ("alpha", "beta", "gamma", "delta")),
+    "option": ('Bash {{"command": "./{}.sh --region {} --quiet"}}', ("eu", "us", "ap", "sa")),
+    "file": ('Bash {{"command": "./{}.py scans/{}.tif"}}', ("p1", "p2", "p3", "p4")),
+}
+
+
+def calls_of(series: str, *made: tuple[int, str]) -> list[str]:
+    form, items = SERIES[series]
+    lines = ((f"call s{n}: {form.format('upload', items[i])}", f"result s{n}{end}") for n, (i, end) in enumerate(made))
+    return [text for pair in lines for text in pair]
+
+
+@pytest.mark.parametrize("series", SERIES)
+@pytest.mark.parametrize("names_items", [True, False])
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_the_next_of_a_series_repairs_nothing_if_each_item_was_to_be_processed(
+    series: str, *, names_items: bool, is_whole: bool
+) -> None:
+    _, items = SERIES[series]
+    listed = items[:3] if is_whole else items
+    suffix = {"script": ".xml", "file": ".tif"}.get(series, "")
+    listing = "call l: list_things {}", f"result l: {write_json([f'{item}{suffix}' for item in listed])}"
+    calls = calls_of(series, (0, ": ok"), (1, "!: no such field"), (2, ": ok"))
+    user = f"Upload {', '.join(items[:3])}." if names_items else "Upload some."
+    is_item = names_items or (is_whole and series != "option")  # names without a form may be of anything
+    recovered = became(*listing, *calls, user=user)
+    assert (recovered[0] == "same-intent") is (not is_item and series != "tool")
+    retried = calls_of(series, (0, ": ok"), (1, "!: no such field"), (2, ": ok"), (1, ": ok"))
+    assert became(*listing, *retried, user=user) in (
+        (("same-intent", 5),) if is_item else (("same-intent", 4), ("same-intent", 5))
+    )
+
+
+@pytest.mark.parametrize(
+    ("failed", "error", "later"),
+    [
+        ("worker2", "no such vm", "worker-2"),
+        ("php-fpm", "unit not found", "php8.3-fpm"),
+        ("web2", "in use", "web2b"),
+        ("db2", "unknown, did you mean postgres?", "postgres"),
+    ],
+)
+def test_another_spelling_is_not_the_next_of_a_series(failed: str, error: str, later: str) -> None:
+    steps = (("nginx", ": ok"), (failed, f"!: {error}"), (later, ": ok"))
+    lines = [
+        text
+        for number, (name, end) in enumerate(steps)
+        for text in (f'call s{number}: Bash {{"command": "python tools/start.py {name}"}}', f"result s{number}{end}")
+    ]
+    assert became(*lines, user=f"Start nginx and {failed}.") == ("same-intent", 3)

@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.chain.building import chain_of
+from tests.chain.test_result_kinds import kind
 from weaklink.inspector.chain.failure_words import HEAD, first_line, last_line
 from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import RecordedState
 
 TEXTS = st.text("ab \t\n\r\x0b\x0c\x1c\x85\u2028é", max_size=40)
 
@@ -239,6 +241,72 @@ def test_a_program_without_an_exit_code_has_failed_if_it_ends_with_an_error(
     call = f"call a: bash {write_json({'command': command})}"
     step = chain_of("user: Go on.", call, f"result a: {output}", "say: That was it.").steps[0]
     assert step.outcome.value == outcome
+
+
+_WORDS_FOR_FAILURE = (
+    "failed",
+    "FAILED",
+    "error:",
+    "could not",
+    "fehlgeschlagen",
+    "no se pudo",
+    "échec de",
+    "失败",
+    "ошибка",
+)
+
+
+@pytest.mark.parametrize("words", _WORDS_FOR_FAILURE)
+@pytest.mark.parametrize(
+    ("line", "printed"),
+    [
+        ("cp big.iso /mnt/usb/ || echo '{} copy'", "cp: writing\n{} copy"),
+        ("npm publish >/dev/null 2>&1 && echo done || echo '{}'", "{}"),
+        ('for f in *.mov; do ffmpeg -i "$f" "${{f%.mov}}.mp4" || echo "{} $f"; done', "{} drone2.mov\nmoov atom"),
+        ('for h in web1 web2; do ssh $h systemctl restart app || echo "$h {}"; done', "web2 {}"),
+        ('while read u; do useradd "$u" || printf "{} %s\\n" "$u"; done < users', "{} ana"),
+    ],
+)
+def test_what_a_line_prints_after_a_failure_tells_of_it(line: str, printed: str, words: str) -> None:
+    command, output = line.format(words), printed.format(words)
+    recorded = RecordedState(exit_code=0, field="exit_code")
+    assert kind(command, output) == kind(command, output, recorded=recorded) == "failure"
+    assert kind(command, output.replace(words, "ok")) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "expected"),
+    [
+        ('pytest -q >/dev/null || echo "tests failed"', "tests failed", "finding"),
+        ('systemctl stop foo || echo "stop failed"', "stop failed", None),
+        ('./deploy.sh || (echo "first try failed" && ./deploy.sh)', "first try failed\ndeployed 1.4", None),
+        ('for f in ex/*.py; do python $f && echo "$f: ok" || echo "$f: failed"; done', "a.py: ok\nb.py: failed", None),
+        ('for f in *.json; do python -m json.tool $f >/dev/null || echo "error $f"; done', "error b.json", None),
+        ('python -c "import torch" || echo "import failed"', "import failed", None),
+        ('cat job.log || echo "failed"', "step 1\nfailed\nstep 2", None),
+        ('./run.sh || echo "run failed"', "the last run failed, this is another", None),
+    ],
+)
+def test_what_a_line_provides_for_is_no_failure(command: str, output: str, expected: str | None) -> None:
+    recorded = RecordedState(exit_code=0, field="exit_code")
+    assert kind(command, output, recorded=recorded) == expected
+
+
+@pytest.mark.parametrize(
+    "reason", ["No space left on device", "허가 거부", "Auf dem Gerät ist kein Platz", "Is a directory"]
+)
+@pytest.mark.parametrize(
+    "said",
+    ["bash: {}: {}", "-bash: {}: {}", "/bin/bash: line 3: {}: {}", "sh: 1: cannot create {}: {}", "zsh: {1}: {0}"],
+)
+@pytest.mark.parametrize(
+    "command", ["pg_dump -Fc app > {}", "./export.py >> {}", "sort a > {}", "cd /srv && crontab -l > {}"]
+)
+def test_a_program_whose_output_the_shell_could_not_keep_never_ran(command: str, said: str, reason: str) -> None:
+    assert kind(command.format("/mnt/a.dump"), said.format("/mnt/a.dump", reason)) == "failure"
+    shown, recorded = said.format("/mnt/a.dump", reason), RecordedState(exit_code=0, field="exit_code")
+    assert kind("tail -5 build.log", f"..\n{shown}\n..", recorded=recorded) is None
+    assert kind(command.format("/mnt/b.dump"), shown, recorded=recorded) is None
 
 
 _ERROR = "uploading\nError: Port 5173 is already in use"

@@ -128,7 +128,9 @@ def test_what_is_said_after_a_look_for_the_same_is_still_the_reply(words: str, l
     assert said(chain_of(ASK, *failed, *looked, f"say: {words}", *repaired)) == "reported"
     assert said(chain_of(ASK, *failed, *looked, *repaired)) == "silent"
     other = (run("l", "cat notes.txt"), "result l: a note")
-    assert said(chain_of(ASK, *failed, *other, "say: Its licence is MIT.", *repaired)) == "silent"
+    assert said(chain_of(ASK, *failed, *other, "say: Now I open src.", *repaired)) == "silent"
+    lost = (run("l", "cat notes.txt"), "result l!: Exit code 1\ncat: notes.txt: Permission denied")
+    assert said(chain_of(ASK, *failed, *lost, f"say: {words}", *repaired)) == "silent"
 
 
 OTHER_TAKEN = [

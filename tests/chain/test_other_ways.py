@@ -554,3 +554,62 @@ def test_a_check_that_leaves_out_what_was_found_repairs_nothing(
     ]
     calls.insert(1, ("Edit", {"file_path": "lib/x", "old_string": "x", "new_string": "y"}, "Updated."))
     assert (_session("Make it green.", *calls, last="All pass.").broken is not None) is is_broken
+
+
+SYNC = "aws s3 sync /app/exports s3://demo"
+NO_KEYS = ("call a: Bash " + json.dumps({"command": SYNC}), "result a!: fatal error: Unable to locate credentials")
+WRITTEN = {
+    "schedule": ("Bash", {"command": f"echo '0 * * * * root {SYNC}' > /etc/cron.d/sync"}),
+    "script": ("Bash", {"command": f"cat > sync.sh <<EOF\n{SYNC} --delete\nEOF"}),
+    "file": ("Write", {"file_path": "/app/sync.sh", "content": f"set -e\n{SYNC}\n"}),
+}
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize(
+    ("later", "recovery", "by"),
+    [((), None, None), (("bash /app/sync.sh",), "other-tool", 3), (("chmod +x sync.sh", "./sync.sh"), "other-tool", 4)],
+)
+def test_a_command_that_is_only_written_down_was_not_run(
+    written: str, later: tuple[str, ...], recovery: str | None, by: int | None
+) -> None:
+    if later and written == "schedule":
+        later, recovery, by = ("cat /etc/cron.d/sync",), None, None
+    lines = [
+        line
+        for index, command in enumerate(later)
+        for line in (f"call c{index}: Bash {json.dumps({'command': command})}", f"result c{index}: ok")
+    ]
+    tool, arguments = WRITTEN[written]
+    write = f"call b: {tool} {json.dumps(arguments)}"
+    chain = chain_of("user: Sync the exports.", *NO_KEYS, write, "result b: ", *lines, "say: All is set up.")
+    step = chain.steps[0]
+    assert (step.recovery if step.recovery == "other-tool" else None, step.recovered_by) == (recovery, by)
+
+
+@pytest.mark.parametrize(
+    ("line", "shown", "recovery"),
+    [
+        (
+            "python tools/retry.py src/mail.py && git diff --stat",
+            " src/mail.py | 12 ++---\n 1 file changed",
+            "worked-around",
+        ),
+        ("node bump.js src/mail.py; git status --short", " M src/mail.py", "worked-around"),
+        ("git apply fix.diff && git diff", "--- a/src/mail.py\n+++ b/src/mail.py\n@@\n-a\n+b", "worked-around"),
+        ("python tools/retry.py src/mail.py && git diff --stat", " src/sms.py | 12 ++---\n 1 file changed", None),
+        ("python tools/report.py src/mail.py; git status --short", "20 lines of src/mail.py\n?? report.html", None),
+        ("git diff --stat", " src/mail.py | 12 ++---\n 1 file changed", None),
+        ("./serve.sh && git status --short", " M src/mail.py", None),
+    ],
+)
+@pytest.mark.parametrize("was_changed_before", [False, True])
+def test_a_program_that_shows_the_file_as_changed_made_the_edit(
+    line: str, shown: str, recovery: str | None, *, was_changed_before: bool
+) -> None:
+    edit = json.dumps({"file_path": "src/mail.py", "old_string": "a", "new_string": "b"})
+    before = (f"call z: Edit {edit}", "result z: The file src/mail.py has been updated.") if was_changed_before else ()
+    failed = f"call a: Edit {edit.replace('b', 'c')}", "result a!: String to replace not found in file."
+    ran = f"call b: Bash {json.dumps({'command': line})}", f"result b: {shown}"
+    chain = chain_of("user: Fix the rounding in src/mail.py.", *before, *failed, *ran, "say: The rounding is fixed.")
+    assert chain.steps[-2].recovery == (None if was_changed_before else recovery)

@@ -53,7 +53,7 @@ def wrong_words(**repairs: str) -> Callable[[Trace], RepairInput]:
 def test_repairs_apart_are_made_together_and_the_rest_afterwards() -> None:
     made = repair_trace(trace_of("one two", "one"), wrong_words(one="eins", two="zwei", zwei="2"))
     assert texts_of(made.trace) == ["eins 2", "eins"]
-    assert [(change.round, change.place[0], change.text) for change in made.changes] == [
+    assert [(change.round, change.part_key[0], change.text) for change in made.changes] == [
         *((1, 1, "one two"), (1, 1, "one two"), (1, 2, "one"), (2, 1, "eins zwei")),
     ]
     assert made.refused == ()

@@ -183,7 +183,7 @@ def test_a_sample_has_its_place_id_type_and_annotation() -> None:
         {"id": 5, "type": "no_tool_call", "annotation": {"should_call_tool": False}, "messages": [ASKED, ANSWERED]}
     )
     assert (sample.reference, sample.id, sample.type) == ("train.jsonl:line 3", "5", "no_tool_call")
-    assert (sample.should_call, sample.offered.place) == (False, None)
+    assert (sample.should_call, sample.offered.origin) == (False, None)
 
 
 def test_a_separate_system_field_counts_as_the_first_turn() -> None:
@@ -203,7 +203,7 @@ def test_a_separate_system_field_counts_as_the_first_turn() -> None:
 )
 def test_a_list_of_tools_that_cannot_be_read_says_why(tools: Any, reason: str) -> None:
     offered = sample_of({"messages": [ASKED], "tools": tools}).offered
-    assert offered.place == "tools"
+    assert offered.origin == "tools"
     assert reason in (offered.error or "")
 
 
@@ -278,7 +278,7 @@ def test_tools_are_read_from_definitions_that_stand_one_by_one_in_the_system_pro
     words = "Call these.\n\n" + "\n\n".join(json.dumps(one, indent=indent) for one in listed)
     messages: list[Json] = [{"role": "system", "content": words}, {"role": "user", "content": "Hi."}]
     offered = read_sample(DataRow("a.jsonl", "line 1", 1, {"messages": messages})).offered
-    assert ([tool.name for tool in offered.tools], offered.place) == (["one", "two"], "system")
+    assert ([tool.name for tool in offered.tools], offered.origin) == (["one", "two"], "system")
 
 
 def test_a_schema_and_an_object_have_one_finding_each() -> None:

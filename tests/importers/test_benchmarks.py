@@ -15,7 +15,7 @@ from weaklink.inspector.importers.servers.served_completions import OutputPiece,
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.memory import RECORD_BYTES
-from weaklink.inspector.model import BodyState, Grade, Json, ParentWhy, Role, Trace
+from weaklink.inspector.model import BodyState, Json, ParentWhy, Role, StreamDetail, Trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
@@ -196,7 +196,7 @@ def test_vllms_deltas_keep_their_token_ids() -> None:
     [trace] = traces(CASES / "vllm" / "stream.log")
     part = trace.turns[2].part("text")
     assert part is not None
-    assert part.grade is Grade.TOKEN_IDS
+    assert part.grade is StreamDetail.TOKEN_IDS
     assert [chunk.text for chunk in part.arrivals()] == [part.text[:10], part.text[10:40], part.text[40:]]
 
 

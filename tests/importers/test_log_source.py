@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weaklink.inspector.importers.agents.agent_session import AgentSession
+from weaklink.inspector.importers.agents.record_maps import Facts
 from weaklink.inspector.importers.generations import stored_generation, usage_of
 from weaklink.inspector.importers.identity import text_at
 from weaklink.inspector.importers.log_source import LogSource
@@ -101,9 +102,9 @@ def test_a_path_leads_where_its_members_lead_one_by_one(value: Json, keys: list[
 
 def test_facts_of_a_session_are_the_newest_ones_but_its_time_is_the_first() -> None:
     session = AgentSession("notes", (("id", "1"), ("file", "")), "line 1")
-    session.take_facts({"name": "", "summary": "Tides", "at": 5, "model": {"id": "m-1"}}, title="name summary")
-    session.take_facts({"at": 5, "model": {"id": "m-1"}}, started="none at", model="model.id", title="name summary")
-    session.take_facts({"at": 9, "name": "Ports", "up": "p"}, started="at", model="model.id", title="name", parent="up")
+    Facts(title="name summary")({"name": "", "summary": "Tides", "at": 5, "model": {"id": "m-1"}}, session)
+    Facts(started="none at", model="model.id", title="name summary")({"at": 5, "model": {"id": "m-1"}}, session)
+    Facts(started="at", model="model.id", title="name", parent="up")({"at": 9, "name": "Ports", "up": "p"}, session)
     session.say("user", "Which port?")
     trace = session.trace()
     assert isinstance(trace, Trace)

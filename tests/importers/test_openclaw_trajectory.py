@@ -1,12 +1,15 @@
 """Trajectories of OpenClaw that break off, are cut, alternate, or lie beside the session that they tell."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from weaklink.inspector.importers.agents.openclaw import restore_calls
 from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
@@ -86,3 +89,46 @@ def test_the_session_beside_a_trajectory_is_read_once(tmp_path: Path) -> None:
     assert isinstance(skipped, Skipped)
     assert skipped.is_irrelevant
     assert skipped.reason == "`s.jsonl` beside it has this session"
+
+
+def test_what_was_nested_too_deeply_is_left_out_of_a_schema(tmp_path: Path) -> None:
+    cut = {"truncated": True, "reason": "trajectory-depth-limit", "limitDepth": 6}
+    parameters = {"type": "object", "properties": {"env": {"type": "object", "patternProperties": cut}, "any": cut}}
+    opened = compiled()
+    opened["data"]["tools"] = [{"name": "exec", "parameters": {**parameters, "anyOf": [cut, {"required": ["env"]}]}}]
+    told = event("tool.result", {"toolCallId": "c1", "name": "exec", "result": "12 a"})
+    read_trace = trace(tmp_path / "s.jsonl", opened, CALL, told)
+    assert any("nested deeper" in note for note in read_trace.provenance.warnings)
+    assert "S207" not in [one.rule.code for one in inspect_trace(read_trace).diagnostics]
+
+
+def test_an_answer_that_had_only_calls_of_missing_tools_comes_back_before_its_results() -> None:
+    """Each round has its own; none goes into an answer before the user's words, or behind an entry that is lost."""
+
+    def entry(id_: str, role: str, **members: Any) -> Row:
+        return Row("e", 1, {"type": "message", "id": id_, "parentId": "p", "message": {"role": role, **members}}, b"")
+
+    def result(call_id: str) -> Row:
+        return entry(f"of {call_id}", "toolResult", toolCallId=call_id)
+
+    sent = []
+    for round_ in (("a",), ("b", "c"), ("d",), ("e",)):
+        sent += [event("tool.call", {"toolCallId": id_, "name": "no_such_tool", "args": {}}) for id_ in round_]
+        sent += [event("tool.result", {"toolCallId": id_}) for id_ in round_]
+    text = [{"type": "text", "text": "Done."}]
+    lost = Row("e", 1, {}, b"")
+    entries = [entry("u", "user", content="Go."), result("a"), result("b"), result("c")]
+    entries += [
+        entry("t", "assistant", content=text),
+        entry("v", "user", content="On."),
+        result("d"),
+        lost,
+        result("e"),
+    ]
+    assert restore_calls(entries, sent)
+    messages: list[Any] = [row.value.get("message", {}) for row in entries]
+    told = [[block.get("id", "text") for block in one["content"]] for one in messages if one.get("role") == "assistant"]
+    assert told == [["a"], ["b", "c"], ["text"], ["d"]]
+    for row, after in pairwise(entries):
+        if str(row.value.get("id")).endswith(":call"):
+            assert (row.value["parentId"], after.value["parentId"]) == ("p", row.value["id"])

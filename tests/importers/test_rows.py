@@ -179,6 +179,24 @@ def test_elements_are_what_json_has(values: list[Json], indent: int | None, *, a
     assert cut == json.loads(text.decode("utf-8", "surrogatepass"))
 
 
+@given(
+    values=st.lists(st.dictionaries(texts(max_size=2), _JSON, max_size=3), min_size=1, max_size=3),
+    cuts=st.lists(st.tuples(st.integers(0, 400), st.sampled_from(["", '"', "\\", "\n}", "}", "{"])), max_size=3),
+)
+def test_a_document_ends_where_its_brackets_balance_however_it_is_indented(
+    values: list[dict[str, Json]], cuts: list[tuple[int, str]]
+) -> None:
+    text = "\n".join(json.dumps({"a": value}, indent=1) for value in values)
+    for at, instead in cuts:
+        text = text[: at + 1] + instead + text[at + 2 :] if at + 1 < len(text) else text
+    raw = text.encode()
+    by_brackets = raw.replace(b"{\n", b"{ \n")  # whose first line is not that of an indented document
+    read, counted = (list(read_elements(io.BytesIO(one))) for one in (raw, by_brackets))
+    assert [one.raw.replace(b"{\n", b"{ \n") for one in read if isinstance(one, Element)] == [
+        one.raw for one in counted if isinstance(one, Element)
+    ]
+
+
 @given(content=st.binary(max_size=40) | texts().map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_elements_end_for_any_bytes(content: bytes) -> None:
     list(read_elements(io.BytesIO(content), limit=20))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.formats.expectations import escaped, quoted_excerpt, verbatim
 from weaklink.inspector.diagnostics import Fault, apply_fixes
-from weaklink.inspector.json_scanner import JsonReading, read_json
+from weaklink.inspector.json_scanner import JsonResult, read_json
 
 FOLDER = Path(__file__).parents[1] / "cases" / "json"
 KEYS = ("reads", "faults", "values")
@@ -25,7 +25,7 @@ def expectation(text: str, *, call: bool) -> dict[str, str]:
     }
 
 
-def _state(reading: JsonReading) -> str:
+def _state(reading: JsonResult) -> str:
     """Strict JSON needs no repair; `repairable` means that all fixes together give the values that were read."""
     if reading.strict:
         return "strict"

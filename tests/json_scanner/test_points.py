@@ -31,7 +31,7 @@ def test_1_all_faults_of_a_payload_are_reported_each_at_its_culprit() -> None:
 
 def test_4_no_call_of_several_is_dropped() -> None:
     text = '{"name": "f", "arguments": {}}\n{\'name\': \'g\', \'arguments\': {}}; {"name": "h", "arguments": {}}'
-    names = [node.at("/name") for node in read_json(text, call=True).nodes]
+    names = [node.node_at("/name") for node in read_json(text, call=True).nodes]
     assert [name and name.scalar for name in names] == ["f", "g", "h"]
 
 

@@ -10,7 +10,7 @@ from weaklink.inspector.text import Range
 
 
 def _value_at(node: JsonNode, pointer: str) -> object:
-    found = node.at(pointer)
+    found = node.node_at(pointer)
     assert found
     return found.value()
 
@@ -25,13 +25,13 @@ def test_every_value_and_key_has_its_exact_place() -> None:
 
 def test_a_pointer_leads_to_the_value_it_names() -> None:
     (root,) = read_json('{"a/b": [0, {"~": "x"}], "": 5, "a/b": [1, {"~": "y"}]}').nodes
-    assert root.at("") is root
+    assert root.node_at("") is root
     assert _value_at(root, "/a~1b/1/~0") == "y"
     assert _value_at(root, "/") == 5
-    assert root.at("/a~1b/2") is None
-    assert root.at("/a~1b/01") is None
-    assert root.at("/nothing/at/all") is None
-    assert root.at("a") is None
+    assert root.node_at("/a~1b/2") is None
+    assert root.node_at("/a~1b/01") is None
+    assert root.node_at("/nothing/at/all") is None
+    assert root.node_at("a") is None
 
 
 def test_of_members_with_the_same_key_the_last_counts_and_the_payload_stays_strict() -> None:

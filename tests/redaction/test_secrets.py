@@ -1,8 +1,9 @@
 """Secrets go, in headers, addresses, bodies and streams; everything else stays, and every text keeps its length."""
 
 import json
+import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 import pytest
@@ -316,16 +317,43 @@ def test_texts_of_any_length_are_searched_once_and_turns_without_a_secret_stay(m
     trace, redactor = Trace((long, secret, long)), Redactor()
     searched: list[str] = []
 
-    def search(text: str) -> list[Secret]:
-        searched.append(text)
-        return finding.find_secrets(text)
+    def search(texts: Iterable[str]) -> Iterator[tuple[str, list[Secret]]]:
+        for text, secrets in finding.secrets_of(texts):
+            searched.append(text)
+            yield text, secrets
 
-    monkeypatch.setattr(f"{Redactor.__module__}.find_secrets", search)
+    monkeypatch.setattr(f"{Redactor.__module__}.secrets_of", search)
     for _ in range(2):
         turns = redactor.trace(trace).turns
         assert turns[0] is turns[2] is long
         assert turns[1].parts[0].text == "password: " + "*" * 14
     assert searched.count(long.parts[0].text) == 1
+
+
+def test_texts_that_are_searched_together_have_the_secrets_that_each_has_alone() -> None:
+    """Whatever is around a text in the one search for signs."""
+    rng = random.Random(1)
+    pieces = (
+        "password",
+        ": ",
+        "Tr0ub4dor3xtra",
+        "ghp_" + "a1B2" * 9,
+        "token",
+        " ",
+        "\n",
+        "\0",
+        "é",
+        "%70",
+        "x" * 600,
+        "",
+    )
+    texts = ["".join(rng.choices(pieces, k=rng.randint(0, 6))) for _ in range(3_000)]
+    together = dict(finding.secrets_of(texts))
+    for text in texts:
+        finder = finding.Finder(text)
+        finder.scan(is_final=True)
+        assert together[text] == finder.found()
+    assert any(together.values())
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import running_upstream
 from tests.ui.conftest import run_text
-from weaklink.inspector.capture.replay_server import place
+from weaklink.inspector.capture.replay_server import difference_text
 from weaklink.inspector.model import Json
 from weaklink.inspector.replay.canonical import DifferenceKind, differences
 
@@ -47,7 +47,7 @@ def test_a_changed_schema_names_its_tool_and_the_characters(shape: str) -> None:
     live = _body(shape, search, ("weather", _schema(city={"type": "str"}, days={"maximum": 7})))
     word, number = differences(recorded, live)
     assert (word.tool, number.tool) == ("weather", "weather")
-    assert place(word).split(", ", 1)[1] == 'tool weather, characters 3 to 3: recorded "string", now "str".'
+    assert difference_text(word).split(", ", 1)[1] == 'tool weather, characters 3 to 3: recorded "string", now "str".'
     definition = _weather(live)
     assert number.live_range is not None
     text = json.dumps(definition, ensure_ascii=False)

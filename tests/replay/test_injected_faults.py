@@ -60,7 +60,7 @@ class _Traces:
         self._trace = TraceAssembler()
 
     def accept(self, event: RecordEvent) -> None:
-        self._trace.take(event)
+        self._trace.add(event)
 
     def close(self) -> None:
         """Nothing is to be written."""

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from weaklink.inspector.apis.providers import read_request
 from weaklink.inspector.model import ExternalId, Json, Part, Role, Turn
 from weaklink.inspector.sessions.exchange import RequestHead
-from weaklink.inspector.sessions.resolver import Placement, SessionResolver
+from weaklink.inspector.sessions.resolver import SessionAssignment, SessionResolver
 from weaklink.inspector.wire.events import DecodedTurn
 
 PATH = "/v1/chat/completions"
@@ -49,20 +49,20 @@ def ask(
     *,
     members: dict[str, Json] | None = None,
     **head: Any,
-) -> Placement:
+) -> SessionAssignment:
     """Place a request with these messages; `members` are others of its body."""
     body: dict[str, Json] = {"model": "m", "messages": messages, **(members or {})}
     request = read_request(PATH, body)
     assert request is not None
-    return book.place(RequestHead("POST", PATH, at_s=at_s, **head), request, json.dumps(body).encode(), body, so_far)
+    return book.assign(RequestHead("POST", PATH, at_s=at_s, **head), request, json.dumps(body).encode(), body, so_far)
 
 
-def complete(book: SessionResolver, prompt: str, model: str = "m") -> Placement:
+def complete(book: SessionResolver, prompt: str, model: str = "m") -> SessionAssignment:
     """Place a request to continue a raw text."""
     body: dict[str, Json] = {"model": model, "prompt": prompt}
     request = read_request("/v1/completions", body)
     assert request is not None
-    return book.place(RequestHead("POST", "/v1/completions", at_s=0.0), request, json.dumps(body).encode(), body)
+    return book.assign(RequestHead("POST", "/v1/completions", at_s=0.0), request, json.dumps(body).encode(), body)
 
 
 CHATML = (
@@ -165,7 +165,7 @@ def test_an_answer_to_an_unknown_or_answered_request_changes_nothing() -> None:
     book.answered(placement, answer("Hello."))
     size = book.size
     book.answered(placement, answer("Again."))
-    book.answered(Placement("9", None, (), request_id="9/1"), answer("What?"))
+    book.answered(SessionAssignment("9", None, (), request_id="9/1"), answer("What?"))
     assert book.size == size
 
 
@@ -206,7 +206,7 @@ def test_a_response_without_words_can_be_gone_on_from() -> None:
         body: dict[str, Json] = {"model": "m", "input": f"after {continues}", "previous_response_id": continues}
         request = read_request("/v1/responses", body)
         assert request is not None
-        placement = book.place(RequestHead("POST", "/v1/responses"), request, json.dumps(body).encode(), body)
+        placement = book.assign(RequestHead("POST", "/v1/responses"), request, json.dumps(body).encode(), body)
         book.answered(placement, replace(answer(""), response_id=response_id))
         keys.append(placement.key)
     assert keys == ["1", "1", "1"]
@@ -225,7 +225,7 @@ def test_a_body_without_messages_is_compared_by_its_bytes() -> None:
     for body in bodies:
         request = read_request(PATH, body)
         assert request is not None
-        placement = book.place(RequestHead("POST", PATH), request, json.dumps(body).encode(), body)
+        placement = book.assign(RequestHead("POST", PATH), request, json.dumps(body).encode(), body)
         book.answered(placement, answer("Hello."))
         keys.append(placement.key)
     assert keys == ["1", "1", "2"]
@@ -262,7 +262,7 @@ def conversations(draw: st.DrawFn, number: int) -> list[Request]:
 def placed(order: list[int], talks: list[list[Request]]) -> dict[int, list[Any]]:
     """Each conversation's placements, in the order of `order`, with the names of traces in the conversation's own."""
     book = new_book()
-    waiting: dict[int, Placement] = {}
+    waiting: dict[int, SessionAssignment] = {}
     names: dict[int, dict[str, int]] = defaultdict(dict)
     found: dict[int, list[Any]] = defaultdict(list)
     at: dict[int, int] = defaultdict(int)

@@ -178,7 +178,7 @@ def test_exchanges_wait_on_the_disk_as_they_are() -> None:
     )
     with ExchangeSpool(spool_bytes=1) as shelf:
         places = [shelf.put(odd), shelf.put(replace(odd, answer=None))]
-        assert [shelf.take(place) for place in reversed(places)] == [replace(odd, answer=None), odd]
+        assert [shelf.get(place) for place in reversed(places)] == [replace(odd, answer=None), odd]
 
 
 OF_APIS: dict[str, dict[str, Json]] = {

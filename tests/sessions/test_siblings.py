@@ -21,7 +21,7 @@ from weaklink.inspector.model import (
     Turn,
     TurnFlag,
 )
-from weaklink.inspector.sessions.resolver import Placement, SessionResolver
+from weaklink.inspector.sessions.resolver import SessionAssignment, SessionResolver
 from weaklink.inspector.wire.events import DecodedTurn
 
 FAILED = DecodedTurn(
@@ -33,7 +33,7 @@ FAILED = DecodedTurn(
 )
 
 
-def relation(placement: Placement) -> tuple[str, ParentWhy] | None:
+def relation(placement: SessionAssignment) -> tuple[str, ParentWhy] | None:
     assert placement.begins is not None
     parent = placement.begins.parent
     return None if parent is None else (parent.external_id.value, parent.why)
@@ -246,7 +246,7 @@ def test_the_first_word_of_a_client_that_goes_on_early_decides_by_what_arrived()
         assert later.key == one.key
 
 
-def place_early(book: SessionResolver, messages: list[Json], arrived: dict[str, Turn]) -> Placement:
+def place_early(book: SessionResolver, messages: list[Json], arrived: dict[str, Turn]) -> SessionAssignment:
     return ask(book, messages, so_far=arrived.get)
 
 
@@ -308,7 +308,7 @@ class Agent:
     why: ParentWhy | None = None
     opening: int = 0
     attempt: int = 0
-    open: list[Placement] = field(default_factory=list)
+    open: list[SessionAssignment] = field(default_factory=list)
     tried: list[tuple[int, int]] = field(default_factory=list)
     answers: int = 0
 
@@ -414,7 +414,7 @@ class World:
         """Whether no other agent of this policy waits with the same messages: else nobody can say whose retry it is."""
         return not any(one is not agent and one.open and one.messages == agent.messages for one in self.agents)
 
-    def _fail(self, agent: Agent, placement: Placement) -> None:
+    def _fail(self, agent: Agent, placement: SessionAssignment) -> None:
         """The attempt fails and is repeated: at once, where nothing else can tell it; else when its turn comes."""
         self.seen["retry"] += 1
         races = agent.policy != "silent" and self.dice.random() < 0.5
@@ -444,7 +444,7 @@ class World:
         agent.open.append(placement)
         self._check(agent, placement)
 
-    def _check(self, agent: Agent, placement: Placement) -> None:
+    def _check(self, agent: Agent, placement: SessionAssignment) -> None:
         what = f"agent {agent.number}, request {agent.answers + 1}, attempt {agent.attempt}"
         begins = not agent.tried
         agent.tried.append((agent.answers, agent.attempt))
@@ -493,13 +493,13 @@ class Twins:
         self.dice = Random(seed)
         self.book = new_book()
         self.held: dict[str, list[Json]] = {}
-        self.waiting: dict[str, Placement] = {}
+        self.waiting: dict[str, SessionAssignment] = {}
 
     def run(self) -> None:
         dice = self.dice
         talks: list[list[Json]] = [[user("Yes or no?")] for _ in range(dice.randint(2, 5))]
         left = [dice.randint(1, 4) for _ in talks]
-        open_: dict[int, Placement] = {number: self.ask(talk) for number, talk in enumerate(talks)}
+        open_: dict[int, SessionAssignment] = {number: self.ask(talk) for number, talk in enumerate(talks)}
         while open_ or any(left):
             number = dice.choice([n for n in range(len(talks)) if n in open_ or left[n]])
             if number not in open_:
@@ -514,7 +514,7 @@ class Twins:
             talks[number] += [assistant(said), user(dice.choice(["Sure?", "Really?"]))]
         assert len(self.held) == len(talks), "as many traces as agents"
 
-    def ask(self, talk: list[Json]) -> Placement:
+    def ask(self, talk: list[Json]) -> SessionAssignment:
         placement = ask(self.book, talk)
         assert placement.key not in self.waiting, "two live ones in one trace"
         assert placement.attempt == 1, "a retry where there was none"
@@ -568,7 +568,7 @@ class CountingTwins:
         requests, agents = dice.randint(1, 3), dice.randint(2, 6)
         failures = [[dice.choice([0, 1, 1, 2]) for _ in range(requests)] for _ in range(agents)]
         where = [(0, 0)] * agents
-        in_flight: dict[int, Placement] = {}
+        in_flight: dict[int, SessionAssignment] = {}
         while live := [number for number, (request, _) in enumerate(where) if request < requests]:
             number = dice.choice(live)
             request, attempt = where[number]
@@ -586,7 +586,7 @@ class CountingTwins:
         for request in range(requests):
             assert sum(of == request for _, of in self.complete) == agents, "each agent's answer in a trace of its own"
 
-    def ask(self, request: int, attempt: int) -> Placement:
+    def ask(self, request: int, attempt: int) -> SessionAssignment:
         said: list[Json] = [user("Sure?"), *[assistant("yes"), user("Really?")] * request]
         return ask(self.book, said, **count_header(attempt))
 

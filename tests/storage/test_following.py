@@ -38,7 +38,7 @@ def _kinds(events: list[RecordEvent]) -> list[str]:
 def _gathered(events: list[RecordEvent]) -> dict[str, Trace]:
     found: dict[str, TraceAssembler] = {}
     for event in events:
-        found.setdefault(event.key, TraceAssembler()).take(event)
+        found.setdefault(event.key, TraceAssembler()).add(event)
     return {key: one.trace() for key, one in found.items()}
 
 

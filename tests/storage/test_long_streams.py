@@ -94,7 +94,7 @@ def test_chunks_are_those_that_were_packed(chunks: Chunks) -> None:
     for column in Chunks.__struct_fields__:
         assert getattr(found, column) == getattr(chunks, column)
     for offset in (0, chunks.ends[_WINDOW], chunks.ends[-1] - 1, chunks.ends[-1]):
-        assert found.at(offset) == chunks.at(offset)
+        assert found.index_at(offset) == chunks.index_at(offset)
 
 
 @pytest.mark.parametrize("at", [1, 5, 20, -1], ids=["the checksum", "the size", "the table", "a window"])

@@ -212,15 +212,15 @@ def test_what_one_save_meets_as_stored_stays_if_another_one_is_interrupted(
 
     second = Thread(target=saves_too)
 
-    def interrupted(spool: RecordSpool, place: SpoolPosition) -> bytes:
-        if current_thread() is not second and place[0]:  # the third group of the first save
+    def interrupted(spool: RecordSpool, position: SpoolPosition) -> bytes:
+        if current_thread() is not second and position[0]:  # the third group of the first save
             second.start()
             second.join(1.0)
             raise KeyboardInterrupt
-        return take(spool, place)
+        return get(spool, position)
 
-    take = RecordSpool.take
-    monkeypatch.setattr(RecordSpool, "take", interrupted)
+    get = RecordSpool.get
+    monkeypatch.setattr(RecordSpool, "get", interrupted)
     with pytest.raises(KeyboardInterrupt):
         store.save(whole)
     second.join()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.strategies import texts
 from tests.wire.transcripts import plain
 from weaklink.inspector.apis.providers import PROVIDERS, Provider, decoder_for
-from weaklink.inspector.model import Grade, Instant, InstantSource
+from weaklink.inspector.model import Instant, InstantSource, StreamDetail
 from weaklink.inspector.text import decode
 from weaklink.inspector.wire.decoder import decode_answer
 from weaklink.inspector.wire.events import PartGrew, TurnAssembly, WireEvent
@@ -88,7 +88,7 @@ def test_times_and_tokens_go_to_their_chunk() -> None:
     arrivals = [(10.0 + at, piece + b"\n\n") for at, piece in enumerate(pieces)]
     part = decode_answer(decoder_for("/v1/completions"), arrivals, started_s=9.0).turn.part("text")
     assert part is not None
-    assert part.grade is Grade.TOKEN_IDS
+    assert part.grade is StreamDetail.TOKEN_IDS
     assert [(chunk.text, chunk.offset_s, chunk.token_ids, chunk.logprobs) for chunk in part.arrivals()] == [
         ("Hel", 1.0, (39, 301), (-0.25,)),
         ("", 2.0, (77,), None),

@@ -12,7 +12,7 @@ from tests.strategies import texts
 from tests.wire.transcripts import chat_body, chat_stream, plain
 from weaklink.inspector.apis.openai.chat import API, ChatReader, stored_usage
 from weaklink.inspector.apis.providers import decoder_for
-from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, Grade, Usage
+from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, StreamDetail, Usage
 from weaklink.inspector.text import decode
 from weaklink.inspector.wire.decoder import EventStreamDecoder, decode_answer
 from weaklink.inspector.wire.events import DecodedTurn, PartGrew, TurnAssembly, WireEvent
@@ -70,7 +70,7 @@ def test_times_go_to_the_text_that_ends_with_the_bytes() -> None:
         assembly.extend(decoder.feed(raw, at_s))
     part = assembly.decoded().turn.part("text")
     assert part is not None
-    assert part.grade is Grade.CHUNKS
+    assert part.grade is StreamDetail.CHUNKS
     assert [(chunk.text, chunk.offset_s, chunk.sequence) for chunk in part.arrivals()] == [
         ("It is ", 1.5, 0),
         ("18 degrees.", 2.0, 1),
@@ -80,7 +80,7 @@ def test_times_go_to_the_text_that_ends_with_the_bytes() -> None:
 def test_token_ids_and_logprobs_stay_with_their_chunk() -> None:
     part = chat_stream((CASES / "token_ids.body").read_bytes()).turn.part("text")
     assert part is not None
-    assert part.grade is Grade.TOKEN_IDS
+    assert part.grade is StreamDetail.TOKEN_IDS
     assert [(chunk.text, chunk.token_ids, chunk.logprobs) for chunk in part.arrivals()] == [
         ("Hel", (39, 301), (-0.5, -0.25)),
         ("", (77,), None),
@@ -116,11 +116,11 @@ def test_a_whole_body_has_its_texts_and_no_chunks() -> None:
     decoded = chat_body(json.dumps(WHOLE).encode())
     assert not decoded.faults
     assert [(part.name, part.text, part.grade) for part in decoded.turn.parts] == [
-        ("reasoning", "Hm.", Grade.TEXT_ONLY),
-        ("text", "On it.", Grade.TEXT_ONLY),
-        ("call:0", '{"a": 1,}', Grade.TEXT_ONLY),
-        ("call:1", '{"a":2}', Grade.TEXT_ONLY),
-        ("call:2", "free text", Grade.TEXT_ONLY),
+        ("reasoning", "Hm.", StreamDetail.TEXT_ONLY),
+        ("text", "On it.", StreamDetail.TEXT_ONLY),
+        ("call:0", '{"a": 1,}', StreamDetail.TEXT_ONLY),
+        ("call:1", '{"a":2}', StreamDetail.TEXT_ONLY),
+        ("call:2", "free text", StreamDetail.TEXT_ONLY),
     ]
     assert [(call.part, call.name, call.id) for call in decoded.turn.calls] == [
         ("call:0", "f", "c1"),

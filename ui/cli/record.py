@@ -248,7 +248,7 @@ async def _serve(config: ProxyConfig, recording: RecorderProcess, tail: str, *, 
             config,
             recording,
             until=until,
-            on_bound=lambda address: _print_banner(address, config, recording.place, tail, color),
+            on_bound=lambda address: _print_banner(address, config, recording.target, tail, color),
         )
     except OSError as error:
         raise RecordingError(

@@ -91,7 +91,7 @@ def _report(
     place: str, lines: "RequestLines", redactor: Redacts, recorder: Recorder, sink: StoreSink
 ) -> RecorderReport:
     return RecorderReport(
-        place=place,
+        target=place,
         requests=lines.requests,
         others=lines.others,
         unanswered=lines.unanswered,

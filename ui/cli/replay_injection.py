@@ -80,13 +80,13 @@ def _record_into(file: Path, redactor: Redacts) -> Callable[[ForwarderConnection
     def record(connection: ForwarderConnection) -> RecorderReport:
         sink = TraceFileSink(file)
         recorder = Recorder(sink, redactor=redactor)
-        connection.report(RecorderReport(place=str(file)))
+        connection.report(RecorderReport(target=str(file)))
         try:
             connection.observe(recorder)
         finally:
             recorder.close()
             sink.close()
-        return RecorderReport(place=str(file), is_last=True)
+        return RecorderReport(target=str(file), is_last=True)
 
     return record
 

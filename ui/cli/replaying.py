@@ -12,7 +12,7 @@ from msgspec import Struct
 from weaklink.inspector.capture.client_addresses import client_variables, routes
 from weaklink.inspector.capture.exchange_record import NO_CONTENT
 from weaklink.inspector.capture.proxy import ProxyConfig, running_proxy
-from weaklink.inspector.capture.replay_server import ReplayServer, place, sentence
+from weaklink.inspector.capture.replay_server import ReplayServer, difference_text, sentence
 from weaklink.inspector.capture.sinks import is_trace_file
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.model import Trace
@@ -123,13 +123,13 @@ def report_lines(
     if ignored:
         yield (Run(f"weaklink: ignored {counted(len(ignored), 'difference')}:"),)
         for number, difference in ignored[:_MAX_DIFFERENCES]:
-            yield (Run(f"  request {number}, {visible_line(place(difference))}", Style.DIM),)
+            yield (Run(f"  request {number}, {visible_line(difference_text(difference))}", Style.DIM),)
         if len(ignored) > _MAX_DIFFERENCES:
             yield (Run(f"  and {len(ignored) - _MAX_DIFFERENCES} more", Style.DIM),)
     for divergence in (*server.divergences, *never_made)[:_MAX_DIFFERENCES]:
         yield (Run(f"{GLYPHS[Severity.ERROR]} {visible_line(sentence(divergence))}", Style.ERROR),)
         for difference in divergence.differences[1:_MAX_DIFFERENCES]:
-            yield (Run(f"  also {visible_line(place(difference))}", Style.DIM),)
+            yield (Run(f"  also {visible_line(difference_text(difference))}", Style.DIM),)
     if kept is not None:
         yield (Run("weaklink: both requests side by side:"),)
         for command in kept.commands():

@@ -25,7 +25,7 @@ from weaklink.inspector.capture.events import (
     TurnEnded,
     TurnStarted,
 )
-from weaklink.inspector.capture.live_reading import FormatChoice, LiveReading
+from weaklink.inspector.capture.live_parser import FormatChoice, LiveParser
 from weaklink.inspector.chain.layers import PlacedTexts
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.diagnostics import Diagnostic, Location
@@ -79,7 +79,7 @@ class _GrowingText:
 
 
 class _TailedTurn(Struct):
-    reading: LiveReading
+    reading: LiveParser
     texts: dict[str, _GrowingText] = field(default_factory=dict)
 
 
@@ -162,14 +162,14 @@ class TailReader:
             named=known_format(trace.trace.format),
             offers_tools=bool(tools.definitions),
         )
-        return _TailedTurn(LiveReading(self, key, number, choice=choice, tools=tools))
+        return _TailedTurn(LiveParser(self, key, number, choice=choice, tools=tools))
 
     def _grow(self, opened: _TailedTurn | None, chunks: Sequence[Chunk]) -> None:
         if opened is None:
             return
         for chunk in chunks:
             opened.texts.setdefault(chunk.part, _GrowingText()).grow(chunk.text)
-        opened.reading.take(chunks)
+        opened.reading.feed(chunks)
 
     def _end(self, key: str, number: int, turn: Turn) -> None:
         trace = self._traces[key]

@@ -238,7 +238,7 @@ class _AnswerSink:
         id_, assembler = self._open.get(event.key, ("", None))
         if assembler is None:
             return
-        assembler.take(event)
+        assembler.add(event)
         if isinstance(event, TurnEnded) and event.exchanges:
             del self._open[event.key]
             self._loop.call_soon_threadsafe(self._resolve, id_, assembler.trace())

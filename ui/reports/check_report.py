@@ -120,7 +120,7 @@ class _LineRecord:
         if at not in self._parts and at in self._slots:
             self._parts[at] = RecordPart(self._text, self._slots[at])
         part = self._parts.get(at)
-        place = part.place(in_turn.range) if part is not None else None
+        place = part.record_range(in_turn.range) if part is not None else None
         if part is None or place is None:
             return None
         fix = diagnostic.fault.fix

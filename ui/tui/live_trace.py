@@ -6,7 +6,7 @@ from typing import assert_never
 from msgspec import Struct, field
 
 from weaklink.inspector.capture import events
-from weaklink.inspector.capture.live_reading import FormatChoice, LiveReading
+from weaklink.inspector.capture.live_parser import FormatChoice, LiveParser
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.formats.format import Format
@@ -41,7 +41,7 @@ class GrowingTurn(Struct):
     role: Role
     model: str = ""
     parts: dict[str, GrowingPart] = field(default_factory=dict)
-    reading: LiveReading | None = None
+    reading: LiveParser | None = None
     ended: bool = False
     chunks: int = 0
     last_sequence: int = -1
@@ -152,7 +152,7 @@ class GrowingTrace:
             turn.model = (generation.requested_model if generation is not None else "") or trace.model
             choice = FormatChoice(turn.model, self._spoken, named=known_format(trace.format))
             tools = OfferedTools(generation.tools if generation is not None else ())
-            turn.reading = LiveReading(self, "", number, choice=choice, tools=tools)
+            turn.reading = LiveParser(self, "", number, choice=choice, tools=tools)
         return turn
 
     def _grow(self, turn: GrowingTurn | None, chunks: Sequence[Chunk]) -> None:
@@ -166,7 +166,7 @@ class GrowingTrace:
         for name, texts in grown.items():
             turn.part(name).text += "".join(texts)
         if turn.reading is not None:
-            turn.reading.take(chunks)
+            turn.reading.feed(chunks)
 
     def _end(self, turn: GrowingTurn, whole: Turn) -> None:
         for part in whole.parts:

@@ -48,7 +48,7 @@ def linted_rows(text: str) -> tuple[Trace, Inspection]:
     faults: list[Fault] = []
     for sample, start in _samples(rows):
         found = lint_sample(sample, options)
-        for rule, message, _ in finder.take(sample_keys(sample, with_runs=True), sample.record):
+        for rule, message, _ in finder.add(sample_keys(sample, with_runs=True), sample.record):
             found.append(duplicate_fault(sample, rule, message))
         faults += (_in_text(sample, diagnostic).moved(start) for diagnostic in found)
     trace = Trace((Turn(Role.USER, (Part("text", text),)),))
@@ -78,6 +78,6 @@ def _in_text(sample: Sample, diagnostic: Diagnostic) -> Fault:
         if node is not None
         else None
     )
-    place = RecordPart(sample.raw_text, slot).place(diagnostic.range) if slot is not None else None
+    place = RecordPart(sample.raw_text, slot).record_range(diagnostic.range) if slot is not None else None
     whole = Range(0, len(sample.raw_text))
     return replace(diagnostic.fault, range=place or whole, fix=None, related=(), call=None)

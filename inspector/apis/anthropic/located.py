@@ -62,17 +62,17 @@ class ClaudeShapes:
             return list(_block(value))
         return self._array(items(value, "messages")) if items(value, "messages") else None
 
-    def end(self, place: Range) -> list[ApiPiece]:
+    def end(self, marker: Range) -> list[ApiPiece]:
         """See `ApiShapeReader`."""
         self._has_ended = True
-        return [CallsEnd(place)]
+        return [CallsEnd(marker)]
 
     @staticmethod
-    def _array(found: tuple[JsonNode, ...]) -> list[ApiPiece] | None:
-        if found and all(map(_is_message, found)):
-            return [piece for message in found for piece in _message(message)]
-        if found and all(map(_is_block, found)):
-            return [piece for block in found for piece in _block(block)]
+    def _array(values: tuple[JsonNode, ...]) -> list[ApiPiece] | None:
+        if values and all(map(_is_message, values)):
+            return [piece for message in values for piece in _message(message)]
+        if values and all(map(_is_block, values)):
+            return [piece for block in values for piece in _block(block)]
         return None
 
     @staticmethod
@@ -156,8 +156,8 @@ def _block(node: JsonNode, key: str | None = None, *, by_model: bool = True) -> 
         yield ApiCallPiece(node.range, key, string(node, "name"), string(node, "id"), arguments, requires_id=True)
     elif kind == "tool_result" or kind.endswith("_tool_result"):
         content = member(node, "content")
-        place = content.range if content is not None else node.range
-        yield ResultPiece(place, content, string(node, RESULT_ID), None, truth(node, "is_error"))
+        result_range = content.range if content is not None else node.range
+        yield ResultPiece(result_range, content, string(node, RESULT_ID), None, truth(node, "is_error"))
     elif kind in ("text", "thinking"):
         words = string(node, kind)
         if words is not None and is_filled(words):

@@ -49,11 +49,11 @@ OWN_BLOCKS = frozenset({CALL_BLOCK, "tool_result", "thinking", "redacted_thinkin
 
 _READ = frozenset({"text", "thinking", "redacted_thinking", CALL_BLOCK})
 
-_KEPT = frozenset(
+_VERBATIM_KINDS = frozenset(
     {"container_upload", "image", "document", "search_result", "compaction", "fallback", "mcp_tool_listing"}
 )
 
-_KEPT_ENDINGS = ("_tool_use", "_tool_result")
+_VERBATIM_ENDINGS = ("_tool_use", "_tool_result")
 
 
 def read_messages_request(request: dict[str, Json]) -> DecodedRequest:
@@ -225,7 +225,7 @@ def as_chat(body: dict[str, Json]) -> dict[str, Json]:
     listed: list[Json] = messages if isinstance(messages, list) else [{"role": "user", "content": messages}]
     system: list[Json] = [{"role": "system", "content": body["system"]}] if body.get("system") else []
     settings = {key: value for key, value in body.items() if key not in ("system", "messages", "input")}
-    return {**settings, "messages": [*system, *(new for one in listed for new in _chat_messages(one))]}
+    return {**settings, "messages": [*system, *(new for message in listed for new in _chat_messages(message))]}
 
 
 def _chat_messages(message: Json) -> Iterator[Json]:
@@ -372,39 +372,39 @@ class MessagesReader(ObjectReader):
         """Whether `message_stop` came."""
         return self._is_stopped
 
-    def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
+    def read(self, text: str, raw: str, at_s: float | None, wire_events: list[WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is its text on the wire. False if it is no answer at all."""
         try:
             event, strange = read_event(text)
         except ValueError:
-            return self.faults.read_error(text, raw, at_s, found)
+            return self.faults.read_error(text, raw, at_s, wire_events)
         if event.type == "error" or event.error:
-            self.faults.fail(event.error or {"type": "error"}, raw, at_s, found)
+            self.faults.fail(event.error or {"type": "error"}, raw, at_s, wire_events)
             return True
-        more = self._read_event(event, at_s, found)
+        more = self._read_event(event, at_s, wire_events)
         if more is None:
-            return self.faults.read_error(text, raw, at_s, found)
+            return self.faults.read_error(text, raw, at_s, wire_events)
         strange += more
         self.faults.last_part = self._blocks.last_part
-        self._keep(strange, raw, at_s, found)
+        self._keep(strange, raw, at_s, wire_events)
         return True
 
-    def _read_event(self, event: AnthropicEvent, at_s: float | None, found: list[WireEvent]) -> list[str] | None:
+    def _read_event(self, event: AnthropicEvent, at_s: float | None, wire_events: list[WireEvent]) -> list[str] | None:
         """The paths of what could not be read; None for an unknown event."""
         match event.type:
             case "content_block_delta" if event.delta is not None:
-                return self._blocks.grow(event.index or 0, event.delta, at_s, found)
+                return self._blocks.grow(event.index or 0, event.delta, at_s, wire_events)
             case "content_block_start":
-                return self._blocks.open(event.index or 0, raw_text(event.content_block), at_s, found)
+                return self._blocks.open(event.index or 0, raw_text(event.content_block), at_s, wire_events)
             case "content_block_stop":
-                self._blocks.close(event.index or 0, at_s, found)
+                self._blocks.close(event.index or 0, at_s, wire_events)
             case "message_start":
-                return self._read_message(event.message or AnthropicMessageShape(), at_s, found)
+                return self._read_message(event.message or AnthropicMessageShape(), at_s, wire_events)
             case "message":
                 self._is_stopped = True
-                return self._read_message(event, at_s, found)
+                return self._read_message(event, at_s, wire_events)
             case "message_delta":
-                self._learn_end(event.delta or BlockDelta(), event.usage, at_s, found)
+                self._learn_end(event.delta or BlockDelta(), event.usage, at_s, wire_events)
             case "message_stop":
                 self._is_stopped = True
             case "ping":
@@ -413,13 +413,15 @@ class MessagesReader(ObjectReader):
                 return None
         return []
 
-    def _read_message(self, message: AnthropicMessageShape, at_s: float | None, found: list[WireEvent]) -> list[str]:
-        found.append(FactsLearned(message.id or None, message.model or None))
+    def _read_message(
+        self, message: AnthropicMessageShape, at_s: float | None, wire_events: list[WireEvent]
+    ) -> list[str]:
+        wire_events.append(FactsLearned(message.id or None, message.model or None))
         strange = []
         for index, block in enumerate(message.content or ()):
-            strange += self._blocks.open(index, raw_text(block), at_s, found)
-            self._blocks.close(index, at_s, found, is_whole=True)
-        self._learn_end(message, message.usage, at_s, found)
+            strange += self._blocks.open(index, raw_text(block), at_s, wire_events)
+            self._blocks.close(index, at_s, wire_events, is_whole=True)
+        self._learn_end(message, message.usage, at_s, wire_events)
         return strange
 
     def _learn_end(
@@ -427,15 +429,15 @@ class MessagesReader(ObjectReader):
         end: BlockDelta | AnthropicMessageShape,
         usage: AnthropicUsageShape | None,
         at_s: float | None,
-        found: list[WireEvent],
+        wire_events: list[WireEvent],
     ) -> None:
         if usage is not None:
             self._counts = usage.after(self._counts)
-            found.append(FactsLearned(usage=self._counts.usage()))
+            wire_events.append(FactsLearned(usage=self._counts.usage()))
         if end.stop_reason:
-            self._learn_finish(end.stop_reason, found)
+            self._learn_finish(end.stop_reason, wire_events)
         if details := raw_text(end.stop_details):
-            found.append(PartGrew(DETAILS_PART, details, at_s))
+            wire_events.append(PartGrew(DETAILS_PART, details, at_s))
 
 
 class ContentBlocksReader:
@@ -450,86 +452,88 @@ class ContentBlocksReader:
         self._grown: set[int] = set()  # calls whose input was streamed
         self.last_part = "text"
 
-    def open(self, index: int, text: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def open(self, index: int, text: str, at_s: float | None, wire_events: list[WireEvent]) -> list[str]:
         """Append the events of a new block, whose JSON text is `text`; returns the paths of unknown members."""
         try:
             kind, _ = read_kind(text)
         except ValueError:
             return [f"content_block[{index}]"]
         if kind.type not in _READ:
-            found.append(PartGrew(f"content:{index}", text, at_s))
+            wire_events.append(PartGrew(f"content:{index}", text, at_s))
             self._parts[index] = f"content:{index}:input"
-            is_known = kind.type in _KEPT or kind.type.endswith(_KEPT_ENDINGS)
+            is_known = kind.type in _VERBATIM_KINDS or kind.type.endswith(_VERBATIM_ENDINGS)
             return [] if is_known else [f"content_block.type {kind.type}"]
         block, strange = read_block(text)
-        self._read(index, block, at_s, found)
+        self._read(index, block, at_s, wire_events)
         return [f"content_block.{path}" for path in strange]
 
-    def grow(self, index: int, delta: BlockDelta, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def grow(self, index: int, delta: BlockDelta, at_s: float | None, wire_events: list[WireEvent]) -> list[str]:
         """Append the events of an addition to a block; returns the paths of unknown members."""
         match delta.type:
             case "text_delta":
-                self._grow("text", delta.text, at_s, found)
+                self._grow("text", delta.text, at_s, wire_events)
             case "input_json_delta":
-                return self._grow_input(index, delta.partial_json, at_s, found)
+                return self._grow_input(index, delta.partial_json, at_s, wire_events)
             case "thinking_delta":
-                self._grow("reasoning", delta.thinking, at_s, found)
+                self._grow("reasoning", delta.thinking, at_s, wire_events)
             case "signature_delta" if delta.signature:
-                found.append(PartGrew(f"wire:signature:{index}", delta.signature, at_s))
+                wire_events.append(PartGrew(f"wire:signature:{index}", delta.signature, at_s))
             case "citations_delta":
-                found.append(PartGrew(CITATIONS_PART, raw_text(delta.citation), at_s))
+                wire_events.append(PartGrew(CITATIONS_PART, raw_text(delta.citation), at_s))
             case "compaction_delta":
-                self._grow(f"content:{index}:delta", delta.content, at_s, found)
-                self._grow(f"content:{index}:encrypted", delta.encrypted_content, at_s, found)
+                self._grow(f"content:{index}:delta", delta.content, at_s, wire_events)
+                self._grow(f"content:{index}:encrypted", delta.encrypted_content, at_s, wire_events)
             case "signature_delta":
                 pass
             case _:
                 return [f"delta.type {delta.type}"]
         return []
 
-    def close(self, index: int, at_s: float | None, found: list[WireEvent], *, is_whole: bool = False) -> None:
+    def close(self, index: int, at_s: float | None, wire_events: list[WireEvent], *, is_whole: bool = False) -> None:
         """The block is complete: a call whose input was not streamed gets the one that it began with.
 
         An empty object at the start of a stream is a placeholder; in a message that `is_whole` it is the input.
         """
         text = self._inputs.pop(index, "")
         if text and index not in self._grown and (is_whole or text.replace(" ", "") != "{}"):
-            self._grow(self._parts[index], text, at_s, found)
+            self._grow(self._parts[index], text, at_s, wire_events)
 
-    def _read(self, index: int, block: ContentBlockShape, at_s: float | None, found: list[WireEvent]) -> None:
+    def _read(self, index: int, block: ContentBlockShape, at_s: float | None, wire_events: list[WireEvent]) -> None:
         match block.type:
             case "text":
-                self._grow("text", block.text, at_s, found)
+                self._grow("text", block.text, at_s, wire_events)
             case "thinking":
-                self._grow("reasoning", block.thinking, at_s, found)
+                self._grow("reasoning", block.thinking, at_s, wire_events)
             case "redacted_thinking" if block.data:
-                found.append(PartGrew(f"wire:redacted_thinking:{index}", block.data, at_s))
+                wire_events.append(PartGrew(f"wire:redacted_thinking:{index}", block.data, at_s))
             case "tool_use":
                 caller = _caller_id(block.caller)
-                self._open_call(index, CallNamed(f"call:{self._count}", block.name, block.id, caller=caller), found)
+                self._open_call(
+                    index, CallNamed(f"call:{self._count}", block.name, block.id, caller=caller), wire_events
+                )
                 self._inputs[index] = raw_text(block.input)
         if block.signature:
-            found.append(PartGrew(f"wire:signature:{index}", block.signature, at_s))
+            wire_events.append(PartGrew(f"wire:signature:{index}", block.signature, at_s))
         if (citations := raw_text(block.citations)) and citations != "[]":
-            found.append(PartGrew(CITATIONS_PART, citations, at_s))
+            wire_events.append(PartGrew(CITATIONS_PART, citations, at_s))
 
-    def _open_call(self, index: int, call: CallNamed, found: list[WireEvent]) -> None:
+    def _open_call(self, index: int, call: CallNamed, wire_events: list[WireEvent]) -> None:
         self._count += 1
         self._parts[index] = self.last_part = call.part
         self._grown.discard(index)
-        found.append(call)
+        wire_events.append(call)
 
-    def _grow_input(self, index: int, text: str | None, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def _grow_input(self, index: int, text: str | None, at_s: float | None, wire_events: list[WireEvent]) -> list[str]:
         is_known = index in self._parts
         if not is_known:
-            self._open_call(index, CallNamed(f"call:{self._count}"), found)
+            self._open_call(index, CallNamed(f"call:{self._count}"), wire_events)
         if text:
             self._grown.add(index)
-            self._grow(self._parts[index], text, at_s, found)
+            self._grow(self._parts[index], text, at_s, wire_events)
         return [] if is_known else ["index"]
 
-    def _grow(self, part: str, text: str | None, at_s: float | None, found: list[WireEvent]) -> None:
+    def _grow(self, part: str, text: str | None, at_s: float | None, wire_events: list[WireEvent]) -> None:
         if text:
             if not part.startswith("content:"):
                 self.last_part = part
-            found.append(PartGrew(part, text, at_s))
+            wire_events.append(PartGrew(part, text, at_s))

@@ -166,7 +166,7 @@ class ChatReader(ObjectReader):
         self._first = ChoiceReader(0)
         self._choices = {0: self._first}
 
-    def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
+    def read(self, text: str, raw: str, at_s: float | None, wire_events: list[WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is its text on the wire. False if it is no answer at all."""
         strange: list[str] = []
         try:
@@ -175,43 +175,45 @@ class ChatReader(ObjectReader):
             try:
                 chunk, strange = read_chunk.read_members(text)
             except ValueError:
-                return self.faults.read_error(text, raw, at_s, found)
+                return self.faults.read_error(text, raw, at_s, wire_events)
         if chunk.choices is None and chunk.usage is None and not _ANSWER & set(strange):
-            return self.faults.read_error(text, raw, at_s, found)
-        strange += self._read_chunk(chunk, raw, at_s, found)
+            return self.faults.read_error(text, raw, at_s, wire_events)
+        strange += self._read_chunk(chunk, raw, at_s, wire_events)
         if strange:
-            self._keep(strange, raw, at_s, found)
+            self._keep(strange, raw, at_s, wire_events)
         return True
 
-    def _read_chunk(self, chunk: ChatChunk, raw: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def _read_chunk(self, chunk: ChatChunk, raw: str, at_s: float | None, wire_events: list[WireEvent]) -> list[str]:
         strange: list[str] = []
         if not (self._model and self._response_id):
-            self._learn_head(chunk.id, chunk.model, found)
+            self._learn_head(chunk.id, chunk.model, wire_events)
         if chunk.prompt_token_ids is not None:
-            found.append(PartGrew(PROMPT_TOKENS_PART, compact_json(chunk.prompt_token_ids), at_s))
+            wire_events.append(PartGrew(PROMPT_TOKENS_PART, compact_json(chunk.prompt_token_ids), at_s))
         for choice in chunk.choices or ():
-            strange += self._read_choice(choice, raw, at_s, found)
+            strange += self._read_choice(choice, raw, at_s, wire_events)
         if chunk.usage is not None:
-            self._learn_usage(chunk.usage, found)
+            self._learn_usage(chunk.usage, wire_events)
         self.faults.last_part = self._first.last_part
         if chunk.error:
-            self.faults.fail(chunk.error, raw, at_s, found)
+            self.faults.fail(chunk.error, raw, at_s, wire_events)
         return strange
 
-    def _read_choice(self, choice: ChoiceShape, raw: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def _read_choice(
+        self, choice: ChoiceShape, raw: str, at_s: float | None, wire_events: list[WireEvent]
+    ) -> list[str]:
         reader = self._choices.get(choice.index)
         if reader is None:
             reader = self._choices.setdefault(choice.index, ChoiceReader(choice.index))
         if choice.message is not None and (choice.delta is not None or reader.has_grown):
             strange = [f"choices[{choice.index}].message"]  # the whole message again, after its pieces
         else:
-            strange = reader.read(choice, at_s, found)
+            strange = reader.read(choice, at_s, wire_events)
             if reader.reused_index is not None:
-                self.faults.keep_reused(reader.reused_index, raw, at_s, found)
+                self.faults.keep_reused(reader.reused_index, raw, at_s, wire_events)
             if reader.repeated_name:
-                self.faults.keep_repeated_name(reader.repeated_name, raw, at_s, found)
+                self.faults.keep_repeated_name(reader.repeated_name, raw, at_s, wire_events)
         if choice.finish_reason and not choice.index and choice.finish_reason != self.finish:
-            self._learn_finish(choice.finish_reason, found)
+            self._learn_finish(choice.finish_reason, wire_events)
         return strange
 
 
@@ -226,9 +228,9 @@ class ChoiceReader(ChoiceParts):
         self.reused_index: int | None = None  # the index of a new call, if another one already has it
         self.repeated_name = ""  # the name of a call whose earlier piece had the name, too
 
-    def read(self, choice: ChoiceShape, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def read(self, choice: ChoiceShape, at_s: float | None, wire_events: list[WireEvent]) -> list[str]:
         """Append the events of a piece; returns the paths of what contradicts earlier pieces."""
-        first = len(found)
+        first = len(wire_events)
         strange: list[str] = []
         self.reused_index, self.repeated_name = None, ""
         delta = choice.delta or choice.message
@@ -238,29 +240,33 @@ class ChoiceReader(ChoiceParts):
                 content, others = _join_blocks(delta, content)
                 path = f"choices[{choice.index}].{'message' if choice.delta is None else 'delta'}.content"
                 strange += [f"{path}[{index}]" for index in others]
-            self._read_texts(delta, content, at_s, found)
+            self._read_texts(delta, content, at_s, wire_events)
             if delta.tool_calls or delta.function_call:
-                strange += self._read_calls(delta, at_s, found, whole=choice.delta is None)
+                strange += self._read_calls(delta, at_s, wire_events, whole=choice.delta is None)
         if choice.token_ids or choice.logprobs:
-            self.add_tokens(_tokens(choice), at_s, found, since=first)
+            self.add_tokens(_tokens(choice), at_s, wire_events, since=first)
         if self.prefix and choice.finish_reason:
-            self.keep("finish_reason", choice.finish_reason, at_s, found)
+            self.keep("finish_reason", choice.finish_reason, at_s, wire_events)
         return strange
 
-    def _read_texts(self, delta: ChoiceDelta, content: str | None, at_s: float | None, found: list[WireEvent]) -> None:
+    def _read_texts(
+        self, delta: ChoiceDelta, content: str | None, at_s: float | None, wire_events: list[WireEvent]
+    ) -> None:
         if content and not (delta.reasoning_content or delta.reasoning or delta.reasoning_details):
-            self.grow("text", content, at_s, found)  # nearly every piece
+            self.grow("text", content, at_s, wire_events)  # nearly every piece
         else:
             for words in _reasoning(delta):
-                self.grow("reasoning", words, at_s, found)
+                self.grow("reasoning", words, at_s, wire_events)
             if delta.reasoning_details and _more_than_words(delta.reasoning_details):
-                self.keep(DETAILS_PART, compact_json(delta.reasoning_details), at_s, found)
+                self.keep(DETAILS_PART, compact_json(delta.reasoning_details), at_s, wire_events)
             if content:
-                self.grow("text", content, at_s, found)
+                self.grow("text", content, at_s, wire_events)
         if delta.refusal:
-            self.grow("refusal", delta.refusal, at_s, found)
+            self.grow("refusal", delta.refusal, at_s, wire_events)
 
-    def _read_calls(self, delta: ChoiceDelta, at_s: float | None, found: list[WireEvent], *, whole: bool) -> list[str]:
+    def _read_calls(
+        self, delta: ChoiceDelta, at_s: float | None, wire_events: list[WireEvent], *, whole: bool
+    ) -> list[str]:
         pieces = delta.tool_calls or []
         if delta.function_call:
             pieces = [*pieces, ToolCallDelta(index=LEGACY_INDEX, function=delta.function_call)]
@@ -269,19 +275,19 @@ class ChoiceReader(ChoiceParts):
             function = piece.function
             if function is None or not isinstance(function.arguments, str):
                 function = _function(piece)
-            call = self._calls.place(piece, function, whole=whole)
+            call = self._calls.assign(piece, function, whole=whole)
             if self._calls.reused_index is not None:
                 self.reused_index = self._calls.reused_index
             if call.learn(piece, function):
                 custom = piece.function is None and piece.custom is not None
-                self.name_call(CallNamed(call.part, function.name or None, piece.id or None, custom), at_s, found)
+                self.name_call(CallNamed(call.part, function.name or None, piece.id or None, custom), at_s, wire_events)
             elif call.contradicts(piece, function):
                 contradicting.append(f"tool_calls[{index}]")
             elif function.name and not whole:
                 self.repeated_name = function.name
             if function.arguments:
                 self.last_part, self.has_grown = call.part, True
-                found.append(PartGrew(call.part, function.arguments, at_s))
+                wire_events.append(PartGrew(call.part, function.arguments, at_s))
         return contradicting
 
 
@@ -297,12 +303,12 @@ def _reasoning(delta: ChoiceDelta) -> list[str]:
     if plain:
         return plain[:1] if len(set(plain)) == 1 else plain  # some servers send the same text under both names
     details = delta.reasoning_details if isinstance(delta.reasoning_details, list) else []
-    found = []
+    texts = []
     for detail in details:
         match detail:
             case {"text": str(words)} | {"summary": str(words)}:
-                found.append(words)
-    return [words for words in found if words]
+                texts.append(words)
+    return [words for words in texts if words]
 
 
 def _more_than_words(details: object) -> bool:
@@ -387,7 +393,7 @@ class CallParts:
         self._count = 0
         self.reused_index: int | None = None
 
-    def place(self, piece: ToolCallDelta, function: FunctionDelta, *, whole: bool = False) -> StreamedCall:
+    def assign(self, piece: ToolCallDelta, function: FunctionDelta, *, whole: bool = False) -> StreamedCall:
         """The call that the piece belongs to; a new one for each piece if the message came whole."""
         call = None if whole else self._known(piece, function)
         self.reused_index = piece.index if call is None and not whole and piece.index in self._by_index else None

@@ -131,7 +131,7 @@ def read_result(item: dict[str, Json], kind: str) -> Turn:
 
 def _shell_state(output: Json) -> RecordedState | None:
     """How the commands of a shell call ended: a timeout, else the first exit code that is not 0, else 0."""
-    outcomes = [object_of(object_of(one).get("outcome")) for one in list_of(output)]
+    outcomes = [object_of(object_of(result).get("outcome")) for result in list_of(output)]
     if any(outcome.get("type") == "timeout" for outcome in outcomes):
         return RecordedState(state=RunState.TIMED_OUT, field="output.outcome.type")
     codes = [code for outcome in outcomes if isinstance(code := outcome.get("exit_code"), int)]
@@ -150,4 +150,4 @@ def rebuilt_call(number: int, call_id: str, name: str, arguments: str, tools: It
 
 def _offers(tools: Iterable[ToolDefinition], name: str) -> bool:
     own = (object_of(try_parse_json(tool.raw)) for tool in tools if tool.name.startswith(name))
-    return any("name" not in one and word_of(one.get("type")).startswith(name) for one in own)
+    return any("name" not in tool and word_of(tool.get("type")).startswith(name) for tool in own)

@@ -28,7 +28,7 @@ def read_completions_request(request: dict[str, Json]) -> DecodedRequest:
     `content:0`. The turns of the prompt's template are not separated here.
     """
     prompt = request.get("prompt")
-    prompts = prompt if isinstance(prompt, list) and not all(isinstance(one, int) for one in prompt) else [prompt]
+    prompts = prompt if isinstance(prompt, list) and not all(isinstance(token, int) for token in prompt) else [prompt]
     return DecodedRequest(
         API,
         word_of(request.get("model")),
@@ -94,40 +94,40 @@ class CompletionsReader(ObjectReader):
         super().__init__(status=status, whole=whole)
         self._choices: dict[int, ChoiceParts] = {}
 
-    def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
+    def read(self, text: str, raw: str, at_s: float | None, wire_events: list[WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is its text on the wire. False if it is no answer at all."""
         try:
             chunk, strange = _read_chunk(text)
         except ValueError:
-            return self.faults.read_error(text, raw, at_s, found)
+            return self.faults.read_error(text, raw, at_s, wire_events)
         if chunk.choices is None and chunk.usage is None:
-            return self.faults.read_error(text, raw, at_s, found)
-        self._learn_head(chunk.id, chunk.model, found)
+            return self.faults.read_error(text, raw, at_s, wire_events)
+        self._learn_head(chunk.id, chunk.model, wire_events)
         for choice in chunk.choices or ():
-            self._read_choice(choice, at_s, found)
-        self._learn_usage(chunk.usage, found)
+            self._read_choice(choice, at_s, wire_events)
+        self._learn_usage(chunk.usage, wire_events)
         if raw_text(chunk.error):
-            self.faults.read_error(text, raw, at_s, found)
-        self._keep(strange, raw, at_s, found)
+            self.faults.read_error(text, raw, at_s, wire_events)
+        self._keep(strange, raw, at_s, wire_events)
         return True
 
-    def _read_choice(self, choice: TextChoice, at_s: float | None, found: list[WireEvent]) -> None:
+    def _read_choice(self, choice: TextChoice, at_s: float | None, wire_events: list[WireEvent]) -> None:
         parts = self._choices.setdefault(choice.index, ChoiceParts(choice.index))
         for part, kept in (
             (PROMPT_TOKENS_PART, choice.prompt_token_ids),
             (PROMPT_LOGPROBS_PART, choice.prompt_logprobs),
         ):
             if text := raw_text(kept):
-                parts.keep(part, text, at_s, found)
-        since = len(found)
+                parts.keep(part, text, at_s, wire_events)
+        since = len(wire_events)
         if choice.text:
-            parts.grow("text", choice.text, at_s, found)
+            parts.grow("text", choice.text, at_s, wire_events)
         columns = choice.logprobs or TokenColumns()
         ids, words = ids_and_texts(columns.tokens or ())
         logprobs = tuple(number for number in columns.token_logprobs or () if number is not None)
         tokens = ChunkTokens(words, tuple(choice.token_ids or ()) or ids, logprobs or None)
-        parts.add_tokens(tokens, at_s, found, since=since)
+        parts.add_tokens(tokens, at_s, wire_events, since=since)
         if choice.finish_reason and choice.index:
-            parts.keep("finish_reason", choice.finish_reason, at_s, found)
+            parts.keep("finish_reason", choice.finish_reason, at_s, wire_events)
         elif choice.finish_reason and choice.finish_reason != self.finish:
-            self._learn_finish(choice.finish_reason, found)
+            self._learn_finish(choice.finish_reason, wire_events)

@@ -79,13 +79,17 @@ class OpenAiShapes:
         """See `ApiShapeReader`."""
         if value.kind is JsonKind.ARRAY:
             read = [self._one(item) for item in value.items]
-            return [piece for one in read for piece in one or ()] if read and all(r is not None for r in read) else None
+            return (
+                [piece for pieces in read for piece in pieces or ()]
+                if read and all(r is not None for r in read)
+                else None
+            )
         return self._one(value)
 
-    def end(self, place: Range) -> list[ApiPiece]:
+    def end(self, marker: Range) -> list[ApiPiece]:
         """See `ApiShapeReader`."""
         self._done = True
-        return [CallsEnd(place)]
+        return [CallsEnd(marker)]
 
     def _one(self, node: JsonNode) -> list[ApiPiece] | None:
         if is_completion(node):
@@ -163,14 +167,14 @@ class ChunkReader:
         name, id_, arguments = (_scalar_text(node) for node in (piece.name, piece.id, piece.arguments))
         function = FunctionDelta(name, arguments)
         wire = WirePiece(index, id_, function=function)
-        call = self._calls.place(wire, function)
+        call = self._calls.assign(wire, function)
         call.learn(wire, function)
         before = self._parts_by_index.setdefault(index, call.part) if index is not None else call.part
         if before != call.part and index is not None:
             self._parts_by_index[index] = call.part
             if not self._index_reported:
                 self._index_reported = True
-                yield ApiFault(_reused(piece.place, index, call.name))
+                yield ApiFault(_reused(piece.range, index, call.name))
         yield msgspec.structs.replace(piece, key=call.part)
 
 
@@ -186,10 +190,10 @@ def _scalar_text(node: JsonNode | None) -> str | None:
     return node.scalar if node is not None and isinstance(node.scalar, str) else None
 
 
-def _reused(place: Range, index: int, name: str) -> Fault:
+def _reused(call_range: Range, index: int, name: str) -> Fault:
     return Fault(
         REUSED_CALL_INDEX,
-        place,
+        call_range,
         f"The call of `{name}` has index {index}, which an earlier call of this answer has too.",
         "Clients that match calls by index merge both into one; weaklink matched by id and name.",
     )
@@ -231,8 +235,8 @@ def read_item(node: JsonNode, key: str | None = None) -> Iterator[ApiPiece]:
         yield from _own_call(node, kind)
     elif kind in RESULT_ITEMS or (kind in OWN_RESULTS and text_of(node, "execution") != "server"):
         output = member(node, "output", "tools")
-        place = output.range if output is not None else node.range
-        yield ResultPiece(place, output, string(node, "call_id", "id"))
+        output_range = output.range if output is not None else node.range
+        yield ResultPiece(output_range, output, string(node, "call_id", "id"))
     elif kind == "reasoning":
         texts = (string(block, "text") for key in ("summary", "content") for block in objects(node, key))
         yield from (TextPiece(SpanKind.REASONING, text) for text in texts if text is not None and is_filled(text))
@@ -270,7 +274,7 @@ class EventReader:
         kind = text_of(node, "type")
         key = text_of(node, "item_id") or f"output {number(node, 'output_index')}"
         text, step = text_of_event(kind)
-        if text is not None and text.place.part == "call":
+        if text is not None and text.item_text.part == "call":
             words = string(node, "delta" if step == "delta" else text.member)
             if words is not None and (step == "delta" or f"{key} arguments" not in self._read_keys):
                 self._mark_read(key)
@@ -281,7 +285,7 @@ class EventReader:
             words = string(node, "delta")
             if words is not None and is_filled(words):
                 self._mark_read(key)
-                span_kind, label = _PARTS[text.place.part]
+                span_kind, label = _PARTS[text.item_text.part]
                 yield TextPiece(span_kind, words, label)
         elif kind in ("response.output_item.added", "response.output_item.done"):
             yield from self._item(node, is_done=kind.endswith("done"))
@@ -415,7 +419,7 @@ def call_of(
 
 
 def _reasoning(node: JsonNode) -> list[JsonNode]:
-    plain = [one for key in ("reasoning_content", "reasoning") if is_filled(one := string(node, key)) and one]
+    plain = [value for key in ("reasoning_content", "reasoning") if is_filled(value := string(node, key)) and value]
     if len(plain) == 2 and plain[0].scalar == plain[1].scalar:  # some servers send the same text under both names
         return plain[:1]
     details = (string(detail, "text", "summary") for detail in objects(node, "reasoning_details"))
@@ -438,5 +442,5 @@ def _block(block: JsonNode, *, by_model: bool, in_order: bool) -> Iterator[TextP
 
 def _result(node: JsonNode) -> ResultPiece:
     content = member(node, "content")
-    place = content.range if content is not None else node.range
-    return ResultPiece(place, content, string(node, "tool_call_id"), string(node, "name"))
+    result_range = content.range if content is not None else node.range
+    return ResultPiece(result_range, content, string(node, "tool_call_id"), string(node, "name"))

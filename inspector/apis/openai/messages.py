@@ -125,7 +125,7 @@ def read_tools(tools: Json, functions: Json = None) -> tuple[ToolDefinition, ...
     try:
         return _cached_tools(CacheKey(_encode((tools, functions)), (tools, functions)))
     except (UnicodeEncodeError, OverflowError, RecursionError):
-        return _definitions(tools, functions)
+        return tuple(_definition(tool) for offered in (tools, functions) for tool in _listed(offered))
 
 
 @lru_cache(maxsize=64)
@@ -138,10 +138,6 @@ def _cached_tools(offered: CacheKey[tuple[Json, Json]]) -> tuple[ToolDefinition,
 @lru_cache(maxsize=1_024)
 def _cached_tool(offered: CacheKey[Json]) -> ToolDefinition:
     return _definition(offered.value)
-
-
-def _definitions(tools: Json, functions: Json) -> tuple[ToolDefinition, ...]:
-    return tuple(_definition(tool) for offered in (tools, functions) for tool in _listed(offered))
 
 
 def _content_parts(message: dict[str, Json]) -> Iterator[Part]:

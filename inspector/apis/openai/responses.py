@@ -41,7 +41,7 @@ END_EVENTS = frozenset({"response.completed", "response.incomplete", "response.f
 """The types of events that end a stream; each contains the whole response."""
 
 # Texts of server-side tools, which arrive in pieces; the finished item contains them whole.
-_KEPT_TEXTS = frozenset(
+_VERBATIM_TEXTS = frozenset(
     {"code_interpreter_call_code", "mcp_call_arguments", "mcp_call.arguments", "shell_call_command"}
 )
 
@@ -124,7 +124,7 @@ def _answer(items: list[tuple[int, dict[str, Json]]]) -> Iterator[Turn]:
         return
     texts: dict[str, list[str]] = {}
     calls: list[CallHeader] = []
-    for at, item in items:
+    for index, item in items:
         kind = _kind(item)
         call_id, caller = word_of(item.get("call_id")) or None, client_tools.caller_id(item.get("caller"))
         part = f"call:{len(calls)}"
@@ -140,12 +140,14 @@ def _answer(items: list[tuple[int, dict[str, Json]]]) -> Iterator[Turn]:
         elif kind == "reasoning":
             texts.setdefault("reasoning", []).extend(_reasoning(item))
             if encrypted := word_of(item.get("encrypted_content")):
-                texts[f"wire:encrypted_reasoning:{at}"] = [encrypted]
+                texts[f"wire:encrypted_reasoning:{index}"] = [encrypted]
         elif kind == "message":
             for message_part in read_message(item).parts:
-                texts.setdefault(message_part.name.replace("content:", f"content:{at}."), []).append(message_part.text)
+                texts.setdefault(message_part.name.replace("content:", f"content:{index}."), []).append(
+                    message_part.text
+                )
         else:
-            texts[f"content:{at}"] = [compact_json(item)]
+            texts[f"content:{index}"] = [compact_json(item)]
     parts = tuple(Part(name, "".join(pieces)) for name, pieces in texts.items())
     yield replace(Turn(Role.ASSISTANT, parts, "assistant"), calls=tuple(calls))
 
@@ -305,7 +307,7 @@ class ItemsReader:
         self.reused_index: int | None = None
         self.contradicting: list[str] = []
 
-    def open(self, index: int | None, text: str, at_s: float | None, found: list[events.WireEvent]) -> list[str]:
+    def open(self, index: int | None, text: str, at_s: float | None, wire_events: list[events.WireEvent]) -> list[str]:
         """Append the events of a new item, whose JSON text is `text`; returns the paths of unknown members."""
         try:
             item, strange = _read_item(text)
@@ -313,10 +315,12 @@ class ItemsReader:
             return ["item"]
         known = self._by_index.get(self._count if index is None else index)
         self.reused_index = index if known and known.id != item.id and known.kind in CALL_ITEMS else None
-        self._begin(index, item, text, at_s, found)
+        self._begin(index, item, text, at_s, wire_events)
         return [f"item.{path}" for path in strange]
 
-    def finish(self, index: int | None, text: str, at_s: float | None, found: list[events.WireEvent]) -> list[str]:
+    def finish(
+        self, index: int | None, text: str, at_s: float | None, wire_events: list[events.WireEvent]
+    ) -> list[str]:
         """Append what a finished item adds to what came before; returns the paths of unknown members."""
         try:
             item, strange = _read_item(text)
@@ -324,45 +328,50 @@ class ItemsReader:
             return ["item"]
         known = self._known(item.id, index)
         if known is None or known.kind != item.type:
-            known = self._begin(index, item, "", at_s, found)
+            known = self._begin(index, item, "", at_s, wire_events)
         if known.is_done:
             return []
         known.is_done = True
         if not known.call and item.type not in _READ:
-            found.append(
+            wire_events.append(
                 events.PartGrew(f"content:{known.index}:done" if known.texts else f"content:{known.index}", text, at_s)
             )
             return []
         if known.call and not known.is_named and item.name:
-            found.append(_named(known.call, item))
-        strange += self._read_texts(known, item, at_s, found)
+            wire_events.append(_named(known.call, item))
+        strange += self._read_texts(known, item, at_s, wire_events)
         if item.encrypted_content:
-            found.append(events.PartGrew(f"wire:encrypted_reasoning:{known.index}", item.encrypted_content, at_s))
+            wire_events.append(events.PartGrew(f"wire:encrypted_reasoning:{known.index}", item.encrypted_content, at_s))
         return [f"item.{path}" for path in strange]
 
     def grow(
-        self, place: ItemText, event: ResponseEvent, at_s: float | None, found: list[events.WireEvent]
+        self, item_text: ItemText, event: ResponseEvent, at_s: float | None, wire_events: list[events.WireEvent]
     ) -> list[str]:
         """Append a piece of a text; returns the path of its item's index if there is no such item."""
         item = self._known(event.item_id, event.output_index)
         strange = []
         if item is None:
             strange = ["output_index"]
-            kind = "function_call" if place.part == "call" else "message"
-            item = self._begin(event.output_index, OutputItem(kind, event.item_id), "", at_s, found)
+            kind = "function_call" if item_text.part == "call" else "message"
+            item = self._begin(event.output_index, OutputItem(kind, event.item_id), "", at_s, wire_events)
         text = event.delta or ""
-        item.texts.setdefault(place.key, []).append(text)
-        self._grow(_part(item, place), text, at_s, found, logprobs=event.logprobs)
+        item.texts.setdefault(item_text.key, []).append(text)
+        self._grow(_part(item, item_text), text, at_s, wire_events, logprobs=event.logprobs)
         return strange
 
     def complete(
-        self, place: ItemText, text: str | None, event: ResponseEvent, at_s: float | None, found: list[events.WireEvent]
+        self,
+        item_text: ItemText,
+        text: str | None,
+        event: ResponseEvent,
+        at_s: float | None,
+        wire_events: list[events.WireEvent],
     ) -> list[str]:
         """Append a whole text if no piece of it came; returns the path of its item's index if there is no such item."""
         item = self._known(event.item_id, event.output_index)
         if item is None:
             return ["output_index"]
-        self._complete(item, place, text, at_s, found)
+        self._complete(item, item_text, text, at_s, wire_events)
         return []
 
     def _known(self, id_: str | None, index: int | None) -> _OpenItem | None:
@@ -371,7 +380,7 @@ class ItemsReader:
         return None if index is None else self._by_index.get(index)
 
     def _begin(
-        self, index: int | None, item: OutputItem, text: str, at_s: float | None, found: list[events.WireEvent]
+        self, index: int | None, item: OutputItem, text: str, at_s: float | None, wire_events: list[events.WireEvent]
     ) -> _OpenItem:
         """A new item; `text` is its JSON text if that is to be kept, else empty."""
         opened = _OpenItem(self._count if index is None else index, item.type, item.id)
@@ -385,75 +394,75 @@ class ItemsReader:
             opened.call = self.last_part = f"call:{self._calls}"
             self._calls += 1
             opened.is_named = bool(item.name)
-            found.append(_named(opened.call, item))
+            wire_events.append(_named(opened.call, item))
         elif item.type not in _READ and text:
             opened.texts["item"] = [text]
-            found.append(events.PartGrew(f"content:{opened.index}", text, at_s))
+            wire_events.append(events.PartGrew(f"content:{opened.index}", text, at_s))
         return opened
 
     def _read_texts(
-        self, known: _OpenItem, item: OutputItem, at_s: float | None, found: list[events.WireEvent]
+        self, known: _OpenItem, item: OutputItem, at_s: float | None, wire_events: list[events.WireEvent]
     ) -> list[str]:
         strange = []
         if known.call:
             text = item.input if item.type == client_tools.CUSTOM else item.arguments
-            self._complete(known, ItemText("call", "call"), text, at_s, found)
+            self._complete(known, ItemText("call", "call"), text, at_s, wire_events)
         for index, piece in enumerate(item.summary or ()):
-            self._complete(known, ItemText(f"summary[{index}]", "reasoning"), piece.text, at_s, found)
+            self._complete(known, ItemText(f"summary[{index}]", "reasoning"), piece.text, at_s, wire_events)
         for index, piece in enumerate(item.content or ()):
-            strange += self._read_content(known, index, piece, at_s, found)
+            strange += self._read_content(known, index, piece, at_s, wire_events)
         return strange
 
     def _read_content(
-        self, known: _OpenItem, at: int, piece: OutputText, at_s: float | None, found: list[events.WireEvent]
+        self, known: _OpenItem, index: int, piece: OutputText, at_s: float | None, wire_events: list[events.WireEvent]
     ) -> list[str]:
         annotations = raw_text(piece.annotations)
         if annotations.strip("[] \t\r\n") and "annotations" not in known.texts:
-            found.append(events.PartGrew(ANNOTATIONS_PART, annotations, at_s))
-        key = f"content[{at}]"
+            wire_events.append(events.PartGrew(ANNOTATIONS_PART, annotations, at_s))
+        key = f"content[{index}]"
         match piece.type:
             case "output_text" | "text":
-                self._complete(known, ItemText(key, "text"), piece.text, at_s, found, logprobs=piece.logprobs)
+                self._complete(known, ItemText(key, "text"), piece.text, at_s, wire_events, logprobs=piece.logprobs)
             case "refusal":
-                self._complete(known, ItemText(f"refusal[{at}]", "refusal"), piece.refusal, at_s, found)
+                self._complete(known, ItemText(f"refusal[{index}]", "refusal"), piece.refusal, at_s, wire_events)
             case "reasoning_text":
-                self._complete(known, ItemText(key, "reasoning"), piece.text, at_s, found)
+                self._complete(known, ItemText(key, "reasoning"), piece.text, at_s, wire_events)
             case _:
                 return [f"{key}.type {piece.type}"]
         return []
 
-    def annotate(self, event: ResponseEvent, at_s: float | None, found: list[events.WireEvent]) -> None:
+    def annotate(self, event: ResponseEvent, at_s: float | None, wire_events: list[events.WireEvent]) -> None:
         """Append an annotation of a text."""
         item = self._known(event.item_id, event.output_index)
         if item is not None:
             item.texts.setdefault("annotations", [])
-        found.append(events.PartGrew(ANNOTATIONS_PART, raw_text(event.annotation), at_s))
+        wire_events.append(events.PartGrew(ANNOTATIONS_PART, raw_text(event.annotation), at_s))
 
     def _complete(
         self,
         item: _OpenItem,
-        place: ItemText,
+        item_text: ItemText,
         text: str | None,
         at_s: float | None,
-        found: list[events.WireEvent],
+        wire_events: list[events.WireEvent],
         *,
         logprobs: list[TokenLogprob] | None = None,
     ) -> None:
-        pieces = item.texts.get(place.key)
+        pieces = item.texts.get(item_text.key)
         if pieces:
-            item.texts[place.key] = pieces = ["".join(pieces)]
+            item.texts[item_text.key] = pieces = ["".join(pieces)]
             if text is not None and pieces[0] != text:
-                self.contradicting.append(place.key)
+                self.contradicting.append(item_text.key)
         elif text:
-            item.texts[place.key] = [text]
-            self._grow(_part(item, place), text, at_s, found, logprobs=logprobs)
+            item.texts[item_text.key] = [text]
+            self._grow(_part(item, item_text), text, at_s, wire_events, logprobs=logprobs)
 
     def _grow(
         self,
         part: str,
         text: str,
         at_s: float | None,
-        found: list[events.WireEvent],
+        wire_events: list[events.WireEvent],
         *,
         logprobs: list[TokenLogprob] | None = None,
     ) -> None:
@@ -462,21 +471,21 @@ class ItemsReader:
             if not part.startswith("content:"):
                 self.last_part = part
             grew = events.PartGrew(part, text, at_s, None, numbers)
-            found.append(grew)
+            wire_events.append(grew)
             if numbers:
-                self._token_texts.keep(grew, [token.token for token in logprobs or ()], found)
+                self._token_texts.keep(grew, [token.token for token in logprobs or ()], wire_events)
 
 
-def _part(item: _OpenItem, place: ItemText) -> str:
-    if place.part == "content" or (place.part == "call" and not item.call):
+def _part(item: _OpenItem, item_text: ItemText) -> str:
+    if item_text.part == "content" or (item_text.part == "call" and not item.call):
         return f"content:{item.index}:delta"
-    return item.call if place.part == "call" else place.part
+    return item.call if item_text.part == "call" else item_text.part
 
 
 class EventText(NamedTuple):
     """The text that an event adds to; `member` is that of the event's end that has it whole."""
 
-    place: ItemText
+    item_text: ItemText
     member: str
 
 
@@ -516,81 +525,87 @@ class ResponsesReader(ObjectReader):
         """Whether an event that ends the stream came."""
         return self._is_over
 
-    def read(self, text: str, raw: str, at_s: float | None, found: list[events.WireEvent]) -> bool:
+    def read(self, text: str, raw: str, at_s: float | None, wire_events: list[events.WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is its text on the wire. False if it is no answer at all."""
         try:
             event, strange = read_event(text)
         except ValueError:
-            return self.faults.read_error(text, raw, at_s, found)
+            return self.faults.read_error(text, raw, at_s, wire_events)
         if event.object == "response" or (event.type is None and event.output is not None):
-            strange += self._read_response(event, raw, at_s, found, is_end=True)
+            strange += self._read_response(event, raw, at_s, wire_events, is_end=True)
         elif event.type is None or event.type == "error":
-            return self.faults.read_error(text, raw, at_s, found)
+            return self.faults.read_error(text, raw, at_s, wire_events)
         else:
-            more = self._read_event(event.type, event, raw, at_s, found)
+            more = self._read_event(event.type, event, raw, at_s, wire_events)
             if more is None:
                 return False
             strange += more
         self.faults.last_part = self._items.last_part
         if self._items.contradicting:
-            self.faults.keep_contradiction(self._items.contradicting, raw, at_s, found)
+            self.faults.keep_contradiction(self._items.contradicting, raw, at_s, wire_events)
             self._items.contradicting = []
         else:
-            self._keep(strange, raw, at_s, found)
+            self._keep(strange, raw, at_s, wire_events)
         return True
 
     def _read_event(
-        self, kind: str, event: ResponseEvent, raw: str, at_s: float | None, found: list[events.WireEvent]
+        self, kind: str, event: ResponseEvent, raw: str, at_s: float | None, wire_events: list[events.WireEvent]
     ) -> list[str] | None:
         """The paths of what could not be read; None for an unknown event."""
         if event.response is not None:
-            return self._read_response(event.response, raw, at_s, found, is_end=kind in END_EVENTS)
+            return self._read_response(event.response, raw, at_s, wire_events, is_end=kind in END_EVENTS)
         match kind:
             case "response.output_item.added":
-                strange = self._items.open(event.output_index, raw_text(event.item), at_s, found)
+                strange = self._items.open(event.output_index, raw_text(event.item), at_s, wire_events)
                 if self._items.reused_index is not None:
-                    self.faults.keep_reused(self._items.reused_index, raw, at_s, found)
+                    self.faults.keep_reused(self._items.reused_index, raw, at_s, wire_events)
                 return strange
             case "response.output_item.done":
-                return self._items.finish(event.output_index, raw_text(event.item), at_s, found)
+                return self._items.finish(event.output_index, raw_text(event.item), at_s, wire_events)
             case "response.output_text.annotation.added":
-                self._items.annotate(event, at_s, found)
+                self._items.annotate(event, at_s, wire_events)
                 return []
-        return self._read_text(kind, event, at_s, found)
+        return self._read_text(kind, event, at_s, wire_events)
 
     def _read_text(
-        self, kind: str, event: ResponseEvent, at_s: float | None, found: list[events.WireEvent]
+        self, kind: str, event: ResponseEvent, at_s: float | None, wire_events: list[events.WireEvent]
     ) -> list[str] | None:
         text, step = text_of_event(kind)
         if text is not None:
-            key = text.place.key.format(event.content_index or 0, event.summary_index or 0)
-            place = ItemText(key, text.place.part)
+            key = text.item_text.key.format(event.content_index or 0, event.summary_index or 0)
+            item_text = ItemText(key, text.item_text.part)
             if step == "delta":
-                return self._items.grow(place, event, at_s, found)
-            return self._items.complete(place, getattr(event, text.member), event, at_s, found)
+                return self._items.grow(item_text, event, at_s, wire_events)
+            return self._items.complete(item_text, getattr(event, text.member), event, at_s, wire_events)
         name = kind.removeprefix("response.").rpartition(".")[0]
-        if name in _KEPT_TEXTS and step in {"delta", "done"}:
-            return self._items.grow(ItemText(name, "content"), event, at_s, found) if step == "delta" else []
+        if name in _VERBATIM_TEXTS and step in {"delta", "done"}:
+            return self._items.grow(ItemText(name, "content"), event, at_s, wire_events) if step == "delta" else []
         return [] if _STATES.fullmatch(kind) else None
 
     def _read_response(
-        self, response: ResponseShape, raw: str, at_s: float | None, found: list[events.WireEvent], *, is_end: bool
+        self,
+        response: ResponseShape,
+        raw: str,
+        at_s: float | None,
+        wire_events: list[events.WireEvent],
+        *,
+        is_end: bool,
     ) -> list[str]:
         strange = []
-        self._learn_head(response.id, response.model, found)
+        self._learn_head(response.id, response.model, wire_events)
         if is_end:
             self._is_over = True
             for index, item in enumerate(response.output or ()):
-                strange += self._items.finish(index, raw_text(item), at_s, found)
+                strange += self._items.finish(index, raw_text(item), at_s, wire_events)
             self.faults.last_part = self._items.last_part
-            self._learn_end(response, found)
+            self._learn_end(response, wire_events)
         if response.usage is not None:
-            found.append(events.FactsLearned(usage=response.usage.usage()))
+            wire_events.append(events.FactsLearned(usage=response.usage.usage()))
         if response.error:
-            self.faults.fail(response.error, raw, at_s, found, in_answer=True)
+            self.faults.fail(response.error, raw, at_s, wire_events, in_answer=True)
         return strange
 
-    def _learn_end(self, response: ResponseShape, found: list[events.WireEvent]) -> None:
+    def _learn_end(self, response: ResponseShape, wire_events: list[events.WireEvent]) -> None:
         incomplete = response.incomplete_details.reason if response.incomplete_details else None
         if finish := incomplete or response.status:
-            self._learn_finish(finish, found)
+            self._learn_finish(finish, wire_events)

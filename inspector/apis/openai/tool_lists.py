@@ -39,19 +39,19 @@ def callable_tools(definitions: Iterable[ToolDefinition]) -> dict[str, ToolDefin
     A namespace's tools are under their own names. If tools of several namespaces share a name, it stands for any of
     them: its definition has no schema, since a call's name does not tell which is meant.
     """
-    found: dict[str, ToolDefinition] = {}
+    tools: dict[str, ToolDefinition] = {}
     inner: dict[str, ToolDefinition] = {}
     for tool in definitions:
-        found[tool.name] = tool
+        tools[tool.name] = tool
         if tool.parameters is not None:
             continue
         if tool.name == _COMPUTER:
-            found[_COMPUTER_CALLED] = tool
+            tools[_COMPUTER_CALLED] = tool
         for definition in _in_namespace(tool):
             known = inner.get(definition.name)
             same = known is None or known.parameters == definition.parameters
             inner[definition.name] = definition if same else ToolDefinition(definition.name, raw=definition.raw)
-    return {**inner, **found} if inner else found
+    return {**inner, **tools} if inner else tools
 
 
 def has_unnamed_tools(definitions: Iterable[ToolDefinition]) -> bool:

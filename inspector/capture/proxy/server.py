@@ -30,7 +30,7 @@ If it returns bytes, these are the request's body, which it has read; the reques
 
 _NO_AUTO_HEADERS = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
 _LAST_BYTES_S = 1
-_KEPT_FOR_S = 4.0
+_KEEPALIVE_S = 4.0
 """How long an idle connection to an upstream is kept: less than the 5 s after which uvicorn, which most open-source
 model servers use, closes it. So hardly any request uses a connection that is just being closed."""
 
@@ -129,7 +129,7 @@ async def run_proxy(
 
 def _session(config: ProxyConfig) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
-        connector=HeadFirstConnector(keepalive_timeout=_KEPT_FOR_S),
+        connector=HeadFirstConnector(keepalive_timeout=_KEEPALIVE_S),
         timeout=aiohttp.ClientTimeout(total=None, connect=config.connect_timeout_s, sock_read=config.read_timeout_s),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,

@@ -23,7 +23,7 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from weaklink.inspector.sessions.exchange import Headers
 
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
-_LONGEST_END = 4
+_MAX_TERMINATOR_BYTES = 4
 _RETRIEVED: "WeakSet[asyncio.Future[None]]" = WeakSet()
 
 
@@ -66,7 +66,7 @@ class HeadFirstHandler(ResponseHandler):
         """Where in `data` a head ends that may have begun in earlier data; None if none ends."""
         before = self._last
         match = _END_OF_HEAD.search(before + data)
-        self._last = (before + data)[1 - _LONGEST_END :]
+        self._last = (before + data)[1 - _MAX_TERMINATOR_BYTES :]
         return max(match.end() - len(before), 0) if match is not None else None
 
 

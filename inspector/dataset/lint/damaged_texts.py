@@ -19,7 +19,7 @@ _CUT = lazy_pattern(
 )
 _FEWEST_WORDS = 6
 _SENTENCE_END = lazy_pattern(r"(?<=[.!?])\s+|\n+")
-_LEAST_SENTENCE, _MOST_REPEATS = 20, 4
+_MIN_SENTENCE_CHARS, _MIN_REPEATS = 20, 4
 # UTF-8 that was decoded as Latin-1 or Windows-1252: `Ã¶` for `ö`, `â€™` for an apostrophe.
 _MOJIBAKE = lazy_pattern("Ã[\u0080-\u00bf]|â€[\u0099\u009c\u009d\u2122\u0153\u201c\u201d\u02dc]|Â[\u00a0\u00b0\u00b7]")
 # A value that a program did not fill in: `costs None euros`, but not `None of them` and `is NaN in JavaScript`.
@@ -38,11 +38,11 @@ def damaged_answers(sample: Sample) -> Iterator[Diagnostic]:
         if turn.role is not Role.ASSISTANT or not part.text:
             continue
         text = _words_of(part.text, spans.get(number, ()))
-        text = _CODE.sub(lambda found: " " * len(found[0]), text) if "`" in text else text
+        text = _CODE.sub(lambda match: " " * len(match[0]), text) if "`" in text else text
         is_last = number == len(sample.trace.turns) and not turn.calls
-        found = _foreign_word(text, sample) or (_cut(text) if is_last else None) or _loop_in(text)
-        if found is not None:
-            yield Fault(DAMAGED_TEXT, found[0], found[1]).at(number, part.name)
+        damage = _foreign_word(text, sample) or (_cut(text) if is_last else None) or _loop_in(text)
+        if damage is not None:
+            yield Fault(DAMAGED_TEXT, damage[0], damage[1]).at(number, part.name)
 
 
 def _words_of(text: str, spans: Sequence[Span]) -> str:
@@ -82,14 +82,16 @@ def _cut(text: str) -> tuple[Range, str] | None:
 
 def _loop_in(text: str) -> tuple[Range, str] | None:
     """The place where an answer begins to repeat itself, if repeated sentences are most of it."""
-    if len(text) < _LEAST_SENTENCE * _MOST_REPEATS:
+    if len(text) < _MIN_SENTENCE_CHARS * _MIN_REPEATS:
         return None
-    sentences = [part for part in _SENTENCE_END.split(text) if len(part) >= _LEAST_SENTENCE]
-    if len(sentences) < _MOST_REPEATS:
+    sentences = [part for part in _SENTENCE_END.split(text) if len(part) >= _MIN_SENTENCE_CHARS]
+    if len(sentences) < _MIN_REPEATS:
         return None
     sentence, count = Counter(sentences).most_common(1)[0]
-    repeated = sum(len(one) for one, times in Counter(sentences).items() for _ in range(times) if times >= count)
-    if count < _MOST_REPEATS or 2 * repeated < len(text):
+    repeated = sum(
+        len(sentence) for sentence, times in Counter(sentences).items() for _ in range(times) if times >= count
+    )
+    if count < _MIN_REPEATS or 2 * repeated < len(text):
         return None
     second = text.find(sentence, text.find(sentence) + 1)
     return Range(second, len(text)), f"The answer says `{sentence[:60]}` {count} times."
@@ -106,10 +108,10 @@ def damaged_arguments(sample: Sample) -> Iterator[Diagnostic]:
             if match is None or any(match[0] in text for text in sample.texts(Role.USER)):
                 continue
             start = raw.find(match[0])
-            place = step.call.place(Range(start, start + len(match[0]))) if start >= 0 else step.call.range
+            fault_range = step.call.place(Range(start, start + len(match[0]))) if start >= 0 else step.call.range
             what = "an escape of HTML" if match[0].startswith("&") else "decoded with another encoding than UTF-8"
             message = f"`{match[0]}` in an argument is {what}."
-            yield Fault(DAMAGED_TEXT, place, message).at(step.location.turn, step.location.part)
+            yield Fault(DAMAGED_TEXT, fault_range, message).at(step.location.turn, step.location.part)
             break
 
 

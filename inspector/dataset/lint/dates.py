@@ -98,14 +98,14 @@ class DateEvidence:
         """Whether a text has the day, or it follows from the dates and these numbers of the texts."""
         if not self._dates:
             return claim.day in numbers
-        if any(claim.is_same(one) for one in self._dates):
+        if any(claim.is_same(date) for date in self._dates):
             return True
-        distances = {claim.days_from(one) for one in self._dates}
+        distances = {claim.days_from(date) for date in self._dates}
         return any(days in numbers for days in distances) or (min(distances) <= _NEAR_DAYS and self._is_relative)
 
     @cached_property
     def _dates(self) -> list[WrittenDate]:
-        return [one for text in self._texts for one in _all_dates(text)][:_MAX_DATES]
+        return [date for text in self._texts for date in _all_dates(text)][:_MAX_DATES]
 
     @cached_property
     def _is_relative(self) -> bool:

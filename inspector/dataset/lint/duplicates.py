@@ -36,7 +36,13 @@ from weaklink.inspector.rules.training import DUPLICATE_SAMPLE, LEAKED_SAMPLE, N
 from weaklink.inspector.text import Range
 
 _WORD = re.compile(r"\w+")
-_FOLDED_ASCII = bytes(ord(one.lower()) if one.isalnum() or one == "_" else ord(" ") for one in map(chr, range(128))) * 2
+_FOLDED_ASCII = (
+    bytes(
+        ord(character.lower()) if character.isalnum() or character == "_" else ord(" ")
+        for character in map(chr, range(128))
+    )
+    * 2
+)
 """ASCII in lower case, with a space for what is in no word; bytes.translate needs 256 bytes."""
 _PERMUTATIONS = 64
 _SIMILARITY = 0.8
@@ -162,7 +168,7 @@ class DuplicateFinder:
         if near:
             require_comparison()
 
-    def take(self, keys: SampleKeys, reference: str) -> Iterator[tuple[Rule, str, str | None]]:
+    def add(self, keys: SampleKeys, reference: str) -> Iterator[tuple[Rule, str, str | None]]:
         """The rule, message and earlier sample of each duplicate fault of a sample; then remember the sample."""
         leak = self._leak(keys)
         if leak is not None:
@@ -186,10 +192,10 @@ class DuplicateFinder:
             self._unsigned = self._seen.add(keys, reference, None), keys.shingles
             return
         signature = self._signature(keys.shingles)
-        found = self._seen.most_similar(signature)
-        self._seen.add(keys, reference, signature if found is None else None)
-        if found is not None:
-            other, similarity = found
+        similar = self._seen.most_similar(signature)
+        self._seen.add(keys, reference, signature if similar is None else None)
+        if similar is not None:
+            other, similarity = similar
             yield NEAR_DUPLICATE_SAMPLE, f"This conversation is {similarity:.0%} similar to the one in {other}.", other
 
     def _signature(self, shingles: tuple[int, ...]) -> "_Signature":
@@ -286,8 +292,8 @@ class _SeenSamples:
         """The most similar sample and its estimated similarity; None if no similarity is at least 0.8."""
         query = _CANDIDATES.format(", ".join("?" * len(signature.bands)))
         candidates = self._database.execute(query, signature.bands)
-        found = [(signature.similarity(values), reference) for reference, values in candidates]
-        best = max(found, default=None)
+        similarities = [(signature.similarity(values), reference) for reference, values in candidates]
+        best = max(similarities, default=None)
         return (best[1], best[0]) if best is not None and best[0] >= _SIMILARITY else None
 
     def add(self, keys: SampleKeys, reference: str, signature: _Signature | None) -> int:

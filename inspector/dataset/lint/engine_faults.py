@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from weaklink.inspector.chain.steps import Step, quoted, tool_named
 from weaklink.inspector.dataset.lint.structure import row_fault, with_severity
 from weaklink.inspector.dataset.samples import Sample, deliberate_steps
-from weaklink.inspector.diagnostics import Diagnostic, Fault, Location, Related
+from weaklink.inspector.diagnostics import Diagnostic, Fault, Related
 from weaklink.inspector.model import Json, Role, SpanKind
 from weaklink.inspector.rules import conversation, schema, training
 from weaklink.inspector.rules.markers import FOREIGN_FORMAT
@@ -68,18 +68,18 @@ def unmentioned_arguments(sample: Sample) -> Iterator[Diagnostic]:
         if names:
             message = f"The schema of {tool_named(step.call.name)} does not mention {', '.join(map(quoted, names))}."
             hint = "Remove it, or add it to the schema."
-            place = step.call.arguments_range or step.call.range
-            fault = Fault(schema.UNEXPECTED_PROPERTY, place, message, hint, path="")
+            fault_range = step.call.arguments_range or step.call.range
+            fault = Fault(schema.UNEXPECTED_PROPERTY, fault_range, message, hint, path="")
             yield with_severity(fault.at(step.location.turn, step.location.part), Severity.INFO)
 
 
-def one_for_each_object(sample: Sample, found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+def one_for_each_object(sample: Sample, diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     """The faults, with one for all of a tool's schema (S207) and one for all unknown keys of an object (S203).
 
     A set has one tool in thousands of rows, and its schema's types are wrong in each property or in none.
     """
     groups: dict[tuple[object, ...], list[Diagnostic]] = {}
-    for diagnostic in found:
+    for diagnostic in diagnostics:
         groups.setdefault(_object_of(sample, diagnostic), []).append(diagnostic)
     for first, *others in groups.values():
         if not others:
@@ -88,30 +88,29 @@ def one_for_each_object(sample: Sample, found: Iterable[Diagnostic]) -> Iterator
             more = f"{len(others)} more fault{'s' if len(others) > 1 else ''}"
             yield _with_message(first, f"{first.fault.message} The schema has {more}.")
         else:
-            names = ", ".join(quoted((one.fault.path or "").rpartition("/")[2]) for one in others[:_MAX_NAMES])
+            names = ", ".join(quoted((other.fault.path or "").rpartition("/")[2]) for other in others[:_MAX_NAMES])
             message = f"{first.fault.message} Nor has it {names}{', ...' if len(others) > _MAX_NAMES else ''}."
-            related = tuple(Related(one.range, "another key that the schema does not have") for one in others)
+            related = tuple(Related(other.range, "another key that the schema does not have") for other in others)
             yield _with_message(first, message, related)
 
 
-def _object_of(sample: Sample, found: Diagnostic) -> tuple[object, ...]:
+def _object_of(sample: Sample, diagnostic: Diagnostic) -> tuple[object, ...]:
     """The key of the faults that are reported as one; unique for a fault that stays alone."""
-    where, code = found.location, found.rule.code
-    if found.fault.fix is None and code == schema.INVALID_TOOL_SCHEMA.code:
+    where, code = diagnostic.location, diagnostic.rule.code
+    if diagnostic.fault.fix is None and code == schema.INVALID_TOOL_SCHEMA.code:
         return code, where.turn, where.part, where.range
-    if found.fault.fix is None and code == schema.UNEXPECTED_PROPERTY.code and found.fault.path is not None:
-        steps = (step for step in sample.inspection.chain.steps if step.location.turn == where.turn)
-        call = next((step.number for step in steps if _is_in(where, step.location)), 0)
-        return code, where.turn, where.part, call, found.fault.path.rpartition("/")[0]
-    return (id(found),)
+    if diagnostic.fault.fix is None and code == schema.UNEXPECTED_PROPERTY.code and diagnostic.fault.path is not None:
+        calls = ((step.number, step.location) for step in sample.inspection.chain.steps)
+        in_part = ((number, call) for number, call in calls if (call.turn, call.part) == (where.turn, where.part))
+        call = next((number for number, call in in_part if call.range.covers(where.range)), 0)
+        return code, where.turn, where.part, call, diagnostic.fault.path.rpartition("/")[0]
+    return (id(diagnostic),)
 
 
-def _is_in(where: Location, call: Location) -> bool:
-    return where.part == call.part and call.range.covers(where.range)
-
-
-def _with_message(found: Diagnostic, message: str, related: tuple[Related, ...] = ()) -> Diagnostic:
-    return Diagnostic(found.location, replace(found.fault, message=message, related=(*found.fault.related, *related)))
+def _with_message(diagnostic: Diagnostic, message: str, related: tuple[Related, ...] = ()) -> Diagnostic:
+    return Diagnostic(
+        diagnostic.location, replace(diagnostic.fault, message=message, related=(*diagnostic.fault.related, *related))
+    )
 
 
 def _injected_turn(sample: Sample) -> Json:
@@ -120,18 +119,22 @@ def _injected_turn(sample: Sample) -> Json:
     return injected.get("turn") if isinstance(injected, dict) else None
 
 
-def _rule_for(found: Diagnostic, definitions: list[tuple[int, str, Range]]) -> Rule:
+def _rule_for(diagnostic: Diagnostic, definitions: list[tuple[int, str, Range]]) -> Rule:
     """The equivalent rule for training data; a fault inside the list of tools makes the list unreadable."""
-    place = found.location
+    location = diagnostic.location
     for turn, part, within in definitions:
-        if (turn, part) == (place.turn, place.part) and within.covers(place.range) and found.rule.code[0] in "JF":
+        if (
+            (turn, part) == (location.turn, location.part)
+            and within.covers(location.range)
+            and diagnostic.rule.code[0] in "JF"
+        ):
             return training.TOOLS_UNREADABLE
-    return TWINS.get(found.rule, found.rule)
+    return TWINS.get(diagnostic.rule, diagnostic.rule)
 
 
-def _as(found: Diagnostic, rule: Rule) -> Diagnostic:
-    fault: Fault = replace(found.fault, rule=rule)
-    return Diagnostic(found.location, fault)
+def _as(diagnostic: Diagnostic, rule: Rule) -> Diagnostic:
+    fault: Fault = replace(diagnostic.fault, rule=rule)
+    return Diagnostic(diagnostic.location, fault)
 
 
 def _definitions(sample: Sample) -> list[tuple[int, str, Range]]:
@@ -143,12 +146,14 @@ def _definitions(sample: Sample) -> list[tuple[int, str, Range]]:
     ]
 
 
-def _belongs(found: Diagnostic, step: Step) -> bool:
+def _belongs(diagnostic: Diagnostic, step: Step) -> bool:
     """Whether a fault is in a step's call, or in its result."""
-    place, call, result = found.location, step.location, step.result_location
-    if (place.turn, place.part) == (call.turn, call.part):
-        return place.range.start < call.range.end and call.range.start <= max(place.range.end, place.range.start + 1)
-    return result is not None and found.rule is conversation.ERROR_RESULT and place.turn == result.turn
+    location, call, result = diagnostic.location, step.location, step.result_location
+    if (location.turn, location.part) == (call.turn, call.part):
+        return location.range.start < call.range.end and call.range.start <= max(
+            location.range.end, location.range.start + 1
+        )
+    return result is not None and diagnostic.rule is conversation.ERROR_RESULT and location.turn == result.turn
 
 
 def unreadable_tools(sample: Sample) -> Iterator[Diagnostic]:
@@ -162,12 +167,12 @@ def unreadable_tools(sample: Sample) -> Iterator[Diagnostic]:
         twice = next(name for index, name in enumerate(names) if name in names[:index])
         message = f"The list has two tools with the name {quoted(twice)}: which one a call means is unclear."
         diagnostic = row_fault(
-            sample, training.TOOLS_UNREADABLE, message, str(offered.place), hint="Remove or rename one."
+            sample, training.TOOLS_UNREADABLE, message, str(offered.origin), hint="Remove or rename one."
         )
         yield with_severity(diagnostic, Severity.WARNING)
-    if offered.error is not None and offered.place != "system":
+    if offered.error is not None and offered.origin != "system":
         message = f"The offered tools cannot be read: {offered.error}."
-        yield row_fault(sample, training.TOOLS_UNREADABLE, message, str(offered.place), hint="Write the list as JSON.")
+        yield row_fault(sample, training.TOOLS_UNREADABLE, message, str(offered.origin), hint="Write the list as JSON.")
 
 
 def undeclared_tools(sample: Sample) -> Iterator[Diagnostic]:
@@ -175,7 +180,7 @@ def undeclared_tools(sample: Sample) -> Iterator[Diagnostic]:
     steps, offered = sample.inspection.chain.steps, sample.offered
     if not len(steps) or _engine_has_tools(sample):
         return
-    if offered.place is None:
+    if offered.origin is None:
         names = list(dict.fromkeys(step.call.name or "" for step in steps))
         shown = ", ".join(quoted(name) for name in names[:5] if name)
         first = next(iter(steps))
@@ -186,8 +191,8 @@ def undeclared_tools(sample: Sample) -> Iterator[Diagnostic]:
     for step in steps if offered.is_readable else ():
         if step.call.name is not None and offered.find(step.call.name) is None:
             message = f"{quoted(step.call.name)} is called but not offered."
-            place = step.call.name_range or step.call.range
-            yield Fault(training.TOOLS_NOT_DECLARED, place, message).at(step.location.turn, step.location.part)
+            fault_range = step.call.name_range or step.call.range
+            yield Fault(training.TOOLS_NOT_DECLARED, fault_range, message).at(step.location.turn, step.location.part)
 
 
 def _engine_has_tools(sample: Sample) -> bool:

@@ -99,7 +99,7 @@ _WORDS = (
 )
 
 _TENS = {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
-_NUMBER_WORDS = {**{word: at for at, word in enumerate(_WORDS)}, **_TENS, "hundred": 100, "dozen": 12}
+_NUMBER_WORDS = {**{word: number for number, word in enumerate(_WORDS)}, **_TENS, "hundred": 100, "dozen": 12}
 _WORD = lazy_pattern(r"[^\W\d_]+")
 # Words of durations and of differences between time zones.
 _MAY_SHIFT = lazy_pattern(
@@ -126,12 +126,12 @@ _SCALES = (
     1073741824.0,
 )
 _LENGTHS = (1.609344, 3.6, 2.236936, 2.54, 0.3048, 0.453592, 3.28084, 2.20462, 1.94384)
-_MOST_NUMBERS = 60
+_MAX_NUMBERS = 60
 _HALF_DAY = 720
-_MOST_COUNT = 3
-_MOST_ANSWERS = 32  # each reads the texts before it
-_MOST_FINDINGS = 5
-_MOST_VALUES = 4  # of one kind in the results: among more, which one a claim replaces is unclear
+_MAX_PLAIN_COUNT = 3
+_MAX_ANSWERS = 32  # each reads the texts before it
+_MAX_FINDINGS = 5
+_MAX_VALUES = 4  # of one kind in the results: among more, which one a claim replaces is unclear
 _MAGNITUDE = 5.0
 _CONVERTED = 0.01  # a value in another unit is not rounded by more
 _HEADING = lazy_pattern(
@@ -167,10 +167,10 @@ def unsupported_answers(sample: Sample) -> Iterator[Diagnostic]:
         for number in range(2, len(turns))
         if turns[number - 1].role is Role.ASSISTANT and turns[number - 2].role is Role.TOOL
     ]
-    for number in (*after_results[-_MOST_ANSWERS:], len(turns)):
+    for number in (*after_results[-_MAX_ANSWERS:], len(turns)):
         answer = _answer(sample, number)
         if answer is not None:
-            yield from islice(_unsupported(sample, *answer), _MOST_FINDINGS)
+            yield from islice(_unsupported(sample, *answer), _MAX_FINDINGS)
 
 
 def _unsupported(sample: Sample, turn: int, text: str, spans: Sequence[Span]) -> Iterator[Diagnostic]:
@@ -183,7 +183,7 @@ def _unsupported(sample: Sample, turn: int, text: str, spans: Sequence[Span]) ->
     if not claims and not names:
         return
     evidence = _Evidence(texts)
-    stated = _Stated(sample, turn, [(place.of(text), kind) for place, kind in claims])
+    stated = _Stated(sample, turn, [(claim_range.of(text), kind) for claim_range, kind in claims])
     yield from _without_evidence(turn, text, claims, evidence, stated)
     yield from _in_place_of(turn, text, names, evidence, stated)
 
@@ -198,8 +198,8 @@ def unmade_actions(sample: Sample) -> Iterator[Diagnostic]:
         turn, text, _ = answer
         start = text.find(action)
         message = f"The answer says `{action}`, but the sample has no call."
-        place = Range(start, start + len(action)) if start >= 0 else Range(0, len(text))
-        yield Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
+        fault_range = Range(start, start + len(action)) if start >= 0 else Range(0, len(text))
+        yield Fault(ANSWER_WITHOUT_EVIDENCE, fault_range, message).at(turn, "text")
 
 
 def denied_access(sample: Sample) -> Iterator[Diagnostic]:
@@ -217,15 +217,15 @@ def denied_access(sample: Sample) -> Iterator[Diagnostic]:
 def _without_evidence(
     turn: int, text: str, claims: Iterable[tuple[Range, str]], evidence: "_Evidence", stated: "_Stated"
 ) -> Iterator[Diagnostic]:
-    for place, kind in claims:
-        claim = place.of(text)
+    for claim_range, kind in claims:
+        claim = claim_range.of(text)
         instead = stated.contradicted(claim, kind, evidence)
         if instead is not None:
             message = f"The answer states the {kind} `{claim}`; the result has `{instead}`, which it does not state."
-            yield Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
+            yield Fault(ANSWER_WITHOUT_EVIDENCE, claim_range, message).at(turn, "text")
         elif not evidence.supports(claim, kind):
             message = f"The {kind} `{claim}` of the answer is in no result and in no earlier message."
-            yield Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
+            yield Fault(ANSWER_WITHOUT_EVIDENCE, claim_range, message).at(turn, "text")
 
 
 def _single_names(text: str, spans: Iterable[Span]) -> Iterator[Range]:
@@ -242,12 +242,12 @@ def _in_place_of(
     turn: int, text: str, names: Iterable[Range], evidence: "_Evidence", stated: "_Stated"
 ) -> Iterator[Diagnostic]:
     """The words that no text has, if a result has a name that the answer does not state."""
-    for place in names:
-        instead = stated.unstated_name(text) if not evidence.has_literally(place.of(text)) else None
+    for name_range in names:
+        instead = stated.unstated_name(text) if not evidence.has_literally(name_range.of(text)) else None
         if instead is not None:
-            name = place.of(text)
+            name = name_range.of(text)
             message = f"The name `{name}` is in no result; a result has `{instead}`, which the answer does not state."
-            yield Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
+            yield Fault(ANSWER_WITHOUT_EVIDENCE, name_range, message).at(turn, "text")
 
 
 def _final_answer(sample: Sample) -> tuple[int, str, Sequence[Span]] | None:
@@ -289,17 +289,17 @@ def _claims(text: str, spans: Iterable[Span]) -> Iterator[tuple[Range, str]]:
                 yield dated, _DATE
         for pattern, kind in claims:
             for match in pattern.finditer(text, span.inner.start, span.inner.end):
-                place = match.span()
-                if not any(start < place[1] and place[0] < end for start, end in (*hidden, *taken)):
-                    taken.append(place)
-                    yield Range(*place), kind
+                bounds = match.span()
+                if not any(start < bounds[1] and bounds[0] < end for start, end in (*hidden, *taken)):
+                    taken.append(bounds)
+                    yield Range(*bounds), kind
 
 
 def _date_claims(text: str, span: Span) -> Iterator[Range]:
     """The dates in a span; a month's name in lower case is a word (`may`)."""
-    for place, _ in dates_in(text, span.inner.start, span.inner.end) if _DIGIT.search(text) else ():
-        if not is_lower_english(place.of(text)):
-            yield place
+    for date_range, _ in dates_in(text, span.inner.start, span.inner.end) if _DIGIT.search(text) else ():
+        if not is_lower_english(date_range.of(text)):
+            yield date_range
 
 
 def _evidence_texts(sample: Sample, until: int) -> Iterator[str]:
@@ -331,15 +331,15 @@ class _Stated:
         if kind == "name" or evidence.has_literally(claim):
             return None
         values = self._of_kind(kind)
-        if not 0 < len(values) <= _MOST_VALUES:
+        if not 0 < len(values) <= _MAX_VALUES:
             return None
         left = [value for value in values if not self._is_stated(value, kind)]
         if kind != "number":
             return left[0] if left and not evidence.supports(claim, kind) else None
         number = _number(claim)
-        if number is None or number <= _MOST_COUNT or self._is_computed(number, _tolerance(claim.strip("+-−"))):
+        if number is None or number <= _MAX_PLAIN_COUNT or self._is_computed(number, _tolerance(claim.strip("+-−"))):
             return None
-        return next((one for one in left if _is_of_magnitude(number, _number(one))), None)
+        return next((candidate for candidate in left if _is_of_magnitude(number, _number(candidate))), None)
 
     def unstated_name(self, answer: str) -> str | None:
         """The first name of a result, a value under a key such as `city`, that the answer does not state."""
@@ -348,24 +348,28 @@ class _Stated:
 
     def _of_kind(self, kind: str) -> list[str]:
         if kind == _DATE:
-            return list(dict.fromkeys(place.of(text) for text in self._results for place, _ in dates_in(text)))
+            return list(
+                dict.fromkeys(date_range.of(text) for text in self._results for date_range, _ in dates_in(text))
+            )
         pattern = next(pattern for pattern, name, _ in _CLAIMS if name == kind)
         texts = map(_without_dates, self._results) if kind == "number" else self._results
-        found = (match[0] for text in texts for match in islice(pattern.finditer(text), _MOST_VALUES + 1))
-        return list(dict.fromkeys(found))
+        matches = (match[0] for text in texts for match in islice(pattern.finditer(text), _MAX_VALUES + 1))
+        return list(dict.fromkeys(matches))
 
     def _is_stated(self, value: str, kind: str) -> bool:
         if kind == _DATE:
-            return any(one == _DATE and _is_same_date(value, claim) for claim, one in self._claims)
+            return any(claim_kind == _DATE and _is_same_date(value, claim) for claim, claim_kind in self._claims)
         if kind != "number":
             return any(value.casefold() == claim.casefold() for claim, _ in self._claims)
         number = _number(value)
-        numbers = ((_number(claim), _tolerance(claim.strip("+-−"))) for claim, one in self._claims if one == "number")
+        claimed = (claim for claim, claim_kind in self._claims if claim_kind == "number")
+        numbers = ((_number(claim), _tolerance(claim.strip("+-−"))) for claim in claimed)
         if number is None:
             return True
-        stated = [(one, near) for one, near in numbers if one is not None]
+        stated = [(other, near) for other, near in numbers if other is not None]
         return any(
-            abs(one - number) <= near or _is_near(one, number, min(near, one * _CONVERTED)) for one, near in stated
+            abs(other - number) <= near or _is_near(other, number, min(near, other * _CONVERTED))
+            for other, near in stated
         )
 
     def _is_computed(self, number: float, tolerance: float) -> bool:
@@ -376,27 +380,29 @@ class _Stated:
         ):
             return True
         undated = (*_written([*map(_without_dates, self._results)]), *_written([*map(_without_dates, self._users)]))
-        if any(_is_combined(number, one, other, near) for one in undated for other in undated):
+        if any(_is_combined(number, first, other, near) for first in undated for other in undated):
             return True
         few = (*results, *users)  # days and hours between dates
-        return any(abs(number - abs(one + sign * other)) <= near for one in few for other in few for sign in (-1, 1))
+        return any(
+            abs(number - abs(first + sign * other)) <= near for first in few for other in few for sign in (-1, 1)
+        )
 
 
 def _without_dates(text: str) -> str:
     """A text with blanks in place of its dates, times and identifiers, whose digits are no numbers of their own."""
-    for place, _ in list(dates_in(text)):
-        text = f"{text[: place.start]}{' ' * len(place)}{text[place.end :]}"
+    for date_range, _ in list(dates_in(text)):
+        text = f"{text[: date_range.start]}{' ' * len(date_range)}{text[date_range.end :]}"
     return _IDENTIFIER.sub(" ", _CLOCK.sub(" ", text))
 
 
 def _is_same_date(text: str, other: str) -> bool:
-    return any(one.is_same(another) for _, one in dates_in(text) for _, another in dates_in(other))
+    return any(date.is_same(another) for _, date in dates_in(text) for _, another in dates_in(other))
 
 
 def _written(texts: Sequence[str]) -> list[float]:
     """The first numbers that are written in some texts."""
-    found = (match[0] for text in texts for match in _DIGITS.finditer(text))
-    return [value for one in islice(found, _MOST_NUMBERS) for value in _values(one)]
+    matches = (match[0] for text in texts for match in _DIGITS.finditer(text))
+    return [value for text in islice(matches, _MAX_NUMBERS) for value in _values(text)]
 
 
 def _number(text: str) -> float | None:
@@ -437,7 +443,7 @@ class _Evidence:
 
     @cached_property
     def _few(self) -> list[float]:
-        return sorted(self._numbers, key=lambda number: (len(repr(number)), number))[:_MOST_NUMBERS]
+        return sorted(self._numbers, key=lambda number: (len(repr(number)), number))[:_MAX_NUMBERS]
 
     @cached_property
     def _sums(self) -> frozenset[float]:
@@ -476,13 +482,13 @@ class _Evidence:
         return any(self._supports(abs(value), _tolerance(bare)) for value in _values(bare))
 
     def _supports(self, value: float, tolerance: float) -> bool:
-        if value <= _MOST_COUNT and value == int(value):
+        if value <= _MAX_PLAIN_COUNT and value == int(value):
             return True
         near = tolerance + 1e-9 * abs(value)
-        if any(_is_near(value, one, near) for one in self._numbers | self._sums):
+        if any(_is_near(value, number, near) for number in self._numbers | self._sums):
             return True
         few = self._few
-        return any(_is_combined(value, one, other, near) for one in few for other in few)
+        return any(_is_combined(value, first, other, near) for first in few for other in few)
 
     def has_name(self, claim: str) -> bool:
         """Whether the name, or a word of it with more than three letters that is no kind of thing, is in the evidence.
@@ -508,21 +514,21 @@ def _numbers_of(text: str) -> Iterator[float]:
         yield float(int(hours) * 60 + int(minutes))
 
 
-def _is_near(value: float, one: float, near: float) -> bool:
-    one = abs(one)
-    if abs(value - one) <= near:
+def _is_near(value: float, other: float, near: float) -> bool:
+    other = abs(other)
+    if abs(value - other) <= near:
         return True
     for scale in (*_SCALES, *_LENGTHS):
-        if abs(value - one * scale) <= near or abs(value - one / scale) <= near:
+        if abs(value - other * scale) <= near or abs(value - other / scale) <= near:
             return True
-    return abs(value - abs(one * 9 / 5 + 32)) <= near or abs(value - abs((one - 32) * 5 / 9)) <= near
+    return abs(value - abs(other * 9 / 5 + 32)) <= near or abs(value - abs((other - 32) * 5 / 9)) <= near
 
 
-def _is_combined(value: float, one: float, other: float, near: float) -> bool:
-    results = [one + other, abs(one - other), one * other, (one + other) / 2, one * other / 100]
+def _is_combined(value: float, first: float, other: float, near: float) -> bool:
+    results = [first + other, abs(first - other), first * other, (first + other) / 2, first * other / 100]
     if other:
-        results += [one / other, 100 * one / other, 100 * abs(one - other) / abs(other)]
-        results += [one * (1 + other / 100), one * (1 - other / 100)]
+        results += [first / other, 100 * first / other, 100 * abs(first - other) / abs(other)]
+        results += [first * (1 + other / 100), first * (1 - other / 100)]
     return any(abs(value - abs(result)) <= near for result in results)
 
 
@@ -566,10 +572,10 @@ def _lengths(text: str) -> Iterator[float]:
         return
     pending = [value]
     while pending:
-        one = pending.pop()
-        if isinstance(one, list | dict):
-            yield float(len(one))
-            pending += one.values() if isinstance(one, dict) else one
+        current = pending.pop()
+        if isinstance(current, list | dict):
+            yield float(len(current))
+            pending += current.values() if isinstance(current, dict) else current
 
 
 def _totals(texts: Sequence[str]) -> Iterator[float]:
@@ -580,19 +586,19 @@ def _totals(texts: Sequence[str]) -> Iterator[float]:
         except (ValueError, RecursionError):
             continue
         while pending:
-            one = pending.pop()
-            if isinstance(one, list):
-                yield from _totals_of(one)
-            if isinstance(one, list | dict):
-                pending += one.values() if isinstance(one, dict) else one
+            current = pending.pop()
+            if isinstance(current, list):
+                yield from _totals_of(current)
+            if isinstance(current, list | dict):
+                pending += current.values() if isinstance(current, dict) else current
 
 
 def _totals_of(values: list[Any]) -> Iterator[float]:
     columns: dict[str, list[float]] = {}
     for value in values:
-        for key, one in value.items() if isinstance(value, dict) else [("", value)]:
-            if isinstance(one, int | float) and not isinstance(one, bool) and abs(one) < 1e15:
-                columns.setdefault(key, []).append(float(one))
+        for key, cell in value.items() if isinstance(value, dict) else [("", value)]:
+            if isinstance(cell, int | float) and not isinstance(cell, bool) and abs(cell) < 1e15:
+                columns.setdefault(key, []).append(float(cell))
     for numbers in columns.values():
         yield sum(numbers)
         yield sum(numbers) / len(numbers)

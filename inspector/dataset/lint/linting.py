@@ -50,13 +50,13 @@ def annotation_mismatches(sample: Sample) -> Iterator[Diagnostic]:
 def _mismatches(sample: Sample, holder: dict[str, Json], path: tuple[str, ...]) -> Iterator[Diagnostic]:
     steps = {step.number: step for step in sample.inspection.chain.steps}
     listed = holder.get("steps")
-    annotated = listed if isinstance(listed, list) and all(isinstance(one, dict) for one in listed) else []
+    annotated = listed if isinstance(listed, list) and all(isinstance(entry, dict) for entry in listed) else []
     if annotated and len(annotated) != len(steps):
         message = f"{len(annotated)} steps are annotated, but the conversation has {len(steps)} calls."
         yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "steps")
-    for index, one in enumerate(annotated):
-        if isinstance(one, dict):
-            for key, message in _wrong_step(one, index + 1, steps):
+    for index, entry in enumerate(annotated):
+        if isinstance(entry, dict):
+            for key, message in _wrong_step(entry, index + 1, steps):
                 yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "steps", index, key)
     yield from _wrong_path(sample, holder, path, steps)
     points = holder.get("decision_points")
@@ -69,22 +69,22 @@ def _mismatches(sample: Sample, holder: dict[str, Json], path: tuple[str, ...]) 
             )
 
 
-def _wrong_step(one: dict[str, Json], position: int, steps: dict[int, Step]) -> Iterator[tuple[str, str]]:
+def _wrong_step(entry: dict[str, Json], position: int, steps: dict[int, Step]) -> Iterator[tuple[str, str]]:
     """The wrong members of an annotated step, each with a message."""
-    number = one.get("step_id", position)
+    number = entry.get("step_id", position)
     step = steps.get(number) if isinstance(number, int) else None
     if step is None or not isinstance(number, int):
         yield "step_id", f"Step {_shown(number)} is annotated, but the conversation has {len(steps)} calls."
         return
-    tool = one.get("tool")
+    tool = entry.get("tool")
     if isinstance(tool, str) and step.call.name is not None and tool != step.call.name:
         yield "tool", f"Step {number} calls {quoted(step.call.name)}, but its annotation names {quoted(tool)}."
-    declared = one.get("depends_on")
+    declared = entry.get("depends_on")
     if isinstance(declared, list):
         yield from _wrong_dependencies(number, declared, step)
-    elif declared is None and step.depends_on and "depends_on" in one:
+    elif declared is None and step.depends_on and "depends_on" in entry:
         yield from _wrong_dependencies(number, [], step)
-    flow = one.get("data_flow")
+    flow = entry.get("data_flow")
     for source, parameter in _FLOW.findall(flow) if isinstance(flow, str) else ():
         if int(source) not in steps or int(source) >= number:
             yield "data_flow", f"`data_flow` of step {number} begins at step {source}, which is not an earlier call."
@@ -96,17 +96,20 @@ def _wrong_step(one: dict[str, Json], position: int, steps: dict[int, Step]) -> 
 
 
 def _wrong_dependencies(number: int, declared: list[Json], step: Step) -> Iterator[tuple[str, str]]:
-    named = {one for one in declared if isinstance(one, int)}
-    for one in sorted(named - set(step.depends_on)):
-        if one >= number or one < 1:
-            yield "depends_on", f"Step {number} cannot depend on step {one}: it is not an earlier call."
+    named = {dependency for dependency in declared if isinstance(dependency, int)}
+    for dependency in sorted(named - set(step.depends_on)):
+        if dependency >= number or dependency < 1:
+            yield "depends_on", f"Step {number} cannot depend on step {dependency}: it is not an earlier call."
         else:
             yield (
                 "depends_on",
-                f"Step {number} is annotated as depending on step {one}, but uses no value of its result.",
+                f"Step {number} is annotated as depending on step {dependency}, but uses no value of its result.",
             )
-    for one in sorted(set(step.depends_on) - named):
-        yield "depends_on", f"Step {number} uses a value of step {one}'s result, but `depends_on` does not list it."
+    for dependency in sorted(set(step.depends_on) - named):
+        yield (
+            "depends_on",
+            f"Step {number} uses a value of step {dependency}'s result, but `depends_on` does not list it.",
+        )
 
 
 def _wrong_path(
@@ -115,12 +118,12 @@ def _wrong_path(
     listed = holder.get("critical_path")
     if not isinstance(listed, list) or not listed:
         return
-    unknown = [one for one in listed if one not in steps]
+    unknown = [number for number in listed if number not in steps]
     if unknown:
         message = f"`critical_path` names step {_shown(unknown[0])}, but the conversation has {len(steps)} calls."
         yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "critical_path")
         return
-    numbers = [one for one in listed if isinstance(one, int)]
+    numbers = [number for number in listed if isinstance(number, int)]
     for before, after in itertools.pairwise(numbers):
         if before not in steps[after].depends_on:
             message = f"`critical_path` goes from step {before} to step {after}, which uses no value of its result."
@@ -192,13 +195,13 @@ def lint_samples(samples: Sequence[Sample], options: LintOptions = _DEFAULTS) ->
     Memory grows with the samples, whose inspections are all kept.
     """
     engine = [list(engine_faults(sample)) for sample in samples]
-    found = [
+    diagnostics = [
         [*one_for_each_object(sample, faults), *others]
         for sample, faults, others in zip(samples, engine, _row_faults(samples, options), strict=True)
     ]
     return [
         in_order(sample, chosen(faults, options.select, options.ignore))
-        for sample, faults in zip(samples, found, strict=True)
+        for sample, faults in zip(samples, diagnostics, strict=True)
     ]
 
 
@@ -208,23 +211,23 @@ def checked_sample(sample: Sample, options: LintOptions = _DEFAULTS) -> list[Dia
     So a row has the same faults wherever it is read as a trace: imported, inspected or checked.
     """
     own = (fault for fault in _row_faults((sample,), options)[0] if fault.rule.code in _TRAINING_CODES)
-    found = (*sample.inspection.diagnostics, *own)
-    return in_order(sample, chosen(found, options.select, options.ignore))
+    diagnostics = (*sample.inspection.diagnostics, *own)
+    return in_order(sample, chosen(diagnostics, options.select, options.ignore))
 
 
 def _row_faults(samples: Sequence[Sample], options: LintOptions) -> list[list[Diagnostic]]:
     """What only rows of training data are checked for."""
-    found: list[list[Diagnostic]] = [[] for _ in samples]
+    diagnostics: list[list[Diagnostic]] = [[] for _ in samples]
     for check in _OF_A_SAMPLE:
-        for faults, sample in zip(found, samples, strict=True):
+        for faults, sample in zip(diagnostics, samples, strict=True):
             faults.extend(check(sample))
-    for faults, sample in zip(found, samples, strict=True):
+    for faults, sample in zip(diagnostics, samples, strict=True):
         faults.extend(templates.template_mismatch(sample, options.set_format))
         if options.counter is not None:
             faults.extend(cut_by_budget(sample, options.counter, options.context, options.reasoning))
-        if not options.needs_tools and sample.offered.place is None:
+        if not options.needs_tools and sample.offered.origin is None:
             faults[:] = [fault for fault in faults if fault.rule.code != TOOLS_NOT_DECLARED.code]
-    return found
+    return diagnostics
 
 
 def linted(sample: Sample, options: LintOptions = _DEFAULTS) -> Inspection:
@@ -248,18 +251,18 @@ def judged_chain(sample: Sample) -> Chain:
     return chain
 
 
-def chosen(found: Iterable[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Iterator[Diagnostic]:
+def chosen(diagnostics: Iterable[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Iterator[Diagnostic]:
     """The faults of the rules that are selected and not ignored, regardless of their severity."""
     selected = {rule.code for rule in select_rules(tuple(select))}
     ignored = {rule.code for rule in select_rules(tuple(ignore))}
     return (
         diagnostic
-        for diagnostic in found
+        for diagnostic in diagnostics
         if (not select or diagnostic.rule.code in selected) and diagnostic.rule.code not in ignored
     )
 
 
-def in_order(sample: Sample, found: Iterable[Diagnostic]) -> list[Diagnostic]:
+def in_order(sample: Sample, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The faults in the order of turns, parts and positions."""
     order = {
         (number, part.name): index
@@ -267,7 +270,7 @@ def in_order(sample: Sample, found: Iterable[Diagnostic]) -> list[Diagnostic]:
         for index, part in enumerate(turn.parts)
     }
     return sorted(
-        found,
+        diagnostics,
         key=lambda diagnostic: (
             diagnostic.location.turn,
             order.get((diagnostic.location.turn, diagnostic.location.part), -1),
@@ -283,7 +286,9 @@ def format_of_set(samples: Iterable[Sample]) -> str | None:
     Samples whose row names a format do not count.
     """
     counts = Counter(
-        found for sample in samples if sample.declared_format is None and (found := templates.format_of(sample))
+        format_name
+        for sample in samples
+        if sample.declared_format is None and (format_name := templates.format_of(sample))
     )
     for name, number in counts.most_common(1):
         return name if number >= _FEWEST_OF_A_FORMAT else None

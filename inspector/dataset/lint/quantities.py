@@ -55,7 +55,7 @@ def may_have_quantities(text: str) -> bool:
 def changed_quantities(turn: int, text: str, results: Sequence[str], evidence: Sequence[str]) -> Iterator[Diagnostic]:
     """The faults of an answer in turn `turn`; `evidence` are all texts before it, with the results."""
     before = "\n".join(evidence).casefold()
-    yield from (one.at(turn, "text") for one in _changed_units(text, results, before))
+    yield from (fault.at(turn, "text") for fault in _changed_units(text, results, before))
     yield from (count.at(turn, "text") for count in _larger_counts(text, before))
 
 
@@ -99,4 +99,4 @@ def _counts_of(noun: str, text: str) -> set[int]:
     """The numbers before a noun, in digits or words, and those of a member with its name."""
     written = re.findall(rf"\b(\d{{1,4}}|{'|'.join(_COUNTS)})[ -]{re.escape(noun)}\b", text)
     members = re.findall(rf'"{re.escape(noun)}"\s*:\s*(\d{{1,4}})\b(?!\.\d)', text)
-    return {_COUNTS.get(one) or int(one) for one in (*written, *members)}
+    return {_COUNTS.get(word) or int(word) for word in (*written, *members)}

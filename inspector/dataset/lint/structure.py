@@ -65,13 +65,13 @@ def row_fault(
     sample: Sample, rule: Rule, message: str, *path: str | int, hint: str | None = None, fix: Fix | None = None
 ) -> Diagnostic:
     """A fault of the row itself, at the member that `path` refers to."""
-    return Fault(rule, sample.place_in_row(*path), message, hint, fix).at(1, ROW_PART)
+    return Fault(rule, sample.range_in_row(*path), message, hint, fix).at(1, ROW_PART)
 
 
-def with_severity(found: Diagnostic, severity: Severity) -> Diagnostic:
+def with_severity(diagnostic: Diagnostic, severity: Severity) -> Diagnostic:
     """The same fault with this severity instead of its rule's."""
-    rule = replace(found.rule, severity=severity)
-    return Diagnostic(found.location, replace(found.fault, rule=rule))
+    rule = replace(diagnostic.rule, severity=severity)
+    return Diagnostic(diagnostic.location, replace(diagnostic.fault, rule=rule))
 
 
 def missing_fields(sample: Sample) -> Iterator[Diagnostic]:
@@ -177,8 +177,8 @@ def types_and_labels(sample: Sample) -> Iterator[Diagnostic]:
     should, calls = sample.should_call, len(sample.inspection.chain.steps)
     if should is not None and should != bool(calls) and not (sample.type == "no_tool_call" and not should):
         shown = "true" if should else "false"
-        found = "there is 1 call" if calls == 1 else f"there are {calls or 'no'} calls"
-        message = f"`should_call_tool` is {shown}, but {found}."
+        actual = "there is 1 call" if calls == 1 else f"there are {calls or 'no'} calls"
+        message = f"`should_call_tool` is {shown}, but {actual}."
         path = ("annotation",) if "annotation" in sample.row.value else ("annotations",)
         yield row_fault(sample, training.LABEL_MISMATCH, message, *path, "should_call_tool")
 
@@ -190,15 +190,15 @@ def _unknown_type(sample: Sample, given: Json) -> Diagnostic:
         words if words in SAMPLE_TYPES else next(iter(get_close_matches(words, SAMPLE_TYPES, n=1, cutoff=0.8)), "")
     )
     hint = f"Write `{nearest}`." if nearest else f"Known types: {_types()}."
-    place = sample.place_in_row("type")
-    fix = Fix((Edit(place, f'"{nearest}"'),), safe=words in SAMPLE_TYPES) if nearest else None
-    return Fault(training.UNKNOWN_TYPE, place, f"`type` is `{shown}`, which is not a known type.", hint, fix).at(
+    type_range = sample.range_in_row("type")
+    fix = Fix((Edit(type_range, f'"{nearest}"'),), safe=words in SAMPLE_TYPES) if nearest else None
+    return Fault(training.UNKNOWN_TYPE, type_range, f"`type` is `{shown}`, which is not a known type.", hint, fix).at(
         1, ROW_PART
     )
 
 
 def _types() -> str:
-    return ", ".join(f"`{one}`" for one in SAMPLE_TYPES if one != "parallel_tool_call")
+    return ", ".join(f"`{sample_type}`" for sample_type in SAMPLE_TYPES if sample_type != "parallel_tool_call")
 
 
 def _label_mismatch(sample: Sample) -> str | None:
@@ -231,23 +231,23 @@ def call_counts(sample: Sample) -> Iterator[Diagnostic]:
     calls = len(sample.inspection.chain.steps)
     if given is None or sample.shape is None or (given == calls and not isinstance(given, bool)):
         return
-    place = sample.place_in_row("tool_call_count")
+    count_range = sample.range_in_row("tool_call_count")
     message = f"`tool_call_count` is {write_json(given)[:40]}, but the conversation has {calls}."
-    fix = Fix((Edit(place, str(calls)),), safe=True)
-    yield Fault(training.CALL_COUNT_MISMATCH, place, message, f"Write {calls}.", fix).at(1, ROW_PART)
+    fix = Fix((Edit(count_range, str(calls)),), safe=True)
+    yield Fault(training.CALL_COUNT_MISMATCH, count_range, message, f"Write {calls}.", fix).at(1, ROW_PART)
 
 
 def scores(sample: Sample) -> Iterator[Diagnostic]:
     """D705: scores that are not numbers from 0 to 1."""
     row = sample.row.value
-    found: list[tuple[tuple[str, ...], Json]] = [
+    scored: list[tuple[tuple[str, ...], Json]] = [
         ((key,), row[key]) for key in ("quality_score", *_SCORES) if row.get(key) is not None
     ]
     for name in _SCORE_OBJECTS:
         inner = row.get(name)
         if isinstance(inner, dict):
-            found += [((name, key), inner[key]) for key in _SCORES if inner.get(key) is not None]
-    for path, value in found:
+            scored += [((name, key), inner[key]) for key in _SCORES if inner.get(key) is not None]
+    for path, value in scored:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             yield _wrong_score(sample, path, value)
 
@@ -257,7 +257,7 @@ def _wrong_score(sample: Sample, path: tuple[str, ...], value: Json) -> Diagnost
     hint, fix = "Write a number from 0 to 1.", None
     if isinstance(value, str) and (number := _number(value)) is not None and 0 <= number <= 1:
         hint = f"Write {number} without quotes."
-        fix = Fix((Edit(sample.place_in_row(*path), str(number)),), safe=True)
+        fix = Fix((Edit(sample.range_in_row(*path), str(number)),), safe=True)
     message = f"`{'.'.join(path)}` is {shown}: not a number from 0 to 1."
     return row_fault(sample, training.SCORE_OUT_OF_RANGE, message, *path, hint=hint, fix=fix)
 
@@ -357,9 +357,9 @@ def swapped_results(sample: Sample) -> Iterator[Diagnostic]:
         if step.result is not None:
             turns[step.location.turn, step.call.name].append(step)
     for same in turns.values():
-        found = _swapped(same) if len(same) > 1 else None
-        if found is not None:
-            step, name, value = found
+        swapped = _swapped(same) if len(same) > 1 else None
+        if swapped is not None:
+            step, name, value = swapped
             assert step.result_location is not None, "only answered steps are compared"
             message = (
                 f"This result of {tool_named(step.call.name)} has the `{name}` of another call of its turn, `{value}`: "

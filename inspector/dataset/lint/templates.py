@@ -80,13 +80,14 @@ def _in_arguments(sample: Sample, user_text: str) -> Iterator[Diagnostic]:
     ]
     for step in sample.inspection.chain.steps:
         turn, part = step.location.turn, step.location.part
-        for place, placeholder in _placeholders_of(step.call):
+        for placeholder_range, placeholder in _placeholders_of(step.call):
             is_known = any(
-                (location.turn, location.part) == (turn, part) and location.range.covers(place) for location in known
+                (location.turn, location.part) == (turn, part) and location.range.covers(placeholder_range)
+                for location in known
             )
             if not is_known and placeholder.lower() not in user_text and not _is_in_results(sample, placeholder):
                 message = f"`{placeholder}` is a placeholder that was not replaced by a value."
-                yield Fault(PLACEHOLDER_LEFT, place, message).at(turn, part)
+                yield Fault(PLACEHOLDER_LEFT, placeholder_range, message).at(turn, part)
 
 
 def _placeholders_of(call: ToolCall) -> Iterator[tuple[Range, str]]:
@@ -111,7 +112,7 @@ def _may_be_whole(text: str) -> bool:
 
 def _is_in_results(sample: Sample, text: str) -> bool:
     texts = (*sample.texts(Role.TOOL), *sample.texts(Role.SYSTEM))
-    return any(text.casefold() in one.casefold() for one in texts)
+    return any(text.casefold() in result_text.casefold() for result_text in texts)
 
 
 def _may_contain(text: str) -> bool:
@@ -119,10 +120,10 @@ def _may_contain(text: str) -> bool:
     return "<" in text or "{{" in text or "[" in text or "ipsum" in text.lower()
 
 
-def _is_code(text: str, at: int) -> bool:
+def _is_code(text: str, position: int) -> bool:
     """Whether a position is inside a fenced block, or between backticks on its line."""
-    line = text.rfind("\n", 0, at) + 1
-    return text.count("```", 0, at) % 2 == 1 or text.count("`", line, at) % 2 == 1
+    line = text.rfind("\n", 0, position) + 1
+    return text.count("```", 0, position) % 2 == 1 or text.count("`", line, position) % 2 == 1
 
 
 def unsafe_texts(sample: Sample) -> Iterator[Diagnostic]:
@@ -139,14 +140,14 @@ def unsafe_texts(sample: Sample) -> Iterator[Diagnostic]:
         if turn.role is Role.ASSISTANT or not ("<" in part.text or "[" in part.text):
             continue
         own_markers = _own_markers(sample) if own_markers is None else own_markers
-        found = next(
+        match = next(
             (match for match in _CONTROL.finditer(part.text) if not _is_within(own_markers.get(number, ()), match)),
             None,
         )
-        if found is not None:
-            message = f"`{found[0]}` is a control token of chat templates, in the text of the role `{turn.role}`."
-            hint = f"Write it as `{found[0][:2]} {found[0][2:]}`, or remove the sample."
-            yield Fault(TEMPLATE_UNSAFE, Range(*found.span()), message, hint).at(number, part.name)
+        if match is not None:
+            message = f"`{match[0]}` is a control token of chat templates, in the text of the role `{turn.role}`."
+            hint = f"Write it as `{match[0][:2]} {match[0][2:]}`, or remove the sample."
+            yield Fault(TEMPLATE_UNSAFE, Range(*match.span()), message, hint).at(number, part.name)
 
 
 def _turn_marks(sample: Sample) -> Iterator[Diagnostic]:
@@ -160,14 +161,14 @@ def _turn_marks(sample: Sample) -> Iterator[Diagnostic]:
         match = _TURN_MARKS.search(part.text)
         if match is None:
             continue
-        place = Range(*match.span())
+        mark_range = Range(*match.span())
         if any(
-            location.turn == number and location.part == part.name and location.range.covers(place)
+            location.turn == number and location.part == part.name and location.range.covers(mark_range)
             for location in reported
         ):
             continue
         message = f"`{match[0]}` begins or ends a turn in chat templates; the template adds its own around this answer."
-        yield Fault(TEMPLATE_UNSAFE, place, message, "Remove it.").at(number, part.name)
+        yield Fault(TEMPLATE_UNSAFE, mark_range, message, "Remove it.").at(number, part.name)
 
 
 def others_words(sample: Sample) -> Iterator[Diagnostic]:
@@ -217,13 +218,13 @@ def format_of(sample: Sample) -> str | None:
 
 def template_mismatch(sample: Sample, of_set: str | None) -> Iterator[Diagnostic]:
     """D712: calls in another format than the row names, or than the set's format `of_set`, at the first such call."""
-    expected, found = sample.declared_format or of_set, format_of(sample)
-    if expected is None or found is None or found == expected or _are_alike(sample, expected):
+    expected, used = sample.declared_format or of_set, format_of(sample)
+    if expected is None or used is None or used == expected or _are_alike(sample, expected):
         return
     for part in sample.inspection.parts:
         if part.part == "text" and part.calls:
             basis = "the row's `format` is" if sample.declared_format else "the set uses"
-            message = f"This call is written in the format `{found}`; {basis} `{expected}`."
+            message = f"This call is written in the format `{used}`; {basis} `{expected}`."
             hint = f"Rewrite it: weaklink data convert --to {expected}."
             yield Fault(TEMPLATE_MISMATCH, part.calls[0].range, message, hint).at(part.turn, part.part)
             return
@@ -233,6 +234,6 @@ def _are_alike(sample: Sample, expected: str) -> bool:
     """Whether the texts have the same calls when parsed in the other format, as with formats of one family."""
     again = Sample(sample.row, sample.shape, sample.trace, sample.messages, sample.first_turn, expected)
     own_calls, other_calls = (
-        [(step.call.name, step.call.valid) for step in one.inspection.chain.steps] for one in (sample, again)
+        [(step.call.name, step.call.valid) for step in compared.inspection.chain.steps] for compared in (sample, again)
     )
     return own_calls == other_calls

@@ -161,8 +161,8 @@ def language_of(text: str, *, fewest_letters: int = _FEWEST_LETTERS, certain: fl
         return None
     letters = _letters(plain)
     for code, pattern in () if plain.isascii() else _SCRIPTS:
-        found = len(pattern.findall(plain))
-        if found >= _FEWEST_IDEOGRAMS and found >= 0.1 * letters:
+        ideograms = len(pattern.findall(plain))
+        if ideograms >= _FEWEST_IDEOGRAMS and ideograms >= 0.1 * letters:
             return MIXED if _is_mixed(plain, letters) else code
     return _classified(plain, certain) if letters >= fewest_letters else None
 
@@ -237,7 +237,7 @@ class TokenizerFile:
 def token_count(sample: Sample, counter: TokenCounter) -> int:
     """The number of tokens of the whole conversation with its tools; the markup of each turn counts as four."""
     texts = [part.text for turn in sample.trace.turns for part in turn.parts]
-    if sample.offered.place != "system":
+    if sample.offered.origin != "system":
         texts += [tool.raw for tool in sample.offered.tools]
     return sum(map(counter.count, texts)) + _TURN_TOKENS * len(sample.trace.turns)
 
@@ -247,7 +247,7 @@ def cut_by_budget(
 ) -> Iterator[Diagnostic]:
     """D717: the conversation is longer than `context` tokens, or one turn's reasoning is longer than `reasoning`."""
     total, turns = 0, sample.trace.turns
-    tools = 0 if sample.offered.place == "system" else sum(counter.count(tool.raw) for tool in sample.offered.tools)
+    tools = 0 if sample.offered.origin == "system" else sum(counter.count(tool.raw) for tool in sample.offered.tools)
     cut_at = 0
     for number, turn in enumerate(turns, 1):
         before = total

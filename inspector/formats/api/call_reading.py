@@ -1,4 +1,19 @@
-"""Reads a call of an API, whole or in the fragments of a stream, with positions in its JSON's raw characters."""
+r"""Reads a call of an API, whole or in the fragments of a stream, with positions in its JSON's raw characters.
+
+Theory of operation. A streamed call arrives as pieces, each in an object of its own, and its arguments are JSON within
+JSON. So a position in them is a position in a decoded text that no raw text contains:
+
+    raw                 data: {... {"index":0,"id":"c1","function":{"name":"f","arguments":"{\"a\""}} ...}
+                        data: {... {"index":0,"function":{"arguments":": 1}"}} ...}
+    pieces              the two inner objects, which the shapes of the API find (`ApiCallPiece`)
+    `GrowingCall`       name f, id c1, and two literals: the raw {\"a\" at 99 is the text {"a", and : 1} at 193 itself
+    `Decoded`           the text {"a": 1}; position 4 of it is raw position 193
+    `ToolCall`          from the first piece's object to the last one's end; `raw_arguments` is the decoded text
+
+The arguments are read as any payload; its faults, ranges and fixes are then mapped back to raw characters, and a fix
+that has to be written within a string is escaped. Whole arguments may be an object instead, or free text if the tool
+takes code; a mixture of these, a second name, or a piece after the call's end is a fault.
+"""
 
 from collections.abc import Sequence
 
@@ -58,9 +73,9 @@ class GrowingCall(Struct):
         """Whether its arguments look complete."""
         return self.has_ended or self._counter.complete
 
-    def take(self, piece: ApiCallPiece, unit: Unit) -> None:
+    def add(self, piece: ApiCallPiece, unit: Unit) -> None:
         """Add a piece to the call."""
-        self.end = max(self.end, unit.base + piece.place.end)
+        self.end = max(self.end, unit.base + piece.range.end)
         if piece.name is not None and not self.name:
             name = piece.name.scalar
             self.name = name if isinstance(name, str) else ""
@@ -88,13 +103,13 @@ class GrowingCall(Struct):
 
         An error may be reported once for a whole unit, at another piece, so the piece's own text is read again.
         """
-        place = piece.place.moved(unit.base)
-        self.broken += (fault for fault in errors if place.covers(fault.range))
+        piece_range = piece.range.moved(unit.base)
+        self.broken += (fault for fault in errors if piece_range.covers(fault.range))
         if errors:
-            self.is_strict = self.is_strict and is_strict(unit.readable, piece.place)
+            self.is_strict = self.is_strict and is_strict(unit.readable, piece.range)
 
     @property
-    def place(self) -> Range:
+    def range(self) -> Range:
         """The range of the call, from its first piece to its last."""
         return Range(self.start, self.end)
 
@@ -109,13 +124,13 @@ def read_call(call: GrowingCall) -> tuple[ToolCall, list[Fault]]:
         read = _from_object(call, call.value, faults)
     else:
         read = _from_strings(call, faults)
-    place = call.name_range or call.place
+    fault_range = call.name_range or call.range
     if not call.name:
-        faults.append(Fault(rules.NOT_A_CALL, place, "The call has no `name`: the tool is unknown."))
+        faults.append(Fault(rules.NOT_A_CALL, fault_range, "The call has no `name`: the tool is unknown."))
     if call.requires_id and call.id is None:
         what = f"The call of `{call.name}`" if call.name else "The call"
         message = f"{what} has no id: no result can refer to it, and most clients and servers reject the history."
-        faults.append(Fault(MISSING_CALL_ID, place, message))
+        faults.append(Fault(MISSING_CALL_ID, fault_range, message))
     if call.foreign_key is not None:
         message, hint = (
             "The arguments are under `parameters`; this API uses `arguments`.",
@@ -127,18 +142,18 @@ def read_call(call: GrowingCall) -> tuple[ToolCall, list[Fault]]:
 
 def begin(piece: ApiCallPiece, unit: Unit) -> GrowingCall:
     """A new call with its first piece."""
-    call = GrowingCall(unit.base + piece.place.start, unit.base + piece.place.end)
-    call.take(piece, unit)
+    call = GrowingCall(unit.base + piece.range.start, unit.base + piece.range.end)
+    call.add(piece, unit)
     return call
 
 
 def _from_object(call: GrowingCall, value: JsonNode, faults: list[Fault]) -> ToolCall:
-    place = value.range.moved(call.value_at)
+    arguments_range = value.range.moved(call.value_at)
     is_other = is_no_object(value)
     if call.is_encoded:
-        faults.append(_as_object(place, value))
+        faults.append(_as_object(arguments_range, value))
     elif is_other:
-        faults.append(not_an_object(value, place))
+        faults.append(not_an_object(value, arguments_range))
     readable = _is_repairable(call) and not (is_other and not call.is_encoded)
     valid = readable and call.is_strict and not call.broken and not call.is_encoded
     return ToolCall(
@@ -146,11 +161,11 @@ def _from_object(call: GrowingCall, value: JsonNode, faults: list[Fault]) -> Too
         arguments=value.value() if readable else call.value_text,
         raw_arguments=call.value_text,
         valid=valid,
-        range=call.place,
+        range=call.range,
         id=call.id,
         recovered=readable and not valid,
         name_range=call.name_range,
-        arguments_range=place,
+        arguments_range=arguments_range,
     )
 
 
@@ -177,14 +192,14 @@ def _from_strings(call: GrowingCall, faults: list[Fault]) -> ToolCall:
         message = (
             f"The arguments of `{call.name}` are an empty string; strict clients fail to decode it and lose the call."
         )
-        place = Range(max(start, call.start), min(end, call.end))
-        faults.append(Fault(EMPTY_ARGUMENTS, place, message, "Write `{}` for no arguments."))
+        fault_range = Range(max(start, call.start), min(end, call.end))
+        faults.append(Fault(EMPTY_ARGUMENTS, fault_range, message, "Write `{}` for no arguments."))
     return ToolCall(
         name=call.name or None,
         arguments=arguments,
         raw_arguments=text,
         valid=fits,
-        range=call.place,
+        range=call.range,
         id=call.id,
         recovered=repairable and not fits,
         name_range=call.name_range,
@@ -230,28 +245,28 @@ def _is_repairable(call: GrowingCall) -> bool:
 
 
 def _named_again(name: str, again: JsonNode, unit: Unit) -> Fault:
-    place = again.range.moved(unit.base)
+    fault_range = again.range.moved(unit.base)
     if again.scalar:
         message = f"The name of the call of `{name}` comes again; clients that join pieces double it."
     else:
         message = f"A later piece of the call of `{name}` has an empty name; clients that keep the last one lose it."
-    return Fault(REPEATED_CALL_NAME, place, message)
+    return Fault(REPEATED_CALL_NAME, fault_range, message)
 
 
-def _as_object(place: Range, value: JsonNode) -> Fault:
+def _as_object(arguments_range: Range, value: JsonNode) -> Fault:
     what = "an object" if value.kind is JsonKind.OBJECT else f"a JSON {value.kind.value}"
     return Fault(
         ARGUMENTS_AS_OBJECT,
-        Range(place.start, place.start + 1),
+        Range(arguments_range.start, arguments_range.start + 1),
         f"`arguments` is {what}; the OpenAI API uses a string of JSON, and clients that decode it fail.",
         "Write the arguments as a JSON string.",
     )
 
 
-def _as_string(place: Range) -> Fault:
+def _as_string(arguments_range: Range) -> Fault:
     return Fault(
         rules.ARGUMENTS_AS_STRING,
-        Range(place.start - 1, place.start),
+        Range(arguments_range.start - 1, arguments_range.start),
         "The arguments are a JSON string, not an object: clients pass the tool a string.",
         "Write the object itself.",
     )
@@ -297,13 +312,13 @@ def _raw_fix(fix: Fix, decoded: Decoded) -> Fix | None:
     edits: list[Edit] = []
     for edit in fix.edits:
         text = decoded.written(edit.text)
-        for place in decoded.places(edit.range):
-            edits.append(Edit(place, text))
+        for raw_range in decoded.places(edit.range):
+            edits.append(Edit(raw_range, text))
             text = ""
     return Fix(tuple(edits), fix.safe)
 
 
-class StructuredReading(Struct, frozen=True):
+class StructuredResult(Struct, frozen=True):
     """The content of a structured part: spans that tile its text, the call if it is one, and faults."""
 
     spans: tuple[Span, ...]
@@ -311,20 +326,20 @@ class StructuredReading(Struct, frozen=True):
     faults: tuple[Fault, ...] = ()
 
 
-def read_structured_part(turn: Turn, part: Part) -> StructuredReading:
+def read_structured_part(turn: Turn, part: Part) -> StructuredResult:
     """The reading of a part that is not the turn's `text`: `reasoning`, `call:N`, or a text under another name."""
     whole = Range(0, len(part.text))
     header = turn.call_header(part.name)
     if header is not None:
         return _read_call(part.text, header)
     if not part.text:
-        return StructuredReading(())
+        return StructuredResult(())
     kind = SpanKind.REASONING if part.name == "reasoning" else SpanKind.TEXT
     kind = SpanKind.MARKUP if part.name.startswith(WIRE_PREFIX) else kind
-    return StructuredReading((Span(kind, whole, whole, label=part.name),))
+    return StructuredResult((Span(kind, whole, whole, label=part.name),))
 
 
-def _read_call(text: str, header: CallHeader) -> StructuredReading:
+def _read_call(text: str, header: CallHeader) -> StructuredResult:
     """Read a call whose arguments are a separate part; an empty text means no arguments, as in the APIs."""
     whole = Range(0, len(text))
     spans = (Span(SpanKind.TOOL_CALL, whole, whole, label=header.part),) if text else ()
@@ -346,4 +361,4 @@ def _read_call(text: str, header: CallHeader) -> StructuredReading:
         arguments_range=whole,
     )
     nameless = () if is_named else (Fault(rules.NOT_A_CALL, whole, "The call has no name: the tool is unknown."),)
-    return StructuredReading(spans, (call,), (*nameless, *parsed.faults))
+    return StructuredResult(spans, (call,), (*nameless, *parsed.faults))

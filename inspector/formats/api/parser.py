@@ -36,7 +36,7 @@ from weaklink.inspector.formats.api.call_reading import GrowingCall, begin, lite
 from weaklink.inspector.formats.api.refused_calls import read_refused
 from weaklink.inspector.formats.api.units import Cutter, EventLines, JsonValues, Unit, UnitKind
 from weaklink.inspector.formats.format import NewParser
-from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonResult, read_json
 from weaklink.inspector.model import Decoded, Literal, Role, Span, SpanKind, ToolResult
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.json_syntax import TRAILING_DATA
@@ -47,7 +47,7 @@ from weaklink.inspector.segmenter.events import Flagged, FormatParser, ParseEven
 from weaklink.inspector.text import Range
 
 _STREAM_BEGINNINGS = ("data:", "event:", "id:", "retry:", ":")
-_LONGEST_BEGINNING = max(map(len, _STREAM_BEGINNINGS))
+_MAX_BEGINNING_CHARS = max(map(len, _STREAM_BEGINNINGS))
 _MAX_QUOTE = 40
 _MARK = "\ufeff"
 LABEL = "api"
@@ -126,7 +126,7 @@ class ApiOrText:
         events: list[ParseEvent] = []
         last = self._cutter.close() if self._cutter is not None and not self._is_text else None
         if last is not None:
-            events += self._take(last)
+            events += self._read_unit(last)
         if self._tiler is not None:
             is_missing = self._shapes.expects_end and not self._is_cut
             missing = "The stream ends here without the API's end sign." if is_missing else ""
@@ -137,11 +137,11 @@ class ApiOrText:
 
     def _read(self, cutter: Cutter, text: str) -> list[ParseEvent]:
         events: list[ParseEvent] = []
-        at = 0
-        while at < len(text):
-            unit, at = cutter.read(text, at)
+        position = 0
+        while position < len(text):
+            unit, position = cutter.read(text, position)
             if unit is not None:
-                events += self._take(unit)
+                events += self._read_unit(unit)
                 if self._is_text:
                     break
         return events
@@ -154,9 +154,9 @@ class ApiOrText:
 
     # units
 
-    def _take(self, unit: Unit) -> list[ParseEvent]:
+    def _read_unit(self, unit: Unit) -> list[ParseEvent]:
         if self._tiler is not None:
-            return self._tiler.take(unit, *self._pieces(unit))
+            return self._tiler.feed(unit, *self._pieces(unit))
         if unit.kind is UnitKind.STRUCTURE:
             self._early.append(unit)
             return []
@@ -174,9 +174,9 @@ class ApiOrText:
         self._undecided = []
         self._cutter.by_line = self._cutter.by_line or "\n" not in unit.text.strip()
         self._tiler = Tiler()
-        events = [event for early in self._early for event in self._tiler.take(early, [])]
+        events = [event for early in self._early for event in self._tiler.feed(early, [])]
         self._early = []
-        return [*events, *self._tiler.take(unit, pieces, reading.faults)]
+        return [*events, *self._tiler.feed(unit, pieces, reading.faults)]
 
     def _pieces(self, unit: Unit) -> tuple[list[ApiPiece], tuple[Fault, ...]]:
         """The pieces in a unit, and the faults of its JSON."""
@@ -194,36 +194,38 @@ class ApiOrText:
                 return pieces or [], reading.faults if pieces is not None else (*reading.faults, *self._stray(unit))
 
     @staticmethod
-    def _pieces_in(unit: Unit, reading: JsonReading, shapes: ApiShapeReader) -> list[ApiPiece] | None:
+    def _pieces_in(unit: Unit, reading: JsonResult, shapes: ApiShapeReader) -> list[ApiPiece] | None:
         """The pieces in the values of a unit (mostly one; malformed JSON may have several); None if all are unknown."""
-        found: list[ApiPiece] = []
+        all_pieces: list[ApiPiece] = []
         is_known = False
         for node in reading.nodes:
             pieces = shapes.read(node, unit.readable)
             if pieces is not None:
                 is_known = True
-                found += pieces
-        return found if is_known else None
+                all_pieces += pieces
+        return all_pieces if is_known else None
 
     def _stray(self, unit: Unit) -> tuple[Fault, ...]:
         """The fault of a unit that is not the API's; reported for the first such unit only."""
         self._strays += 1
-        place = unit.json if len(unit.json) else Range(0, len(unit.text))
-        first = place.of(unit.text)[:_MAX_QUOTE]
+        stray_range = unit.json if len(unit.json) else Range(0, len(unit.text))
+        first = stray_range.of(unit.text)[:_MAX_QUOTE]
         quoted = " ".join(first.split())
         if self._strays > 1:
             return ()
         if unit.kind is UnitKind.TOO_LONG:
             message = f"The value that begins with `{quoted}` is longer than the limit; it is kept but not parsed."
-            return (Fault(UNKNOWN_WIRE_EVENT, Range(place.start, place.start + len(first)), message),)
+            return (Fault(UNKNOWN_WIRE_EVENT, Range(stray_range.start, stray_range.start + len(first)), message),)
         if unit.kind is UnitKind.STRAY:
-            return (Fault(TRAILING_DATA, place, f"`{quoted}` is not a value of the API: kept, not parsed."),)
-        return (Fault(UNKNOWN_WIRE_EVENT, place, f"The API has no event of the shape `{quoted}`: kept, not parsed."),)
+            return (Fault(TRAILING_DATA, stray_range, f"`{quoted}` is not a value of the API: kept, not parsed."),)
+        return (
+            Fault(UNKNOWN_WIRE_EVENT, stray_range, f"The API has no event of the shape `{quoted}`: kept, not parsed."),
+        )
 
 
 def _beginning(text: str) -> str:
     """The first characters after white space and a byte order mark; they decide."""
-    return text.removeprefix(_MARK).lstrip()[:_LONGEST_BEGINNING]
+    return text.removeprefix(_MARK).lstrip()[:_MAX_BEGINNING_CHARS]
 
 
 def _may_begin(beginning: str) -> bool:
@@ -259,7 +261,7 @@ class Tiler:
         """The position up to which the spans are certain: the end of the last piece."""
         return self._run.end if self._run is not None else self._start
 
-    def take(self, unit: Unit, pieces: list[ApiPiece], faults: tuple[Fault, ...] = ()) -> list[ParseEvent]:
+    def feed(self, unit: Unit, pieces: list[ApiPiece], faults: tuple[Fault, ...] = ()) -> list[ParseEvent]:
         """Take one more unit; `faults` are those of its JSON, with ranges in the unit."""
         self._unit_text, self._base = unit.text, unit.base
         if not unit.text.isspace():
@@ -268,8 +270,8 @@ class Tiler:
         self._events += map(Flagged, moved)
         broken = [fault for fault in moved if fault.rule.severity is Severity.ERROR]
         # The end of calls applies after all pieces of the value.
-        for piece in sorted(pieces, key=lambda piece: (isinstance(piece, CallsEnd), piece.place.start)):
-            if unit.base + piece.place.start >= self._laid_to or isinstance(piece, CallsEnd | ApiFault):
+        for piece in sorted(pieces, key=lambda piece: (isinstance(piece, CallsEnd), piece.range.start)):
+            if unit.base + piece.range.start >= self._laid_to or isinstance(piece, CallsEnd | ApiFault):
                 self._lay(piece, unit, broken)
         rest = unit.text[max(self._start - unit.base, 0) :]
         self._before.append(rest)
@@ -290,26 +292,28 @@ class Tiler:
         return events
 
     def _lay(self, piece: ApiPiece, unit: Unit, broken: list[Fault]) -> None:
-        place = piece.place.moved(unit.base)
+        piece_range = piece.range.moved(unit.base)
         match piece:
             case TextPiece():
                 self._end_run()
-                self._words(piece, place, unit)
+                self._words(piece, piece_range, unit)
             case ApiCallPiece(key=None):
                 self._end_run()
                 call = begin(piece, unit)
                 call.add_faults(piece, unit, broken)
-                self._whole(SpanKind.TOOL_CALL, place, self._calls([call]))
+                self._whole(SpanKind.TOOL_CALL, piece_range, self._calls([call]))
             case ApiCallPiece():
                 self._fragment(piece, piece.key or "", unit, broken)
             case RefusedCall():
                 self._end_run()
-                self._whole(SpanKind.TOOL_CALL, place, read_refused(piece, unit))
+                self._whole(SpanKind.TOOL_CALL, piece_range, read_refused(piece, unit))
                 self._call_seen, self._after_call = True, None
             case ResultPiece():
                 self._end_run()
                 self._turn_ends()
-                self._whole(SpanKind.TOOL_RESULT, place, ParseResult(results=(_result(piece, unit),), complete=True))
+                self._whole(
+                    SpanKind.TOOL_RESULT, piece_range, ParseResult(results=(_result(piece, unit),), complete=True)
+                )
             case TurnBegins():
                 self._end_run()
                 self._turn_ends()
@@ -322,11 +326,11 @@ class Tiler:
 
     # texts, whole calls and results
 
-    def _words(self, piece: TextPiece, place: Range, unit: Unit) -> None:
+    def _words(self, piece: TextPiece, piece_range: Range, unit: Unit) -> None:
         content = literal(piece.node, unit)
         decoded = Decoded((content,))
-        self._cut_markup(place.start)
-        span = Span(piece.kind, place, content.range, label=piece.label or LABEL)
+        self._cut_markup(piece_range.start)
+        span = Span(piece.kind, piece_range, content.range, label=piece.label or LABEL)
         reading = ParseResult(decoded=content.text, complete=True)
         self._close(span, content.raw, reading, decoded, by_model=piece.by_model)
         is_after = self._call_seen and self._after_call is None and piece.by_model and piece.in_order
@@ -338,29 +342,29 @@ class Tiler:
             self._events.append(Flagged(Fault(TEXT_AFTER_CALL, self._after_call.range, _AFTER_CALL, _AFTER_HINT)))
         self._call_seen, self._after_call = False, None
 
-    def _whole(self, kind: SpanKind, place: Range, reading: ParseResult) -> None:
-        self._cut_markup(place.start)
-        inner = self._cut(place.end)
-        self._close(Span(kind, place, place, label=LABEL), inner, reading)
+    def _whole(self, kind: SpanKind, span_range: Range, reading: ParseResult) -> None:
+        self._cut_markup(span_range.start)
+        inner = self._cut(span_range.end)
+        self._close(Span(kind, span_range, span_range, label=LABEL), inner, reading)
 
     def _calls(self, calls: list[GrowingCall]) -> ParseResult:
         read = [read_call(call) for call in calls]
         self._call_seen, self._after_call = True, None
-        faults = tuple(fault for _, found in read for fault in found)
+        faults = tuple(fault for _, call_faults in read for fault in call_faults)
         return ParseResult(calls=tuple(call for call, _ in read), faults=faults, complete=True)
 
     # streamed calls
 
     def _fragment(self, piece: ApiCallPiece, key: str, unit: Unit, broken: list[Fault]) -> None:
-        place = piece.place.moved(unit.base)
+        piece_range = piece.range.moved(unit.base)
         call = self._open.get(key)
         if call is None:
             if all(call.looks_complete for call in self._open.values()):
                 self._end_run()
             if self._run is None:
-                self._cut_markup(place.start)
-                self._events.append(SpanOpened(SpanKind.TOOL_CALL, place.start, place.start, LABEL))
-                self._run = place
+                self._cut_markup(piece_range.start)
+                self._events.append(SpanOpened(SpanKind.TOOL_CALL, piece_range.start, piece_range.start, LABEL))
+                self._run = piece_range
             call = self._open[key] = begin(piece, unit)
             earlier = self._ended.get(key)
             if earlier is not None:
@@ -368,13 +372,13 @@ class Tiler:
                 message = (
                     f"A piece of `{call.name}` comes after the end of its call: clients lose it or fail on the call."
                 )
-                call.late = Fault(rules.TRAILING_DATA, place, message)
+                call.late = Fault(rules.TRAILING_DATA, piece_range, message)
         else:
-            call.take(piece, unit)
+            call.add(piece, unit)
         call.add_faults(piece, unit, broken)
         if self._run is not None:
-            self._run = Range(self._run.start, place.end)
-        self._laid_to = place.end
+            self._run = Range(self._run.start, piece_range.end)
+        self._laid_to = piece_range.end
 
     def _calls_end(self, key: str | None) -> None:
         if key is not None and key in self._open:
@@ -403,11 +407,11 @@ class Tiler:
 
     def _cut_markup(self, to: int) -> None:
         """Make the text before `to` that belongs to no span markup."""
-        place = Range(self._start, to)
+        markup_range = Range(self._start, to)
         inner = self._cut(to)
-        if len(place):
-            self._events.append(SpanOpened(SpanKind.MARKUP, place.start, place.start, LABEL))
-            self._events.append(SpanClosed(Span(SpanKind.MARKUP, place, place, label=LABEL), inner))
+        if len(markup_range):
+            self._events.append(SpanOpened(SpanKind.MARKUP, markup_range.start, markup_range.start, LABEL))
+            self._events.append(SpanClosed(Span(SpanKind.MARKUP, markup_range, markup_range, label=LABEL), inner))
 
     def _cut(self, to: int) -> str:
         """The text from the last cut up to `to`."""
@@ -425,15 +429,18 @@ class Tiler:
 def _result(piece: ResultPiece, unit: Unit) -> ToolResult:
     node = piece.content
     if node is None:
-        content, place = "", Range(piece.place.end, piece.place.end).moved(unit.base)
+        content, content_range = "", Range(piece.range.end, piece.range.end).moved(unit.base)
     elif node.kind is JsonKind.STRING:
-        content, place = literal(node, unit).text, literal(node, unit).range
+        content, content_range = literal(node, unit).text, literal(node, unit).range
     else:
-        blocks = [found.value.scalar for item in node.items if (found := item.member("text")) is not None]
+        blocks = [member.value.scalar for item in node.items if (member := item.member("text")) is not None]
         texts = [text for text in blocks if isinstance(text, str)]
         is_joined = bool(texts) and len(texts) == len(node.items)
-        content, place = "".join(texts) if is_joined else node.range.of(unit.readable), node.range.moved(unit.base)
-    return ToolResult(content, place, _filled_text(piece.call_id), _filled_text(piece.name), piece.is_error)
+        content, content_range = (
+            "".join(texts) if is_joined else node.range.of(unit.readable),
+            node.range.moved(unit.base),
+        )
+    return ToolResult(content, content_range, _filled_text(piece.call_id), _filled_text(piece.name), piece.is_error)
 
 
 def _filled_text(node: JsonNode | None) -> str | None:

@@ -61,8 +61,8 @@ class Cutter:
         self._length = 0
         self._takes_rest = False
 
-    def read(self, text: str, at: int) -> tuple[Unit | None, int]:
-        """Read a chunk from `at` up to the end of a unit; returns that unit, and the position after what was read."""
+    def read(self, text: str, position: int) -> tuple[Unit | None, int]:
+        """Read a chunk from `position` up to the end of a unit; returns that unit, and the position after it."""
         raise NotImplementedError
 
     def hold_rest(self, unit: Unit) -> None:
@@ -82,21 +82,23 @@ class Cutter:
         """The unit that the text's end cuts off."""
         raise NotImplementedError
 
-    def _collect(self, text: str, at: int, end: int) -> int:
+    def _collect(self, text: str, position: int, end: int) -> int:
         """Add `text` up to `end` to the unit, or all of it if the unit is too long; returns the position after it."""
-        self._length += end - at
+        self._length += end - position
         if self._length > self._max:
             self._takes_rest = True
             end = len(text)
-        self._pieces.append(text[at:end])
+        self._pieces.append(text[position:end])
         return end
 
-    def _unit(self, kind: UnitKind, place: Range | None, readable: str | None = None, *, cut: bool = False) -> Unit:
+    def _unit(
+        self, kind: UnitKind, json_range: Range | None, readable: str | None = None, *, cut: bool = False
+    ) -> Unit:
         """The collected unit."""
         text, base = "".join(self._pieces), self._base
         self._base += len(text)
         self._pieces, self._length = [], 0
-        return Unit(kind, base, text, place or _trimmed(text), readable or text, cut)
+        return Unit(kind, base, text, json_range or _trimmed(text), readable or text, cut)
 
 
 class EventLines(Cutter):
@@ -113,25 +115,25 @@ class EventLines(Cutter):
         self._values: list[str] = []
         self._counter = BracketCounter()
 
-    def read(self, text: str, at: int) -> tuple[Unit | None, int]:
+    def read(self, text: str, position: int) -> tuple[Unit | None, int]:
         """See Cutter."""
         if self._takes_rest:
-            return None, self._collect(text, at, len(text))
-        newline = text.find("\n", at)
+            return None, self._collect(text, position, len(text))
+        newline = text.find("\n", position)
         end = newline + 1 or len(text)
-        read_to = self._collect(text, at, end)
-        self._line.append(text[at:end])
+        read_to = self._collect(text, position, end)
+        self._line.append(text[position:end])
         if newline < 0 or self._takes_rest:
             return None, read_to
         line, self._line = "".join(self._line), []
-        return self._take(line), read_to
+        return self._add_line(line), read_to
 
     def _last(self) -> Unit:
         line = "".join(self._line)
-        unit = self._take(line, cut=True) if line else None
+        unit = self._add_line(line, cut=True) if line else None
         return unit or self._unit(UnitKind.VALUE, None, "".join(self._values) or None, cut=True)
 
-    def _take(self, line: str, *, cut: bool = False) -> Unit | None:
+    def _add_line(self, line: str, *, cut: bool = False) -> Unit | None:
         """The unit that a whole line completes; the line has been collected already."""
         start = len(_DATA) + line.startswith(_DATA + " ")
         payload = line[start:].strip() if line.startswith(_DATA) else ""
@@ -174,19 +176,19 @@ class JsonValues(Cutter):
         self._counter: BracketCounter | None = None
         self._is_stray = False
 
-    def read(self, text: str, at: int) -> tuple[Unit | None, int]:
+    def read(self, text: str, position: int) -> tuple[Unit | None, int]:
         """See Cutter."""
         if self._takes_rest:
-            return None, self._collect(text, at, len(text))
+            return None, self._collect(text, position, len(text))
         if self._counter is None and not self._is_stray:
-            first = _SPACE.match(text, at).end()  # type: ignore[union-attr]  # matches ""
-            at = self._collect(text, at, first)
-            if at == len(text):
-                return None, at
-            self._is_stray = text[at] not in "{["
+            first = _SPACE.match(text, position).end()  # type: ignore[union-attr]  # matches ""
+            position = self._collect(text, position, first)
+            if position == len(text):
+                return None, position
+            self._is_stray = text[position] not in "{["
             self._counter = None if self._is_stray else BracketCounter()
-        end = self._end(text, at)
-        read_to = self._collect(text, at, len(text) if end < 0 else end)
+        end = self._end(text, position)
+        read_to = self._collect(text, position, len(text) if end < 0 else end)
         if end < 0 or self._takes_rest:
             return None, read_to
         return self._finished(cut=False), read_to
@@ -194,11 +196,11 @@ class JsonValues(Cutter):
     def _last(self) -> Unit:
         return self._finished(cut=True)
 
-    def _end(self, text: str, at: int) -> int:
-        newline = text.find("\n", at) if self._counter is None or self.by_line else -1
+    def _end(self, text: str, position: int) -> int:
+        newline = text.find("\n", position) if self._counter is None or self.by_line else -1
         if self._counter is None:
             return newline
-        end = self._counter.feed(text, at, None if newline < 0 else newline)
+        end = self._counter.feed(text, position, None if newline < 0 else newline)
         return newline if end < 0 else end
 
     def _finished(self, *, cut: bool) -> Unit:

@@ -58,11 +58,11 @@ def _key_named_calls(node: JsonNode, text: str) -> Iterator[CallShape]:
         faults = [] if is_call else [_NO_ARGUMENTS(text, member.value.range, member.value.kind.value)]
         faults += [as_string] if as_string is not None else []
         faults += [_ANOTHER(text, member.key_range)] if member is not node.members[0] else []
-        place = None if len(node.members) == 1 else Range(member.key_range.start, member.value.range.end)
-        fits = is_call and as_string is None and place is None
+        call_range = None if len(node.members) == 1 else Range(member.key_range.start, member.value.range.end)
+        fits = is_call and as_string is None and call_range is None
         named = JsonMember("", member.key_range, JsonNode(JsonKind.STRING, member.key_range, member.key))
         named_or_none = named if member.key else None
-        yield CallShape(named_or_none, member, decoded, fits, is_call, tuple(faults), place)
+        yield CallShape(named_or_none, member, decoded, fits, is_call, tuple(faults), call_range)
 
 
 def _spelled_out(text: str, node: JsonNode, name: JsonMember, arguments: JsonMember) -> Fault:

@@ -115,17 +115,20 @@ def _read_calls(closed: SpanClosed) -> ParseResult:
     reading = _READ(closed)
     head = _HEAD.match(closed.inner_text)
     if head is None:
-        place = reading.calls[0].range
-        edits = (Edit(Range(place.start, place.start), f'{{"{_ONE}": '), Edit(Range(place.end, place.end), "}"))
-        fault = _unwrapped("", Range(place.start, place.start + 1), edits=edits)
+        fault_range = reading.calls[0].range
+        edits = (
+            Edit(Range(fault_range.start, fault_range.start), f'{{"{_ONE}": '),
+            Edit(Range(fault_range.end, fault_range.end), "}"),
+        )
+        fault = _unwrapped("", Range(fault_range.start, fault_range.start + 1), edits=edits)
         return reading if _WRAPPER.search(closed.inner_text, 0, 64) else reading.recovered(fault)
     if (head[1] == f'"{_SEVERAL}"') == (head[2] == "["):
         return reading
     what, belongs = ("An array", _SEVERAL) if head[2] == "[" else ("One object", _ONE)
-    place = Range(*head.span(1)).moved(closed.span.inner.start)
+    fault_range = Range(*head.span(1)).moved(closed.span.inner.start)
     message = f"{what} appears under `{head[1][1:-1]}`; it belongs under `{belongs}`."
-    fix = Fix((Edit(place, f'"{belongs}"'),), safe=True)
-    return reading.recovered(Fault(rules.NOT_A_CALL, place, message, f"Rename the key to `{belongs}`.", fix))
+    fix = Fix((Edit(fault_range, f'"{belongs}"'),), safe=True)
+    return reading.recovered(Fault(rules.NOT_A_CALL, fault_range, message, f"Rename the key to `{belongs}`.", fix))
 
 
 _unwrapped = FaultMessage(

@@ -74,18 +74,18 @@ def read_claude_results(closed: SpanClosed) -> ParseResult:
 
 
 def _result(match: re.Match[str], start: int) -> ToolResult:
-    body, at = match["body"], match.start("body")
+    body, offset = match["body"], match.start("body")
     named = _NAMED.match(body)
     if named is not None:
-        body, at = body[named.end() :], at + named.end()
+        body, offset = body[named.end() :], offset + named.end()
     output = _OUTPUT.match(body)
     if output is not None:
-        body, at = output["output"], at + output.start("output")
+        body, offset = output["output"], offset + output.start("output")
     content = body.strip("\r\n")
-    at += body.index(content)
+    offset += body.index(content)
     name = named["name"].strip() if named is not None else None
     is_error = True if match["tag"] == "error" else None
-    return ToolResult(content, Range(at, at + len(content)).moved(start), None, name, is_error)
+    return ToolResult(content, Range(offset, offset + len(content)).moved(start), None, name, is_error)
 
 
 def read_claude_tools(closed: SpanClosed) -> ParseResult:

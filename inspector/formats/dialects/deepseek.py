@@ -176,7 +176,7 @@ def _dsml(
 
     `others` are blocks of other versions, each with its prefix; they are read, and reported.
     """
-    wrapper, *other_wrappers = (Enclosed(f"<{one}>", f"</{one}>") for one in (f"{prefix}{block}", *others))
+    wrapper, *other_wrappers = (Enclosed(f"<{tag}>", f"</{tag}>") for tag in (f"{prefix}{block}", *others))
     spaced = prefix.strip(" ") + " " * (prefix[-1] != " ")
     own = invoke_tags(wrapper, prefix, is_typed=True, anywhere=True)
     other = invoke_tags(wrapper, spaced, "other_call", is_typed=True, anywhere=True)

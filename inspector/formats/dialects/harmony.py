@@ -213,10 +213,10 @@ def _read_call(closed: SpanClosed) -> ParseResult:
     misplaced = _MISPLACED_CALL.match(closed.inner_text)
     if misplaced is None:
         return reading
-    place = Range(*misplaced.span("channel")).moved(closed.span.inner.start)
+    fault_range = Range(*misplaced.span("channel")).moved(closed.span.inner.start)
     message = f"A user's tool is called on the channel `{misplaced['channel']}`; such calls belong to `commentary`."
     hint = "Read calls on every channel: a server that reads only `commentary` loses this one."
-    return replace(reading, faults=(Fault(MALFORMED_HEADER, place, message, hint), *reading.faults))
+    return replace(reading, faults=(Fault(MALFORMED_HEADER, fault_range, message, hint), *reading.faults))
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:

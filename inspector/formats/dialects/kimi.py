@@ -168,21 +168,21 @@ _read_arguments = XmlCallReader(_SYNTAX, unescape=_unescaped)
 
 def _read_call(closed: SpanClosed) -> ParseResult:
     """Read a call with separate arguments, or with all arguments in one JSON object."""
-    found = _JSON.search(closed.inner_text)
-    if found is None:
+    match = _JSON.search(closed.inner_text)
+    if match is None:
         return _read_arguments(closed)
-    frame = closed.inner_text[: found.start()] + closed.inner_text[found.end() :]
+    frame = closed.inner_text[: match.start()] + closed.inner_text[match.end() :]
     outer = _read_arguments(msgspec.structs.replace(closed, inner_text=frame))
     start = closed.span.inner.start
-    reading = read_json(found[1])
-    place = Range(*found.span(1)).moved(start)
+    reading = read_json(match[1])
+    arguments_range = Range(*match.span(1)).moved(start)
     is_read = len(reading.nodes) == 1 and (reading.strict or reading.repairable)
     calls = tuple(
         msgspec.structs.replace(
             call,
-            arguments=reading.nodes[0].value() if is_read else found[1],
-            raw_arguments=found[1],
-            arguments_range=place,
+            arguments=reading.nodes[0].value() if is_read else match[1],
+            raw_arguments=match[1],
+            arguments_range=arguments_range,
             valid=call.valid and reading.strict,
             recovered=is_read and not (call.valid and reading.strict),
             range=closed.span.range,
@@ -190,7 +190,7 @@ def _read_call(closed: SpanClosed) -> ParseResult:
         )
         for call in outer.calls
     )
-    faults = tuple(_placed(fault, place.start, closed.span.range) for fault in reading.faults)
+    faults = tuple(_placed(fault, arguments_range.start, closed.span.range) for fault in reading.faults)
     return ParseResult(calls=calls, faults=(*outer.faults, *faults), complete=outer.complete)
 
 

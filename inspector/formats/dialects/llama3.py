@@ -173,11 +173,11 @@ def _name_of_cut(text: str, first: int) -> Range | None:
 
 def _without_suffix(call: ToolCall) -> ToolCall:
     """A built-in call, named by the tool's name without `.call`."""
-    name, place = call.name, call.name_range
-    if name is None or place is None or not name.endswith(_SUFFIX):
+    name, name_range = call.name, call.name_range
+    if name is None or name_range is None or not name.endswith(_SUFFIX):
         return call
-    place = Range(place.start, place.end - len(_SUFFIX))
-    return replace(call, name=name.removesuffix(_SUFFIX), name_range=place)
+    name_range = Range(name_range.start, name_range.end - len(_SUFFIX))
+    return replace(call, name=name.removesuffix(_SUFFIX), name_range=name_range)
 
 
 def _expresses(call: ToolCall) -> bool:

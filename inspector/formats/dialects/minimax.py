@@ -54,7 +54,7 @@ _INVOKE, _INVOKE_END = f'{_TOKEN}<invoke name="', f"{_TOKEN}</invoke>"
 _CHARACTER = r"(?:(?!(?<=[</])(?:invoke|tool_call)>)[\w.-])"
 _KEY = Repeat(_CHARACTER, 1, 128)
 _TAG = re.compile(re.escape(_TOKEN) + rf"<(/?)({_CHARACTER}{{1,128}})>")
-_MOST_LEVELS = 64
+_MAX_LEVELS = 64
 
 _SYNTAX = XmlSyntax(
     call=Lookahead(_INVOKE, NAME, '">'),
@@ -100,7 +100,7 @@ def _nested(text: str) -> Json:
             stack[-1][1].append((name, _value(members) if members else text[start : tag.start()]))
         else:
             return None
-        if len(stack) > _MOST_LEVELS:
+        if len(stack) > _MAX_LEVELS:
             return None
     members = stack[0][1]
     return _value(members) if len(stack) == 1 and members else None
@@ -109,10 +109,10 @@ def _nested(text: str) -> Json:
 def _value(members: list[tuple[str, Json]]) -> Json:
     if all(name == "item" for name, _ in members):
         return [value for _, value in members]
-    found: dict[str, list[Json]] = {}
+    by_name: dict[str, list[Json]] = {}
     for name, value in members:
-        found.setdefault(name, []).append(value)
-    return {name: values if len(values) > 1 else values[0] for name, values in found.items()}
+        by_name.setdefault(name, []).append(value)
+    return {name: values if len(values) > 1 else values[0] for name, values in by_name.items()}
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:

@@ -129,11 +129,15 @@ def _odd_id(closed: SpanClosed, call: ToolCall) -> Fault:
     """The fault of an id that mistral-common's validator refuses (protocol/instruct/validator.py)."""
     text, start = closed.inner_text, closed.span.inner.start
     written, arguments_range = call.id or "", call.arguments_range or Range(call.range.end, call.range.end)
-    at = text.find(written, call.range.start - start, arguments_range.start - start) if written else -1
-    at = text.find(written, arguments_range.end - start, call.range.end - start) if written and at < 0 else at
-    place = Range(at, at + len(written)).moved(start) if at >= 0 else call.range
+    position = text.find(written, call.range.start - start, arguments_range.start - start) if written else -1
+    position = (
+        text.find(written, arguments_range.end - start, call.range.end - start)
+        if written and position < 0
+        else position
+    )
+    fault_range = Range(position, position + len(written)).moved(start) if position >= 0 else call.range
     message = f"The id {shown(written)} is not nine letters or digits; Mistral's own validation rejects such a call."
-    return Fault(MALFORMED_CALL_ID, place, message, "Give the call an id of nine letters or digits.")
+    return Fault(MALFORMED_CALL_ID, fault_range, message, "Give the call an id of nine letters or digits.")
 
 
 def _read_any(closed: SpanClosed) -> ParseResult:
@@ -143,9 +147,9 @@ def _read_any(closed: SpanClosed) -> ParseResult:
     alone = _NAME_ALONE.fullmatch(text)
     if alone is None:
         return _NAMED(closed)
-    place = Range(*alone.span("name")).moved(closed.span.inner.start)
-    whole = Range(place.start, place.start + len(text.strip()))
-    call = ToolCall(alone["name"], "", "", valid=False, range=whole, id=alone["id"], name_range=place)
+    name_range = Range(*alone.span("name")).moved(closed.span.inner.start)
+    whole = Range(name_range.start, name_range.start + len(text.strip()))
+    call = ToolCall(alone["name"], "", "", valid=False, range=whole, id=alone["id"], name_range=name_range)
     message = f"The call ends before the arguments of `{call.name}`."
     if "[ARGS]" not in text:  # servers read the marker without arguments as a call, a name without it as content
         message = f"The call ends with the name `{call.name}`, before `[ARGS]` and the arguments."
@@ -156,14 +160,14 @@ def _read_any(closed: SpanClosed) -> ParseResult:
 
 def _read_result(closed: SpanClosed) -> ParseResult:
     """See SpanReader. The result's id is before it (v11), or in an object around it (v3)."""
-    found, text = _HEADED_RESULT(closed), closed.inner_text
-    reading = read_json(text) if found.results[0].call_id is None and '"call_id"' in text else None
+    parsed, text = _HEADED_RESULT(closed), closed.inner_text
+    reading = read_json(text) if parsed.results[0].call_id is None and '"call_id"' in text else None
     node = reading.nodes[0] if reading is not None and reading.strict else None
     call_id = node.member("call_id") if node is not None and node.kind is JsonKind.OBJECT else None
     if call_id is None or not isinstance(call_id.value.scalar, str):
-        return found
-    result = msgspec.structs.replace(found.results[0], call_id=call_id.value.scalar, name=None)
-    return msgspec.structs.replace(found, results=(result,))
+        return parsed
+    result = msgspec.structs.replace(parsed.results[0], call_id=call_id.value.scalar, name=None)
+    return msgspec.structs.replace(parsed, results=(result,))
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:

@@ -54,7 +54,7 @@ _NAME: tuple[LookaheadPiece, ...] = (Repeat(_LETTER, 1, 1), Repeat(_WORD, 0, 127
 _KEYWORD: tuple[LookaheadPiece, ...] = (Repeat(_LETTER, 1, 1), Repeat(r"\w", 0, 63), Repeat(" "), "=", Unless("="))
 _EMPTY: tuple[LookaheadPiece, ...] = (")",)
 _VALUE: tuple[LookaheadPiece, ...] = (Repeat(r"[\"'\d{\[-]", 1, 1),)
-_LONGEST_NAME = 128
+_MAX_NAME_CHARS = 128
 _LIST_PIECES: tuple[LookaheadPiece, ...] = (_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _EMPTY, _VALUE))
 _LIST = Lookahead(*_LIST_PIECES)
 _LIST_IN_FENCE = Lookahead("[", *_LIST_PIECES)
@@ -128,6 +128,6 @@ PYTHONIC = dialect_format(
     homes=BARE_HOMES,
     default_home="start",
     write_calls=lambda calls: f"[{', '.join(map(write_call, calls))}]",
-    expresses=lambda call: is_python_call(call) and len(call.name or "") <= _LONGEST_NAME,
+    expresses=lambda call: is_python_call(call) and len(call.name or "") <= _MAX_NAME_CHARS,
     calls_only=True,  # vllm:vllm/tool_parsers/pythonic_tool_parser.py matches its expression against the whole reply
 )

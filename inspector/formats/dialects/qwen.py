@@ -69,29 +69,29 @@ def read_flower_calls(closed: SpanClosed) -> ParseResult:
     header = _NAME.match(text)
     if header is None or not header["name"]:
         return _nameless(closed)
-    place = Range(*header.span("name")).moved(start)
+    name_range = Range(*header.span("name")).moved(start)
     calls, faults = list[ToolCall](), list[Fault]()
     for arguments in _arguments(text):
         read, wrong = _call(closed, header, arguments)
         calls += read
         faults += wrong
     if not calls:
-        calls = [ToolCall(header["name"], "", "", valid=True, range=place, name_range=place)]
-    named = (msgspec.structs.replace(call, name_range=place) for call in calls)
+        calls = [ToolCall(header["name"], "", "", valid=True, range=name_range, name_range=name_range)]
+    named = (msgspec.structs.replace(call, name_range=name_range) for call in calls)
     return ParseResult(calls=tuple(named), faults=tuple(fault.moved(start) for fault in faults), complete=True)
 
 
 def _arguments(text: str) -> Iterator[Range]:
     """The range of each call's arguments, without the white space around them; a marker within their JSON is data."""
-    at = text.find(ARGS)
-    while at >= 0:
-        match = _COLON.match(text, at + len(ARGS))
-        start = match.end() if match is not None else at + len(ARGS)
+    position = text.find(ARGS)
+    while position >= 0:
+        match = _COLON.match(text, position + len(ARGS))
+        start = match.end() if match is not None else position + len(ARGS)
         end = text.find(ARGS, _value_end(text, start))
         stop = end if end >= 0 else len(text)
         content = text[start:stop].rstrip(_SPACE)
         yield Range(start, start + len(content))
-        at = end
+        position = end
 
 
 def _value_end(text: str, start: int) -> int:
@@ -102,23 +102,25 @@ def _value_end(text: str, start: int) -> int:
     return reading.nodes[0].range.end if reading.nodes else start
 
 
-def _call(closed: SpanClosed, header: re.Match[str], place: Range) -> tuple[tuple[ToolCall, ...], Sequence[Fault]]:
-    """The call of the arguments at `place`: JSON, or free text."""
-    raw = place.of(closed.inner_text)
+def _call(
+    closed: SpanClosed, header: re.Match[str], arguments_range: Range
+) -> tuple[tuple[ToolCall, ...], Sequence[Fault]]:
+    """The call of the arguments at `arguments_range`: JSON, or free text."""
+    raw = arguments_range.of(closed.inner_text)
     value = strict_object(raw) if raw.startswith("{") else None
     if value is not None or _JSON_BEGINS.match(raw) is None:
-        return (named_call(closed, header, place, raw if value is None else value, valid=True),), ()
-    return read_json_arguments(closed, header, place)
+        return (named_call(closed, header, arguments_range, raw if value is None else value, valid=True),), ()
+    return read_json_arguments(closed, header, arguments_range)
 
 
 def _nameless(closed: SpanClosed) -> ParseResult:
     span, content = closed.span, closed.inner_text.strip()
-    place = span.inner if len(span.inner) else span.range
+    call_range = span.inner if len(span.inner) else span.range
     where = Range(span.range.start, span.inner.start)
     faults = [Fault(rules.TRUNCATED_JSON, where, f"No tool name after `{FUNCTION}`: expected `: ` and the name.")]
     if not content.strip(":").strip():
         faults.append(Fault(EMPTY_CALL, span.range, "The call span is empty: the model opened a call and wrote none."))
-    return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=tuple(faults))
+    return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=call_range),), faults=tuple(faults))
 
 
 class CodeBlockReader(Struct, frozen=True):
@@ -129,8 +131,8 @@ class CodeBlockReader(Struct, frozen=True):
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
         text = closed.inner_text
-        at = text.rfind("<code>") if text.rstrip().endswith("</code>") else -1
-        first = text.find("<code>") if at >= 0 else -1
+        last = text.rfind("<code>") if text.rstrip().endswith("</code>") else -1
+        first = text.find("<code>") if last >= 0 else -1
         block = _BLOCK.match(text, len(text[:first].rstrip())) if first >= 0 else None
         if block is None:
             return self.call(closed)

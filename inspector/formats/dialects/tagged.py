@@ -247,8 +247,8 @@ _read_minicpm5 = XmlCallReader(_MINICPM5.call.syntax, decode=_decoded)
 def _read_minicpm5_call(closed: SpanClosed) -> ParseResult:
     """See SpanReader. The parser reads XML: quotes may be single, and `<arguments>` may be around the parameters."""
     text = closed.inner_text
-    found = _VARIANTS.finditer(text) if "'" in text or "<arguments>" in text else ()
-    edits = tuple(Edit(Range(*match.span()), f'"{match[1]}"' if match[1] else "") for match in found)
+    variants = _VARIANTS.finditer(text) if "'" in text or "<arguments>" in text else ()
+    edits = tuple(Edit(Range(*match.span()), f'"{match[1]}"' if match[1] else "") for match in variants)
     return read_edited(closed, _read_minicpm5, edits) if edits else _read_minicpm5(closed)
 
 

@@ -65,12 +65,12 @@ class GemmaCallReader(Struct, frozen=True):
         while match is not None:
             if calls and array is None:
                 faults.append(_second_call(text, Range(match.start(1), match.end(2))))
-            found = GemmaReader(text, match.end(), self.delimiter).read()
-            more = list(_around(text, match, found.range.end, closer="]" if array is not None else ""))
-            faults += (*found.faults, *more)
-            calls.append(_call(text, match, found, valid=not found.breaks and not more))
-            is_cut = found.is_cut
-            match = _NEXT_CALL.match(text, found.range.end)
+            gemma_dict = GemmaReader(text, match.end(), self.delimiter).read()
+            more = list(_around(text, match, gemma_dict.range.end, closer="]" if array is not None else ""))
+            faults += (*gemma_dict.faults, *more)
+            calls.append(_call(text, match, gemma_dict, valid=not gemma_dict.breaks and not more))
+            is_cut = gemma_dict.is_cut
+            match = _NEXT_CALL.match(text, gemma_dict.range.end)
         return ParseResult(calls=tuple(calls), faults=tuple(faults), complete=not is_cut).moved(start)
 
 
@@ -86,17 +86,17 @@ def _again(delimiter: str) -> re.Pattern[str]:
 def _around(text: str, match: re.Match[str], end: int, *, closer: str) -> Iterator[Fault]:
     """The faults before a call's name and after its dict; `closer` may follow the last dict."""
     if match[1] is None or match[1] == ":":
-        at = match.start(2) if match[1] is None else match.start(1)
+        position = match.start(2) if match[1] is None else match.start(1)
         message = f"`call:` is missing before the tool's name {shown(match[2])}."
-        fix = Fix((Edit(Range(at, match.start(2)), "call:"),), safe=not match[2].startswith("call"))
+        fix = Fix((Edit(Range(position, match.start(2)), "call:"),), safe=not match[2].startswith("call"))
         yield Fault(rules.MALFORMED_JSON, Range(*match.span(2)), message, "Write `call:` there.", fix)
     rest = text[end:].strip()
     if rest and rest != closer and _NEXT_CALL.match(text, end) is None:
-        at = text.index(rest, end)
-        place = Range(at, at + len(rest))
+        position = text.index(rest, end)
+        fault_range = Range(position, position + len(rest))
         message = f"{shown(rest)} follows the complete call; nothing was expected after it."
-        fix = Fix((Edit(place, ""),), safe=not rest.strip("}] \n"))
-        yield Fault(rules.TRAILING_DATA, place, message, "Delete it.", fix)
+        fix = Fix((Edit(fault_range, ""),), safe=not rest.strip("}] \n"))
+        yield Fault(rules.TRAILING_DATA, fault_range, message, "Delete it.", fix)
 
 
 _array = FaultMessage(
@@ -109,25 +109,25 @@ _second_call = structs.replace(
 )
 
 
-def _call(text: str, match: re.Match[str], found: GemmaDict, *, valid: bool) -> ToolCall:
-    raw = found.range.of(text)
-    readable = valid or not found.hopeless
+def _call(text: str, match: re.Match[str], gemma_dict: GemmaDict, *, valid: bool) -> ToolCall:
+    raw = gemma_dict.range.of(text)
+    readable = valid or not gemma_dict.hopeless
     first = match.start(1) if match[1] is not None else match.start(2)
     return ToolCall(
         match[2],
-        found.value if readable else raw,
+        gemma_dict.value if readable else raw,
         raw,
         valid=valid,
-        range=Range(first, found.range.end),
+        range=Range(first, gemma_dict.range.end),
         recovered=readable and not valid,
         name_range=Range(*match.span(2)),
-        arguments_range=found.range,
-        parameters=found.parameters,
+        arguments_range=gemma_dict.range,
+        parameters=gemma_dict.parameters,
     )
 
 
 def _no_call(text: str, start: int) -> ParseResult:
-    place = Range(0, len(text)).stripped(text).moved(start)
+    call_range = Range(0, len(text)).stripped(text).moved(start)
     content = text.strip()
     is_cut = bool(re.fullmatch(r"call[ \t]*:?[^{}\n]*|cal?", content))
     if is_cut:
@@ -140,10 +140,10 @@ def _no_call(text: str, start: int) -> ParseResult:
         content,
         content,
         valid=False,
-        range=place,
-        name_range=Range(*named.span(1)).moved(place.start) if named is not None else None,
+        range=call_range,
+        name_range=Range(*named.span(1)).moved(call_range.start) if named is not None else None,
     )
-    return ParseResult(calls=(call,), faults=(Fault(rule, place, message),), complete=not is_cut)
+    return ParseResult(calls=(call,), faults=(Fault(rule, call_range, message),), complete=not is_cut)
 
 
 read_gemma_result = HeadedResultReader(lazy_pattern(r"\s*response:\s*(?P<name>[^\s{}:,\"'<]+)\s*\{"), keeps_header=True)
@@ -161,18 +161,18 @@ class GemmaDefinitionReader(Struct, frozen=True):
         match = _DECLARATION.match(text)
         if match is None:
             return ParseResult()
-        found = GemmaReader(text, match.end(), self.delimiter).read()
-        description, schema = found.value.get("description"), found.value.get("parameters")
-        place = Range(match.start(1), found.range.end)
+        gemma_dict = GemmaReader(text, match.end(), self.delimiter).read()
+        description, schema = gemma_dict.value.get("description"), gemma_dict.value.get("parameters")
+        definition_range = Range(match.start(1), gemma_dict.range.end)
         tool = ToolDefinition(
             match[1],
             description if isinstance(description, str) else "",
             _lower_types(schema),
-            place.of(text),
-            place.moved(start),
+            definition_range.of(text),
+            definition_range.moved(start),
         )
-        faults = tuple(fault.moved(start) for fault in found.faults)
-        return ParseResult(definitions=(tool,), faults=faults, complete=not found.is_cut)
+        faults = tuple(fault.moved(start) for fault in gemma_dict.faults)
+        return ParseResult(definitions=(tool,), faults=faults, complete=not gemma_dict.is_cut)
 
 
 def _lower_types(schema: Json) -> Json:

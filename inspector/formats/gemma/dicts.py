@@ -67,7 +67,7 @@ class _GemmaFrame(Struct):
     members: dict[str, Json] = field(default_factory=dict)
     items: list[Json] = field(default_factory=list)
     key: str = ""
-    key_place: Range = Range(0, 0)  # immutable, so safe as a default
+    key_range: Range = Range(0, 0)  # immutable, so safe as a default
 
 
 @cache
@@ -85,11 +85,11 @@ class GemmaReader:
     """Reads one dict; `start` is the position of its opening brace in `text`."""
 
     def __init__(self, text: str, start: int, delimiter: str) -> None:
-        self._text, self._at = text, start
+        self._text, self._position = text, start
         self._delimiter = delimiter
         self._plain = _plain(delimiter)[0]
         self._parameters: dict[str, Parameter] = {}
-        self._found = PayloadFaults(text)
+        self._faults = PayloadFaults(text)
         self._quotes = QuoteSearch()
         self._breaks = self._hopeless = 0
         self._is_endless = False
@@ -99,18 +99,18 @@ class GemmaReader:
 
     def read(self) -> GemmaDict:
         """The dict at the start; its open brackets are on an explicit stack, so that no depth can break the reader."""
-        root = _GemmaFrame("{", self._at)
+        root = _GemmaFrame("{", self._position)
         frames = [root]
-        self._at += 1
+        self._position += 1
         while frames and not self._cut_within:
             self._member(frames)
         if frames and self._cut_within:
             self._flag_cut(frames)
-        place = Range(root.start, self._at)
+        dict_range = Range(root.start, self._position)
         parameters = tuple(self._parameters.values())
-        faults = self._found.finished()
+        faults = self._faults.finished()
         is_cut = bool(self._cut_within)
-        return GemmaDict(root.members, place, parameters, faults, self._breaks, self._hopeless, is_cut)
+        return GemmaDict(root.members, dict_range, parameters, faults, self._breaks, self._hopeless, is_cut)
 
     def _member(self, frames: list[_GemmaFrame]) -> None:
         """Read a member, an item, or the end of the innermost bracket."""
@@ -123,36 +123,40 @@ class GemmaReader:
         elif character in "}]":
             self._close(frames, character)
         elif character == ",":
-            self._flag(rules.MISSING_VALUE, Range(self._at, self._at + 1), "`,` appears where a value was expected.")
-            self._at += 1
+            self._flag(
+                rules.MISSING_VALUE,
+                Range(self._position, self._position + 1),
+                "`,` appears where a value was expected.",
+            )
+            self._position += 1
         elif frame.opener == "[" or self._read_key(frame):
             self._read_value(frames)
 
     def _plain_member(self, frame: _GemmaFrame, *, is_root: bool) -> bool:
         """Read a usual member and the comma after it; False, without reading anything, if there is none."""
-        match = self._plain.match(self._text, self._at)
+        match = self._plain.match(self._text, self._position)
         if match is None or match[1] in frame.members:
             return False
         key, string, integer, literal = match.groups()
         value = string if string is not None else int(integer) if integer is not None else LITERALS[literal]
         frame.members[key] = value
         if is_root:
-            place, name_place = Range(match.end(1) + 1, match.end()), Range(*match.span(1))
-            self._parameters[key] = Parameter(key, place.of(self._text), place, name_place, typed=True)
-        self._at = match.end()
+            value_range, name_range = Range(match.end(1) + 1, match.end()), Range(*match.span(1))
+            self._parameters[key] = Parameter(key, value_range.of(self._text), value_range, name_range, typed=True)
+        self._position = match.end()
         self._separator(frame)
         return True
 
     def _read_value(self, frames: list[_GemmaFrame]) -> None:
-        frame, character, start = frames[-1], self._skip(), self._at
+        frame, character, start = frames[-1], self._skip(), self._position
         if character and character in _CLOSERS:
             if len(frames) == MAX_DEPTH:
                 message = f"The value is nested deeper than {MAX_DEPTH} levels."
                 self._flag(rules.TOO_DEEP, Range(start, start + 1), message)
-                self._at, self._cut_within = len(self._text), "a value that is too deep"
+                self._position, self._cut_within = len(self._text), "a value that is too deep"
                 return
             frames.append(_GemmaFrame(character, start))
-            self._at += 1
+            self._position += 1
             return
         value, is_there = self._scalar(frame.key)
         if is_there:
@@ -163,13 +167,23 @@ class GemmaReader:
     def _close(self, frames: list[_GemmaFrame], character: str) -> None:
         frame = frames.pop()
         if character == _CLOSERS[frame.opener]:
-            self._at += 1
+            self._position += 1
         else:
             closer = _CLOSERS[frame.opener]
-            place, message = Range(self._at, self._at + 1), f"`{closer}` is missing before `{character}`."
-            self._flag(rules.UNBALANCED_BRACKET, place, message, f"Put `{closer}` there.", closer, at=self._at)
+            fault_range, message = (
+                Range(self._position, self._position + 1),
+                f"`{closer}` is missing before `{character}`.",
+            )
+            self._flag(
+                rules.UNBALANCED_BRACKET,
+                fault_range,
+                message,
+                f"Put `{closer}` there.",
+                closer,
+                repair_at=self._position,
+            )
             if not frames:
-                self._at += 1
+                self._position += 1
         if frames:
             self._put(frames, frame.members if frame.opener == "{" else frame.items, frame.start)
             self._separator(frames[-1])
@@ -181,63 +195,64 @@ class GemmaReader:
             return
         frame.members[frame.key] = value
         if len(frames) == 1:
-            text = self._text[start : self._at].rstrip()
-            place = Range(start, start + len(text))
-            self._parameters[frame.key] = Parameter(frame.key, text, place, frame.key_place, typed=True)
+            text = self._text[start : self._position].rstrip()
+            value_range = Range(start, start + len(text))
+            self._parameters[frame.key] = Parameter(frame.key, text, value_range, frame.key_range, typed=True)
 
     def _read_key(self, frame: _GemmaFrame) -> bool:
         """Read the key and its colon; False, after skipping what is there, if the key or its value is missing."""
-        start, text = self._at, self._text
+        start, text = self._position, self._text
         if text.startswith(self._delimiter, start):
             key = self._string() or ""
         elif (end := self._quoted_end(start)) >= 0:
             key = text[start + 1 : end - 1]
-            self._at = end
+            self._position = end
             message = f"The key {shown(text, start, end)} is in quotes; this format writes keys bare."
             self._flag(rules.MALFORMED_JSON, Range(start, end), message, f"Write {shown(key)}.", key, safe=True)
         else:
             bare = _KEY.match(text, start)
             if bare is None:
-                self._at += 1
+                self._position += 1
                 message = f"{shown(text, start, start + 1)} appears where a key was expected."
                 self._flag(rules.MALFORMED_JSON, Range(start, start + 1), message)
                 return False
             key = bare[0].partition("=")[0] or bare[0]
-            self._at = start + len(key)
-        place = Range(start, self._at)
+            self._position = start + len(key)
+        text_range = Range(start, self._position)
         if key in frame.members:
             message = f"The key {shown(key)} appears twice; most parsers keep the last value."
-            self._found.add(Fault(rules.DUPLICATE_KEY, place, message))
-        frame.key, frame.key_place = key, place
+            self._faults.add(Fault(rules.DUPLICATE_KEY, text_range, message))
+        frame.key, frame.key_range = key, text_range
         character = self._skip()
         if character == ":":
-            self._at += 1
+            self._position += 1
             return True
         if not character:
             self._cut_within = self._cut_within or f"the key {shown(key)}"
             self._hopeless += 1
             return False
         if character == "=":
-            place, message = Range(self._at, self._at + 1), "`=` appears where `:` was expected."
-            self._flag(rules.MALFORMED_JSON, place, message, "Write `:`.", ":", safe=True)
-            self._at += 1
+            text_range, message = Range(self._position, self._position + 1), "`=` appears where `:` was expected."
+            self._flag(rules.MALFORMED_JSON, text_range, message, "Write `:`.", ":", safe=True)
+            self._position += 1
             return True
         message = f"The key {shown(key)} has no value: `:` was expected after it."
-        self._flag(rules.MISSING_VALUE, place, message)
+        self._flag(rules.MISSING_VALUE, text_range, message)
         self._separator(frame)
         return False
 
     def _separator(self, frame: _GemmaFrame) -> None:
-        end, character = self._at, self._skip()
+        end, character = self._position, self._skip()
         if character == ",":
-            self._at += 1
+            self._position += 1
             if self._skip() == _CLOSERS[frame.opener]:
                 message = "A comma appears before a closing bracket."
                 self._flag(rules.TRAILING_COMMA, Range(end, end + 1), message, "Delete it.", "", safe=True)
         elif character and character not in "}]":
-            place = Range(end, max(self._at, end + 1))
-            message = f"A comma is missing before {shown(self._text, self._at, min(self._at + 20, len(self._text)))}."
-            self._flag(rules.MISSING_COMMA, place, message, "Put a comma there.", ",", at=end, safe=True)
+            fault_range = Range(end, max(self._position, end + 1))
+            following = shown(self._text, self._position, min(self._position + 20, len(self._text)))
+            message = f"A comma is missing before {following}."
+            self._flag(rules.MISSING_COMMA, fault_range, message, "Put a comma there.", ",", repair_at=end, safe=True)
 
     def _flag_cut(self, frames: list[_GemmaFrame]) -> None:
         """Report that the text ends within open brackets; keeps what is complete in them."""
@@ -248,32 +263,32 @@ class GemmaReader:
             else:
                 outer.items.append(value)
         closers = self._closers + "".join(_CLOSERS[frame.opener] for frame in reversed(frames))
-        place = Range(max(len(self._text) - 1, 0), len(self._text))
+        fault_range = Range(max(len(self._text) - 1, 0), len(self._text))
         if self._closers and self._text.rstrip().endswith(("}", "]")):
             message = f"`{self._closers}` is missing at the end of {self._cut_within}."
-            self._flag(rules.TRUNCATED_JSON, place, message)
+            self._flag(rules.TRUNCATED_JSON, fault_range, message)
             return
         hint = f"End it with {shown(closers)}, if the rest is not available." if not self._hopeless else None
         message = f"The call ends within {self._cut_within}; {shown(closers)} is missing at the end."
         repair = closers if not self._hopeless else None
-        self._flag(rules.TRUNCATED_JSON, place, message, hint, repair, at=len(self._text))
+        self._flag(rules.TRUNCATED_JSON, fault_range, message, hint, repair, repair_at=len(self._text))
 
     # values other than objects and lists
 
     def _scalar(self, key: str) -> tuple[Json, bool]:
         """A value other than an object or a list, and whether there is one."""
-        start, text = self._at, self._text
+        start, text = self._position, self._text
         if text.startswith(self._delimiter, start):
             return self._string(), True
         if (number := _NUMBER.match(text, start)) is not None and self._ends_value(number.end()):
-            self._at = number.end()
+            self._position = number.end()
             return number_value(number[0]), True
         if (quoted := self._quoted_end(start)) >= 0 and self._ends_value(quoted):
             return self._quoted(Range(start, quoted)), True
         bare = _BARE.match(text, start)
         word = bare[0].rstrip() if bare is not None else ""
-        place = Range(start, start + len(word))
-        self._at = place.end
+        word_range = Range(start, start + len(word))
+        self._position = word_range.end
         if word in LITERALS:
             return LITERALS[word], True
         if not word:
@@ -282,23 +297,23 @@ class GemmaReader:
         if word in ("True", "False"):
             twin = word.lower()
             message = f"`{word}` is Python's spelling; this format writes `{twin}`."
-            self._flag(rules.PYTHON_LITERAL, place, message, f"Write `{twin}`.", twin, safe=True)
+            self._flag(rules.PYTHON_LITERAL, word_range, message, f"Write `{twin}`.", twin, safe=True)
             return word == "True", True
         if _ODD_NUMBER.fullmatch(word):
-            return self._odd_number(word, place), True
+            return self._odd_number(word, word_range), True
         if (opened := self._without_beginning(start)) is not None:
             return opened, True
         delimited = f"{self._delimiter}{word}{self._delimiter}"
         message = f"The value {shown(word)} appears without `{self._delimiter}` around it."
-        self._flag(rules.UNQUOTED_WORD, place, message, f"Write {shown(delimited)} if it is text.", delimited)
+        self._flag(rules.UNQUOTED_WORD, word_range, message, f"Write {shown(delimited)} if it is text.", delimited)
         return word, True
 
-    def _odd_number(self, word: str, place: Range) -> Json:
+    def _odd_number(self, word: str, word_range: Range) -> Json:
         """A number in a spelling that JSON does not allow."""
         whole, point, fraction = word.lstrip("+-").partition(".")
         spelling = "-" * word.startswith("-") + (whole.lstrip("0") or "0") + (point + fraction if fraction else "")
         message = f"The number {shown(word)} is not a valid JSON number."
-        self._flag(rules.INVALID_NUMBER, place, message, f"Write `{spelling}`.", spelling)
+        self._flag(rules.INVALID_NUMBER, word_range, message, f"Write `{spelling}`.", spelling)
         return number_value(spelling)
 
     def _quoted_end(self, start: int) -> int:
@@ -311,40 +326,40 @@ class GemmaReader:
         last = end_of_repeats(_APOSTROPHES, text, start + 1, len(text))
         return last + 1 if text.startswith(quote, last) else -1
 
-    def _quoted(self, place: Range) -> str:
-        """Read the string between plain quotes at `place`, which is a fault."""
-        quoted = place.of(self._text)
+    def _quoted(self, string_range: Range) -> str:
+        """Read the string between plain quotes at `string_range`, which is a fault."""
+        quoted = string_range.of(self._text)
         value = quoted[1:-1]
-        self._at = place.end
+        self._position = string_range.end
         delimited = f"{self._delimiter}{value}{self._delimiter}"
         message = f"{shown(quoted)} is in plain quotes, which are part of the text here; expected `{self._delimiter}`."
-        self._flag(rules.MALFORMED_JSON, place, message, f"Write {shown(delimited)}.", delimited, safe=True)
+        self._flag(rules.MALFORMED_JSON, string_range, message, f"Write {shown(delimited)}.", delimited, safe=True)
         return value
 
     def _string(self) -> str:
         """Read the string at the current position and move after it."""
         text, delimiter = self._text, self._delimiter
-        start, first = self._at, self._at + len(delimiter)
-        at, inner = text.find(delimiter, first), list[int]()
-        while at >= 0 and not self._is_endless and not self._ends_string(at + len(delimiter)):
-            comma = text.rfind(",", max(first, at - _LOOK_BACK), at)
-            if comma >= 0 and _SWALLOWED.fullmatch(text, comma, at):
+        start, first = self._position, self._position + len(delimiter)
+        position, inner = text.find(delimiter, first), list[int]()
+        while position >= 0 and not self._is_endless and not self._ends_string(position + len(delimiter)):
+            comma = text.rfind(",", max(first, position - _LOOK_BACK), position)
+            if comma >= 0 and _SWALLOWED.fullmatch(text, comma, position):
                 return self._without_end(start, first, comma)
-            inner.append(at)
-            at = text.find(delimiter, at + len(delimiter))
-        if at < 0 and inner:
+            inner.append(position)
+            position = text.find(delimiter, position + len(delimiter))
+        if position < 0 and inner:
             self._is_endless = True
-            at, inner = inner[0], []
-        for place in inner:
+            position, inner = inner[0], []
+        for inner_start in inner:
             message = f"`{delimiter}` appears inside a string: no part of the dict follows it; many parsers stop here."
-            self._found.add(Fault(MARKER_INSIDE_ARGUMENT, Range(place, place + len(delimiter)), message))
-        if at < 0:
+            self._faults.add(Fault(MARKER_INSIDE_ARGUMENT, Range(inner_start, inner_start + len(delimiter)), message))
+        if position < 0:
             self._cut_within = f"the string {shown(text, start, len(text))}"
             self._closers = delimiter
-            self._at = len(text)
+            self._position = len(text)
             return text[first:]
-        self._at = at + len(delimiter)
-        return text[first:at]
+        self._position = position + len(delimiter)
+        return text[first:position]
 
     def _ends_string(self, after: int) -> bool:
         """Whether the dict can continue after a delimiter; at most a comma may be missing there."""
@@ -355,10 +370,10 @@ class GemmaReader:
 
     def _without_end(self, start: int, first: int, comma: int) -> str:
         """A string without its closing delimiter: the next member seems to be within it."""
-        self._at, delimiter = comma, self._delimiter
+        self._position, delimiter = comma, self._delimiter
         message = f"The string {shown(self._text, start, comma)} has no `{delimiter}` at its end."
-        place, hint = Range(comma - 1, comma), f"Put `{delimiter}` there."
-        self._flag(rules.MISSING_QUOTE, place, message, hint, delimiter, at=comma)
+        fault_range, hint = Range(comma - 1, comma), f"Put `{delimiter}` there."
+        self._flag(rules.MISSING_QUOTE, fault_range, message, hint, delimiter, repair_at=comma)
         return self._text[first:comma]
 
     def _without_beginning(self, start: int) -> str | None:
@@ -368,9 +383,9 @@ class GemmaReader:
         value, end = self._text[start:last], last + len(delimiter)
         if last < 0 or _OTHER_MEMBER.search(value) or not self._ends_string(end):
             return None
-        self._at, message = end, f"The string {shown(value)} has no `{delimiter}` before it."
+        self._position, message = end, f"The string {shown(value)} has no `{delimiter}` before it."
         hint = f"Put `{delimiter}` there."
-        self._flag(rules.MISSING_QUOTE, Range(start, last), message, hint, delimiter, at=start)
+        self._flag(rules.MISSING_QUOTE, Range(start, last), message, hint, delimiter, repair_at=start)
         return value
 
     def _no_value(self, key: str) -> None:
@@ -380,35 +395,39 @@ class GemmaReader:
             self._hopeless += 1
             return
         message = f"{shown(character)} appears where the value of {shown(key)} was expected."
-        self._flag(rules.MISSING_VALUE, Range(self._at, self._at + 1), message)
+        self._flag(rules.MISSING_VALUE, Range(self._position, self._position + 1), message)
         if character not in ",}]":
-            self._at += 1
+            self._position += 1
 
     def _skip(self) -> str:
-        match = _SPACE.match(self._text, self._at)
+        match = _SPACE.match(self._text, self._position)
         if match is not None:
-            self._at = match.end()
-        return self._text[self._at : self._at + 1]
+            self._position = match.end()
+        return self._text[self._position : self._position + 1]
 
-    def _ends_value(self, at: int) -> bool:
-        match = _SPACE.match(self._text, at)
+    def _ends_value(self, position: int) -> bool:
+        match = _SPACE.match(self._text, position)
         following = self._text[match.end() : match.end() + 1] if match is not None else ""
-        return not following or following in ",}]" or (match is not None and match.end() > at) or following == "<"
+        return not following or following in ",}]" or (match is not None and match.end() > position) or following == "<"
 
     def _flag(
         self,
         rule: Rule,
-        place: Range,
+        fault_range: Range,
         message: str,
         hint: str | None = None,
         repair: str | None = None,
         *,
-        at: int = -1,
+        repair_at: int = -1,
         safe: bool = False,
     ) -> None:
-        """Add a fault; `repair`, if there is one, belongs in place of its text, or at the position `at`."""
-        fix = replaced(Range(at, at) if at >= 0 else place, repair, safe=safe) if repair is not None else None
-        self._found.add(Fault(rule, place, message, hint, fix))
+        """Add a fault; `repair`, if there is one, belongs in place of its text, or at the position `repair_at`."""
+        fix = (
+            replaced(Range(repair_at, repair_at) if repair_at >= 0 else fault_range, repair, safe=safe)
+            if repair is not None
+            else None
+        )
+        self._faults.add(Fault(rule, fault_range, message, hint, fix))
         self._breaks += 1
         self._hopeless += fix is None
 
@@ -461,11 +480,11 @@ class GemmaTracker:
             return start
         if self._seen:
             return self._continue_delimiter(text, start)
-        at = text.find(self._delimiter[0], start, stop)
-        if at < 0:
+        position = text.find(self._delimiter[0], start, stop)
+        if position < 0:
             return stop
         self._seen = 1
-        return at + 1
+        return position + 1
 
     def _continue_delimiter(self, text: str, start: int) -> int:
         if text[start] != self._delimiter[self._seen]:

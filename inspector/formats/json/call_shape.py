@@ -93,17 +93,17 @@ def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
         and _LIKE_ARGUMENTS.fullmatch(other.key)
     ):
         arguments = other
-    found = list(_key_faults(node, arguments, keys, text))
+    shape_faults = list(_key_faults(node, arguments, keys, text))
     decoded, as_string = decoded_arguments(arguments.value, f"`{arguments.key}` is") if arguments else (None, None)
     if as_string is not None:
-        found.append(as_string)
+        shape_faults.append(as_string)
     elif arguments is not None and is_no_object(arguments.value):
-        found.append(not_an_object(arguments.value, arguments.value.range))
-        return CallShape(name, arguments, None, fits=False, readable=False, faults=tuple(found))
+        shape_faults.append(not_an_object(arguments.value, arguments.value.range))
+        return CallShape(name, arguments, None, fits=False, readable=False, faults=tuple(shape_faults))
     flat = _strays(node, None, keys) if arguments is None else []
     decoded = {member.key: member.value.value() for member in flat} or decoded
-    fits = not any(fault.rule is rules.NOT_A_CALL for fault in found) and as_string is None
-    return CallShape(name, arguments, decoded, fits=fits, readable=True, faults=tuple(found))
+    fits = not any(fault.rule is rules.NOT_A_CALL for fault in shape_faults) and as_string is None
+    return CallShape(name, arguments, decoded, fits=fits, readable=True, faults=tuple(shape_faults))
 
 
 def is_no_object(value: JsonNode) -> bool:
@@ -111,11 +111,11 @@ def is_no_object(value: JsonNode) -> bool:
     return value.kind not in (JsonKind.OBJECT, JsonKind.NULL, JsonKind.OTHER) and bool(len(value.range))
 
 
-def not_an_object(value: JsonNode, place: Range) -> Fault:
-    """The fault of arguments at `place` that are a value without names, which no server accepts as arguments."""
+def not_an_object(value: JsonNode, arguments_range: Range) -> Fault:
+    """The fault of arguments that are a value without names, which no server accepts as arguments."""
     kind = "boolean" if value.kind in (JsonKind.TRUE, JsonKind.FALSE) else value.kind.value
     message = f"The arguments are a JSON {kind}; expected an object."
-    return Fault(rules.NOT_A_CALL, place, message, "Write each argument as a member with its name.")
+    return Fault(rules.NOT_A_CALL, arguments_range, message, "Write each argument as a member with its name.")
 
 
 def _is_schema(node: JsonNode) -> bool:
@@ -168,7 +168,7 @@ def _unwrapped(node: JsonNode, wrapper: JsonMember, keys: CallKeys, text: str) -
 
 
 def _not_a_call(node: JsonNode, name: JsonMember | None, keys: CallKeys) -> Fault:
-    function, place = node.member("function"), node.range
+    function, fault_range = node.member("function"), node.range
     if _is_schema(node) or (function is not None and _is_schema(function.value)):
         message = "This is the definition of a tool, not a call: the model repeats what the prompt contains."
     elif any(member.key.lower() in _ERROR_KEYS for member in node.members):
@@ -176,14 +176,14 @@ def _not_a_call(node: JsonNode, name: JsonMember | None, keys: CallKeys) -> Faul
     elif not node.members:
         message = "An empty object is not a call: expected a name and arguments."
     elif name is not None:
-        place, message = name.value.range, f"`{keys.name}` must be the name of a tool, a non-empty string."
+        fault_range, message = name.value.range, f"`{keys.name}` must be the name of a tool, a non-empty string."
     elif (other := next((member for member in node.members if member.key in _NAME_LIKE), None)) is not None:
         return _misnamed(other, keys)
     else:
         held = ", ".join(shown(member.key) for member in node.members[:4]) + ", …" * (len(node.members) > 4)
         guess = "" if any(node.member(key) for key in ARGUMENT_KEYS) else ", which look like bare arguments"
         message = f"The call has no tool name: expected `{keys.name}`, but the object contains only {held}{guess}."
-    return Fault(rules.NOT_A_CALL, place, message)
+    return Fault(rules.NOT_A_CALL, fault_range, message)
 
 
 def _name_elsewhere(node: JsonNode) -> JsonMember | None:

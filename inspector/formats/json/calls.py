@@ -1,9 +1,17 @@
 """Reads a payload that is a JSON object with a name and arguments: the body of a call in most dialects.
 
-There is a fast path for the good case (`read_whole_call`) and a slow one over the scanner's nodes.
+Theory of operation. There are two paths, and the second alone decides what is wrong:
 
-The fast path matches the object's frame with one expression and decodes the arguments with msgspec. Everything else,
-and every fault, goes to the scanner, which alone decides.
+    {"name": "f", "arguments": {"a": 1}}      the fast path (`read_whole_call`): one expression matches the frame, and
+                                              msgspec decodes the arguments; it takes the plain and correct case only
+    {"name": "f", "parameters": {"a": 1}}     the scanner reads the values, `call_shape` decides whether an object is a
+                                              call: valid, with the fault wrong-arguments-key
+    {"name": "f", "arguments": {"a": 1,}}     the scanner's repair makes it readable: not valid, but recovered
+    {"name": "f"} {"name": "g"}               one call each, and a fault for the second value in one payload
+    hello                                     no object: one call without a name, whose arguments are the text
+
+Every payload gives at least one call, so that none disappears. `JsonCallReader` says what a dialect expects: an object
+or an array of them, its keys, and the text between two calls, with which a fault can be repaired.
 """
 
 import re
@@ -32,7 +40,7 @@ from weaklink.inspector.json_scanner import (
     JsonKind,
     JsonMember,
     JsonNode,
-    JsonReading,
+    JsonResult,
     is_strict,
     read_json,
 )
@@ -139,7 +147,7 @@ class JsonCallReader(Struct, frozen=True):
         text: str,
         node: JsonNode,
         shape: CallShape,
-        reading: JsonReading,
+        reading: JsonResult,
         faults: list[Fault],
         *,
         alone: bool,
@@ -185,10 +193,10 @@ def _text_of(member: JsonMember | None) -> str | None:
 
 def no_object(text: str, nodes: tuple[JsonNode, ...]) -> Fault:
     """The fault of a payload without an object."""
-    place, kind = (nodes[0].range, nodes[0].kind.value) if nodes else (Range(0, len(text)), "text")
+    fault_range, kind = (nodes[0].range, nodes[0].kind.value) if nodes else (Range(0, len(text)), "text")
     is_empty = bool(nodes) and nodes[0].kind is JsonKind.ARRAY and not nodes[0].items
     what, expected = ("An empty array", "a call") if is_empty else (f"A JSON {kind}", "an object")
-    return Fault(rules.NOT_A_CALL, place, f"{what} is not a call: expected {expected} with a name and arguments.")
+    return Fault(rules.NOT_A_CALL, fault_range, f"{what} is not a call: expected {expected} with a name and arguments.")
 
 
 def bare_object(objects: list[JsonNode], *, is_whole: bool) -> Fault:
@@ -211,10 +219,10 @@ def bare_object(objects: list[JsonNode], *, is_whole: bool) -> Fault:
 def array_of_calls(array: JsonNode, between: str) -> Fault:
     """The fault of an array where one call belongs; `between` ends one call span and begins the next."""
     count = len(array.items)
-    place = Range(array.range.start, array.range.start + 1)
+    bracket_range = Range(array.range.start, array.range.start + 1)
     message = f"An array of {count} call{'s' * (count != 1)} appears where one call object belongs."
     if not between:
-        return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message)
+        return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, bracket_range, message)
     gaps = [Range(left.range.end, right.range.start) for left, right in pairwise(array.items)]
     edits = (
         Edit(Range(array.range.start, array.items[0].range.start), ""),
@@ -222,7 +230,7 @@ def array_of_calls(array: JsonNode, between: str) -> Fault:
         Edit(Range(array.items[-1].range.end, array.range.end), ""),
     )
     fix = Fix(edits, safe=True)
-    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a separate tag.", fix)
+    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, bracket_range, message, "Give each call a separate tag.", fix)
 
 
 _second_array = FaultMessage(

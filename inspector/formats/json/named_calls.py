@@ -29,7 +29,7 @@ from weaklink.inspector.formats.json.call_shape import (
 )
 from weaklink.inspector.formats.json.calls import strict_object
 from weaklink.inspector.formats.span_readers import ReasoningReader, empty_call, nameless_call
-from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonReading, is_strict, read_json
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonResult, is_strict, read_json
 from weaklink.inspector.json_scanner.messages import FaultMessage, trailing_text
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
@@ -88,14 +88,14 @@ class NamedCallReader(Struct, frozen=True):
         is_cut = header is not None and header.end("name") == len(text.rstrip()) and not _is_closed(closed)
         if header is None or (header is not strict and is_cut):  # the whole name may be longer
             return self._nameless(closed)
-        place = Range(header.end(), len(text)).stripped(text, _SPACE)
+        arguments_range = Range(header.end(), len(text)).stripped(text, _SPACE)
         if _FENCE in header[0]:
-            place, unfenced = _within_fence(closed, place)
+            arguments_range, unfenced = _within_fence(closed, arguments_range)
             faults = (*faults, *unfenced)
-        calls, found = self._calls(closed, header, place)
-        complete = not any(fault.rule is rules.TRUNCATED_JSON for fault in found)
-        found = [fault.moved(start) for fault in (*faults, *found)]
-        return ParseResult(calls=calls, faults=tuple(found), complete=complete)
+        calls, payload_faults = self._calls(closed, header, arguments_range)
+        complete = not any(fault.rule is rules.TRUNCATED_JSON for fault in payload_faults)
+        payload_faults = [fault.moved(start) for fault in (*faults, *payload_faults)]
+        return ParseResult(calls=calls, faults=tuple(payload_faults), complete=complete)
 
     def _loosely(self, text: str) -> tuple[re.Match[str] | None, tuple[Fault, ...]]:
         for loose in self.loose:
@@ -103,10 +103,10 @@ class NamedCallReader(Struct, frozen=True):
             if header is not None and not loose.reason:
                 return header, ()
             if header is not None:
-                place = Range(*header.span("name"))
+                name_range = Range(*header.span("name"))
                 message = f"The header of this call does not match the format: {loose.reason}."
                 hint = f"Write {self.expected}."
-                return header, (Fault(MALFORMED_HEADER, place, message, hint),)
+                return header, (Fault(MALFORMED_HEADER, name_range, message, hint),)
         return None, ()
 
     def _nameless(self, closed: SpanClosed) -> ParseResult:
@@ -122,10 +122,10 @@ class NamedCallReader(Struct, frozen=True):
         return ParseResult(calls=(call,), faults=(fault,))
 
     def _calls(
-        self, closed: SpanClosed, header: re.Match[str], place: Range
+        self, closed: SpanClosed, header: re.Match[str], arguments_range: Range
     ) -> tuple[tuple[ToolCall, ...], list[Fault]]:
-        """The calls of a span with this header, whose arguments are at `place` of its inner text."""
-        raw = place.of(closed.inner_text)
+        """The calls of a span with this header, whose arguments are at `arguments_range` of its inner text."""
+        raw = arguments_range.of(closed.inner_text)
         name, end = Range(*header.span("name")), Range(header.end(), header.end())
         if not raw and not _is_closed(closed):
             message = "The stream ends before the arguments: expected a JSON object."
@@ -139,8 +139,8 @@ class NamedCallReader(Struct, frozen=True):
         if value is None and (header["name"] in self.code or (is_code_header and raw[0] not in "{[")):
             value = raw
         if value is not None:
-            return (named_call(closed, header, place, value, valid=True),), []
-        return read_json_arguments(closed, header, place)
+            return (named_call(closed, header, arguments_range, value, valid=True),), []
+        return read_json_arguments(closed, header, arguments_range)
 
 
 def _is_closed(closed: SpanClosed) -> bool:
@@ -148,31 +148,33 @@ def _is_closed(closed: SpanClosed) -> bool:
     return closed.span.range.end > closed.span.inner.end
 
 
-def _within_fence(closed: SpanClosed, place: Range) -> tuple[Range, tuple[Fault, ...]]:
+def _within_fence(closed: SpanClosed, payload_range: Range) -> tuple[Range, tuple[Fault, ...]]:
     """The arguments without the fence that ends them; with a fault if the fence is missing, but not cut off."""
     text = closed.inner_text
-    if place.of(text).endswith(_FENCE):
-        return Range(place.start, place.end - len(_FENCE)).stripped(text, _SPACE), ()
-    at = text.rfind(f"\n{_FENCE}\n", place.start, place.end)
-    if at >= 0:
-        words = Range(at + len(_FENCE) + 2, place.end)
-        return Range(place.start, at).stripped(text, _SPACE), (trailing_text(text, words.stripped(text)),)
-    if not place or not _is_closed(closed):
-        return place, ()
+    if payload_range.of(text).endswith(_FENCE):
+        return Range(payload_range.start, payload_range.end - len(_FENCE)).stripped(text, _SPACE), ()
+    position = text.rfind(f"\n{_FENCE}\n", payload_range.start, payload_range.end)
+    if position >= 0:
+        words = Range(position + len(_FENCE) + 2, payload_range.end)
+        return Range(payload_range.start, position).stripped(text, _SPACE), (trailing_text(text, words.stripped(text)),)
+    if not payload_range or not _is_closed(closed):
+        return payload_range, ()
     message = "The code fence around the arguments is not closed: expected three backticks after them."
-    fix = Fix((Edit(Range(place.end, place.end), f"\n{_FENCE}"),), safe=True)
-    return place, (Fault(MALFORMED_HEADER, Range(place.end - 1, place.end), message, "Close it.", fix),)
+    fix = Fix((Edit(Range(payload_range.end, payload_range.end), f"\n{_FENCE}"),), safe=True)
+    return payload_range, (
+        Fault(MALFORMED_HEADER, Range(payload_range.end - 1, payload_range.end), message, "Close it.", fix),
+    )
 
 
 def read_json_arguments(
-    closed: SpanClosed, header: re.Match[str], place: Range
+    closed: SpanClosed, header: re.Match[str], arguments_range: Range
 ) -> tuple[tuple[ToolCall, ...], list[Fault]]:
-    """The calls of a span's header with the JSON at `place` of its inner text: one call per object, at least one.
+    """The calls of a span's header with the JSON at a range of its inner text: one call per object, at least one.
 
     `header` is the match with the groups `name` and, if the dialect has ids, `id`. Ranges of faults are in the inner
     text, ranges of calls in the whole text.
     """
-    reading = read_json(closed.inner_text[: place.end], place)
+    reading = read_json(closed.inner_text[: arguments_range.end], arguments_range)
     faults = list(reading.faults)
     objects = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
     if len(objects) > 1:
@@ -182,41 +184,52 @@ def read_json_arguments(
         ), faults
     if objects and not has_arguments(objects[0], closed.inner_text):
         remaining = [without_invention(fault, objects[0]) for fault in faults]
-        return (named_call(closed, header, place, place.of(closed.inner_text), valid=False),), remaining
+        return (
+            named_call(closed, header, arguments_range, arguments_range.of(closed.inner_text), valid=False),
+        ), remaining
     if objects:
-        value = objects[0].value() if reading.strict or reading.repairable else place.of(closed.inner_text)
+        value = objects[0].value() if reading.strict or reading.repairable else arguments_range.of(closed.inner_text)
         recovered = reading.repairable and not reading.strict
-        return (named_call(closed, header, place, value, valid=reading.strict, recovered=recovered),), faults
+        return (named_call(closed, header, arguments_range, value, valid=reading.strict, recovered=recovered),), faults
     first = reading.nodes[0] if reading.nodes else None
     decoded, as_string = decoded_arguments(first, "The arguments are") if first and reading.strict else (None, None)
     if as_string is not None:
-        return (named_call(closed, header, place, decoded, valid=False, recovered=True),), [*faults, as_string]
+        return (named_call(closed, header, arguments_range, decoded, valid=False, recovered=True),), [
+            *faults,
+            as_string,
+        ]
     if not any(fault.rule.severity is Severity.ERROR for fault in faults):
-        faults.append(not_an_object(first or JsonNode(JsonKind.OTHER, place), place))
-    return (named_call(closed, header, place, place.of(closed.inner_text), valid=False),), faults
+        faults.append(not_an_object(first or JsonNode(JsonKind.OTHER, arguments_range), arguments_range))
+    return (named_call(closed, header, arguments_range, arguments_range.of(closed.inner_text), valid=False),), faults
 
 
 def named_call(
-    closed: SpanClosed, header: re.Match[str], place: Range, value: Json, *, valid: bool, recovered: bool = False
+    closed: SpanClosed,
+    header: re.Match[str],
+    arguments_range: Range,
+    value: Json,
+    *,
+    valid: bool,
+    recovered: bool = False,
 ) -> ToolCall:
-    """The call of this header, with its arguments `value` at `place` of the span's inner text."""
+    """The call of this header, with its arguments `value` at `arguments_range` of the span's inner text."""
     start = closed.span.inner.start
     name = Range(*header.span("name"))
     return ToolCall(
         header["name"],
         value,
-        place.of(closed.inner_text),
+        arguments_range.of(closed.inner_text),
         valid=valid,
-        range=Range(name.start + start, max(name.end, place.end) + start),
+        range=Range(name.start + start, max(name.end, arguments_range.end) + start),
         id=header["id"] if "id" in header.re.groupindex else None,
         recovered=recovered,
         name_range=name.moved(start),
-        arguments_range=place.moved(start) if place else None,
+        arguments_range=arguments_range.moved(start) if arguments_range else None,
     )
 
 
 def _one_of_several(
-    closed: SpanClosed, header: re.Match[str], node: JsonNode, reading: JsonReading, *, is_first: bool
+    closed: SpanClosed, header: re.Match[str], node: JsonNode, reading: JsonResult, *, is_first: bool
 ) -> ToolCall:
     """The call of one object among several; it is valid if the object is strict by itself."""
     broken = [f for f in reading.faults if f.rule.severity is Severity.ERROR and node.range.covers(f.range)]
@@ -226,8 +239,8 @@ def _one_of_several(
     call = named_call(closed, header, node.range, value, valid=valid, recovered=readable and not valid)
     if is_first:
         return call
-    place = node.range.moved(closed.span.inner.start)
-    return structs.replace(call, range=place, id=None, name_range=None)
+    call_range = node.range.moved(closed.span.inner.start)
+    return structs.replace(call, range=call_range, id=None, name_range=None)
 
 
 _second_object = FaultMessage(
@@ -307,18 +320,22 @@ def section_format(
     """
     has_ids = parts.get("ids", False)
 
-    def written(one: ToolCall) -> str:
-        return call.format(name=one.name, arguments=json_of(one.arguments), id=one.id or "")
+    def written(tool_call: ToolCall) -> str:
+        return call.format(name=tool_call.name, arguments=json_of(tool_call.arguments), id=tool_call.id or "")
 
     def write_calls(calls: Sequence[ToolCall]) -> str:
-        texts = (f"{section.call_opener}{written(one)}{section.call_closer}" for one in calls)
+        texts = (f"{section.call_opener}{written(tool_call)}{section.call_closer}" for tool_call in calls)
         return f"{section.openers[0]}{around}{between.join(texts)}{around}{section.closers[0]}" if calls else ""
 
-    def expresses(one: ToolCall) -> bool:
+    def expresses(tool_call: ToolCall) -> bool:
         # The markers within arguments are told by the braces around them, the first of which must not be the name's.
-        is_plain = is_json_call(one) and "{" not in (one.name or "")
-        header = reader.header.match(written(one)) if is_plain else None
-        return header is not None and header["name"] == one.name and one.id == (header["id"] if has_ids else None)
+        is_plain = is_json_call(tool_call) and "{" not in (tool_call.name or "")
+        header = reader.header.match(written(tool_call)) if is_plain else None
+        return (
+            header is not None
+            and header["name"] == tool_call.name
+            and tool_call.id == (header["id"] if has_ids else None)
+        )
 
     parts["tails"] = section.tails
     return dialect_format(

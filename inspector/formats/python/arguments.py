@@ -10,7 +10,7 @@ import keyword
 from msgspec import Struct, field
 
 from weaklink.inspector.diagnostics import Edit
-from weaklink.inspector.formats.python import messages as say
+from weaklink.inspector.formats.python import messages
 from weaklink.inspector.formats.python.literals import (
     CursorMark,
     PythonCursor,
@@ -55,30 +55,30 @@ class Arguments(Struct):
 
 def read_arguments(cursor: PythonCursor, *, is_list: bool) -> Arguments:
     """Read the arguments after the opening parenthesis; the cursor moves after the closing one."""
-    arguments = Arguments(cursor.at)
+    arguments = Arguments(cursor.position)
     places: dict[str, tuple[int, int]] = {}
     while True:
         _read_plain(cursor, arguments, places)
-        arguments.end = cursor.at
+        arguments.end = cursor.position
         character = cursor.skip()
         if character == ")":
-            cursor.at += 1
+            cursor.position += 1
             return arguments
         if character and character in "]}":
             if character == "]" and is_list:
-                cursor.flag(say.missing_closer(cursor.text, arguments.end, ")"))
+                cursor.flag(messages.missing_closer(cursor.text, arguments.end, ")"))
                 return arguments
-            cursor.flag(say.extra(cursor.text, Range(cursor.at, cursor.at + 1)))
-            cursor.at += 1
+            cursor.flag(messages.extra(cursor.text, Range(cursor.position, cursor.position + 1)))
+            cursor.position += 1
             continue
-        if arguments.parameters and is_list and _NESTED_CALL.match(cursor.text, cursor.at):
-            comma = cursor.text.rfind(",", 0, cursor.at)
-            cursor.flag(say.missing_closer(cursor.text, comma, ")"))
-            cursor.at = arguments.end = comma
+        if arguments.parameters and is_list and _NESTED_CALL.match(cursor.text, cursor.position):
+            comma = cursor.text.rfind(",", 0, cursor.position)
+            cursor.flag(messages.missing_closer(cursor.text, comma, ")"))
+            cursor.position = arguments.end = comma
             return arguments
         if character:
             _read_argument(cursor, arguments, places)
-        arguments.end = cursor.at
+        arguments.end = cursor.position
         if not character or cursor.is_cut:
             cursor.cut("the arguments of the call", ")" + "]" * is_list)
             return arguments
@@ -89,7 +89,7 @@ def _read_plain(cursor: PythonCursor, arguments: Arguments, places: dict[str, tu
     """Read usual arguments, and the commas after them, up to an unusual one."""
     text, base, is_keyword = cursor.text, cursor.base, keyword.iskeyword
     members, parameters = arguments.members, arguments.parameters
-    while (match := _PLAIN.match(text, cursor.at)) is not None:
+    while (match := _PLAIN.match(text, cursor.position)) is not None:
         name = match[1]
         if name in places or is_keyword(name):
             return
@@ -103,72 +103,74 @@ def _read_plain(cursor: PythonCursor, arguments: Arguments, places: dict[str, tu
         else:
             members[name] = _LITERALS[written] if written in _LITERALS else int(written)
         first, last = places[name] = match.span(1)
-        place, name_place = Range(start + base, end + base), Range(first + base, last + base)
-        parameters[name] = Parameter(name, written, place, name_place, typed=True)
-        arguments.end = cursor.at = end
+        value_range, name_range = Range(start + base, end + base), Range(first + base, last + base)
+        parameters[name] = Parameter(name, written, value_range, name_range, typed=True)
+        arguments.end = cursor.position = end
         if text[end : end + 1] == ",":
-            cursor.at = end + 1
+            cursor.position = end + 1
         else:
             _separator(cursor)
 
 
 def _read_argument(cursor: PythonCursor, arguments: Arguments, places: dict[str, tuple[int, int]]) -> None:
-    text, start = cursor.text, cursor.at
+    text, start = cursor.text, cursor.position
     match = _KEYWORD.match(text, start)
     if match is not None:
-        name, place = match[1], Range(*match.span(1))
+        name, name_range = match[1], Range(*match.span(1))
     else:
         match = _MEMBER.match(text, start)
         if match is None:
             _read_unnamed(cursor, arguments)
             return
-        name, place = match[2], Range(*match.span(2))
-        cursor.flag(say.wrong_sign(text, Range(start, match.end(3)), name))
+        name, name_range = match[2], Range(*match.span(2))
+        cursor.flag(messages.wrong_sign(text, Range(start, match.end(3)), name))
     if keyword.iskeyword(name):
-        cursor.flag(say.reserved_name(text, place), readable=True)
-    cursor.at = match.end()
+        cursor.flag(messages.reserved_name(text, name_range), readable=True)
+    cursor.position = match.end()
     value = read_value(cursor, name)
     if name in places:
-        cursor.found.add(say.duplicate(place, name, Range(*places[name]), "argument"))
+        cursor.faults.add(messages.duplicate(name_range, name, Range(*places[name]), "argument"))
         arguments.parameters.pop(name, None)
-    places[name] = (place.start, place.end)
+    places[name] = (name_range.start, name_range.end)
     if value is not None:
         arguments.members[name] = value.value
-        value_place, name_place = value.range.moved(cursor.base), place.moved(cursor.base)
-        arguments.parameters[name] = Parameter(name, value.range.of(text), value_place, name_place, typed=True)
+        moved_value_range, moved_name_range = value.range.moved(cursor.base), name_range.moved(cursor.base)
+        arguments.parameters[name] = Parameter(
+            name, value.range.of(text), moved_value_range, moved_name_range, typed=True
+        )
 
 
 def _read_unnamed(cursor: PythonCursor, arguments: Arguments) -> None:
-    start = cursor.at
+    start = cursor.position
     if cursor.peek() == "*":
         mark = cursor.mark()
         value = read_expression(cursor, start)
         cursor.undo(mark)
-        cursor.flag(say.unpacked(cursor.text, value.range))
+        cursor.flag(messages.unpacked(cursor.text, value.range))
         return
     if cursor.peek() == ",":
-        cursor.flag(say.no_value(cursor.text, Range(start, start + 1)))
+        cursor.flag(messages.no_value(cursor.text, Range(start, start + 1)))
         return
     argument = read_value(cursor, "")
     if argument is None or cursor.is_cut:
         return
     number = len(arguments.parameters) + 1
-    cursor.flag(say.positional(cursor.text, argument.range, str(number)))
-    place = argument.range.moved(cursor.base)
-    arguments.parameters[number] = Parameter("", argument.range.of(cursor.text), place, typed=True)
+    cursor.flag(messages.positional(cursor.text, argument.range, str(number)))
+    value_range = argument.range.moved(cursor.base)
+    arguments.parameters[number] = Parameter("", argument.range.of(cursor.text), value_range, typed=True)
 
 
 def _separator(cursor: PythonCursor) -> None:
     """Read the comma between two arguments, or what is in its place."""
-    end = cursor.at
+    end = cursor.position
     character = cursor.skip()
     if character == ",":
-        cursor.at += 1
+        cursor.position += 1
     elif character == ";":
-        cursor.flag(say.wrong_separator(cursor.text, Range(cursor.at, cursor.at + 1)))
-        cursor.at += 1
+        cursor.flag(messages.wrong_separator(cursor.text, Range(cursor.position, cursor.position + 1)))
+        cursor.position += 1
     elif character and character not in ")]}":
-        cursor.flag(say.missing_comma(cursor.text, end, cursor.at))
+        cursor.flag(messages.missing_comma(cursor.text, end, cursor.position))
 
 
 class _OpenBracket(Struct):
@@ -194,14 +196,14 @@ class _OpenBracket(Struct):
 def read_value(cursor: PythonCursor, name: str) -> PythonValue | None:
     """Read the value of the argument `name` at the cursor and move after it; None if there is none."""
     frames: list[_OpenBracket] = []
-    first = cursor.at
+    first = cursor.position
     while True:
         character = cursor.skip()
         if character and character in _CLOSERS:
             if len(frames) == MAX_DEPTH:
                 return _too_deep(cursor, first, frames[0])
             frames.append(_OpenBracket(character, cursor.mark()))
-            cursor.at += 1
+            cursor.position += 1
             if cursor.skip() != _CLOSERS[character]:
                 continue
             value = None
@@ -210,7 +212,7 @@ def read_value(cursor: PythonCursor, name: str) -> PythonValue | None:
             mark = cursor.mark()
             value = read_atom(cursor, frames[-1].name if frames else name, is_key=expects_key)
             value = _or_expression(cursor, value, mark, frames)
-        while frames and _take(cursor, frames[-1], value):
+        while frames and _add_value(cursor, frames[-1], value):
             frame = frames.pop()
             value = _closed(cursor, frame)
             value = _or_expression(cursor, value, frame.mark, frames)
@@ -224,23 +226,23 @@ def _or_expression(
     """`value`, or the expression that begins with it."""
     if value is None or cursor.is_cut:
         return value
-    end = cursor.at
+    end = cursor.position
     character = cursor.skip()
     is_key = bool(frames) and frames[-1].expects_key
     if not character or character in ",)]};" or (is_key and character in ":="):
         return value
     pattern = _NEXT_ITEM if frames else _NEXT_ARGUMENT
-    if pattern.match(cursor.text, cursor.at) and cursor.at > end:
+    if pattern.match(cursor.text, cursor.position) and cursor.position > end:
         return value
-    cursor.at = end
+    cursor.position = end
     cursor.undo(mark)
-    return read_expression(cursor, mark.at, is_key=is_key)
+    return read_expression(cursor, mark.position, is_key=is_key)
 
 
-def _take(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue | None) -> bool:
+def _add_value(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue | None) -> bool:
     """Add `value` to the open bracket; returns whether the bracket is now closed."""
     if frame.expects_key and value is not None:
-        return _take_key(cursor, frame, value)
+        return _add_key(cursor, frame, value)
     if frame.key is not None:
         frame.members[frame.key] = value.value if value is not None else None
         frame.key = None
@@ -249,80 +251,83 @@ def _take(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue | None) 
     return _is_closed(cursor, frame)
 
 
-def _take_key(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue) -> bool:
+def _add_key(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue) -> bool:
     character = cursor.skip()
     if character not in (":", "=") and not frame.members:
         frame.items.append(value.value)
         return _is_closed(cursor, frame)
     key = value.value if isinstance(value.value, str) else value.range.of(cursor.text)
     if not isinstance(value.value, str):
-        cursor.flag(say.no_text_key(cursor.text, value.range, repr(key)))
+        cursor.flag(messages.no_text_key(cursor.text, value.range, repr(key)))
     if key in frame.places:
-        cursor.found.add(say.duplicate(value.range, key, frame.places[key], "key"))
+        cursor.faults.add(messages.duplicate(value.range, key, frame.places[key], "key"))
     frame.key = key
     frame.places[key] = value.range
     if character == "=":
-        cursor.flag(say.wrong_member_sign(cursor.text, Range(cursor.at, cursor.at + 1)))
+        cursor.flag(messages.wrong_member_sign(cursor.text, Range(cursor.position, cursor.position + 1)))
     if character in (":", "="):
-        cursor.at += 1
+        cursor.position += 1
         return False
     if not character:
         cursor.cut(f"the key `{key}`", closable=False)
     else:
-        cursor.flag(say.no_named_value(cursor.text, Range(cursor.at, cursor.at + 1), key))
+        cursor.flag(messages.no_named_value(cursor.text, Range(cursor.position, cursor.position + 1), key))
     frame.members[key], frame.key = None, None
     return _is_closed(cursor, frame)
 
 
 def _is_closed(cursor: PythonCursor, frame: _OpenBracket) -> bool:
     """Move over what follows an item (a comma, a closing bracket or a fault); returns whether the bracket is closed."""
-    end = cursor.at
+    end = cursor.position
     character = cursor.skip()
     if character == ",":
         frame.has_comma = True
-        cursor.at += 1
+        cursor.position += 1
         following = cursor.skip()
-        if _NEXT_ARGUMENT.match(cursor.text, cursor.at):
-            cursor.at = end
-            cursor.flag(say.missing_closer(cursor.text, end, _CLOSERS[frame.opener]))
+        if _NEXT_ARGUMENT.match(cursor.text, cursor.position):
+            cursor.position = end
+            cursor.flag(messages.missing_closer(cursor.text, end, _CLOSERS[frame.opener]))
             return True
         return following == _CLOSERS[frame.opener] and _is_closed(cursor, frame)
     if character == _CLOSERS[frame.opener]:
-        cursor.at += 1
+        cursor.position += 1
         return True
     if not character:
         cursor.cut("a list" if frame.opener == "[" else "an object", _CLOSERS[frame.opener])
         return True
     if character in ")]}":
-        cursor.flag(say.missing_closer(cursor.text, end, _CLOSERS[frame.opener]))
+        cursor.flag(messages.missing_closer(cursor.text, end, _CLOSERS[frame.opener]))
         return True
     if character == ";":
-        cursor.flag(say.wrong_separator(cursor.text, Range(cursor.at, cursor.at + 1)))
-        cursor.at += 1
+        cursor.flag(messages.wrong_separator(cursor.text, Range(cursor.position, cursor.position + 1)))
+        cursor.position += 1
         return False
-    cursor.flag(say.missing_comma(cursor.text, end, cursor.at))
+    cursor.flag(messages.missing_comma(cursor.text, end, cursor.position))
     return False
 
 
 def _closed(cursor: PythonCursor, frame: _OpenBracket) -> PythonValue:
     """The value of a closed bracket."""
-    place = cursor.since(frame.mark.at)
+    container_range = cursor.since(frame.mark.position)
     if frame.opener == "[":
-        return PythonValue(frame.items, place)
+        return PythonValue(frame.items, container_range)
     if frame.opener == "{" and not frame.items:
-        return PythonValue(frame.members, place)
+        return PythonValue(frame.members, container_range)
     if frame.opener == "(" and len(frame.items) == 1 and not frame.has_comma:
-        return PythonValue(frame.items[0], place)
+        return PythonValue(frame.items[0], container_range)
     if not cursor.is_cut:
-        edits = (Edit(Range(place.start, place.start + 1), "["), Edit(Range(place.end - 1, place.end), "]"))
-        cursor.flag(say.no_list(cursor.text, place, _NAMES[frame.opener], edits))
-    return PythonValue(frame.items, place)
+        edits = (
+            Edit(Range(container_range.start, container_range.start + 1), "["),
+            Edit(Range(container_range.end - 1, container_range.end), "]"),
+        )
+        cursor.flag(messages.no_list(cursor.text, container_range, _NAMES[frame.opener], edits))
+    return PythonValue(frame.items, container_range)
 
 
 def _too_deep(cursor: PythonCursor, first: int, outermost: _OpenBracket) -> PythonValue:
-    cursor.at = first
+    cursor.position = first
     cursor.undo(outermost.mark)
     value = read_expression(cursor, first)
     cursor.undo(outermost.mark)
-    cursor.flag(say.too_deep(cursor.text, value.range, str(MAX_DEPTH)))
+    cursor.flag(messages.too_deep(cursor.text, value.range, str(MAX_DEPTH)))
     return value

@@ -1,4 +1,18 @@
-"""Reads call spans in Python's syntax: lists of calls, single calls, one call per line; JSON is read as JSON."""
+"""Reads call spans in Python's syntax: lists of calls, single calls, one call per line; JSON is read as JSON.
+
+Theory of operation. One cursor (`literals.PythonCursor`) moves over the text; each function reads one thing at it, and
+reports what Python would refuse there as a fault with its repair:
+
+    span          [get_weather(city='Oslo', days=03), f(1
+    calls         `[`, then a name and `(`, which `arguments` reads up to `)`; a comma; the second name
+    literals      'Oslo' is a string; 03 is a number with a leading zero: invalid-number, write 3
+    calls         the text ends within the arguments of `f`: truncated-json, `)]` is missing
+    arguments     1 has no name: positional-argument, which no repair can name
+    calls         get_weather(city="Oslo", days=3): not valid, recovered; f: not valid, its arguments as raw text
+
+The cursor counts faults: one since the call before makes a call invalid (`breaks`), one without an honest repair also
+unreadable (`hopeless`). A fault that covers others takes back what was reported since its mark (`undo`).
+"""
 
 import re
 
@@ -6,7 +20,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.json.calls import JsonCallReader
-from weaklink.inspector.formats.python import messages as say
+from weaklink.inspector.formats.python import messages
 from weaklink.inspector.formats.python.arguments import read_arguments
 from weaklink.inspector.formats.python.literals import PythonCursor, read_expression
 from weaklink.inspector.formats.span_readers import empty_call, nameless_call
@@ -63,9 +77,9 @@ class PythonCallReader(Struct, frozen=True):
         if _JSON.match(inner):
             return _READ_JSON(closed)
         fences = (fence.span(1), *((ending.span(),) if ending is not None else ()))
-        edits = tuple(Edit(Range(*place).moved(start), "") for place in fences)
+        edits = tuple(Edit(Range(*fence).moved(start), "") for fence in fences)
         reading = self._reading(inner, start + fence.end())
-        return reading.recovered(say.fenced(text, edits[0].range, edits=edits))
+        return reading.recovered(messages.fenced(text, edits[0].range, edits=edits))
 
     def _reading(self, text: str, start: int) -> ParseResult:
         reading = read_calls(text, start, namespace=self.namespace, takes_json=self.takes_json)
@@ -100,40 +114,40 @@ def read_calls(text: str, base: int = 0, *, namespace: str = "", takes_json: boo
     namespace, `print` may be around a call. Without `takes_json`, JSON's `true`, `false` and `null` are faults.
     """
     cursor = PythonCursor(text, base=base, namespace=namespace, takes_json=takes_json)
-    found: list[_ReadCall] = []
+    parsed_calls: list[_ReadCall] = []
     while cursor.skip():
-        _lead_in(cursor, found)
+        _lead_in(cursor, parsed_calls)
         is_list = cursor.peek() == "["
-        opened, calls_before = cursor.at, len(found)
-        cursor.at += is_list
-        _read_list(cursor, found, is_list=is_list)
+        opened, calls_before = cursor.position, len(parsed_calls)
+        cursor.position += is_list
+        _read_list(cursor, parsed_calls, is_list=is_list)
         if is_list and not cursor.is_cut and cursor.skip() == "]":
-            cursor.at += 1
+            cursor.position += 1
             cursor.skip()
         elif is_list:
-            _end_of_list(cursor, found[calls_before:], opened)
-        _after_calls(cursor, found)
-        if found:
-            found[-1].breaks, found[-1].hopeless = cursor.breaks, cursor.hopeless
+            _end_of_list(cursor, parsed_calls[calls_before:], opened)
+        _after_calls(cursor, parsed_calls)
+        if parsed_calls:
+            parsed_calls[-1].breaks, parsed_calls[-1].hopeless = cursor.breaks, cursor.hopeless
     if cursor.is_cut:
-        closable = cursor.closable and not cursor.hopeless and bool(found)
-        cursor.flag(say.cut(text, cursor.closers if cursor.closable else "", cursor.within, closable=closable))
-        if found:
-            found[-1].breaks, found[-1].hopeless = cursor.breaks, cursor.hopeless
-    if not found:
+        closable = cursor.closable and not cursor.hopeless and bool(parsed_calls)
+        cursor.flag(messages.cut(text, cursor.closers if cursor.closable else "", cursor.within, closable=closable))
+        if parsed_calls:
+            parsed_calls[-1].breaks, parsed_calls[-1].hopeless = cursor.breaks, cursor.hopeless
+    if not parsed_calls:
         call = nameless_call(text)
         if not cursor.breaks:
-            cursor.flag(say.only_text(text, call.range))
-        found.append(_ReadCall(call.moved(base), cursor.breaks, 1))
-    faults = tuple(fault.moved(base) for fault in cursor.found.finished())
-    calls, is_open = tuple(_with_validity(found)), found[-1].is_list_open
+            cursor.flag(messages.only_text(text, call.range))
+        parsed_calls.append(_ReadCall(call.moved(base), cursor.breaks, 1))
+    faults = tuple(fault.moved(base) for fault in cursor.faults.finished())
+    calls, is_open = tuple(_with_validity(parsed_calls)), parsed_calls[-1].is_list_open
     return ParseResult(calls=calls, faults=faults, complete=not cursor.is_cut, open_ended=is_open)
 
 
-def _with_validity(found: list[_ReadCall]) -> list[ToolCall]:
+def _with_validity(parsed_calls: list[_ReadCall]) -> list[ToolCall]:
     """The calls with their validity: the faults up to the next call count against a call."""
     calls, breaks, hopeless = [], 0, 0
-    for read in found:
+    for read in parsed_calls:
         call = read.call
         valid = read.breaks == breaks and call.name is not None and not read.is_list_open
         readable = read.hopeless == hopeless and call.name is not None
@@ -146,71 +160,71 @@ def _with_validity(found: list[_ReadCall]) -> list[ToolCall]:
     return calls
 
 
-def _lead_in(cursor: PythonCursor, found: list[_ReadCall]) -> None:
+def _lead_in(cursor: PythonCursor, parsed_calls: list[_ReadCall]) -> None:
     """Skip and report words before the calls."""
-    text, start = cursor.text, cursor.at
+    text, start = cursor.text, cursor.position
     if cursor.peek() == "[" or _NAME.match(text, start):
         begin = _CALLS_BEGIN.match(text, start)
-        if begin is not None or (cursor.peek() == "[" and not found):
+        if begin is not None or (cursor.peek() == "[" and not parsed_calls):
             return
     begin = _CALLS_BEGIN.search(text, start)
     if begin is None:
         return
     end = start + len(text[start : begin.start()].rstrip())
     if end > start:
-        cursor.flag(say.extra(text, Range(start, end)))
-    cursor.at = begin.start()
+        cursor.flag(messages.extra(text, Range(start, end)))
+    cursor.position = begin.start()
 
 
-def _read_list(cursor: PythonCursor, found: list[_ReadCall], *, is_list: bool) -> None:
+def _read_list(cursor: PythonCursor, parsed_calls: list[_ReadCall], *, is_list: bool) -> None:
     """Read consecutive calls, up to what ends them."""
     while (character := cursor.skip()) and character != "]" and not cursor.is_cut:
-        printed = _PRINT.match(cursor.text, cursor.at) if cursor.namespace else None
-        cursor.at = printed.end() if printed is not None else cursor.at
-        match = _CALL.match(cursor.text, cursor.at)
+        printed = _PRINT.match(cursor.text, cursor.position) if cursor.namespace else None
+        cursor.position = printed.end() if printed is not None else cursor.position
+        match = _CALL.match(cursor.text, cursor.position)
         if match is None:
-            if not _no_call(cursor, found, is_list=is_list):
+            if not _no_call(cursor, parsed_calls, is_list=is_list):
                 return
         else:
-            found.append(_read_call(cursor, match, is_list=is_list))
+            parsed_calls.append(_read_call(cursor, match, is_list=is_list))
         if printed is not None:
-            end = cursor.at
+            end = cursor.position
             if cursor.skip() == ")":
-                cursor.at += 1
+                cursor.position += 1
             elif not cursor.is_cut:
-                cursor.at = end
-                cursor.flag(say.missing_closer(cursor.text, end, ")"))
+                cursor.position = end
+                cursor.flag(messages.missing_closer(cursor.text, end, ")"))
         _extra_brackets(cursor, is_list=is_list)
         has_next = _has_next_call(cursor, is_list=is_list)
-        found[-1].breaks, found[-1].hopeless = cursor.breaks, cursor.hopeless
+        parsed_calls[-1].breaks, parsed_calls[-1].hopeless = cursor.breaks, cursor.hopeless
         if not has_next:
             return
 
 
 def _has_next_call(cursor: PythonCursor, *, is_list: bool) -> bool:
     """Whether another call follows; the cursor moves over the separator."""
-    end = cursor.at
+    end = cursor.position
     character = cursor.skip()
     if character and character in ",;":
         if character == ";" and is_list:
-            cursor.flag(say.wrong_separator(cursor.text, Range(cursor.at, cursor.at + 1)))
-        cursor.at += 1
+            cursor.flag(messages.wrong_separator(cursor.text, Range(cursor.position, cursor.position + 1)))
+        cursor.position += 1
         return True
-    if not _CALL.match(cursor.text, cursor.at):
+    if not _CALL.match(cursor.text, cursor.position):
         return False
     if is_list:
-        cursor.flag(say.missing_comma(cursor.text, end, cursor.at))
-    return is_list or "\n" in cursor.text[end : cursor.at]
+        cursor.flag(messages.missing_comma(cursor.text, end, cursor.position))
+    return is_list or "\n" in cursor.text[end : cursor.position]
 
 
 def _read_call(cursor: PythonCursor, match: re.Match[str], *, is_list: bool) -> _ReadCall:
     text, name, start = cursor.text, match[1], match.start()
     if cursor.namespace and name.startswith(cursor.namespace):
         name = name.removeprefix(cursor.namespace)
-    place = Range(match.end(1) - len(name), match.end(1))
+    name_range = Range(match.end(1) - len(name), match.end(1))
     if not _DOTTED.fullmatch(name):
-        cursor.flag(say.invalid_name(text, place), readable=True)
-    cursor.at = match.end()
+        cursor.flag(messages.invalid_name(text, name_range), readable=True)
+    cursor.position = match.end()
     arguments = read_arguments(cursor, is_list=is_list)
     call = ToolCall(
         name,
@@ -218,7 +232,7 @@ def _read_call(cursor: PythonCursor, match: re.Match[str], *, is_list: bool) -> 
         text[arguments.start : arguments.end],
         valid=True,
         range=cursor.since(start).moved(cursor.base),
-        name_range=place.moved(cursor.base),
+        name_range=name_range.moved(cursor.base),
         arguments_range=Range(arguments.start, arguments.end).moved(cursor.base),
         parameters=tuple(arguments.parameters.values()),
     )
@@ -227,68 +241,68 @@ def _read_call(cursor: PythonCursor, match: re.Match[str], *, is_list: bool) -> 
 
 def _extra_brackets(cursor: PythonCursor, *, is_list: bool) -> None:
     """Report surplus brackets after a call; in a list, the last `]` may be the list's own."""
-    end = cursor.at
+    end = cursor.position
     cursor.skip()
-    match = _BRACKETS.match(cursor.text, cursor.at)
+    match = _BRACKETS.match(cursor.text, cursor.position)
     brackets = match[0].rstrip() if match is not None else ""
     if is_list and brackets.endswith("]"):
         brackets = brackets[:-1].rstrip()
     if not brackets or (is_list and brackets[0] == "]"):
-        cursor.at = end
+        cursor.position = end
         return
-    place = Range(cursor.at, cursor.at + len(brackets))
-    cursor.at = place.end
-    cursor.flag(say.extra(cursor.text, place))
+    fault_range = Range(cursor.position, cursor.position + len(brackets))
+    cursor.position = fault_range.end
+    cursor.flag(messages.extra(cursor.text, fault_range))
 
 
-def _no_call(cursor: PythonCursor, found: list[_ReadCall], *, is_list: bool) -> bool:
+def _no_call(cursor: PythonCursor, parsed_calls: list[_ReadCall], *, is_list: bool) -> bool:
     """Read what is in a list where a call belongs; it becomes a call without a name. False if no list is open."""
     if not is_list:
         return False
     mark = cursor.mark()
-    value = read_expression(cursor, mark.at)
+    value = read_expression(cursor, mark.position)
     cursor.undo(mark)
     what = value.range.of(cursor.text)
     is_name = bool(_DOTTED.fullmatch(what))
     if cursor.is_cut and is_name:
         cursor.within = f"the name {shown(what)}"
     else:
-        cursor.flag((say.bare_name if is_name else say.only_text)(cursor.text, value.range))
+        cursor.flag((messages.bare_name if is_name else messages.only_text)(cursor.text, value.range))
     call = ToolCall(None, what, what, valid=False, range=value.range.moved(cursor.base))
-    found.append(_ReadCall(call, cursor.breaks, cursor.hopeless))
+    parsed_calls.append(_ReadCall(call, cursor.breaks, cursor.hopeless))
     return True
 
 
-def _end_of_list(cursor: PythonCursor, found: list[_ReadCall], opened: int) -> None:
-    """Report a list, whose calls are `found`, without its closing bracket."""
+def _end_of_list(cursor: PythonCursor, parsed_calls: list[_ReadCall], opened: int) -> None:
+    """Report a list, whose calls are `parsed_calls`, without its closing bracket."""
     if cursor.is_cut:
         return
     cursor.skip()
-    if cursor.at >= len(cursor.text) and not found:
+    if cursor.position >= len(cursor.text) and not parsed_calls:
         cursor.cut("a list of calls", "]", closable=False)
-    elif found:
-        cursor.flag(say.missing_closer(cursor.text, found[-1].call.range.end - cursor.base, "]"))
-        for read in found:
+    elif parsed_calls:
+        cursor.flag(messages.missing_closer(cursor.text, parsed_calls[-1].call.range.end - cursor.base, "]"))
+        for read in parsed_calls:
             read.is_list_open = True
-    elif cursor.at == opened + 1:
-        cursor.at = len(cursor.text)
+    elif cursor.position == opened + 1:
+        cursor.position = len(cursor.text)
 
 
-def _after_calls(cursor: PythonCursor, found: list[_ReadCall]) -> None:
+def _after_calls(cursor: PythonCursor, parsed_calls: list[_ReadCall]) -> None:
     """Skip and report what follows the calls, up to where more calls begin."""
-    start = cursor.at
+    start = cursor.position
     if not cursor.skip() or cursor.is_cut:
-        cursor.at = len(cursor.text)
+        cursor.position = len(cursor.text)
         return
     text = cursor.text
-    if "\n" in text[start : cursor.at] and _CALLS_BEGIN.match(text, cursor.at):
+    if "\n" in text[start : cursor.position] and _CALLS_BEGIN.match(text, cursor.position):
         return
-    if found and cursor.peek() == "[" and _CALLS_BEGIN.match(text, cursor.at):
-        cursor.found.add(say.second_list(text, Range(cursor.at, cursor.at + 1)))
+    if parsed_calls and cursor.peek() == "[" and _CALLS_BEGIN.match(text, cursor.position):
+        cursor.faults.add(messages.second_list(text, Range(cursor.position, cursor.position + 1)))
         return
     following = _NEXT_CALL.search(text, start)
     end = following.start() + 1 if following is not None else len(text)
-    stop = cursor.at + len(text[cursor.at : end].rstrip())
-    if stop > cursor.at:
-        cursor.flag((say.extra if found else say.only_text)(text, Range(cursor.at, stop)))
-    cursor.at = end
+    stop = cursor.position + len(text[cursor.position : end].rstrip())
+    if stop > cursor.position:
+        cursor.flag((messages.extra if parsed_calls else messages.only_text)(text, Range(cursor.position, stop)))
+    cursor.position = end

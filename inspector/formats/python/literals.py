@@ -13,7 +13,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Edit, Fault
-from weaklink.inspector.formats.python import messages as say
+from weaklink.inspector.formats.python import messages
 from weaklink.inspector.json_scanner.cursor import PayloadFaults
 from weaklink.inspector.json_scanner.words import result_of
 from weaklink.inspector.model import Json
@@ -45,8 +45,8 @@ _CODE = lazy_pattern(
 )
 
 _RUN = {False: lazy_pattern(r"[^'\"()\[\]{},]*+"), True: lazy_pattern(r"[^'\"()\[\]{},:=]*+")}
-_LONGEST_INT = 4300
-_LONGEST_QUOTED = 10_000
+_MAX_INT_DIGITS = 4300
+_MAX_QUOTED_CHARS = 10_000
 _STRING_BEGINS = lazy_pattern(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
 _PREFIXES = frozenset({"", "r", "u", "b", "br", "rb", "f", "fr", "rf"})
 
@@ -91,14 +91,14 @@ _CONTROLS = {"\n": "\\n", "\r": "\\r"}
 class CursorMark(Struct, frozen=True):
     """A position in the text, and how many faults were found before it."""
 
-    at: int
+    position: int
     breaks: int
     hopeless: int
 
 
 @dataclass(slots=True)
 class PythonCursor:
-    """`at` is the next character of `text`, which begins at `base` in the whole text.
+    """`position` is that of the next character of `text`, which begins at `base` in the whole text.
 
     `namespace` is what the dialect puts before a tool's name, and inside `print(...)`; "" if it does not.
     `breaks` counts the faults that make a call invalid, `hopeless` those of them without an honest repair.
@@ -107,12 +107,12 @@ class PythonCursor:
     """
 
     text: str
-    at: int = 0
+    position: int = 0
     base: int = 0
     namespace: str = ""
     takes_json: bool = True
     """Whether JSON's `true`, `false` and `null` are literals here, as Python's own are."""
-    found: PayloadFaults = field(init=False)
+    faults: PayloadFaults = field(init=False)
     breaks: int = 0
     hopeless: int = 0
     is_cut: bool = False
@@ -125,33 +125,33 @@ class PythonCursor:
     """For each kind of quotes the last section, up to a line end, in which a string was not closed."""
 
     def __post_init__(self) -> None:
-        self.found = PayloadFaults(self.text)
+        self.faults = PayloadFaults(self.text)
 
     def skip(self) -> str:
         """Move over white space and comments; returns the next character, "" at the end."""
-        character = self.text[self.at : self.at + 1]
+        character = self.text[self.position : self.position + 1]
         if character not in _SPACE_BEGINS:
             return character
-        self.at = end_of_repeats(_SPACE, self.text, self.at, len(self.text))
-        return self.text[self.at : self.at + 1]
+        self.position = end_of_repeats(_SPACE, self.text, self.position, len(self.text))
+        return self.text[self.position : self.position + 1]
 
     def peek(self) -> str:
         """The next character, "" at the end."""
-        return self.text[self.at : self.at + 1]
+        return self.text[self.position : self.position + 1]
 
     def flag(self, fault: Fault, *, readable: bool = False) -> None:
         """Add a fault that makes the call invalid; without a fix also unreadable, unless the fault is `readable`."""
-        self.found.add(fault)
+        self.faults.add(fault)
         self.breaks += 1
         self.hopeless += fault.fix is None and not readable
 
     def mark(self) -> CursorMark:
         """The current position and counts, for `undo`."""
-        return CursorMark(self.at, self.breaks, self.hopeless)
+        return CursorMark(self.position, self.breaks, self.hopeless)
 
     def undo(self, mark: CursorMark) -> None:
         """Drop the faults found since `mark`, because a greater fault covers them; the position does not change."""
-        self.found.forget(mark.at)
+        self.faults.forget(mark.position)
         self.breaks, self.hopeless = mark.breaks, mark.hopeless
 
     def cut(self, within: str, closer: str = "", *, closable: bool = True) -> None:
@@ -163,7 +163,7 @@ class PythonCursor:
 
     def since(self, start: int) -> Range:
         """The range from `start` to the current position."""
-        return Range(start, self.at)
+        return Range(start, self.position)
 
 
 class PythonValue(Struct):
@@ -175,25 +175,25 @@ class PythonValue(Struct):
 
 def read_atom(cursor: PythonCursor, name: str, *, is_key: bool = False) -> PythonValue | None:
     """Read the value of `name` at the cursor; None, with a fault, if there is none. `is_key`: it is a dict's key."""
-    start, character = cursor.at, cursor.peek()
+    start, character = cursor.position, cursor.peek()
     if not character:
         cursor.cut(f"the value of `{name}`" if name else "a list of values", closable=not name)
         return None
     if character in ",)]}":
-        row = say.no_named_value if name else say.no_value
+        row = messages.no_named_value if name else messages.no_value
         cursor.flag(row(cursor.text, Range(start, start + 1), name))
         return None
     if (text := read_string(cursor)) is not None:
         return PythonValue(_joined(cursor, text), cursor.since(start))
     number = _NUMBER.match(cursor.text, start)
     if number is not None:
-        cursor.at = number.end()
+        cursor.position = number.end()
         return PythonValue(_number(cursor, number), cursor.since(start))
     word = _WORD.match(cursor.text, start)
     if word is not None and word[0] in _LITERALS:
-        cursor.at = word.end()
+        cursor.position = word.end()
         if word[0].islower() and not cursor.takes_json:
-            cursor.flag(say.json_literal(cursor.text, Range(*word.span()), repr(_LITERALS[word[0]])))
+            cursor.flag(messages.json_literal(cursor.text, Range(*word.span()), repr(_LITERALS[word[0]])))
         return PythonValue(_LITERALS[word[0]], cursor.since(start))
     return read_expression(cursor, start, is_key=is_key)
 
@@ -202,39 +202,39 @@ def read_expression(cursor: PythonCursor, start: int, *, is_key: bool = False) -
     """Read an expression, or unquoted text, from `start`, past the cursor, to the next comma or closing bracket."""
     text = cursor.text
     _skip_expression(cursor, is_key=is_key)
-    end = start + len(text[start : cursor.at].rstrip())
+    end = start + len(text[start : cursor.position].rstrip())
     if end == start:
-        cursor.at = end = min(start + 1, len(text))
-    place, what = Range(start, end), text[start:end]
-    if cursor.at >= len(text) and not cursor.is_cut:
+        cursor.position = end = min(start + 1, len(text))
+    expression_range, what = Range(start, end), text[start:end]
+    if cursor.position >= len(text) and not cursor.is_cut:
         cursor.cut("an expression" if "(" in what else "a value", closable=False)
     if is_key:
-        cursor.flag(say.no_text_key(text, place, repr(what)))
-        return PythonValue(what, place)
-    if len(what) > _LONGEST_QUOTED:
-        cursor.flag(say.long_expression(text, place))
-        return PythonValue(what, place)
+        cursor.flag(messages.no_text_key(text, expression_range, repr(what)))
+        return PythonValue(what, expression_range)
+    if len(what) > _MAX_QUOTED_CHARS:
+        cursor.flag(messages.long_expression(text, expression_range))
+        return PythonValue(what, expression_range)
     result = result_of(what)
     if result is not None:
-        cursor.flag(say.arithmetic(text, place, repr(result)))
-        return PythonValue(result, place)
+        cursor.flag(messages.arithmetic(text, expression_range, repr(result)))
+        return PythonValue(result, expression_range)
     if _NON_FINITE.fullmatch(what):
-        cursor.flag(say.non_finite(text, place))
-        return PythonValue(None, place)
+        cursor.flag(messages.non_finite(text, expression_range))
+        return PythonValue(None, expression_range)
     is_text = _UNQUOTED.fullmatch(what) and not _CODE.fullmatch(what) and not keyword.iskeyword(what)
-    cursor.flag((say.unquoted if is_text else say.expression)(text, place, repr(what)))
-    return PythonValue(what, place)
+    cursor.flag((messages.unquoted if is_text else messages.expression)(text, expression_range, repr(what)))
+    return PythonValue(what, expression_range)
 
 
 def _joined(cursor: PythonCursor, text: str) -> str:
     """A string joined with those that directly follow it, as in Python."""
     pieces = [text]
     while not cursor.is_cut:
-        end = cursor.at
+        end = cursor.position
         cursor.skip()
         following = read_string(cursor)
         if following is None:
-            cursor.at = end
+            cursor.position = end
             break
         pieces.append(following)
     return "".join(pieces)
@@ -242,34 +242,34 @@ def _joined(cursor: PythonCursor, text: str) -> str:
 
 def _number(cursor: PythonCursor, number: re.Match[str]) -> Json:
     sign, digits = number[1], number[2].replace("_", "")
-    place = Range(*number.span())
+    number_range = Range(*number.span())
     if number[3]:
-        cursor.flag(say.complex_number(cursor.text, place))
+        cursor.flag(messages.complex_number(cursor.text, number_range))
         return number[0]
     if digits[:2].lower() in ("0x", "0o", "0b"):
         return int(sign + digits, 0)
     if any(mark in digits for mark in ".eE"):
         value = float(sign + digits)
         if not math.isfinite(value):
-            cursor.flag(say.non_finite(cursor.text, place))
+            cursor.flag(messages.non_finite(cursor.text, number_range))
             return None
         return value
     if _LEADING_ZERO.fullmatch(digits):
-        cursor.flag(say.leading_zero(cursor.text, place, sign + digits.lstrip("0")))
-    return int(sign + digits) if len(digits) <= _LONGEST_INT else Decimal(sign + digits)
+        cursor.flag(messages.leading_zero(cursor.text, number_range, sign + digits.lstrip("0")))
+    return int(sign + digits) if len(digits) <= _MAX_INT_DIGITS else Decimal(sign + digits)
 
 
 def _skip_expression(cursor: PythonCursor, *, is_key: bool) -> None:
     """Move to the next comma or closing bracket that is not within brackets or a string of the expression."""
     text, depth, run = cursor.text, 0, _RUN[is_key]
     while True:
-        match = run.match(text, cursor.at)
-        cursor.at = match.end() if match is not None else cursor.at
+        match = run.match(text, cursor.position)
+        cursor.position = match.end() if match is not None else cursor.position
         character = cursor.peek()
         if not character or (not depth and character in ",)]}:="):
             return
-        end = string_end(cursor, cursor.at + 1, character) if character in "'\"" else -1
-        cursor.at = end if end >= 0 else cursor.at + 1
+        end = string_end(cursor, cursor.position + 1, character) if character in "'\"" else -1
+        cursor.position = end if end >= 0 else cursor.position + 1
         depth += (character in "([{") - (character in ")]}")
 
 
@@ -290,14 +290,14 @@ def read_string(cursor: PythonCursor) -> str | None:
 
     A string that begins an expression (`'a' + b`) is read up to its quote.
     """
-    begin = _STRING_BEGINS.match(cursor.text, cursor.at)
+    begin = _STRING_BEGINS.match(cursor.text, cursor.position)
     if begin is None or begin[1].lower() not in _PREFIXES:
         return None
-    start, first, prefix = cursor.at, begin.end(), begin[1].lower()
+    start, first, prefix = cursor.position, begin.end(), begin[1].lower()
     last = _end(cursor, first, begin[2])
     value = cursor.text[first:last] if "r" in prefix else decoded(cursor, first, last)
     if "f" in prefix or "b" in prefix:
-        computed = say.bytes_string if "b" in prefix else say.f_string
+        computed = messages.bytes_string if "b" in prefix else messages.f_string
         cursor.flag(computed(cursor.text, cursor.since(start), repr(value)))
     return value
 
@@ -307,32 +307,32 @@ def _end(cursor: PythonCursor, first: int, quote: str) -> int:
     text = cursor.text
     strict = string_end(cursor, first, quote)
     if strict >= 0 and (len(quote) == 3 or _FOLLOWS.match(text, strict)):
-        cursor.at = strict
+        cursor.position = strict
         return strict - len(quote)
     if strict >= 0 and _OPERATES.match(text, strict):
-        cursor.at = strict
+        cursor.position = strict
         return strict - 1
     if len(quote) == 1:
         swallowed = _swallowed(text, first, strict - 1) if strict >= 0 else -1
         if swallowed >= 0:
-            cursor.at = swallowed
-            cursor.flag(say.no_closing_quote(text, Range(first - 1, swallowed), quote))
+            cursor.position = swallowed
+            cursor.flag(messages.no_closing_quote(text, Range(first - 1, swallowed), quote))
             return swallowed
         end = _search_end(cursor, first, quote)
         if end >= 0:
             return end
         missing = None if quote + "?" in cursor.unterminated else _MISSING.search(text, first)
         if missing is not None and strict < 0:
-            cursor.at = missing.start()
-            cursor.flag(say.no_closing_quote(text, Range(first - 1, cursor.at), quote))
-            return cursor.at
+            cursor.position = missing.start()
+            cursor.flag(messages.no_closing_quote(text, Range(first - 1, cursor.position), quote))
+            return cursor.position
         cursor.unterminated.add(quote + "?")
     if strict >= 0:
-        cursor.at = strict
+        cursor.position = strict
         return strict - 1
-    cursor.at = len(text)
+    cursor.position = len(text)
     cursor.cut(f"the string {shown(text, first - len(quote), len(text))}", quote)
-    return cursor.at
+    return cursor.position
 
 
 def _swallowed(text: str, first: int, last: int) -> int:
@@ -349,14 +349,14 @@ def _search_end(cursor: PythonCursor, first: int, quote: str) -> int:
     """The end of a string that contains raw line feeds or its own quote: where the text continues like a call."""
     if quote in cursor.unterminated:
         return -1
-    text, at, inner = cursor.text, first, list[int]()
-    while (last := closing_quote(text, quote, at, len(text))) >= 0:
-        at = last + 1
-        if _CLOSES.match(text, at):
-            _flag_content(cursor, first, at - 1, inner)
-            cursor.at = at
-            return at - 1
-        inner.append(at - 1)
+    text, position, inner = cursor.text, first, list[int]()
+    while (last := closing_quote(text, quote, position, len(text))) >= 0:
+        position = last + 1
+        if _CLOSES.match(text, position):
+            _flag_content(cursor, first, position - 1, inner)
+            cursor.position = position
+            return position - 1
+        inner.append(position - 1)
     cursor.unterminated.add(quote)
     return -1
 
@@ -364,11 +364,11 @@ def _search_end(cursor: PythonCursor, first: int, quote: str) -> int:
 def _flag_content(cursor: PythonCursor, first: int, last: int, inner: list[int]) -> None:
     text = cursor.text
     if inner:
-        edits = tuple(Edit(Range(at, at), "\\") for at in inner)
-        cursor.flag(say.quotes_within(text, Range(first - 1, last + 1), edits))
+        edits = tuple(Edit(Range(position, position), "\\") for position in inner)
+        cursor.flag(messages.quotes_within(text, Range(first - 1, last + 1), edits))
     breaks = tuple(Edit(Range(*match.span()), _CONTROLS[match[0]]) for match in _BREAK.finditer(text, first, last))
     if breaks:
-        cursor.flag(say.raw_line_feed(breaks))
+        cursor.flag(messages.raw_line_feed(breaks))
 
 
 def decoded(cursor: PythonCursor, first: int, last: int) -> str:
@@ -382,11 +382,11 @@ def decoded(cursor: PythonCursor, first: int, last: int) -> str:
     if rest.count("\\") == sum(map(rest.count, ("\\n", "\\'", '\\"', "\\t"))):
         return content.encode("latin-1", "backslashreplace").decode("unicode_escape")
     pieces: list[str] = []
-    at = first
-    while (match := _ESCAPE.search(text, at, last)) is not None:
-        pieces += (text[at : match.start()], _escaped(cursor, match))
-        at = match.end()
-    return "".join([*pieces, text[at:last]])
+    position = first
+    while (match := _ESCAPE.search(text, position, last)) is not None:
+        pieces += (text[position : match.start()], _escaped(cursor, match))
+        position = match.end()
+    return "".join([*pieces, text[position:last]])
 
 
 def _escaped(cursor: PythonCursor, match: re.Match[str]) -> str:
@@ -403,10 +403,10 @@ def _escaped(cursor: PythonCursor, match: re.Match[str]) -> str:
             return unicodedata.lookup(name)
         except KeyError:
             pass
-    place = Range(*match.span())
-    doubled = (Edit(Range(place.start, place.start), "\\"),)
+    escape_range = Range(*match.span())
+    doubled = (Edit(Range(escape_range.start, escape_range.start), "\\"),)
     if other is None or other in ("x", "u", "U", "N"):
-        cursor.flag(say.broken_escape(cursor.text, place, edits=doubled))
+        cursor.flag(messages.broken_escape(cursor.text, escape_range, edits=doubled))
     elif other:
-        cursor.found.add(say.unknown_escape(cursor.text, place, edits=doubled))
+        cursor.faults.add(messages.unknown_escape(cursor.text, escape_range, edits=doubled))
     return match[0]

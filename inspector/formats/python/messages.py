@@ -48,12 +48,12 @@ no_text_key = FaultMessage(
 )
 
 
-def duplicate(place: Range, name: str, first: Range, what: str) -> Fault:
+def duplicate(name_range: Range, name: str, first: Range, what: str) -> Fault:
     """The same argument or key twice."""
     ending = ", Python itself rejects the call." if what == "argument" else "."
     return Fault(
         rules.DUPLICATE_KEY,
-        place,
+        name_range,
         f"The {what} {shown(name)} appears twice; most parsers keep the last value{ending}",
         "Keep one of them.",
         related=(Related(first, "The first occurrence."),),
@@ -78,17 +78,21 @@ fenced = FaultMessage(
 )
 
 
-def extra(text: str, place: Range) -> Fault:
+def extra(text: str, fault_range: Range) -> Fault:
     """Surplus brackets, or words after a call."""
-    row = _extra_words if place.of(text).strip(")]} \n") else _extra_brackets
-    return row(text, place)
+    row = _extra_words if fault_range.of(text).strip(")]} \n") else _extra_brackets
+    return row(text, fault_range)
 
 
-def bare_name(text: str, place: Range) -> Fault:
+def bare_name(text: str, name_range: Range) -> Fault:
     """A name without parentheses."""
-    message = f"{shown(text, place.start, place.end)} names a tool but does not call it: expected `()` after it."
-    hint = f"Write {shown(place.of(text) + '()')}."
-    return Fault(rules.NOT_A_CALL, place, message, hint, replaced(Range(place.end, place.end), "()", safe=False))
+    message = (
+        f"{shown(text, name_range.start, name_range.end)} names a tool but does not call it: expected `()` after it."
+    )
+    hint = f"Write {shown(name_range.of(text) + '()')}."
+    return Fault(
+        rules.NOT_A_CALL, name_range, message, hint, replaced(Range(name_range.end, name_range.end), "()", safe=False)
+    )
 
 
 def cut(text: str, open_brackets: str, inside: str, *, closable: bool) -> Fault:
@@ -129,28 +133,29 @@ unknown_escape = FaultMessage(
 )
 
 
-def quotes_within(text: str, place: Range, edits: tuple[Edit, ...]) -> Fault:
+def quotes_within(text: str, string_range: Range, edits: tuple[Edit, ...]) -> Fault:
     """A string that contains its own quote without a backslash."""
     first = edits[0].range.start
     return Fault(
         rules.MISSING_QUOTE,
         Range(first, first + 1),
-        f"The string {shown(text, place.start, place.end)} contains {counted(len(edits), 'unescaped quote')} of the "
-        f"same kind, so Python reads it as ending after {shown(text, place.start, first + 1)}.",
+        f"The string {shown(text, string_range.start, string_range.end)} contains "
+        f"{counted(len(edits), 'unescaped quote')} of the same kind, "
+        f"so Python reads it as ending after {shown(text, string_range.start, first + 1)}.",
         "Write a backslash before each quote within the string, or use the other quotes around it.",
         Fix(edits, safe=False),
     )
 
 
-def no_closing_quote(text: str, place: Range, quote: str) -> Fault:
+def no_closing_quote(text: str, string_range: Range, quote: str) -> Fault:
     """A string without its closing quote, although the call continues after it."""
     return Fault(
         rules.MISSING_QUOTE,
-        Range(place.end - 1, place.end),
-        f"The string {shown(text, place.start, place.end)} has no closing quote; one was expected before "
-        f"{shown(text, place.end, min(place.end + 20, len(text)))}.",
+        Range(string_range.end - 1, string_range.end),
+        f"The string {shown(text, string_range.start, string_range.end)} has no closing quote; one was expected before "
+        f"{shown(text, string_range.end, min(string_range.end + 20, len(text)))}.",
         "Put the closing quote there.",
-        replaced(Range(place.end, place.end), quote, safe=False),
+        replaced(Range(string_range.end, string_range.end), quote, safe=False),
     )
 
 
@@ -236,20 +241,24 @@ wrong_separator = FaultMessage(
 )
 
 
-def missing_comma(text: str, at: int, following: int) -> Fault:
+def missing_comma(text: str, position: int, following: int) -> Fault:
     """Two values without a comma between them."""
     return Fault(
         rules.MISSING_COMMA,
-        Range(at, max(following, at + 1)),
+        Range(position, max(following, position + 1)),
         f"A comma is missing before {shown(text, following, min(following + 20, len(text)))}.",
         "Put a comma there.",
-        replaced(Range(at, at), ", " if at == following else ",", safe=True),
+        replaced(Range(position, position), ", " if position == following else ",", safe=True),
     )
 
 
-def missing_closer(text: str, at: int, bracket: str) -> Fault:
+def missing_closer(text: str, position: int, bracket: str) -> Fault:
     """A bracket that is not closed, although something follows that only fits after it."""
-    place = Range(at, at + 1) if at < len(text) else Range(max(at - 1, 0), at)
-    before = f" before {shown(text, at, min(at + 20, len(text)))}" if text[at : at + 20].strip() else " at the end"
-    message, fix = f"`{bracket}` is missing{before}.", replaced(Range(at, at), bracket, safe=False)
-    return Fault(rules.UNBALANCED_BRACKET, place, message, f"Put `{bracket}` there.", fix)
+    fault_range = Range(position, position + 1) if position < len(text) else Range(max(position - 1, 0), position)
+    before = (
+        f" before {shown(text, position, min(position + 20, len(text)))}"
+        if text[position : position + 20].strip()
+        else " at the end"
+    )
+    message, fix = f"`{bracket}` is missing{before}.", replaced(Range(position, position), bracket, safe=False)
+    return Fault(rules.UNBALANCED_BRACKET, fault_range, message, f"Put `{bracket}` there.", fix)

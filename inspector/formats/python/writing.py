@@ -15,7 +15,7 @@ from weaklink.inspector.scanning import lazy_pattern
 _DOTTED = lazy_pattern(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _IDENTIFIER = lazy_pattern(r"[^\W\d]\w*")
 _SHELL_LINE = lazy_pattern(r"^([ \t]*)[!%].*$", re.MULTILINE)
-_LONGEST_CODE = 20_000
+_MAX_CODE_CHARS = 20_000
 WriteValue = Callable[[Json], str]
 
 
@@ -41,7 +41,7 @@ def is_python_code(text: str) -> bool:
     Code beyond 20,000 characters is not parsed and counts as Python. So does a syntax error in an f-string, since
     Python 3.12 allows more in it than the Python that runs this may support.
     """
-    if len(text) > _LONGEST_CODE:
+    if len(text) > _MAX_CODE_CHARS:
         return True
     try:
         with warnings.catch_warnings():

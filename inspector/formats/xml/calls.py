@@ -21,7 +21,7 @@ from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.span_readers import empty_call, nameless_call
 from weaklink.inspector.formats.xml import messages
 from weaklink.inspector.formats.xml.syntax import BARE_NAME, EMPTY_ENDS, XmlSyntax
-from weaklink.inspector.formats.xml.walk import Flaw, XmlCallText, XmlParameterText, XmlWalk, trimmed, walk
+from weaklink.inspector.formats.xml.walk import XmlCallText, XmlFaultKind, XmlParameterText, XmlWalk, trimmed, walk
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
 from weaklink.inspector.model import Json, Parameter, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
@@ -55,12 +55,12 @@ class XmlCallReader(Struct, frozen=True):
 
     def _slip(self, closed: SpanClosed) -> Slip | None:
         """The tags of a text that are not quite the format's; None if there are none."""
-        found = [(match, tag) for tag in self.syntax.slips for match in tag.pattern.finditer(closed.inner_text)]
-        if not found:
+        slips = [(match, tag) for tag in self.syntax.slips for match in tag.pattern.finditer(closed.inner_text)]
+        if not slips:
             return None
-        found.sort(key=lambda each: each[0].start(1))
-        first, tag = found[0]
-        edits = tuple(Edit(Range(*match.span(1)), match.expand(tag.replacement)) for match, tag in found)
+        slips.sort(key=lambda each: each[0].start(1))
+        first, tag = slips[0]
+        edits = tuple(Edit(Range(*match.span(1)), match.expand(tag.replacement)) for match, tag in slips)
         problem = tag.problem.format(tag=shown(first[0].strip()), part=shown(first[1].strip()))
         message = f"{problem}; expected `{self.syntax.shown_call}` and `{self.syntax.shown_parameter}`."
         return Slip(rules.MALFORMED_PARAMETERS, message, "Write the tags of this format.", edits)
@@ -110,8 +110,8 @@ class XmlCallReader(Struct, frozen=True):
         reading = read_edited(whole, self._read_span, (Edit(Range(len(inner), len(inner)), closers),))
         if reading.faults or not reading.calls:
             return None
-        place = Range(reading.calls[-1].range.start, last + start)
-        calls = (*reading.calls[:-1], msgspec.structs.replace(reading.calls[-1], range=place))
+        call_range = Range(reading.calls[-1].range.start, last + start)
+        calls = (*reading.calls[:-1], msgspec.structs.replace(reading.calls[-1], range=call_range))
         reading = msgspec.structs.replace(reading, calls=calls, complete=False)
         if names:
             return reading.recovered(messages.cut_value(names[-1], last, closers, f"`{closers}` is").moved(start))
@@ -123,18 +123,18 @@ class XmlCallReader(Struct, frozen=True):
         if as_json is not None:
             return as_json
         is_named = _names_a_call(walked, text, self.syntax, is_cut=is_cut)
-        if is_cut and walked.flaws and walked.flaws[0].flaw is Flaw.CALL_TAG_NOT_CLOSED:
+        if is_cut and walked.faults and walked.faults[0].kind is XmlFaultKind.CALL_TAG_NOT_CLOSED:
             # The text may end within the tag that follows the tool's name.
-            is_named = is_named and not _CUT_TAG.fullmatch(text, walked.flaws[0].range.end)
+            is_named = is_named and not _CUT_TAG.fullmatch(text, walked.faults[0].range.end)
         if not is_named:
             fault = messages.unreadable(text, self.syntax, is_cut=is_cut)
             return ParseResult(calls=(nameless_call(text),), faults=(fault,))
-        faults = [messages.fault_of(flawed, text, self.syntax, walked, is_cut=is_cut) for flawed in walked.flaws]
+        faults = [messages.fault_of(fault, text, self.syntax, walked, is_cut=is_cut) for fault in walked.faults]
         faults += (messages.second_call(first, second, text, self.syntax) for first, second in pairwise(walked.calls))
         if self.syntax.call is None and not walked.calls[0].name:
             faults.append(messages.nameless(text, walked.calls[0].parameters[0].tag, self.syntax.shown_call))
         if self.nested is None:
-            faults += (messages.tag_in_value(text, place) for place in walked.data)
+            faults += (messages.tag_in_value(text, tag_range) for tag_range in walked.data)
         errors = sorted(
             fault.range
             for fault in faults
@@ -150,16 +150,16 @@ class XmlCallReader(Struct, frozen=True):
         parameters: list[Parameter] = []
         arguments: dict[str, Json] = {}
         strict = bool(call.name) and not _holds_any(whole, errors)
-        for found in call.parameters:
-            parameter, value, wrong = self._parameter(text, found)
+        for parameter_text in call.parameters:
+            parameter, value, wrong = self._parameter(text, parameter_text)
             if parameter.name in arguments:
-                faults.append(messages.repeated(text, found.name_range, parameter.name))
+                faults.append(messages.repeated(text, parameter_text.name_range, parameter.name))
             arguments[parameter.name] = value
             parameters.append(parameter)
             faults += wrong
             strict = strict and not any(fault.rule.severity is Severity.ERROR for fault in wrong)
-        place = Range(call.parameters[0].tag.start, call.parameters_end) if call.parameters else None
-        raw = place.of(text) if place is not None else ""
+        arguments_range = Range(call.parameters[0].tag.start, call.parameters_end) if call.parameters else None
+        raw = arguments_range.of(text) if arguments_range is not None else ""
         return ToolCall(
             self.unescape(call.name) or None,
             arguments if call.name else raw or whole.of(text),
@@ -168,41 +168,55 @@ class XmlCallReader(Struct, frozen=True):
             range=whole,
             recovered=bool(call.name) and not strict,
             name_range=call.name_range,
-            arguments_range=place,
+            arguments_range=arguments_range,
             parameters=tuple(parameters),
         )
 
-    def _parameter(self, text: str, found: XmlParameterText) -> tuple[Parameter, Json, tuple[Fault, ...]]:
-        place = found.value
+    def _parameter(self, text: str, parameter_text: XmlParameterText) -> tuple[Parameter, Json, tuple[Fault, ...]]:
+        value_range = parameter_text.value
         if self.syntax.own_lines:
-            place = Range(*trimmed(text, place.start, place.end))
-        written = place.of(text)
+            value_range = Range(*trimmed(text, value_range.start, value_range.end))
+        written = value_range.of(text)
         inner = self.nested(written) if self.nested is not None else None
         if inner is not None:
-            return Parameter(found.name, written, place, found.name_range), inner, ()
+            return Parameter(parameter_text.name, written, value_range, parameter_text.name_range), inner, ()
         if self.nested is not None and self.syntax.in_value.search(written) is not None:
-            fault = messages.unmatched_tags(text, found.tag, found.name)
-            return Parameter(found.name, written, place, found.name_range), written, (fault,)
-        is_json = bool(found.kind) and found.kind != self.syntax.text_type
-        parameter = Parameter(self.unescape(found.name), written, place, found.name_range, typed=bool(found.kind))
+            fault = messages.unmatched_tags(text, parameter_text.tag, parameter_text.name)
+            return Parameter(parameter_text.name, written, value_range, parameter_text.name_range), written, (fault,)
+        is_json = bool(parameter_text.kind) and parameter_text.kind != self.syntax.text_type
+        parameter = Parameter(
+            self.unescape(parameter_text.name),
+            written,
+            value_range,
+            parameter_text.name_range,
+            typed=bool(parameter_text.kind),
+        )
         if not is_json:
             return parameter, self.decode(written), ()
         reading = read_json(written)
         if len(reading.nodes) != 1 or not (reading.strict or reading.repairable):
-            no_value = Fault(rules.MALFORMED_JSON, found.tag, "The value is not the JSON that its tag declares.")
-            wrong = reading.faults or (no_value.moved(-place.start),)
-            return parameter, written, tuple(_within(fault.moved(place.start), found.tag) for fault in wrong)
-        faults = tuple(_within(fault.moved(place.start), found.tag) for fault in reading.faults)
+            no_value = Fault(
+                rules.MALFORMED_JSON, parameter_text.tag, "The value is not the JSON that its tag declares."
+            )
+            wrong = reading.faults or (no_value.moved(-value_range.start),)
+            return (
+                parameter,
+                written,
+                tuple(_within(fault.moved(value_range.start), parameter_text.tag) for fault in wrong),
+            )
+        faults = tuple(_within(fault.moved(value_range.start), parameter_text.tag) for fault in reading.faults)
         return parameter, reading.nodes[0].value(), faults
 
     def _json_body(self, closed: SpanClosed) -> ParseResult:
         """Read a JSON object, as other families write calls, within this dialect's markers."""
         text = closed.inner_text
-        at, named = closed.span.inner.start + len(text) - len(text.lstrip()), self.syntax.shown_call
+        position, named = closed.span.inner.start + len(text) - len(text.lstrip()), self.syntax.shown_call
         message = (
             f"The call is written as JSON; this format names the tool with `{named}` and writes each parameter in tags."
         )
-        return JsonCallReader()(closed).recovered(Fault(rules.MALFORMED_PARAMETERS, Range(at, at + 1), message))
+        return JsonCallReader()(closed).recovered(
+            Fault(rules.MALFORMED_PARAMETERS, Range(position, position + 1), message)
+        )
 
 
 def _open_tags(text: str, syntax: XmlSyntax) -> tuple[list[str], int] | None:
@@ -221,9 +235,9 @@ def _open_tags(text: str, syntax: XmlSyntax) -> tuple[list[str], int] | None:
             return None
         end = tag.end()
     begins = min(syntax.parameter_begins, syntax.parameter_end, key=len)
-    at = text.rfind(begins, end)
-    if at >= 0:
-        return names, at
+    position = text.rfind(begins, end)
+    if position >= 0:
+        return names, position
     cut = next((n for n in range(len(begins) - 1, 0, -1) if text.endswith(begins[:n])), 0)
     return names, max(len(text) - cut, end)
 
@@ -231,7 +245,7 @@ def _open_tags(text: str, syntax: XmlSyntax) -> tuple[list[str], int] | None:
 def _holds_any(whole: Range, places: list[Range]) -> bool:
     """Whether one of the ranges, which are sorted, is within `whole`."""
     first, last = (bisect_left(places, Range(edge, 0)) for edge in (whole.start, whole.end + 1))
-    return any(place.end <= whole.end for place in places[first:last])
+    return any(value_range.end <= whole.end for value_range in places[first:last])
 
 
 def _names_a_call(walked: XmlWalk, text: str, syntax: XmlSyntax, *, is_cut: bool) -> bool:
@@ -257,8 +271,8 @@ def _moved(reading: ParseResult, distance: int, span: Range) -> ParseResult:
     """The reading with all ranges moved by `distance` code points and limited to the span."""
     moved = reading.moved(distance)
 
-    def limited(found: _Ranged) -> _Ranged:
-        return msgspec.structs.replace(found, range=Range(max(found.range.start, span.start), found.range.end))
+    def limited(ranged: _Ranged) -> _Ranged:
+        return msgspec.structs.replace(ranged, range=Range(max(ranged.range.start, span.start), ranged.range.end))
 
     return msgspec.structs.replace(
         moved, calls=tuple(map(limited, moved.calls)), faults=tuple(map(limited, moved.faults))
@@ -267,30 +281,30 @@ def _moved(reading: ParseResult, distance: int, span: Range) -> ParseResult:
 
 def read_json_arguments(text: str, walked: XmlWalk, syntax: XmlSyntax) -> ParseResult | None:
     """The calls of a tag that contains only JSON and no parameter; None if it contains anything else."""
-    if len(walked.calls) != 1 or walked.calls[0].parameters or len(walked.flaws) != 1:
+    if len(walked.calls) != 1 or walked.calls[0].parameters or len(walked.faults) != 1:
         return None
-    place, is_text = walked.flaws[0].range, walked.flaws[0].flaw is Flaw.STRAY_TEXT
-    nodes = read_json(text, place).nodes if is_text and _BEGINS.match(text, place.start) else ()
+    payload_range, is_text = walked.faults[0].range, walked.faults[0].kind is XmlFaultKind.STRAY_TEXT
+    nodes = read_json(text, payload_range).nodes if is_text and _BEGINS.match(text, payload_range.start) else ()
     if not nodes:
         return None
     first = nodes[0]
     if first.kind is JsonKind.OBJECT and shape_of(first, NATIVE_KEYS, text).name is None:
-        reading = _bare_arguments(text, place, first, walked.calls[0])
+        reading = _bare_arguments(text, payload_range, first, walked.calls[0])
     else:
-        reading = JsonCallReader().read(place.of(text), place.start)
+        reading = JsonCallReader().read(payload_range.of(text), payload_range.start)
     if reading is None or not any(call.name for call in reading.calls):
         return None
     complete = reading.complete and not walked.open_call
     message = (
         f"The arguments are written as JSON; this format writes each parameter in a tag, `{syntax.shown_parameter}`."
     )
-    fault = Fault(rules.MALFORMED_PARAMETERS, Range(place.start, place.start + 1), message)
+    fault = Fault(rules.MALFORMED_PARAMETERS, Range(payload_range.start, payload_range.start + 1), message)
     return msgspec.structs.replace(reading.recovered(fault), complete=complete)
 
 
-def _bare_arguments(text: str, place: Range, node: JsonNode, named: XmlCallText) -> ParseResult | None:
+def _bare_arguments(text: str, payload_range: Range, node: JsonNode, named: XmlCallText) -> ParseResult | None:
     """The call whose parameters are the members of one object."""
-    reading = read_json(text, place)
+    reading = read_json(text, payload_range)
     if len(reading.nodes) != 1:
         return None
     readable = reading.strict or reading.repairable
@@ -321,12 +335,12 @@ def regular_call(
     head = syntax.head.match(text, begin)
     if head is None:
         return None
-    at = first = head.end()
-    last = at
+    position = first = head.end()
+    last = position
     kind_at = syntax.parameter.whole.groups
     arguments: dict[str, Json] = {}
     parameters: list[Parameter] = []
-    while (match := syntax.regular.match(text, at)) is not None:
+    while (match := syntax.regular.match(text, position)) is not None:
         if syntax.end_tag is not None and match[kind_at + 3] != match[1]:
             return None
         start, last = match.span(kind_at + 1)
@@ -344,12 +358,12 @@ def regular_call(
         arguments[name] = value
         named = Range(match.start(1) + distance, match.end(1) + distance)
         parameters.append(Parameter(name, written, Range(start + distance, last + distance), named, bool(kind)))
-        at, last = match.end(), match.end(kind_at + 2)
-    end = syntax.tail.match(text, at)
+        position, last = match.end(), match.end(kind_at + 2)
+    end = syntax.tail.match(text, position)
     if end is None or len(arguments) < len(parameters) or not head[1].strip():
         return None
-    stop = at + len(syntax.call_end) if syntax.call_end else len(text.rstrip())
-    place = Range(first + distance, last + distance) if parameters else None
+    stop = position + len(syntax.call_end) if syntax.call_end else len(text.rstrip())
+    arguments_range = Range(first + distance, last + distance) if parameters else None
     return ToolCall(
         unescape(head[1].strip()),
         arguments,
@@ -357,6 +371,6 @@ def regular_call(
         valid=True,
         range=Range(max(begin + distance, span.start), stop + distance),
         name_range=Range(head.start(1) + distance, head.end(1) + distance),
-        arguments_range=place,
+        arguments_range=arguments_range,
         parameters=tuple(parameters),
     )

@@ -18,7 +18,7 @@ from weaklink.inspector.segmenter.table import Lookahead
 _SPACE = lazy_pattern(r"\s*")
 
 
-class _At(Enum):
+class _State(Enum):
     OUTSIDE = auto()
     HEAD = auto()
     BODY = auto()
@@ -36,7 +36,7 @@ class XmlFollower:
         self._syntax = syntax
         self._call_end = Lookahead(syntax.call_end) if syntax.call_end else None
         self._end = syntax.closes
-        self._at = _At.HEAD if syntax.call is None else _At.OUTSIDE
+        self._state = _State.HEAD if syntax.call is None else _State.OUTSIDE
         self._depth = 0
         self._kept = syntax.lead
         self._is_reported = False
@@ -45,96 +45,96 @@ class XmlFollower:
         """See Follower. Stops before the tag that seems to follow a value."""
         stop = len(text) if end is None else end
         self.completed = False
-        at = start
-        while at < stop and not self.completed and not self.broken:
-            at = self._step_joined(text, at, stop) if self._kept else self._step(text, at, stop)
-        return at
+        position = start
+        while position < stop and not self.completed and not self.broken:
+            position = self._step_joined(text, position, stop) if self._kept else self._step(text, position, stop)
+        return position
 
-    def _step_joined(self, text: str, at: int, stop: int) -> int:
+    def _step_joined(self, text: str, position: int, stop: int) -> int:
         """Step through a tag that the end of the previous chunk cut short."""
         kept, self._kept = self._kept, ""
-        joined = kept + text[at : min(stop, at + self._syntax.longest)]
-        place = 0
-        while place < len(kept) and not self.completed:
-            place = self._step(joined, place, len(joined))
-        return max(at + place - len(kept), at)
+        joined = kept + text[position : min(stop, position + self._syntax.longest)]
+        offset = 0
+        while offset < len(kept) and not self.completed:
+            offset = self._step(joined, offset, len(joined))
+        return max(position + offset - len(kept), position)
 
-    def _step(self, text: str, at: int, stop: int) -> int:
-        """Take one step from `at`; returns the position up to which everything was read."""
-        match self._at:
-            case _At.VALUE:
-                return self._value(text, at, stop)
-            case _At.AFTER_VALUE:
-                return self._after_value(text, at, stop)
+    def _step(self, text: str, position: int, stop: int) -> int:
+        """Take one step from `position`; returns the position up to which everything was read."""
+        match self._state:
+            case _State.VALUE:
+                return self._value(text, position, stop)
+            case _State.AFTER_VALUE:
+                return self._after_value(text, position, stop)
             case _:
-                return self._structure(text, at, stop)
+                return self._structure(text, position, stop)
 
-    def _value(self, text: str, at: int, stop: int) -> int:
-        match = self._syntax.in_value.search(text, at, stop)
+    def _value(self, text: str, position: int, stop: int) -> int:
+        match = self._syntax.in_value.search(text, position, stop)
         if match is None:
-            return self._keep_cut_short(text, at, stop, self._syntax.parameter, self._end)
+            return self._keep_cut_short(text, position, stop, self._syntax.parameter, self._end)
         if match[1] is not None:
             self._depth += 1
         elif self._depth:
             self._depth -= 1
         else:
-            self._enter(_At.AFTER_VALUE)
+            self._enter(_State.AFTER_VALUE)
         return match.end()
 
-    def _after_value(self, text: str, at: int, stop: int) -> int:
-        space = _SPACE.match(text, at, stop)
-        at = space.end() if space is not None else at
-        if at == stop:
-            return at
-        if text[at] != self._syntax.first:
-            self._enter(_At.VALUE)
+    def _after_value(self, text: str, position: int, stop: int) -> int:
+        space = _SPACE.match(text, position, stop)
+        position = space.end() if space is not None else position
+        if position == stop:
+            return position
+        if text[position] != self._syntax.first:
+            self._enter(_State.VALUE)
         elif not self._is_reported:
             self._is_reported = self.completed = True
         else:
-            return self._tag(text, at, stop, otherwise=_At.VALUE)
-        return at
+            return self._tag(text, position, stop, otherwise=_State.VALUE)
+        return position
 
-    def _structure(self, text: str, at: int, stop: int) -> int:
-        found = text.find(self._syntax.first, at, stop)
-        if found < 0:
+    def _structure(self, text: str, position: int, stop: int) -> int:
+        tag_start = text.find(self._syntax.first, position, stop)
+        if tag_start < 0:
             return stop
-        if self._at is _At.HEAD:
-            self._at = _At.BODY
-        after = self._tag(text, found, stop, otherwise=self._at)
-        return after if after > found else found + 1
+        if self._state is _State.HEAD:
+            self._state = _State.BODY
+        after = self._tag(text, tag_start, stop, otherwise=self._state)
+        return after if after > tag_start else tag_start + 1
 
-    def _tag(self, text: str, at: int, stop: int, *, otherwise: _At) -> int:
-        """The position after the tag at `at`; `at` itself, in the state `otherwise`, if there is no tag."""
+    def _tag(self, text: str, position: int, stop: int, *, otherwise: _State) -> int:
+        """The position after the tag at `position`; `position` itself, in the state `otherwise`, if there is no tag."""
         syntax = self._syntax
-        candidates: tuple[tuple[Lookahead | None, _At], ...] = ((syntax.call, _At.BODY),)
-        if self._at is not _At.OUTSIDE:
-            candidates = ((syntax.parameter, _At.VALUE), (self._call_end, _At.OUTSIDE), *candidates)
+        candidates: tuple[tuple[Lookahead | None, _State], ...] = ((syntax.call, _State.BODY),)
+        if self._state is not _State.OUTSIDE:
+            candidates = ((syntax.parameter, _State.VALUE), (self._call_end, _State.OUTSIDE), *candidates)
         for tag, state in candidates:
-            match = tag.whole.match(text, at, stop) if tag is not None else None
+            match = tag.whole.match(text, position, stop) if tag is not None else None
             if match is not None:
                 self._enter(state)
                 return match.end()
-        if any(tag is not None and tag.cut_short.match(text, at, stop) is not None for tag, _ in candidates):
-            self._kept = text[at:stop]
+        if any(tag is not None and tag.cut_short.match(text, position, stop) is not None for tag, _ in candidates):
+            self._kept = text[position:stop]
             return stop
         self._enter(otherwise)
-        return at
+        return position
 
-    def _keep_cut_short(self, text: str, at: int, stop: int, *tags: Lookahead) -> int:
+    def _keep_cut_short(self, text: str, position: int, stop: int, *tags: Lookahead) -> int:
         first = self._syntax.first
-        place = text.find(first, max(at, stop - self._syntax.longest), stop)
-        while place >= 0:
-            if any(tag.cut_short.match(text, place, stop) is not None for tag in tags):
-                self._kept = text[place:stop]
+        start = text.find(first, max(position, stop - self._syntax.longest), stop)
+        while start >= 0:
+            if any(tag.cut_short.match(text, start, stop) is not None for tag in tags):
+                self._kept = text[start:stop]
                 break
-            place = text.find(first, place + 1, stop)
+            start = text.find(first, start + 1, stop)
         return stop
 
-    def _enter(self, state: _At) -> None:
-        self._at = state
+    def _enter(self, state: _State) -> None:
+        self._state = state
         self._is_reported = False
-        self.in_string = state is _At.VALUE
-        if state is not _At.VALUE:
+        self.in_string = state is _State.VALUE
+        if state is not _State.VALUE:
             self._depth = 0
 
 

@@ -155,7 +155,7 @@ class XmlCalls(Struct, frozen=True):
             for other in self.calls
             if not other.is_header and (call.syntax.lead or other is call or other.opener != call.syntax.call_begins)
         )
-        found = _by_marker(
+        by_marker = _by_marker(
             *(Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends),
             *(Transition(end, MarkerSplit.AFTER, then, rules.WRONG_BRACKET_VARIANT) for end in others),
             inside(call.closer, tag_ends) if call.tail else closing(call.closer, then),
@@ -169,7 +169,7 @@ class XmlCalls(Struct, frozen=True):
         )
         opener = self.wrappers[0].opener if self.wrappers else call.syntax.opener
         payload = xml_payload(call.syntax)
-        return call_state(f"{kind} {call.opener}", found, opener, call.closer, label=call.label, payload=payload)
+        return call_state(f"{kind} {call.opener}", by_marker, opener, call.closer, label=call.label, payload=payload)
 
     def _wrapper_states(self, transitions: Transitions) -> Iterator[State]:
         """The states of a wrapper's tags and white space, before the first call and after a call; and of text in it."""
@@ -287,5 +287,5 @@ def _reads_back(
     parser = new_parser()
     events = (*parser.feed(write_calls([call, call])), *parser.close())
     closed = (event for event in events if isinstance(event, SpanClosed) and event.span.kind is SpanKind.TOOL_CALL)
-    read = [found for event in closed for found in reader(event).calls]
-    return [(one.name, one.arguments, one.valid) for one in read] == [(call.name, call.arguments, True)] * 2
+    read = [parsed for event in closed for parsed in reader(event).calls]
+    return [(parsed.name, parsed.arguments, parsed.valid) for parsed in read] == [(call.name, call.arguments, True)] * 2

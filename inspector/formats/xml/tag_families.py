@@ -209,10 +209,10 @@ class SharedOpenerReader(Struct, frozen=True):
             for family in self.others:
                 begins, name = family.begins.match(closed.inner_text), family.format
                 if begins is not None:
-                    place = Range(*begins.span(1)).moved(closed.span.inner.start)
+                    fault_range = Range(*begins.span(1)).moved(closed.span.inner.start)
                     message = f"The call is written as `{name}` writes it; this format expects {self.expected} here."
                     hint = f"Serve the model with the parser for `{name}`, or with the chat template of this format."
-                    return family.reader(closed).recovered(Fault(FOREIGN_FORMAT, place, message, hint))
+                    return family.reader(closed).recovered(Fault(FOREIGN_FORMAT, fault_range, message, hint))
         return self.own(closed)
 
 

@@ -1,8 +1,23 @@
 """Finds the calls and parameters in a call span's text: strictly first, then leniently.
 
-The strict reading is the one that `xml_payload` tracks: a value ends at a closing tag at depth 0 that structure
-follows. A text with any flaw is read again: then an opening tag at the beginning of a line, or the call's closing tag,
-also ends a value if not enough closing tags follow for it.
+Theory of operation. Values are free text, so a tag may be data; what has to be decided is which tag ends a value.
+
+    <function=read>
+    <parameter=path>
+    a.md
+    <parameter=lines>
+    5
+    </parameter>
+    </function>
+
+The strict reading is the one that `follower` tracks in a stream: an opening tag within a value is data and opens a
+level, and a value ends at a closing tag of level 0 that structure follows. Here `lines` opens a level in `path`, which
+the only closing tag ends: `path` is not closed and reaches to the end. That is a fault, so the text is read again. In
+the lenient reading an opening tag at the beginning of a line, or the call's closing tag, ends a value too, if not
+enough closing tags follow for it: `path` is `a.md`, and not closed; `lines` is `5`.
+
+The strict reading stops at its first fault, the lenient one lists all (`XmlFault`), each of which `messages` words. The
+number of closing tags that follow each tag is counted once, so both take linear time.
 """
 
 import re
@@ -26,8 +41,8 @@ _ALIKE, _GARBLED = 0.85, 8  # how much a garbled tag resembles the whole one, an
 _INDENT = 64  # of a line, and how many characters may be between a name and its value
 
 
-class Flaw(Enum):
-    """A kind of flaw in a call."""
+class XmlFaultKind(Enum):
+    """A kind of fault in a call."""
 
     VALUE_NOT_CLOSED = auto()
     OTHER_NAME_CLOSED = auto()
@@ -54,10 +69,10 @@ class XmlParameterText(Struct):
     value: Range
 
 
-class Flawed(Struct, frozen=True):
-    """A flaw, its range, and the parameter that it concerns, if any."""
+class XmlFault(Struct, frozen=True):
+    """A fault, its range, and the parameter that it concerns, if any."""
 
-    flaw: Flaw
+    kind: XmlFaultKind
     range: Range
     parameter: XmlParameterText | None = None
 
@@ -81,7 +96,7 @@ class XmlWalk(Struct, frozen=True):
     """
 
     calls: list[XmlCallText]
-    flaws: list[Flawed]
+    faults: list[XmlFault]
     data: list[Range]
     content_end: int
     open_value: bool = False
@@ -91,8 +106,8 @@ class XmlWalk(Struct, frozen=True):
 def walk(text: str, syntax: XmlSyntax) -> XmlWalk:
     """The calls in `text`, which begins with the syntax's `lead`."""
     tags = list(syntax.tags.finditer(text))
-    found = _Walker(text, syntax, tags, is_strict=True).read()
-    return _Walker(text, syntax, tags, is_strict=False).read() if found.flaws else found
+    walked = _Walker(text, syntax, tags, is_strict=True).read()
+    return _Walker(text, syntax, tags, is_strict=False).read() if walked.faults else walked
 
 
 class _Walker:
@@ -102,7 +117,7 @@ class _Walker:
         self._tags = tags
         self._is_strict = is_strict
         self._calls: list[XmlCallText] = []
-        self._flaws: list[Flawed] = []
+        self._faults: list[XmlFault] = []
         self._data: list[Range] = []
         self._call: XmlCallText | None = None
         self._parameter: XmlParameterText | None = None
@@ -122,7 +137,7 @@ class _Walker:
                     self._within_value(index, tag, self._parameter)
             else:
                 self._outside_values(index, tag)
-            if self._is_strict and self._flaws:
+            if self._is_strict and self._faults:
                 break
         return self._finish()
 
@@ -136,59 +151,59 @@ class _Walker:
         line_end = name.find("\n")
         start = head.index(name)
         if line_end >= 0:
-            self._flaw(Flaw.STRAY_TEXT, start + line_end + 1, start + len(name))
+            self._add_fault(XmlFaultKind.STRAY_TEXT, start + line_end + 1, start + len(name))
             name = name[:line_end].rstrip()
         if self._syntax.first in name:
-            self._flaw(Flaw.STRAY_TEXT, start, start + len(name))
+            self._add_fault(XmlFaultKind.STRAY_TEXT, start, start + len(name))
         self._call = XmlCallText(name, Range(start, start + len(name)) if name else None, start)
         self._calls.append(self._call)
         self._read_to = end
 
     # within a value
 
-    def _within_value(self, at: int, tag: re.Match[str], parameter: XmlParameterText) -> None:
+    def _within_value(self, index: int, tag: re.Match[str], parameter: XmlParameterText) -> None:
         kind = tag.lastgroup
         if kind == "end":
             if self._depth:
                 self._depth -= 1
             elif (
                 self._structure_follows(tag.end())
-                or self._is_doubled(at, tag, parameter)
-                or (not self._is_strict and self._excess[at + 1] < 1)
+                or self._is_doubled(index, tag, parameter)
+                or (not self._is_strict and self._excess[index + 1] < 1)
             ):
                 end_tag = self._syntax.end_tag
                 named = end_tag.whole.match(self._text, tag.start()) if end_tag is not None else None
                 if named is not None and named[1] != parameter.name:
-                    self._flaws.append(Flawed(Flaw.OTHER_NAME_CLOSED, Range(*tag.span()), parameter))
+                    self._faults.append(XmlFault(XmlFaultKind.OTHER_NAME_CLOSED, Range(*tag.span()), parameter))
                 self._end_value(tag.start(), tag.end())
                 return
             self._data.append(Range(*tag.span()))
         elif kind == "parameter":
-            if self._is_strict or self._excess[at] >= 1:
+            if self._is_strict or self._excess[index] >= 1:
                 self._depth += 1
                 self._data.append(Range(*tag.span()))
             elif self._syntax.anywhere or self._begins_line(tag.start()):
                 self._end_value_unclosed(tag.start(), parameter)
-                self._outside_values(at, tag)
+                self._outside_values(index, tag)
         elif (
             (kind == "call_end" or (kind == "call" and self._begins_line(tag.start())))
             and not self._is_strict
-            and self._excess[at + 1] < 1
+            and self._excess[index + 1] < 1
         ):
             self._end_value_unclosed(tag.start(), parameter)
-            self._outside_values(at, tag)
+            self._outside_values(index, tag)
         elif kind == "call_end" and not self._syntax.lead:
             self._data.append(Range(*tag.span()))
 
-    def _is_doubled(self, at: int, tag: re.Match[str], parameter: XmlParameterText) -> bool:
+    def _is_doubled(self, index: int, tag: re.Match[str], parameter: XmlParameterText) -> bool:
         """Whether the same closing tag follows at once, and then the call goes on or ends: one of the two is stray."""
-        again = self._tags[at + 1] if at + 1 < len(self._tags) else None
+        again = self._tags[index + 1] if index + 1 < len(self._tags) else None
         if again is None or again[0] != tag[0] or self._text[tag.end() : again.start()].strip():
             return False
         is_opened = self._text.find(self._syntax.value_begins, parameter.value.start, tag.start()) >= 0
         return not is_opened and self._structure_follows(again.end())
 
-    def _skip_doubled(self, at: int, parameter: XmlParameterText) -> None:
+    def _skip_doubled(self, index: int, parameter: XmlParameterText) -> None:
         """Flag the tag before a value if the value begins with it too, without a second closing tag."""
         opening = parameter.tag.of(self._text)
         last = opening[opening.rindex(self._syntax.first) :]
@@ -196,49 +211,49 @@ class _Walker:
         if not self._text.startswith(last, start):
             return
         end = start + len(last)
-        following = [tag for tag in self._tags[at + 1 : at + 4] if tag.start() >= end]
+        following = [tag for tag in self._tags[index + 1 : index + 4] if tag.start() >= end]
         if [tag.lastgroup for tag in following[:2]] == ["end", "end"] or not following:
             return
-        self._flaw(Flaw.DOUBLED_TAG, start, end)
+        self._add_fault(XmlFaultKind.DOUBLED_TAG, start, end)
         parameter.value = Range(end, end)
 
-    def _begins_line(self, at: int) -> bool:
-        before = self._text[max(at - _INDENT, 0) : at]
+    def _begins_line(self, position: int) -> bool:
+        before = self._text[max(position - _INDENT, 0) : position]
         return not before.rpartition("\n")[2].strip(" \t")
 
-    def _structure_follows(self, at: int) -> bool:
-        at = self._skipped(at)
-        if at == len(self._text):
+    def _structure_follows(self, position: int) -> bool:
+        position = self._skipped(position)
+        if position == len(self._text):
             return True
-        tag = self._syntax.tags.match(self._text, at)
+        tag = self._syntax.tags.match(self._text, position)
         if tag is None:
             other = self._syntax.other_parameter
-            is_other = other is not None and other.match(self._text, at) is not None
-            return is_other or (not self._is_strict and self._is_cut_closer(at))
+            is_other = other is not None and other.match(self._text, position) is not None
+            return is_other or (not self._is_strict and self._is_cut_closer(position))
         if self._is_strict and tag.lastgroup == "call_end":
             # If neither the text's end nor another call follows, what closes a call in a value is data.
-            at = self._skipped(tag.end())
-            following = self._syntax.tags.match(self._text, at)
-            return at == len(self._text) or (following is not None and following.lastgroup == "call")
+            position = self._skipped(tag.end())
+            following = self._syntax.tags.match(self._text, position)
+            return position == len(self._text) or (following is not None and following.lastgroup == "call")
         return tag.lastgroup in ("parameter", "call_end", "call") or (tag.lastgroup == "bad" and not self._is_strict)
 
-    def _skipped(self, at: int) -> int:
-        """The end of the white space that begins at `at`."""
-        space = _SPACE.match(self._text, at)
-        return space.end() if space is not None else at
+    def _skipped(self, position: int) -> int:
+        """The end of the white space that begins at `position`."""
+        space = _SPACE.match(self._text, position)
+        return space.end() if space is not None else position
 
-    def _is_cut_closer(self, at: int) -> bool:
-        """Whether the rest of the text from `at` on is the beginning of a closing tag that the end cuts short."""
+    def _is_cut_closer(self, position: int) -> bool:
+        """Whether the rest of the text from `position` on is the beginning of a closing tag that the end cuts short."""
         closers = (self._syntax.closer, self._syntax.call_end)
-        rest = self._text[at : at + max(map(len, closers))]
-        return at + len(rest) == len(self._text) and any(closer.startswith(rest) for closer in closers)
+        rest = self._text[position : position + max(map(len, closers))]
+        return position + len(rest) == len(self._text) and any(closer.startswith(rest) for closer in closers)
 
     def _end_value(self, end: int, after: int) -> None:
         assert self._parameter is not None
         assert self._call is not None
         start, token = self._parameter.value.start, self._syntax.end_begins
         if token != self._syntax.parameter_end and self._text.endswith(token, start, end):
-            self._flaw(Flaw.DOUBLED_TAG, end - len(token), end)
+            self._add_fault(XmlFaultKind.DOUBLED_TAG, end - len(token), end)
             end -= len(token)
         self._parameter.value = Range(start, end)
         self._call.parameters_end = self._read_to = after
@@ -247,10 +262,10 @@ class _Walker:
     def _end_value_unclosed(self, end: int, parameter: XmlParameterText) -> None:
         closer = self._other_closer(parameter, end)
         if closer is not None:
-            self._flaws.append(Flawed(Flaw.OTHER_CLOSER, closer, parameter))
+            self._faults.append(XmlFault(XmlFaultKind.OTHER_CLOSER, closer, parameter))
             self._end_value(closer.start, end)
             return
-        self._flaws.append(Flawed(Flaw.VALUE_NOT_CLOSED, parameter.tag, parameter))
+        self._faults.append(XmlFault(XmlFaultKind.VALUE_NOT_CLOSED, parameter.tag, parameter))
         line_ends = not self._syntax.own_lines and self._text.endswith("\n", parameter.value.start, end)
         self._end_value(end - line_ends, end)
 
@@ -269,7 +284,7 @@ class _Walker:
 
     # outside values
 
-    def _outside_values(self, at: int, tag: re.Match[str]) -> None:
+    def _outside_values(self, index: int, tag: re.Match[str]) -> None:
         if tag.lastgroup == "end" and self._is_other_word(tag.start(), tag.end()):
             return
         self._pass_over(tag.start())
@@ -277,7 +292,7 @@ class _Walker:
             case "call":
                 self._begin_call(tag)
             case "bad_call":
-                self._flaw(Flaw.CALL_TAG_NOT_CLOSED, tag.start(), tag.end())
+                self._add_fault(XmlFaultKind.CALL_TAG_NOT_CLOSED, tag.start(), tag.end())
                 self._begin_call(tag)
             case "call_end" if self._call is not None:
                 self._call.end, self._call = tag.end(), None
@@ -288,11 +303,11 @@ class _Walker:
                 kind = match[whole.groups] if self._syntax.text_type else ""
                 self._add_parameter(match[1].strip(), Range(*match.span(1)), kind, Range(*tag.span()))
                 assert self._parameter is not None
-                self._skip_doubled(at, self._parameter)
+                self._skip_doubled(index, self._parameter)
             case "bad":
                 self._begin_badly(tag)
             case _:
-                self._flaw(Flaw.STRAY_TAG, tag.start(), tag.end())
+                self._add_fault(XmlFaultKind.STRAY_TAG, tag.start(), tag.end())
         self._read_to = max(self._read_to, tag.end())
 
     def _pass_over(self, to: int) -> None:
@@ -305,7 +320,9 @@ class _Walker:
             return
         if stray and not (to == len(self._text) and self._is_cut_closer(start)):
             is_after_call = self._call is None and self._calls
-            self._flaw(Flaw.TEXT_AFTER_CALL if is_after_call else Flaw.STRAY_TEXT, start, start + len(stray))
+            self._add_fault(
+                XmlFaultKind.TEXT_AFTER_CALL if is_after_call else XmlFaultKind.STRAY_TEXT, start, start + len(stray)
+            )
 
     def _is_other_parameter(self, start: int, end: int) -> bool:
         """Add the parameters in a text of `<NAME>VALUE</NAME>` or `<TAG name="NAME">VALUE</TAG>`; False for others."""
@@ -317,7 +334,7 @@ class _Walker:
         for match in matches:
             name, value = Range(*match.span("key" if match["key"] else "name")), Range(*match.span("value"))
             self._add_parameter(name.of(self._text), name, "", Range(match.start(), value.start))
-            self._flaws.append(Flawed(Flaw.OTHER_OPENER, Range(match.start(), value.start), self._parameter))
+            self._faults.append(XmlFault(XmlFaultKind.OTHER_OPENER, Range(match.start(), value.start), self._parameter))
             self._end_value(value.end, match.end())
         return True
 
@@ -331,19 +348,19 @@ class _Walker:
         if pattern is None or match is None:
             return False
         closes = self._syntax.parameter_end.replace("parameter", match["word"])
-        at = self._text.find(closes, match.end(), end)
-        if at < 0 and (after == end or pattern.search(self._text, match.end(), end)):
+        position = self._text.find(closes, match.end(), end)
+        if position < 0 and (after == end or pattern.search(self._text, match.end(), end)):
             return False
         kind = match[pattern.groups] if self._syntax.text_type else ""
         self._add_parameter(match[2].strip(), Range(*match.span(2)), kind, Range(*match.span()))
-        self._flaws.append(Flawed(Flaw.OTHER_OPENER, Range(*match.span()), self._parameter))
-        self._end_value(*((at, at + len(closes)) if at >= 0 else (end, after)))
+        self._faults.append(XmlFault(XmlFaultKind.OTHER_OPENER, Range(*match.span()), self._parameter))
+        self._end_value(*((position, position + len(closes)) if position >= 0 else (end, after)))
         return True
 
     def _begin_call(self, tag: re.Match[str]) -> None:
         if self._call is not None:
             self._call.end = self._read_to
-            self._flaw(Flaw.CALL_NOT_CLOSED, tag.start(), tag.end())
+            self._add_fault(XmlFaultKind.CALL_NOT_CLOSED, tag.start(), tag.end())
         name = self._name_of_call(tag)
         self._call = XmlCallText(name.of(self._text).strip(), name, tag.start(), tag.end())
         self._calls.append(self._call)
@@ -364,9 +381,9 @@ class _Walker:
         if self._begin_without_value_tag(tag):
             return
         if tag[0] == self._syntax.parameter_begins and self._text.startswith(tag[0], tag.end()):
-            self._flaw(Flaw.DOUBLED_TAG, tag.start(), tag.end())
+            self._add_fault(XmlFaultKind.DOUBLED_TAG, tag.start(), tag.end())
             return
-        self._flaw(Flaw.BAD_TAG, tag.start(), tag.end())
+        self._add_fault(XmlFaultKind.BAD_TAG, tag.start(), tag.end())
         begins = len(self._syntax.parameter_begins)
         match = _WORD.search(self._text, tag.start() + begins, tag.end())
         if match is not None and tag.end() < self._content_end and not self._syntax.bad_is_empty:
@@ -381,15 +398,15 @@ class _Walker:
         stray = self._text_before_value(match.end())
         has_value_tag = self._text.startswith(("<", self._syntax.value_begins[1:5]), match.end())  # a part of it
         if match[2]:
-            self._flaw(Flaw.STRAY_TAG, *match.span(2))
+            self._add_fault(XmlFaultKind.STRAY_TAG, *match.span(2))
         elif stray and not match[3]:
-            self._flaw(Flaw.STRAY_TEXT, stray.start, stray.end)
+            self._add_fault(XmlFaultKind.STRAY_TEXT, stray.start, stray.end)
         elif match[3] or next_tag is None or next_tag.lastgroup != "end" or has_value_tag:
             return False
         key, start = Range(*match.span(1)), stray.end + len(self._syntax.value_begins) if stray else match.end()
         self._add_parameter(key.of(self._text), key, "", Range(tag.start(), start))
         if not match[3] and not stray:
-            self._flaws.append(Flawed(Flaw.VALUE_NOT_OPENED, Range(key.end, start), self._parameter))
+            self._faults.append(XmlFault(XmlFaultKind.VALUE_NOT_OPENED, Range(key.end, start), self._parameter))
         return True
 
     def _text_before_value(self, start: int) -> Range:
@@ -398,12 +415,12 @@ class _Walker:
         is_text = end >= 0 and self._syntax.first not in self._text[start:end]
         return Range(start, end if is_text else start)
 
-    def _add_parameter(self, name: str, place: Range, kind: str, tag: Range) -> None:
+    def _add_parameter(self, name: str, name_range: Range, kind: str, tag: Range) -> None:
         if self._call is None:
-            self._flaw(Flaw.NO_CALL, tag.start, tag.end)
+            self._add_fault(XmlFaultKind.NO_CALL, tag.start, tag.end)
             self._call = XmlCallText("", None, tag.start)
             self._calls.append(self._call)
-        self._parameter = XmlParameterText(name, place, kind, tag, Range(tag.end, tag.end))
+        self._parameter = XmlParameterText(name, name_range, kind, tag, Range(tag.end, tag.end))
         self._call.parameters.append(self._parameter)
         self._depth = 0
 
@@ -418,15 +435,15 @@ class _Walker:
         open_call = self._call is not None and bool(self._syntax.call_end)
         if self._call is not None:
             self._call.end = self._content_end
-            is_reported = bool(self._flaws) and self._flaws[-1].range.end == self._content_end
+            is_reported = bool(self._faults) and self._faults[-1].range.end == self._content_end
             if open_call and not open_value and not is_reported and self._call.name:
-                self._flaw(Flaw.CALL_NOT_CLOSED, max(self._call.end - 1, 0), self._call.end)
+                self._add_fault(XmlFaultKind.CALL_NOT_CLOSED, max(self._call.end - 1, 0), self._call.end)
         return XmlWalk(
-            self._calls, self._flaws, self._data, self._content_end, open_value=open_value, open_call=open_call
+            self._calls, self._faults, self._data, self._content_end, open_value=open_value, open_call=open_call
         )
 
-    def _flaw(self, flaw: Flaw, start: int, end: int) -> None:
-        self._flaws.append(Flawed(flaw, Range(start, end)))
+    def _add_fault(self, kind: XmlFaultKind, start: int, end: int) -> None:
+        self._faults.append(XmlFault(kind, Range(start, end)))
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:

@@ -19,13 +19,13 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.apis.openai.messages import call_objects, message_object, read_message
 from weaklink.inspector.importers.generations import answered_with, stored_generation
-from weaklink.inspector.importers.identity import instant, place_of, text_at, text_of
+from weaklink.inspector.importers.identity import instant, place_of, text_of
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import DAMAGE, LogTables, open_tables, unread_rest
 from weaklink.inspector.importers.telemetry.framework_messages import read_any_messages
-from weaklink.inspector.json_text import member_at, object_of, objects_of
+from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     ErrorPhase,
@@ -131,37 +131,11 @@ class AgentSession:
         self.started: Instant | None = None
         self.parent: ParentTrace | None = None
         self.outcome: Outcome | None = None
+        self.recognised_by = RecognisedBy.FIELD
 
     def began(self, at: Json) -> None:
         """Take a time of the log; the first one is that of the session."""
         self.started = self.started or instant(at)
-
-    def take_facts(
-        self,
-        record: JsonObject,
-        *,
-        title: str = "",
-        model: str = "",
-        version: str = "",
-        folder: str = "",
-        branch: str = "",
-        started: str = "",
-        parent: str = "",
-    ) -> None:
-        """Take facts from members of a record, each named by its path (`model.id`), or by several (`name summary`).
-
-        The first of the paths that has a text counts. A later fact replaces an earlier one, except the time. `parent`
-        is the session for which this one worked as a sub-agent.
-        """
-        self.title = (title and text_at(record, *title.split())) or self.title
-        self.model = (model and text_at(record, *model.split())) or self.model
-        self.version = (version and text_at(record, *version.split())) or self.version
-        self.folder = (folder and text_at(record, *folder.split())) or self.folder
-        self.branch = (branch and text_at(record, *branch.split())) or self.branch
-        if self.started is None:
-            for path in started.split():
-                self.began(member_at(record, path))
-        self.child_of(text_at(record, *parent.split()))
 
     def child_of(self, parent: str) -> None:
         """Take the id of the session for which this one worked as a sub-agent; nothing if it is empty."""
@@ -218,17 +192,6 @@ class AgentSession:
         )
         self.turns.append(Turn(turn.role, turn.parts, turn.source_role, turn.calls, generation=generation))
 
-    def answer_of_blocks(self, blocks: Sequence[JsonObject], model: str, usage: Usage | None, at: Json) -> None:
-        """Add an answer of Anthropic's blocks (`text`, `thinking`, `tool_use`), which several agents store."""
-        self.answer(
-            text_blocks(blocks),
-            reasoning=texts(blocks, "thinking"),
-            calls=call_objects(of_type(blocks, "tool_use"), arguments="input"),
-            model=model,
-            usage=usage,
-            ended=at,
-        )
-
     def answer_of_pieces(self, pieces: AnswerPieces, model: str = "", *, may_be_empty: bool = False) -> None:
         """Add an answer, if any piece of it arrived or it `may_be_empty`, and the results of its calls."""
         if pieces.words or pieces.thoughts or pieces.calls or may_be_empty:
@@ -272,7 +235,7 @@ class AgentSession:
     def copied(self) -> None:
         """What there is so far is another session's, which this one continues."""
         self.title = self.title or first_words(self.turns)
-        self.turns = [structs.replace(turn, flags=turn.flags | {TurnFlag.COPIED_CONTEXT}) for turn in self.turns]
+        self.turns = [*map(copied, self.turns)]
 
     def so_far(self) -> "AgentSession":
         """A copy, which may be ended while more of the session is read."""
@@ -290,7 +253,7 @@ class AgentSession:
             model=self.model,
             started=self.started,
             external_ids=self.ids,
-            recognised_by=RecognisedBy.FIELD,
+            recognised_by=self.recognised_by,
             parent=self.parent,
             outcome=self.outcome,
             provenance=Provenance(source_version=self.version, record=self.record, warnings=tuple(self.notes)),
@@ -299,28 +262,14 @@ class AgentSession:
         )
 
 
-def texts(blocks: Json | Sequence[JsonObject], *keys: str) -> str:
-    """The joined texts of a list of blocks that have one of these members, or a plain text."""
-    if isinstance(blocks, str):
-        return blocks
-    listed = blocks if isinstance(blocks, Sequence) else ()
-    found = (block.get(key) for block in listed if isinstance(block, dict) for key in keys)
-    return "".join(text for text in found if isinstance(text, str))
+def copied(turn: Turn) -> Turn:
+    """A turn of another session, which this one repeats."""
+    return structs.replace(turn, flags=turn.flags | {TurnFlag.COPIED_CONTEXT})
 
 
 def blocks_of(content: Json) -> list[JsonObject]:
     """The blocks of a message's content; a plain text is one of them."""
     return [{"type": "text", "text": content}] if isinstance(content, str) else objects_of(content)
-
-
-def of_type(blocks: Iterable[JsonObject], kind: str) -> list[JsonObject]:
-    """The blocks of a `type`."""
-    return [block for block in blocks if block.get("type") == kind]
-
-
-def text_blocks(blocks: Iterable[JsonObject]) -> str:
-    """The joined texts of the blocks that are a `text`."""
-    return texts(of_type(blocks, "text"), "text")
 
 
 def branch_of(nodes: JsonObject, leaf: str, parent: str) -> list[JsonObject]:

@@ -9,21 +9,20 @@ from collections.abc import Iterator
 from functools import partial
 
 from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.importers.agents import record_maps as maps
 from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
     SessionIds,
     branch_of,
     ids_of,
-    of_type,
     session_of_each_row,
-    text_blocks,
 )
-from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import list_of, object_of, objects_of
-from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.json_text import list_of, member_at, object_of, objects_of
+from weaklink.inspector.model import Trace
 
 _CHATGPT_NOTES = ("the source stores neither ids of calls, usage, the tools nor chunks; other branches are left out",)
 _LM_STUDIO_NOTES = (
@@ -31,12 +30,23 @@ _LM_STUDIO_NOTES = (
     "the source stores neither times, the tools nor chunks; versions of messages that are not selected are left out",
 )
 _FAILED = "failed"
+_CALL_ID = "toolCallRequestId callId"
+_LM_STUDIO_ANSWER = maps.Answer(
+    content="content[text].text",
+    reasoning="thoughts",
+    calls=maps.Calls("content[toolCallRequest]", arguments="parameters arguments", id=_CALL_ID),
+    model="genInfo.identifier",
+    is_of_session=True,
+    usage=maps.Counts("genInfo.stats.promptTokensCount", "genInfo.stats.predictedTokensCount"),
+    finish="genInfo.stats.stopReason",
+)
+_LM_STUDIO_RESULT = maps.Result(_CALL_ID, "content", "name")
 
 
 def _conversation(value: JsonObject, record: str) -> AgentSession:
     named = text_of(value, "conversation_id", "id")
     session = AgentSession("chatgpt-export", (("conversation_id", named),), record, _CHATGPT_NOTES)
-    session.take_facts(value, title="title", model="default_model_slug", started="create_time")
+    maps.Facts(title="title", model="default_model_slug", started="create_time")(value, session)
     number = 0
     branch = branch_of(object_of(value.get("mapping")), text_of(value, "current_node"), "parent")
     for message in filter(None, (object_of(node.get("message")) for node in branch)):
@@ -80,7 +90,7 @@ def _stored(file: SourceFile) -> Iterator[Trace | Skipped]:
 
 def _chat(value: JsonObject, record: str, ids: SessionIds) -> AgentSession:
     session = AgentSession("lm-studio", ids, record, _LM_STUDIO_NOTES)
-    session.take_facts(value, title="name", model="lastUsedModel.identifier", started="createdAt")
+    maps.Facts(title="name", model="lastUsedModel.identifier", started="createdAt")(value, session)
     session.say("system", text_of(value, "systemPrompt"))
     for message in objects_of(value.get("messages")):
         _version(message, session)
@@ -95,38 +105,16 @@ def _version(message: JsonObject, session: AgentSession) -> None:
     steps = objects_of(version.get("steps")) or [version]
     thoughts = ""
     for step in steps:
-        content = objects_of(step.get("content"))
-        words = text_blocks(content)
+        words = maps.words_at(step, "content[text].text")
         if version.get("role") != "assistant":
             session.say(text_of(version, "role") or "user", words)
-        elif object_of(step.get("style")).get("type") == "thinking":
+        elif member_at(step, "style.type") == "thinking":
             thoughts += words
-        elif words or of_type(content, "toolCallRequest"):
-            _answer(step, content, words, thoughts, session)
+        elif words or maps.objects_at(step, "content[toolCallRequest]"):
+            _LM_STUDIO_ANSWER({**step, "thoughts": thoughts}, session)
             thoughts = ""
-        for block in of_type(content, "toolCallResult"):
-            session.result(_id(block), block.get("content"), name=text_of(block, "name"))
-
-
-def _answer(step: JsonObject, content: list[JsonObject], words: str, thoughts: str, session: AgentSession) -> None:
-    info = object_of(step.get("genInfo"))
-    stats = object_of(info.get("stats"))
-    session.answer(
-        words,
-        reasoning=thoughts,
-        calls=[
-            call_object(block.get("name"), block.get("parameters", block.get("arguments")), _id(block))
-            for block in of_type(content, "toolCallRequest")
-        ],
-        model=text_of(info, "identifier") or session.model,
-        usage=usage_of(stats, "promptTokensCount", "predictedTokensCount"),
-        finish=text_of(stats, "stopReason"),
-    )
-
-
-def _id(block: JsonObject) -> str:
-    value: Json = block.get("toolCallRequestId", block.get("callId"))
-    return value if isinstance(value, str) else "" if value is None else str(value)
+        for block in maps.objects_at(step, "content[toolCallResult]"):
+            _LM_STUDIO_RESULT(block, session)
 
 
 def _has_versions(row: JsonObject) -> bool:

@@ -5,13 +5,15 @@ A row is a user's message, one content block of an answer, a failed request or b
 web are one object with the rows as `loglines`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.apis.anthropic.messages import CALL_BLOCK, AnthropicUsageShape, read_turns
+from weaklink.inspector.importers.agents import record_maps as maps
+from weaklink.inspector.importers.agents.agent_session import AgentSession
 from weaklink.inspector.importers.agents.session_logs import SessionLogs
 from weaklink.inspector.importers.generations import stored_generation
 from weaklink.inspector.importers.identity import instant, place_of, text_of
@@ -31,7 +33,6 @@ from weaklink.inspector.model import (
     ParentTrace,
     ParentWhy,
     Part,
-    Provenance,
     RecognisedBy,
     RecordedRun,
     Role,
@@ -41,7 +42,6 @@ from weaklink.inspector.model import (
     Usage,
 )
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.titles import first_words
 
 SOURCE = "claude-code"
 """The name of this source in the runs of tools that it recorded."""
@@ -57,6 +57,7 @@ _NOT_STORED = (
     "the arguments of calls are stored parsed; their original text is lost",
 )
 
+_FACTS = maps.Facts(version="version", branch="gitBranch", started="timestamp")
 _CUT = "the source truncated the malformed input of a call"
 _REWOUND = "the session was rewound; all branches are included, in the order they were written"
 _META_BYTES = 1 << 20
@@ -289,16 +290,14 @@ class _SessionTree:
                 self._titles.append((text_of(inner.value, "leafUuid", "sessionId"), title))
             elif ids := _ids(inner.value, self._roots, self._place):
                 if ids not in self._sessions:
-                    self._sessions[ids] = _ClaudeCodeSession(inner)
+                    self._sessions[ids] = _ClaudeCodeSession(inner, ids)
                 if why := self._sessions[ids].take(inner.value):
                     yield Skipped(inner.record, why)
 
-    def traces(self) -> Iterator[Trace]:
+    def traces(self) -> Iterator[Trace | Skipped]:
         """The sessions with turns."""
         agent = _agent_beside(self._path)
-        for ids, session in self._sessions.items():
-            if session.turns:
-                yield session.trace(ids, self._titles, agent)
+        return (session.trace(self._titles, agent) for session in self._sessions.values() if session.turns)
 
 
 def _session_on_the_web(value: JsonObject) -> str | bool:
@@ -381,31 +380,24 @@ def _ids(value: JsonObject, roots: dict[str, str], place: ExternalId) -> tuple[E
     return (session, ExternalId("sidechain", roots[uuid]))
 
 
-class _ClaudeCodeSession(Struct):
-    """The rows of one agent, in order."""
+class _ClaudeCodeSession:
+    """The rows of one agent, in order. Answers are read when all their rows are there."""
 
-    first: Row
-    turns: list[Turn | PartialClaudeAnswer] = field(default_factory=list)
-    answers: dict[tuple[str, str], PartialClaudeAnswer] = field(default_factory=dict)
-    uuids: set[str] = field(default_factory=set)
-    prompted: set[str] = field(default_factory=set)
-    warnings: dict[str, None] = field(default_factory=lambda: dict.fromkeys(_NOT_STORED))
-    forked_from: str = ""
-    started: Instant | None = None
-    version: str = ""
-    folder: str = ""
-    branch: str = ""
+    def __init__(self, first: Row, ids: tuple[ExternalId, ...]) -> None:
+        self.session = AgentSession(SOURCE, [(id_.name, id_.value) for id_ in ids], first.record, _NOT_STORED)
+        self.turns: list[Turn | PartialClaudeAnswer] = []
+        self._answers: dict[tuple[str, str], PartialClaudeAnswer] = {}
+        self._uuids: set[str] = set()
+        self._prompted: set[str] = set()
 
     def take(self, value: JsonObject) -> str:
         """Add a row. Returns the reason if it cannot be read, else `""`."""
         uuid = text_of(value, "uuid")
-        if uuid and uuid in self.uuids:
+        if uuid and uuid in self._uuids:
             return ""
-        self.uuids.add(uuid)
-        self.started = self.started or instant(value.get("timestamp"))
-        self.version = text_of(value, "version") or self.version
-        self.folder = self.folder or text_of(value, "cwd")
-        self.branch = text_of(value, "gitBranch") or self.branch
+        self._uuids.add(uuid)
+        _FACTS(value, self.session)
+        self.session.folder = self.session.folder or text_of(value, "cwd")
         flags = self._flags(value)
         match text_of(value, "type"):
             case "assistant":
@@ -420,32 +412,25 @@ class _ClaudeCodeSession(Struct):
                 self._attachment(value.get("attachment"), flags)
         return ""
 
-    def trace(self, ids: tuple[ExternalId, ...], titles: list[tuple[str, str]], agent: str = "") -> Trace:
+    def trace(self, titles: list[tuple[str, str]], agent: str = "") -> Trace | Skipped:
         """The session as a trace; `agent` is the name of a sub-agent."""
-        turns = tuple(turn.turn() if isinstance(turn, PartialClaudeAnswer) else turn for turn in self.turns)
-        models = [turn.generation.answered_model for turn in turns if turn.generation]
-        own_ids = self.uuids | {ids[0].value} if len(ids) == 1 else self.uuids
+        session, (root, *others) = self.session.so_far(), self.session.ids
+        session.turns = read_answers(self.turns)
+        own_ids = self._uuids if others else {*self._uuids, root.value}
         title = next((title for leaf, title in reversed(titles) if leaf in own_ids), "")
-        session = ids[0]
-        return Trace(
-            turns=turns,
-            name=title or (agent if len(ids) > 1 else "") or first_words(turns),
-            model=next((model_name for model_name in models if model_name), ""),
-            started=self.started,
-            external_ids=ids,
-            recognised_by=RecognisedBy.FIELD if session.name == "sessionId" else RecognisedBy.FILE,
-            parent=self._parent(ids),
-            provenance=Provenance(source_version=self.version, record=self.first.record, warnings=tuple(self.warnings)),
-            project=project_of(self.folder),
-            branch=self.branch,
-        )
+        session.title = title or (agent if others else "")
+        session.model = answering_model(session.turns)
+        session.recognised_by = RecognisedBy.FIELD if root.name == "sessionId" else RecognisedBy.FILE
+        session.parent = ParentTrace(root, ParentWhy.SUBAGENT) if others else session.parent
+        return session.trace()
 
     def _flags(self, value: JsonObject) -> frozenset[TurnFlag]:
         flags = frozenset({TurnFlag.INJECTED}) if any(value.get(key) is True for key in _INJECTED) else _NO_FLAGS
         forked = value.get("forkedFrom")
         if not isinstance(forked, dict):
             return flags
-        self.forked_from = text_of(forked, "sessionId") or self.forked_from
+        if forked_from := text_of(forked, "sessionId"):
+            self.session.parent = ParentTrace(ExternalId("sessionId", forked_from), ParentWhy.FORK)
         return flags | {TurnFlag.COPIED_CONTEXT}
 
     def _answer(self, value: JsonObject, flags: frozenset[TurnFlag]) -> str:
@@ -455,17 +440,17 @@ class _ClaudeCodeSession(Struct):
         if not isinstance(message, dict):
             return "the row's `message` is not an object"
         key = text_of(message, "id"), text_of(value, "requestId")
-        answer = self.answers.get(key)
+        answer = self._answers.get(key)
         if answer is None:
             answer = PartialClaudeAnswer(flags=flags)
             self.turns.append(answer)
             if key[0]:
-                self.answers[key] = answer
+                self._answers[key] = answer
         answer.take(message, value.get("timestamp"))
         if value.get("isApiErrorMessage") is True and answer.model in ("", SYNTHETIC_MODEL):
             answer.error = error_of(value, content_text(message.get("content")))
         if answer.was_cut:
-            self.warnings[_CUT] = None
+            self.session.notes[_CUT] = None
         return ""
 
     def _prompt(self, value: JsonObject, flags: frozenset[TurnFlag]) -> str:
@@ -478,9 +463,9 @@ class _ClaudeCodeSession(Struct):
         self.turns += turns
         parent = text_of(value, "parentUuid")
         if parent and not flags and any(turn.role is Role.USER for turn in turns):
-            if parent in self.prompted:
-                self.warnings[_REWOUND] = None
-            self.prompted.add(parent)
+            if parent in self._prompted:
+                self.session.notes[_REWOUND] = None
+            self._prompted.add(parent)
         return ""
 
     def _attachment(self, attachment: Json, flags: frozenset[TurnFlag]) -> None:
@@ -488,15 +473,16 @@ class _ClaudeCodeSession(Struct):
         if isinstance(attachment, dict) and attachment.get("type") == "queued_command":
             self.turns += user_turns({"role": "user", "content": attachment.get("prompt")}, flags)
 
-    def _parent(self, ids: tuple[ExternalId, ...]) -> ParentTrace | None:
-        if len(ids) > 1:
-            return ParentTrace(ids[0], ParentWhy.SUBAGENT)
-        return ParentTrace(ExternalId("sessionId", self.forked_from), ParentWhy.FORK) if self.forked_from else None
+
+def read_answers(turns: Iterable[Turn | PartialClaudeAnswer]) -> list[Turn]:
+    """The turns, with the answers as they are from the rows so far."""
+    return [turn if isinstance(turn, Turn) else turn.turn() for turn in turns]
 
 
-def project_of(folder: str) -> str:
-    """The last part of the path of the folder that an agent worked in, `""` if it is unknown."""
-    return folder.replace("\\", "/").rstrip("/").rpartition("/")[2]
+def answering_model(turns: Iterable[Turn]) -> str:
+    """The first model that answered."""
+    models = (turn.generation.answered_model for turn in turns if turn.generation)
+    return next(filter(None, models), "")
 
 
 CLAUDE_CODE = LogSource(

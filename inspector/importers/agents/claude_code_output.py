@@ -8,24 +8,22 @@ Rows with a `parent_tool_use_id` belong to a sub-agent, which is a separate sess
 
 from collections.abc import Iterator
 
-from msgspec import Struct, field, structs
+from msgspec import structs
 
 from weaklink.inspector.apis.anthropic.messages import MessagesReader
 from weaklink.inspector.importers.agents import claude_code
-from weaklink.inspector.importers.agents.agent_session import rows_of
+from weaklink.inspector.importers.agents import record_maps as maps
+from weaklink.inspector.importers.agents.agent_session import AgentSession, SessionIds, rows_of
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import compact_json
+from weaklink.inspector.json_text import compact_json, list_of
 from weaklink.inspector.model import (
-    ExternalId,
     Json,
     Outcome,
     ParentTrace,
     ParentWhy,
-    Provenance,
-    RecognisedBy,
     ToolDefinition,
     ToolsOrigin,
     Trace,
@@ -42,6 +40,7 @@ _NOT_STORED = (
 )
 
 _REWRITTEN = "the arguments of calls are stored parsed; their original text is lost"
+_FACTS = maps.Facts(model="model", version="claude_code_version")
 _TYPES = frozenset({"system", "assistant", "user", "result", "stream_event"})
 _INJECTED = frozenset({TurnFlag.INJECTED})
 
@@ -59,10 +58,8 @@ def _is_output(value: JsonObject) -> bool:
     return False
 
 
-def _ids(value: JsonObject) -> tuple[ExternalId, ...]:
-    session = ExternalId("session_id", text_of(value, "session_id"))
-    parent = text_of(value, "parent_tool_use_id")
-    return (session, ExternalId("parent_tool_use_id", parent)) if parent else (session,)
+def _ids(value: JsonObject) -> SessionIds:
+    return tuple((name, text_of(value, name)) for name in ("session_id", "parent_tool_use_id"))
 
 
 class _StreamedAnswer:
@@ -80,18 +77,15 @@ class _StreamedAnswer:
         return structs.replace(self._assembly.decoded().turn, source_role="assistant")
 
 
-class _ClaudeOutputSession(Struct):
+class _ClaudeOutputSession:
     """The rows of one agent, in order."""
 
-    first: Row
-    turns: list[Turn | claude_code.PartialClaudeAnswer | _StreamedAnswer] = field(default_factory=list)
-    answers: dict[str, claude_code.PartialClaudeAnswer] = field(default_factory=dict)
-    streamed: dict[str, _StreamedAnswer] = field(default_factory=dict)
-    open: _StreamedAnswer | None = None
-    model: str = ""
-    version: str = ""
-    tools: tuple[ToolDefinition, ...] = ()
-    outcome: Outcome | None = None
+    def __init__(self, first: Row) -> None:
+        self.session = AgentSession("claude-code-output", _ids(first.value), first.record, _NOT_STORED)
+        self.turns: list[Turn | claude_code.PartialClaudeAnswer | _StreamedAnswer] = []
+        self._answers: dict[str, claude_code.PartialClaudeAnswer] = {}
+        self._streamed: dict[str, _StreamedAnswer] = {}
+        self._open: _StreamedAnswer | None = None
 
     def take(self, value: JsonObject) -> str:
         """Add a row. Returns the reason if it cannot be read, else `""`."""
@@ -114,28 +108,20 @@ class _ClaudeOutputSession(Struct):
                 self._result(value)
         return ""
 
-    def trace(self, ids: tuple[ExternalId, ...]) -> Trace:
-        warnings = (*_NOT_STORED, *([_REWRITTEN] if self.answers else []))
-        turns = tuple(turn if isinstance(turn, Turn) else self._with_tools(turn.turn()) for turn in self.turns)
-        models = [turn.generation.answered_model for turn in turns if turn.generation]
-        return Trace(
-            turns=turns,
-            model=self.model or next((model_name for model_name in models if model_name), ""),
-            external_ids=ids,
-            recognised_by=RecognisedBy.FIELD,
-            parent=ParentTrace(ids[0], ParentWhy.SUBAGENT) if len(ids) > 1 else None,
-            outcome=self.outcome,
-            provenance=Provenance(source_version=self.version, record=self.first.record, warnings=warnings),
-        )
+    def trace(self) -> Trace | Skipped:
+        session, ids = self.session, self.session.ids
+        session.notes |= {_REWRITTEN: None} if self._answers else {}
+        session.turns = [turn if isinstance(turn, Turn) else self._with_tools(turn.turn()) for turn in self.turns]
+        session.model = session.model or claude_code.answering_model(session.turns)
+        session.parent = ParentTrace(ids[0], ParentWhy.SUBAGENT) if len(ids) > 1 else None
+        return session.trace()
 
     def _system(self, value: JsonObject) -> None:
         match value.get("subtype"):
             case "init":
-                named = value.get("tools")
-                names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
-                self.tools = tuple(ToolDefinition(name, raw=compact_json(name)) for name in names)
-                self.model = text_of(value, "model") or self.model
-                self.version = text_of(value, "claude_code_version") or self.version
+                names = [name for name in list_of(value.get("tools")) if isinstance(name, str)]
+                self.session.tools = tuple(ToolDefinition(name, raw=compact_json(name)) for name in names)
+                _FACTS(value, self.session)
             case "api_retry":
                 failed: JsonObject = {"apiErrorStatus": value.get("error_status"), "error": value.get("error")}
                 self.turns.append(claude_code.PartialClaudeAnswer(error=claude_code.error_of(failed, "")))
@@ -144,14 +130,14 @@ class _ClaudeOutputSession(Struct):
         if not isinstance(event, dict):
             return "the row's `event` is not an object"
         message = event.get("message")
-        if self.open is None or event.get("type") == "message_start":
-            self.open = _StreamedAnswer()
-            self.turns.append(self.open)
+        if self._open is None or event.get("type") == "message_start":
+            self._open = _StreamedAnswer()
+            self.turns.append(self._open)
             if isinstance(message, dict) and (response_id := text_of(message, "id")):
-                self.streamed[response_id] = self.open
-        self.open.feed(event)
+                self._streamed[response_id] = self._open
+        self._open.feed(event)
         if event.get("type") == "message_stop":
-            self.open = None
+            self._open = None
         return ""
 
     def _answer(self, value: JsonObject) -> str:
@@ -159,13 +145,13 @@ class _ClaudeOutputSession(Struct):
         if not isinstance(message, dict):
             return "the row's `message` is not an object"
         response_id = text_of(message, "id")
-        if response_id in self.streamed:
+        if response_id in self._streamed:
             return ""
-        answer = self.answers.get(response_id)
+        answer = self._answers.get(response_id)
         if answer is None:
             answer = claude_code.PartialClaudeAnswer()
             self.turns.append(answer)
-            self.answers[response_id or self.first.record + str(len(self.turns))] = answer
+            self._answers[response_id or self.session.record + str(len(self.turns))] = answer
         answer.take(message, value.get("timestamp"))
         if value.get("error") and answer.model in ("", claude_code.SYNTHETIC_MODEL):
             answer.error = claude_code.error_of(value, claude_code.content_text(message.get("content")))
@@ -174,7 +160,7 @@ class _ClaudeOutputSession(Struct):
     def _result(self, value: JsonObject) -> None:
         """Record the end of a run; with `--output-format json` this row is the only one and contains the answer."""
         subtype = text_of(value, "subtype")
-        self.outcome = Outcome(subtype == "success" and value.get("is_error") is not True, subtype or None)
+        self.session.outcome = Outcome(subtype == "success" and value.get("is_error") is not True, subtype or None)
         if not self.turns and isinstance(value.get("result"), str):
             answer = claude_code.PartialClaudeAnswer()
             answer.take({"content": value["result"], "usage": value.get("usage")})
@@ -182,15 +168,15 @@ class _ClaudeOutputSession(Struct):
 
     def _with_tools(self, turn: Turn) -> Turn:
         generation = turn.generation
-        if generation is None or not self.tools:
+        if generation is None or not self.session.tools:
             return turn
-        with_tools = structs.replace(generation, tools=self.tools, tools_origin=ToolsOrigin.REQUEST)
+        with_tools = structs.replace(generation, tools=self.session.tools, tools_origin=ToolsOrigin.REQUEST)
         return structs.replace(turn, generation=with_tools)
 
 
 def _sessions(file: SourceFile) -> Iterator[Trace | Skipped]:
     """The sessions in the order of their first rows; all rows of a file are in memory, within a bound."""
-    sessions: dict[tuple[ExternalId, ...], _ClaudeOutputSession] = {}
+    sessions: dict[SessionIds, _ClaudeOutputSession] = {}
     for row in rows_of(file):
         if isinstance(row, Skipped):
             yield row
@@ -201,9 +187,7 @@ def _sessions(file: SourceFile) -> Iterator[Trace | Skipped]:
             sessions[ids] = _ClaudeOutputSession(row)
         if why := sessions[ids].take(row.value):
             yield Skipped(row.record, why)
-    for ids, session in sessions.items():
-        if session.turns:
-            yield session.trace(ids)
+    yield from (session.trace() for session in sessions.values() if session.turns)
 
 
 CLAUDE_CODE_OUTPUT = LogSource(

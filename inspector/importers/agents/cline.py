@@ -6,16 +6,22 @@ list), Roo's with `ts`. Results are blocks of the user's messages. Source: Cline
 
 from collections.abc import Iterator
 
-from weaklink.inspector.importers.agents.agent_session import AgentSession, blocks_of, ids_of, rows_of, texts
-from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
-from weaklink.inspector.importers.identity import text_at, text_of
+from weaklink.inspector.importers.agents import record_maps as maps
+from weaklink.inspector.importers.agents.agent_session import AgentSession, blocks_of, ids_of, rows_of
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS
+from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import object_of, objects_of, text_or_json
+from weaklink.inspector.json_text import objects_of, text_or_json
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
 
 _NOTES = (PARSED_ARGUMENTS, "the source stores neither the tools, errors of the provider nor chunks")
+_ANSWER = maps.anthropic_answer(
+    model="modelInfo.id",
+    usage=maps.Counts("metrics.inputTokens", "metrics.outputTokens", cached="metrics.cacheReadTokens"),
+    ended="ts",
+)
 _SHOWN_ONLY = "this is what the extension showed; the messages are in `api_conversation_history.json` beside it"
 _WANTED = lazy_pattern(r"<(user_input|task|feedback|user_message)(?:\s[^<>]{0,100})?>(.*?)</\1>")
 _ADDED = lazy_pattern(r"\s*(?:<environment_details>|\[[\w-]{1,60}(?: for '[^'\n]{0,500}')?\] Result:)")
@@ -29,7 +35,7 @@ def _is_shown(row: JsonObject) -> bool:
 
 def _is_history(row: JsonObject) -> bool:
     first = objects_of(row.get("messages"))[0] if objects_of(row.get("messages")) else row
-    content = texts(first.get("content"), "text")
+    content = maps.words_at(first, "content[].text")
     return first.get("role") == "user" and ("<task>" in content or "<environment_details>" in content)
 
 
@@ -38,7 +44,7 @@ def _session(value: JsonObject, record: str, file: SourceFile) -> AgentSession:
     is_child = text_of(value, "agent") not in ("", "lead")
     ids = (*ids_of(named, file), ("file", file.path.name if is_child else ""))
     session = AgentSession("cline", ids, record, _NOTES)
-    session.take_facts(value, version="origin.version", parent="sessionId" if is_child else "")
+    maps.Facts(version="origin.version", parent="sessionId" if is_child else "")(value, session)
     session.say("system", text_of(value, "system_prompt"))
     replaced: dict[str, int] = {}  # by the summary of Roo Code that replaces them: how many turns
     for message in objects_of(value.get("messages")):
@@ -52,14 +58,12 @@ def _session(value: JsonObject, record: str, file: SourceFile) -> AgentSession:
 
 
 def _take(message: JsonObject, session: AgentSession) -> None:
-    blocks = blocks_of(message.get("content"))
     session.began(message.get("ts"))
     if message.get("role") == "assistant":
-        usage = usage_of(object_of(message.get("metrics")), "inputTokens", "outputTokens", cached="cacheReadTokens")
-        session.answer_of_blocks(blocks, text_at(message, "modelInfo.id"), usage, message.get("ts"))
+        _ANSWER(message, session)
         return
     is_added = False  # what follows the head of a result is the result, not the user's
-    for block in blocks:
+    for block in blocks_of(message.get("content")):
         if block.get("type") == "tool_result":
             _result(block, session)
         elif block.get("type") == "text":

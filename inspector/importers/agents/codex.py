@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.apis.openai.responses import API, read_responses_request
-from weaklink.inspector.importers.agents.agent_session import ids_of
+from weaklink.inspector.importers.agents import record_maps as maps
+from weaklink.inspector.importers.agents.agent_session import AgentSession, copied, ids_of
 from weaklink.inspector.importers.agents.session_logs import SessionLogs
 from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import instant, text_at, text_of
@@ -32,7 +33,6 @@ from weaklink.inspector.model import (
     ParentTrace,
     ParentWhy,
     Part,
-    Provenance,
     RecognisedBy,
     RecordedRun,
     RecordedState,
@@ -44,20 +44,18 @@ from weaklink.inspector.model import (
     Usage,
 )
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.titles import first_words
 
 _NOT_STORED = "the source does not store the tools, the chunks of answers or answers that did not end"
 _TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
-ANSWERS = frozenset({"reasoning", "function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
-"""The kinds of items, beside the assistant's messages, that an answer consists of."""
-
+# The kinds of items, beside the assistant's messages, that an answer consists of.
+_ANSWERS = frozenset({"reasoning", "function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
 _WRITTEN_BY_CODEX = lazy_pattern(
     r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|subagent_notification|skill|model_switch)>"
     r"|# AGENTS\.md instructions)"
 )
 
-SOURCE = "codex"
-"""The name of this source in the runs of tools that it recorded."""
+_SOURCE = "codex"
+_FACTS = maps.Facts(version="cli_version", started="timestamp")
 
 # openai/codex, codex-rs/rollout, sanitize_rollout_item_for_persistence: a command's output is written with at most
 # 10,000 bytes, without the middle.
@@ -87,7 +85,7 @@ _UNKNOWN_FORK = (
 def _score(sample: FileSample) -> float:
     """By a head without Codex's envelope, followed by items."""
     has_head = any(map(_is_bare_head, sample.rows[:2]))
-    return 0.8 if has_head and any(map(is_item, sample.rows)) else 0.0
+    return 0.8 if has_head and any(map(_is_item, sample.rows)) else 0.0
 
 
 def _is_enveloped(value: JsonObject) -> bool:
@@ -110,19 +108,17 @@ class _CodexSession:
     """One rollout: its head, and its rows as they are read. A fork repeats the heads of those that it continues."""
 
     def __init__(self, file: SourceFile, number: int) -> None:
-        self.id = ""
-        self.parent: ParentTrace | None = None
         self.continued: set[str] = set()  # its own id, and those of the sessions whose rows it repeats
-        self._record = ""
-        self._place = tuple(ExternalId(name, value) for name, value in ids_of("", file, number) if value)
-        self._head: JsonObject = {}
-        self._rollout = Rollout()
+        self._session = AgentSession(_SOURCE, ids_of("", file, number), "", (_NOT_STORED,))
+        self._session.recognised_by = RecognisedBy.FILE
+        self._has_head = False
+        self._rollout = _Rollout()
 
     def add(self, row: Row) -> Iterator[Skipped]:
         value = row.value
         kind, payload = text_of(value, "type"), value.get("payload")
-        self._record = self._record or row.record
-        if is_item(value):
+        self._session.record = self._session.record or row.record
+        if _is_item(value):
             self._rollout.take_item(value, value.get("timestamp"))
         elif _is_bare_head(value):
             self._begin(value)
@@ -144,40 +140,30 @@ class _CodexSession:
             case "compacted":
                 self._rollout.take_compaction(payload)
 
-    def traces(self) -> Iterator[Trace]:
+    def traces(self) -> Iterator[Trace | Skipped]:
         """The session as a trace; empty if it has no turns."""
-        turns = self._rollout.turns()
-        if not turns:
-            return
-        models = [turn.generation.requested_model for turn in turns if turn.generation]
-        yield Trace(
-            turns=turns,
-            name=first_words(turns),
-            model=next((model_name for model_name in models if model_name), self._rollout.model),
-            started=instant(self._head.get("timestamp")),
-            external_ids=(ExternalId("id", self.id),) if self.id else self._place,
-            recognised_by=RecognisedBy.FIELD if self.id else RecognisedBy.FILE,
-            parent=self.parent,
-            outcome=self._rollout.outcome,
-            provenance=Provenance(
-                source_version=text_of(self._head, "cli_version"),
-                record=self._record,
-                warnings=(_NOT_STORED, *self._rollout.notes),
-            ),
-        )
+        session = self._session.so_far()
+        session.turns = self._rollout.turns()
+        models = (turn.generation.requested_model for turn in session.turns if turn.generation)
+        session.model = next(filter(None, models), self._rollout.model)
+        session.outcome = self._rollout.outcome
+        session.notes |= dict.fromkeys(self._rollout.notes)
+        if session.turns:
+            yield session.trace()
 
     def _begin(self, head: JsonObject) -> None:
-        parent = _parent(head)
-        self.continued |= {text_of(head, "id"), *((parent.external_id.value,) if parent else ())}
-        if self._head:
+        named, parent = text_of(head, "id"), _parent(head)
+        self.continued |= {named, *((parent.external_id.value,) if parent else ())}
+        if self._has_head:
             return  # the head of a session that this one was forked from, or the same one again
-        self._head = head
-        self.id = text_of(head, "id")
-        self.parent = parent
-        began = instant(head.get("timestamp"))
-        if self.parent and began:
-            self._rollout.forked_at_s = began.at_s
-        self._rollout.take_instructions(instructions_text(head.get("base_instructions", head.get("instructions"))))
+        self._has_head = True
+        if named:
+            self._session.ids, self._session.recognised_by = (ExternalId("id", named),), RecognisedBy.FIELD
+        self._session.parent = parent
+        _FACTS(head, self._session)
+        if parent and self._session.started:
+            self._rollout.forked_at_s = self._session.started.at_s
+        self._rollout.take_instructions(_instructions(head.get("base_instructions", head.get("instructions"))))
 
 
 def _parent(head: JsonObject) -> ParentTrace | None:
@@ -228,7 +214,7 @@ def _with_run(turn: Turn, state: RecordedState | None, run: RecordedRun | None) 
     return structs.replace(turn, run=run)
 
 
-class Rollout(Struct):
+class _Rollout(Struct):
     """The rows of one session, in order. `forked_at_s` is when it was forked from another, None if it was not."""
 
     forked_at_s: float | None = None
@@ -255,7 +241,7 @@ class Rollout(Struct):
     def take_item(self, item: JsonObject, at: Json) -> None:
         """Add a `response_item`, written at this time."""
         kind = text_of(item, "type") or "message"
-        if kind in ANSWERS or (kind == "message" and item.get("role") == "assistant"):
+        if kind in _ANSWERS or (kind == "message" and item.get("role") == "assistant"):
             if self._open is None:
                 self._open = self._last = _CodexAnswer(self.model, self._window, usage=self._usage_of_next)
                 self._usage_of_next = Usage()
@@ -312,7 +298,7 @@ class Rollout(Struct):
 
     def _end_run(self, event: JsonObject, ended: Instant | None) -> None:
         """A command, patch or MCP tool ended: its state, and its own result."""
-        if (state := read_state(SOURCE, event)) is not None:
+        if (state := read_state(_SOURCE, event)) is not None:
             self._states[text_of(event, "call_id")] = state
         run = _recorded_run(event, ended)
         if run is not None and run.call_id:
@@ -332,14 +318,10 @@ class Rollout(Struct):
         is_unknown = self.forked_at_s is not None and self._copied is None and self._turns
         return (_UNKNOWN_FORK,) if is_unknown else ()
 
-    def turns(self) -> tuple[Turn, ...]:
+    def turns(self) -> list[Turn]:
         """All turns; those of a fork's history are marked as copied."""
-        all_turns = [self._with_run(turn) if isinstance(turn, Turn) else turn.turn() for turn in self._turns]
-        end = self._copied or 0
-        return (
-            *(structs.replace(turn, flags=turn.flags | {TurnFlag.COPIED_CONTEXT}) for turn in all_turns[:end]),
-            *all_turns[end:],
-        )
+        turns = [self._with_run(turn) if isinstance(turn, Turn) else turn.turn() for turn in self._turns]
+        return [*map(copied, turns[: self._copied or 0]), *turns[self._copied or 0 :]]
 
     def _with_run(self, turn: Turn) -> Turn:
         header = turn.result
@@ -412,17 +394,17 @@ def _recorded_run(event: JsonObject, ended: Instant | None) -> RecordedRun | Non
             failed = not isinstance(answer, dict) or True in (answer.get("isError"), answer.get("is_error"))
             returned = compact_json(answer if isinstance(answer, dict) else result) if result is not None else None
             ran, own_form = compact_json(arguments or {}), () if isinstance(answer, dict) else ("result",)
-            return RecordedRun(SOURCE, tool, call_id, ran, returned, failed, ended=ended, own_form=own_form)
+            return RecordedRun(_SOURCE, tool, call_id, ran, returned, failed, ended=ended, own_form=own_form)
         case {"command": list(command), "exit_code": int(code)} if event.get("status") != "declined":
             output = text_of(event, "aggregated_output") or _joined(event)
             is_cut = len(output.encode("utf-8", "replace")) >= _CUT_BYTES or _CUT.search(output) is not None
             ran = compact_json({"command": command})
             own_form = ("result",) if is_cut else ()
-            return RecordedRun(SOURCE, "", call_id, ran, output or None, code != 0, ended=ended, own_form=own_form)
+            return RecordedRun(_SOURCE, "", call_id, ran, output or None, code != 0, ended=ended, own_form=own_form)
         case {"changes": dict(changes), "success": bool(success)} if event.get("status") != "declined":
             ran = compact_json({"changes": changes})
             joined = _joined(event) or None
-            return RecordedRun(SOURCE, "", call_id, ran, joined, not success, ended=ended, own_form=("arguments",))
+            return RecordedRun(_SOURCE, "", call_id, ran, joined, not success, ended=ended, own_form=("arguments",))
     return None
 
 
@@ -440,7 +422,7 @@ def _as_call(item: JsonObject) -> JsonObject:
 def _search_result(item: JsonObject) -> Turn:
     """The result of a search that the server ran: its state; Codex does not store what was found."""
     call_id = text_of(item, "call_id", "id") or None
-    header = ResultHeader(call_id, "web_search", recorded=read_state(SOURCE, item))
+    header = ResultHeader(call_id, "web_search", recorded=read_state(_SOURCE, item))
     return Turn(Role.TOOL, (Part("text", ""),), "web_search_call", result=header)
 
 
@@ -474,19 +456,19 @@ def _statuses(info: Json) -> Iterator[int]:
             yield status
 
 
-def is_item(value: JsonObject) -> bool:
+def _is_item(value: JsonObject) -> bool:
     """Whether a row is an item without an envelope, as in files before October 2025."""
     kind = text_of(value, "type")
-    return kind in ANSWERS or kind.endswith("_call_output") or (kind == "message" and "role" in value)
+    return kind in _ANSWERS or kind.endswith("_call_output") or (kind == "message" and "role" in value)
 
 
-def instructions_text(value: Json) -> str:
+def _instructions(value: Json) -> str:
     """Instructions as text, whether they are a text or in an object."""
     return text_of(value, "text") if isinstance(value, dict) else text_or_json(value)
 
 
 CODEX = LogSource(
-    name=SOURCE,
+    name=_SOURCE,
     signs="rows with a `type` and a `payload`, the format of Codex rollouts",
     is_row=_is_enveloped,
     confidence=0.9,

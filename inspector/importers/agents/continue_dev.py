@@ -6,7 +6,8 @@ Continue's types, and a run of its command line 1.5.47.
 
 from functools import partial
 
-from weaklink.inspector.importers.agents.agent_session import AgentSession, session_of_each_row, texts
+from weaklink.inspector.importers.agents import record_maps as maps
+from weaklink.inspector.importers.agents.agent_session import AgentSession, session_of_each_row
 from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
@@ -29,7 +30,7 @@ def _session(value: JsonObject, record: str) -> AgentSession:
         message = object_of(item.get("message"))
         match text_of(message, "role"):
             case "thinking":
-                thought = texts(message.get("content"), "text")
+                thought = maps.words_at(message, "content[].text")
             case "assistant":
                 _answer(item, message, thought or text_of(object_of(item.get("reasoning")), "text"), session, answered)
                 thought = ""
@@ -60,7 +61,7 @@ def _answer(item: JsonObject, message: JsonObject, reasoning: str, session: Agen
             continue
         answered.add(call_id)
         name = text_of(object_of(object_of(state.get("toolCall")).get("function")), "name")
-        words = texts(state.get("output"), "content")
+        words = maps.words_at(state, "output[].content output")
         session.result(call_id, words, name=name, is_error=failed, recorded=state)
 
 

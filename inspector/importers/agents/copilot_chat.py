@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from weaklink.inspector.apis.openai.messages import call_objects
+from weaklink.inspector.importers.agents import record_maps as maps
 from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, ids_of
 from weaklink.inspector.importers.agents.session_logs import SessionLogs
 from weaklink.inspector.importers.generations import usage_of
@@ -67,7 +68,7 @@ def _member(owner: Json, key: Json) -> Json:
 
 def _session(value: JsonObject, record: str, file: SourceFile) -> Trace | Skipped:
     session = AgentSession("copilot-chat", ids_of(text_of(value, "sessionId"), file), record, _NOTES)
-    session.take_facts(value, title="customTitle computedTitle", started="creationDate")
+    maps.Facts(title="customTitle computedTitle", started="creationDate")(value, session)
     session.version = str(value.get("version", ""))
     for request in objects_of(value.get("requests")):
         _request(request, session)

@@ -6,18 +6,29 @@ of `@github/copilot-sdk` 1.0, and a run of 1.0.102.
 
 from collections.abc import Iterator
 
-from weaklink.inspector.apis.openai.messages import call_objects
+from weaklink.inspector.importers.agents import record_maps as maps
 from weaklink.inspector.importers.agents.agent_session import AgentSession, failure
 from weaklink.inspector.importers.agents.session_logs import SessionLogs
-from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
-from weaklink.inspector.importers.identity import text_at, text_of
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS
+from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject, Skipped
-from weaklink.inspector.json_text import object_of, objects_of
+from weaklink.inspector.json_text import object_of
 from weaklink.inspector.model import Trace
 
 _NOTES = (PARSED_ARGUMENTS, "the source stores neither the tools, requests that were tried again, nor chunks")
+_FACTS = maps.Facts(version="copilotVersion", folder="context.cwd", branch="context.branch", started="startTime")
+_ANSWER = maps.Answer(
+    content="content",
+    reasoning="reasoningText",
+    calls=maps.Calls("toolRequests[]", id="toolCallId"),
+    model="model usage.model",
+    usage=maps.Counts("usage.inputTokens", "usage.outputTokens", cached="usage.cacheReadTokens"),
+    ended="timestamp",
+    response_id="apiCallId",
+)
+_RESULT = maps.Result(*("toolCallId", "words"), is_error="success", states={False: True}, otherwise=False)
 _SESSION_EVENTS = frozenset({"session.start", "session.resume"})
 
 
@@ -69,27 +80,16 @@ def _take(event: JsonObject, data: JsonObject, session: AgentSession, usages: di
     at = event.get("timestamp")
     match text_of(event, "type"):
         case "session.start" | "session.resume":
-            session.take_facts(data, version="copilotVersion", folder="context.cwd", branch="context.branch")
-            session.began(data.get("startTime"))
+            _FACTS(data, session)
         case "system.message":
             session.say("system", data.get("content"))
         case "user.message":
             session.say("user", text_of(data, "content") or data.get("transformedContent"))
         case "assistant.message":
             usage = usages.pop(_agent_of(event, data), {})
-            session.answer(
-                text_of(data, "content"),
-                reasoning=text_of(data, "reasoningText"),
-                calls=call_objects(objects_of(data.get("toolRequests")), call_id="toolCallId"),
-                model=text_of(data, "model") or text_of(usage, "model"),
-                usage=usage_of(usage or data, "inputTokens", "outputTokens", cached="cacheReadTokens"),
-                ended=at,
-                response_id=text_of(data, "apiCallId"),
-            )
+            _ANSWER({**data, "usage": usage or data, "timestamp": at}, session)
         case "tool.execution_complete":
-            words = text_at(data, "result", "result.content", "error.message")
-            failed = data.get("success") is False
-            session.result(text_of(data, "toolCallId"), words, is_error=failed, recorded=data)
+            _RESULT({**data, "words": maps.words_at(data, "result result.content error.message")}, session)
         case "session.error":
             error = failure(text_of(data, "message"), code=text_of(data, "errorType"), status=data.get("statusCode"))
             session.answer(None, ended=at, error=error)

@@ -6,72 +6,66 @@ model, at the summary. Source: Crush's code.
 
 from functools import partial
 
-from weaklink.inspector.apis.openai.messages import call_objects
+from weaklink.inspector.importers.agents import record_maps as maps
 from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, sessions_in_tables
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.sqlite_tables import LogTables
-from weaklink.inspector.json_text import object_of
+from weaklink.inspector.model import GenerationError
 
 _NOTES = ("the source stores neither the system prompt, the tools, usage per answer nor chunks",)
-_FAILED = frozenset({"error", "canceled"})
+_MESSAGES = "SELECT * FROM messages WHERE session_id = ? ORDER BY created_at, rowid"
+_FACTS = maps.Facts(title="title", started="created_at", parent="parent_session_id")
 
 
 def _session(tables: LogTables, row: JsonObject) -> AgentSession:
     id_ = text_of(row, "id")
     session = AgentSession("crush", (("session_id", id_),), f"session {id_}", _NOTES)
-    session.take_facts(row, title="title", started="created_at", parent="parent_session_id")
-    for message in tables.rows("SELECT * FROM messages WHERE session_id = ? ORDER BY created_at, rowid", id_):
-        listed = tables.json_objects(message, "parts", f"{session.record}, message {message.get('id')}")
-        if listed is None:
-            continue
-        before = len(session.turns)
-        parts = [(text_of(part, "type"), object_of(part.get("data"))) for part in listed]
-        words = "".join(text_of(data, "text") for kind, data in parts if kind == "text")
-        match text_of(message, "role"):
-            case "assistant":
-                _answer(message, parts, words, session)
-            case "tool":
-                _results(parts, session)
-            case role:
-                is_injected = bool(message.get("is_summary_message"))
-                session.say("system" if role == "system" else "user", words, is_injected=is_injected)
-                for kind, data in parts:
-                    if kind == "shell_command":
-                        run = f"$ {text_of(data, 'command')}\n{text_of(data, 'output')}"
-                        session.say("user", run, is_injected=True)
-        if message.get("is_summary_message"):
-            session.summarised(before, before)
+    _FACTS(row, session)
+    for message in tables.rows(_MESSAGES, id_):
+        parts = tables.json_objects(message, "parts", f"{session.record}, message {message.get('id')}")
+        if parts is not None:
+            before = len(session.turns)
+            _message({**message, "parts": [*parts]}, session)
+            if message.get("is_summary_message"):
+                session.summarised(before, before)
     return session
 
 
-def _answer(message: JsonObject, parts: list[tuple[str, JsonObject]], words: str, session: AgentSession) -> None:
-    end = next((data for kind, data in parts if kind == "finish"), {})
-    reason = text_of(end, "reason")
-    error = failure(text_of(end, "message", "details") or reason, code=reason) if reason in _FAILED else None
-    session.answer(
-        words,
-        reasoning="".join(text_of(data, "thinking") for kind, data in parts if kind == "reasoning"),
-        calls=call_objects((data for kind, data in parts if kind == "tool_call"), arguments="input"),
-        model=text_of(message, "model"),
-        started=message.get("created_at"),
-        ended=message.get("finished_at") or end.get("time") or None,
-        finish="" if error else reason,
-        error=error,
-    )
+def _error(message: JsonObject) -> GenerationError | None:
+    reason = maps.words_at(message, "end.reason")
+    words = maps.words_at(message, "end.message end.details end.reason")
+    return failure(words, code=reason) if reason in ("error", "canceled") else None
 
 
-def _results(parts: list[tuple[str, JsonObject]], session: AgentSession) -> None:
-    for kind, data in parts:
-        if kind == "tool_result":
-            session.result(
-                text_of(data, "tool_call_id"),
-                text_of(data, "content"),
-                name=text_of(data, "name"),
-                is_error=data.get("is_error") is True,
-            )
+def _message(message: JsonObject, session: AgentSession) -> None:
+    words = maps.words_at(message, "parts[text].data.text")
+    match text_of(message, "role"):
+        case "assistant":
+            end = next(iter(maps.objects_at(message, "parts[finish].data")), None)
+            _ANSWER({**message, "end": end}, session)
+        case "tool":
+            for result in maps.objects_at(message, "parts[tool_result].data"):
+                _RESULT(result, session)
+        case role:
+            is_injected = bool(message.get("is_summary_message"))
+            session.say("system" if role == "system" else "user", words, is_injected=is_injected)
+            for run in maps.objects_at(message, "parts[shell_command].data"):
+                session.say("user", f"$ {text_of(run, 'command')}\n{text_of(run, 'output')}", is_injected=True)
 
+
+_ANSWER = maps.Answer(
+    content="parts[text].data.text",
+    reasoning="parts[reasoning].data.thinking",
+    calls=maps.Calls("parts[tool_call].data", arguments="input"),
+    model="model",
+    started="created_at",
+    ended="finished_at end.time",
+    finish="end.reason",
+    error=_error,
+)
+_RESULT = maps.Result("tool_call_id", "content", name="name", is_error="is_error", otherwise=False)
 
 CRUSH = LogSource(
     name="crush",

@@ -6,20 +6,35 @@ blobs. Sources: files in the tests of SpecStory and agentsview; nothing from the
 
 from functools import partial
 
-from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.importers.agents import record_maps as maps
 from weaklink.inspector.importers.agents.agent_session import AgentSession, sessions_in_tables
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
-from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.importers.sqlite_tables import LogTables
-from weaklink.inspector.json_text import object_of, objects_of
+from weaklink.inspector.json_text import objects_of
 
 _NOTES = (
     "the source does not store which calls belong to one answer: each call is shown as an answer",
     "the source stores neither the system prompt, the tools, usage nor chunks",
 )
-_FAILED = {"completed": False, "error": True}  # others: the call was abandoned, or is still running
+_FACTS = maps.Facts(title="name", model="modelConfig.modelName", started="createdAt")
+_ANSWER = maps.Answer(
+    content="text",
+    reasoning="thinking.text",
+    calls=maps.Calls("tool", arguments="rawArgs params", id="toolCallId"),
+    model="modelInfo.modelName",
+    is_of_session=True,
+    started="timingInfo.clientStartTime",
+    ended="timingInfo.clientEndTime",
+)
+_RESULT = maps.Result(
+    *("toolCallId", "result error", "name"),
+    is_error="status",
+    states={"completed": False, "error": True},
+    may_be_pending=True,  # any other was abandoned, or is still running
+    recorded="result",
+)
 
 
 def _conversation(tables: LogTables, row: JsonObject) -> AgentSession:
@@ -27,7 +42,7 @@ def _conversation(tables: LogTables, row: JsonObject) -> AgentSession:
     data = _value(tables, text_of(row, "key"), f"conversation {key_id}")
     id_ = text_of(data, "composerId") or key_id
     session = AgentSession("cursor", (("session_id", id_),), f"conversation {id_}", _NOTES)
-    session.take_facts(data, title="name", model="modelConfig.modelName", started="createdAt")
+    _FACTS(data, session)
     listed = objects_of(data.get("fullConversationHeadersOnly"))
     bubble_ids = (text_of(header, "bubbleId") for header in listed)
     bubbles = (_value(tables, f"bubbleId:{id_}:{name}", f"{session.record}, bubble {name}") for name in bubble_ids)
@@ -49,24 +64,11 @@ def _value(tables: LogTables, key: str, record: str) -> JsonObject:
 
 
 def _answer(bubble: JsonObject, session: AgentSession) -> None:
-    tool = object_of(bubble.get("toolFormerData"))
-    name, call_id, timing = text_of(tool, "name"), text_of(tool, "toolCallId"), object_of(bubble.get("timingInfo"))
-    words, thoughts = text_of(bubble, "text"), text_of(object_of(bubble.get("thinking")), "text")
-    if not (words or thoughts or name):
-        return
-    arguments = text_of(tool, "rawArgs", "params")
-    session.answer(
-        words,
-        reasoning=thoughts,
-        calls=[call_object(name, arguments, call_id or None)] if name else (),
-        model=text_of(object_of(bubble.get("modelInfo")), "modelName") or session.model,
-        started=timing.get("clientStartTime"),
-        ended=timing.get("clientEndTime"),
-    )
-    failed = _FAILED.get(text_of(tool, "status"))
-    if name and failed is not None:
-        result = text_of(tool, "result") or text_of(tool, "error")
-        session.result(call_id, result, name=name, is_error=failed, recorded=object_of(json_within(tool.get("result"))))
+    tools = [tool for tool in maps.objects_at(bubble, "toolFormerData") if text_of(tool, "name")]
+    if tools or maps.words_at(bubble, "text thinking.text"):
+        _ANSWER({**bubble, "tool": tools[0] if tools else None}, session)
+    for tool in tools:
+        _RESULT(tool, session)
 
 
 CURSOR = LogSource(

@@ -8,6 +8,7 @@ files in agentsview's tests, and two other readers that agree on the root; nothi
 from collections.abc import Iterator
 from functools import partial
 
+from weaklink.inspector.importers.agents import record_maps as maps
 from weaklink.inspector.importers.agents.agent_session import AgentSession, ids_of, rows_of, sessions_in_tables
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
@@ -35,7 +36,7 @@ def _stored(tables: LogTables, row: JsonObject) -> AgentSession:
     meta = tables.json_object({"value": _from_hex(text_of(row, "value"))}, "value", "the row `0` of `meta`") or {}
     id_ = text_of(meta, "agentId")
     session = AgentSession("cursor-cli", (("session_id", id_),), f"conversation {id_}", _NOTES)
-    session.take_facts(meta, title="name", model="lastUsedModel", started="createdAt")
+    maps.Facts(title="name", model="lastUsedModel", started="createdAt")(meta, session)
     root_id = text_of(meta, "latestRootBlobId")
     root = next(
         (text_of(blob, "data") for blob in tables.rows("SELECT hex(data) AS data FROM blobs WHERE id = ?", root_id)), ""

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, texts
+from weaklink.inspector.importers.agents import record_maps as maps
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure
 from weaklink.inspector.importers.agents.session_logs import SessionLogs
-from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
@@ -100,7 +101,7 @@ def _session(record: JsonObject, messages: dict[str, JsonObject], own: str = "",
     session = AgentSession(_SOURCE, ids, place, _NOTES)
     if own and len(session.ids) > 1:
         session.parent = ParentTrace(session.ids[0], ParentWhy.FORK)
-    session.take_facts(record, title="summary", started="startTime")
+    maps.Facts(title="summary", started="startTime")(record, session)
     turns_after: dict[str, int] = {}
     for id_, message in messages.items():
         if id_ == own:
@@ -108,12 +109,12 @@ def _session(record: JsonObject, messages: dict[str, JsonObject], own: str = "",
         match text_of(message, "type"):
             case "user" if _DROPPED in message:
                 kept = len(session.turns) - turns_after.get(text_of(message, _DROPPED), 0)
-                session.summary(texts(message.get("content"), "text"), kept=kept)
+                session.summary(maps.words_at(message, "content[].text"), kept=kept)
             case "user":
-                session.say("user", texts(message.get("content"), "text"))
+                session.say("user", maps.words_at(message, "content[].text"))
             case "error":
                 session.answer(
-                    None, ended=message.get("timestamp"), error=failure(texts(message.get("content"), "text"))
+                    None, ended=message.get("timestamp"), error=failure(maps.words_at(message, "content[].text"))
                 )
             case "gemini":
                 turns, model = _answer(message)
@@ -127,27 +128,15 @@ def _session(record: JsonObject, messages: dict[str, JsonObject], own: str = "",
 def _answer(message: JsonObject) -> tuple[tuple[Turn, ...], str]:
     """The turns of an answer and of the results of its calls, and the model."""
     session = AgentSession(_SOURCE, (), "")
-    calls = objects_of(message.get("toolCalls"))
     thoughts = (
         ": ".join(filter(None, (text_of(thought, "subject"), text_of(thought, "description"))))
         for thought in objects_of(message.get("thoughts"))
     )
-    session.answer(
-        texts(message.get("content"), "text"),
-        reasoning="\n".join(thoughts),
-        calls=[call_object(call.get("name"), call.get("args"), _id_of(call)) for call in calls],
-        model=text_of(message, "model"),
-        usage=usage_of(object_of(message.get("tokens")), "input", "output", cached="cached", reasoning="thoughts"),
-        ended=message.get("timestamp"),
-    )
-    for call in calls:
-        status = text_of(call, "status")
-        responses = [object_of(object_of(part).get("functionResponse")) for part in objects_of(call.get("result"))]
-        words = "".join(_words(object_of(response.get("response"))) for response in responses) or text_of(
-            call, "resultDisplay"
-        )
-        if status in ("success", "error", "cancelled"):  # any other never finished
-            session.result(_id_of(call), words, name=text_of(call, "name"), is_error=status == "error", recorded=call)
+    _ANSWER({**message, "reasoning": "\n".join(thoughts)}, session)
+    for call in objects_of(message.get("toolCalls")):
+        responses = maps.objects_at(call, "result[].functionResponse")
+        words = "".join(_words(object_of(response.get("response"))) for response in responses)
+        _RESULT({**call, "call_id": _id_of(call), "words": words}, session)
     return tuple(session.turns), session.model
 
 
@@ -160,6 +149,23 @@ def _words(response: JsonObject) -> str:
     value: Json = next((response[key] for key in ("output", "error") if key in response), response)
     return value if isinstance(value, str) else compact_json(value)
 
+
+_ANSWER = maps.Answer(
+    content="content[].text",
+    reasoning="reasoning",
+    calls=lambda message: [
+        call_object(call.get("name"), call.get("args"), _id_of(call)) for call in objects_of(message.get("toolCalls"))
+    ],
+    model="model",
+    usage=maps.Counts("tokens.input", "tokens.output", cached="tokens.cached", reasoning="tokens.thoughts"),
+    ended="timestamp",
+)
+_RESULT = maps.Result(
+    *("call_id", "words resultDisplay", "name"),
+    is_error="status",
+    states={"success": False, "error": True, "cancelled": False},
+    may_be_pending=True,  # any other never finished
+)
 
 GEMINI_CLI = LogSource(
     name=_SOURCE,

@@ -6,25 +6,33 @@ name nor its arguments are stored. Source: Goose's code (schema 15).
 
 from functools import partial
 
-from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import (
-    AgentSession,
-    of_type,
-    sessions_in_tables,
-    text_blocks,
-    texts,
-)
+from weaklink.inspector.importers.agents import record_maps as maps
+from weaklink.inspector.importers.agents.agent_session import AgentSession, sessions_in_tables
 from weaklink.inspector.importers.agents.session_logs import sessions_in_rows
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.sqlite_tables import LogTables
-from weaklink.inspector.json_text import compact_json, object_of, objects_of
+from weaklink.inspector.json_text import compact_json, object_of
 from weaklink.inspector.model import Json
 
 _NOTES = (
     "the source stores the arguments of calls parsed, and of malformed ones only the error, not even the tool's name",
     "the source stores neither the system prompt, the tools, usage per answer nor chunks",
+)
+_FACTS = maps.Facts(
+    title="name description",
+    folder="working_dir",
+    started="created_at",
+    parent="parent_session_id",
+    model="model.model_name",
+)
+_ANSWER = maps.Answer(
+    content="content[text].text",
+    reasoning="content[].thinking",
+    calls=maps.Calls("content[toolRequest]", name="toolCall.value.name", arguments="toolCall.value.arguments"),
+    is_of_session=True,
+    ended="created",
 )
 
 
@@ -35,19 +43,16 @@ def _header(row: JsonObject) -> str:
 
 def _take_line(row: JsonObject, session: AgentSession) -> None:
     if "role" in row:
-        _take(text_of(row, "role"), objects_of(row.get("content")), row.get("created"), session)
+        _message(row, session)
     elif _header(row):
-        session.take_facts(row, title="description", folder="working_dir")
+        maps.Facts(title="description", folder="working_dir")(row, session)
 
 
 def _of_table(tables: LogTables, row: JsonObject) -> AgentSession:
     id_ = text_of(row, "id")
     session = AgentSession("goose", (("session_id", id_),), f"session {id_}", _NOTES)
-    session.take_facts(
-        row, title="name description", folder="working_dir", started="created_at", parent="parent_session_id"
-    )
     model = tables.json_object(row, "model_config_json", session.record, is_optional=True)
-    session.take_facts(model or {}, model="model_name")
+    _FACTS({**row, "model": model}, session)
     hidden = 0  # turns that the model no longer reads
     for message in tables.rows("SELECT * FROM messages WHERE session_id = ? ORDER BY id", id_):
         record = f"{session.record}, message {message.get('id')}"
@@ -57,7 +62,8 @@ def _of_table(tables: LogTables, row: JsonObject) -> AgentSession:
             continue
         is_injected = shown.get("userVisible") is False
         before = len(session.turns)
-        _take(text_of(message, "role"), blocks, message.get("created_timestamp"), session, is_injected=is_injected)
+        created = message.get("created_timestamp")
+        _message({**message, "content": [*blocks], "created": created}, session, is_injected=is_injected)
         if shown.get("agentVisible") is False:
             hidden = len(session.turns)
         elif is_injected and hidden:
@@ -66,25 +72,13 @@ def _of_table(tables: LogTables, row: JsonObject) -> AgentSession:
     return session
 
 
-def _take(role: str, blocks: list[JsonObject], at: Json, session: AgentSession, *, is_injected: bool = False) -> None:
-    words = text_blocks(blocks)
-    if role == "assistant":
-        session.answer(
-            words,
-            reasoning=texts(blocks, "thinking"),
-            calls=[_call(block) for block in of_type(blocks, "toolRequest")],
-            model=session.model,
-            ended=at,
-        )
+def _message(message: JsonObject, session: AgentSession, *, is_injected: bool = False) -> None:
+    if message.get("role") == "assistant":
+        _ANSWER(message, session)
         return
-    for block in of_type(blocks, "toolResponse"):
+    for block in maps.objects_at(message, "content[toolResponse]"):
         _result(block, session)
-    session.say("user", words, is_injected=is_injected)
-
-
-def _call(block: JsonObject) -> Json:
-    value = object_of(object_of(block.get("toolCall")).get("value"))
-    return call_object(value.get("name"), value.get("arguments", ""), block.get("id"))
+    session.say("user", maps.words_at(message, "content[text].text"), is_injected=is_injected)
 
 
 def _result(block: JsonObject, session: AgentSession) -> None:

@@ -11,8 +11,10 @@ from msgspec.structs import replace
 
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import read_message, read_tools, with_calls
+from weaklink.inspector.importers.agents import record_maps as maps
+from weaklink.inspector.importers.agents.agent_session import AgentSession
 from weaklink.inspector.importers.generations import stored_generation
-from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row
 from weaklink.inspector.importers.records import Row, parsed_text
 from weaklink.inspector.importers.source import JsonObject, Skipped
@@ -34,30 +36,20 @@ def _trace(row: Row) -> model.Trace | Skipped:
     messages = objects_of(value.get("messages"))
     if not messages:
         return Skipped(row.record, "the session has no list `messages` with messages in it")
-    model_name = text_of(value, "model")
-    tools = next((read for message in messages if (read := read_tools(message.get("tools")))), ())
-    turns = [_turn(message, model_name, tools) for message in messages if message.get("role") != "session_meta"]
-    prompt = text_of(value, "system_prompt")
-    if prompt and not any(turn.role is model.Role.SYSTEM for turn in turns):
-        turns.insert(0, model.Turn(model.Role.SYSTEM, (model.Part("text", prompt),), "system"))
-    parent = _parent(value)
-    is_continued = parent is not None and parent.why is model.ParentWhy.RESUME
-    named = text_of(value, "id")
-    end = text_of(value, "end_reason")
-    return model.Trace(
-        turns=tuple(turns),
-        name=text_of(value, "title"),
-        model=model_name,
-        started=instant(value.get("started_at")),
-        external_ids=(model.ExternalId("id", named),) if named else (model.ExternalId("sha256", row.digest),),
-        recognised_by=model.RecognisedBy.FIELD if named else model.RecognisedBy.RECORD,
-        parent=parent,
-        outcome=model.Outcome(exit_status=end) if end else None,
-        provenance=model.Provenance(
-            record=row.record,
-            warnings=(_NOT_STORED, *([] if tools else [_NO_TOOLS]), *([_CONTINUED] if is_continued else [])),
-        ),
-    )
+    named, end, prompt = (text_of(value, key) for key in ("id", "end_reason", "system_prompt"))
+    session = AgentSession("hermes-sessions", (("id", named) if named else ("sha256", row.digest),), row.record)
+    maps.Facts(title="title", model="model", started="started_at")(value, session)
+    session.tools = next((read for message in messages if (read := read_tools(message.get("tools")))), ())
+    session.turns = [_turn(message, session) for message in messages if message.get("role") != "session_meta"]
+    if prompt and not any(turn.role is model.Role.SYSTEM for turn in session.turns):
+        session.turns.insert(0, model.Turn(model.Role.SYSTEM, (model.Part("text", prompt),), "system"))
+    session.recognised_by = model.RecognisedBy.FIELD if named else model.RecognisedBy.RECORD
+    session.parent = _parent(value)
+    session.outcome = model.Outcome(exit_status=end) if end else None
+    is_continued = session.parent is not None and session.parent.why is model.ParentWhy.RESUME
+    notes = (_NOT_STORED, "" if session.tools else _NO_TOOLS, _CONTINUED if is_continued else "")
+    session.notes = dict.fromkeys(filter(None, notes))
+    return session.trace()
 
 
 def _parent(value: JsonObject) -> model.ParentTrace | None:
@@ -74,7 +66,7 @@ def _parent(value: JsonObject) -> model.ParentTrace | None:
     return model.ParentTrace(model.ExternalId("id", text_of(value, "parent_session_id") or named), why)
 
 
-def _turn(message: JsonObject, model_name: str, tools: tuple[model.ToolDefinition, ...]) -> model.Turn:
+def _turn(message: JsonObject, session: AgentSession) -> model.Turn:
     read = with_calls(message, parsed_text)
     if message.get("role") == "tool":
         read["name"] = text_of(message, "tool_name", "name")
@@ -83,8 +75,8 @@ def _turn(message: JsonObject, model_name: str, tools: tuple[model.ToolDefinitio
         return turn
     generation = stored_generation(
         api="chat.completions",
-        requested_model=model_name,
-        tools=tools,
+        requested_model=session.model,
+        tools=session.tools,
         ended=message.get("timestamp"),
         finish=text_of(message, "finish_reason"),
     )

@@ -8,20 +8,24 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from weaklink.inspector.importers.agents.agent_session import AgentSession, AnswerPieces, failure, ids_of, texts
+from weaklink.inspector.importers.agents import record_maps as maps
+from weaklink.inspector.importers.agents.agent_session import AgentSession, AnswerPieces, failure, ids_of
 from weaklink.inspector.importers.agents.session_logs import SessionLogs
 from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row, json_within
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import member_at, object_of, objects_of
+from weaklink.inspector.json_text import member_at, object_of
 from weaklink.inspector.model import Json, Trace
 
 _NOTES = ("the source stores neither the model's name, the tools nor chunks",)
 _NO_USAGE = "the context stores neither times nor usage; `wire.jsonl` beside it does"
 _COMPACTED = "the agent replaced the beginning of the session by a summary, which is not in this file"
 _ARRIVING = "the log ends within the arguments of a call, which is left out: the agent still writes it, or was killed"
+_ANSWER = maps.Answer(
+    content="content[].text", reasoning="content[].think", calls=lambda row: maps.objects_at(row, "tool_calls[]")
+)
 _OWN_ROLES = ("_system_prompt", "_checkpoint", "_usage")
 _PIECES = ("ContentPart", "ToolCall", "ToolCallPart")
 _ERROR = "<system>ERROR: "
@@ -91,21 +95,21 @@ def _take_piece(event: str, payload: JsonObject, at: Json, pieces: AnswerPieces)
         case "ToolResult":
             value = object_of(payload.get("return_value"))
             failed = value.get("is_error") is True
-            words = [text_of(value, "message"), texts(value.get("output"), "text")]
+            words = [text_of(value, "message"), maps.words_at(value, "output[].text")]
             content = "\n".join(filter(None, words if failed else words[::-1]))
             pieces.add_result(text_of(payload, "tool_call_id"), content, is_error=failed)
 
 
 def _message(row: JsonObject, session: AgentSession) -> None:
     content = row.get("content")
-    words = texts(content, "text")
+    words = maps.words_at(row, "content[].text")
     match text_of(row, "role"):
         case "_system_prompt":
             session.say("system", words)
         case "user":
             session.say("user", content, is_injected=words.startswith(_CHECKPOINT))
         case "assistant":
-            session.answer(words, reasoning=texts(content, "think"), calls=objects_of(row.get("tool_calls")))
+            _ANSWER(row, session)
         case "tool":
             session.result(text_of(row, "tool_call_id"), content, is_error=words.startswith(_ERROR))
 

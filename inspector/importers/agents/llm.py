@@ -7,10 +7,12 @@ database has both: a conversation that is also a thread is read only as a thread
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from msgspec import Struct, field, structs
+from msgspec import structs
 
 from weaklink.inspector.apis.openai.messages import call_objects, message_object, read_message
-from weaklink.inspector.importers.generations import stored_generation, usage_of
+from weaklink.inspector.importers.agents import record_maps as maps
+from weaklink.inspector.importers.agents.agent_session import AgentSession
+from weaklink.inspector.importers.generations import stored_generation
 from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
@@ -34,8 +36,6 @@ from weaklink.inspector.model import (
     ParentTrace,
     ParentWhy,
     Part,
-    Provenance,
-    RecognisedBy,
     Role,
     ToolDefinition,
     Trace,
@@ -45,14 +45,17 @@ from weaklink.inspector.model import (
 )
 
 _COLUMNS = (b"tip_message_hash", b"prompt_json")
-ATTACHMENTS = "attachments are left out"
-"""The warning in a trace's provenance if there were any."""
-
+_ATTACHMENTS = "attachments are left out"
 _NOT_STORED = (
     "the source does not store chunks, nor answers and requests that failed",
     "the source stores the arguments of calls as it parsed them",
 )
 
+_USAGE = maps.Counts(
+    *("input_tokens", "output_tokens"),
+    cached="details.prompt_tokens_details.cached_tokens",
+    reasoning="details.completion_tokens_details.reasoning_tokens",
+)
 _CONVERSATION = "conversation_id"
 _COPIED = frozenset({TurnFlag.COPIED_CONTEXT})
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "system": Role.SYSTEM}
@@ -64,69 +67,44 @@ def _traces(file: SourceFile) -> Iterator[Trace | Skipped]:
         with open_tables(file) as tables:
             tables.index()
             if tables.names >= NEW_SCHEMA:
-                yield from read_threads(tables)
+                yield from _threads(tables)
             if tables.names >= OLD_SCHEMA:
-                yield from read_old_conversations(tables)
+                yield from _conversations(tables)
     except DAMAGE as error:
         yield unread_rest(error)
 
 
-class LlmTurns(Struct):
-    """Turns as they are read, with the warnings about them."""
-
-    turns: list[Turn] = field(default_factory=list)
-    warnings: dict[str, None] = field(default_factory=lambda: dict.fromkeys(_NOT_STORED))
-    started: Instant | None = None
-    model: str = ""
-
-    def trace(self, ids: ExternalId, name: str, parent: ParentTrace | None, version: str) -> Trace:
-        """The turns as a trace with the id `ids`."""
-        return Trace(
-            turns=tuple(self.turns),
-            name=name,
-            model=self.model,
-            started=self.started,
-            external_ids=(ids,),
-            recognised_by=RecognisedBy.FIELD,
-            parent=parent,
-            provenance=Provenance(
-                source_version=version, record=f"{ids.name} {ids.value}", warnings=tuple(self.warnings)
-            ),
-        )
-
-    def generation(self, row: JsonObject, record: str, offered: Iterable[Json], tables: LogTables) -> Generation:
-        """The generation of an answer, from its response or turn (`record`); `offered` are the ids of its tools."""
-        tools = tools_of(tables.by_key("tools", "id", offered), tables)
-        began = instant(row.get("datetime_utc"))
-        self.started = self.started or began
-        self.model = self.model or text_of(row, "model")
-        duration_ms = row.get("duration_ms")
-        answer = tables.json_object(row, "response_json", record, is_optional=True) or {}
-        details = tables.json_object(row, "token_details", record, is_optional=True) or {}
-        ended = (
-            Instant(began.at_s + duration_ms / 1000, InstantSource.DERIVED)
-            if began and isinstance(duration_ms, int | float)
-            else None
-        )
-        counts: JsonObject = {**row, "details": details}
-        return stored_generation(
-            requested_model=text_of(row, "model"),
-            answered_model=text_of(row, "resolved_model") or text_of(answer, "model"),
-            parameters="" if text_of(row, "options_json") == "{}" else text_of(row, "options_json"),
-            tools=tools,
-            started=began,
-            ended=ended,
-            usage=usage_of(
-                counts,
-                *("input_tokens", "output_tokens"),
-                cached="details.prompt_tokens_details.cached_tokens",
-                reasoning="details.completion_tokens_details.reasoning_tokens",
-            ),
-            finish=text_of(answer, "finish_reason", "stop_reason"),
-        )
+def _session(ids: ExternalId) -> AgentSession:
+    return AgentSession("llm-database", ((ids.name, ids.value),), f"{ids.name} {ids.value}", _NOT_STORED)
 
 
-def result_turn(value: JsonObject, flags: frozenset[TurnFlag] = frozenset()) -> Turn:
+def _generation(
+    row: JsonObject, record: str, offered: Iterable[Json], tables: LogTables, session: AgentSession
+) -> Generation:
+    """The generation of an answer, from its response or turn (`record`); `offered` are the ids of its tools."""
+    session.began(row.get("datetime_utc"))
+    session.model = session.model or text_of(row, "model")
+    began, duration_ms = instant(row.get("datetime_utc")), row.get("duration_ms")
+    answer = tables.json_object(row, "response_json", record, is_optional=True) or {}
+    details = tables.json_object(row, "token_details", record, is_optional=True) or {}
+    ended = (
+        Instant(began.at_s + duration_ms / 1000, InstantSource.DERIVED)
+        if began and isinstance(duration_ms, int | float)
+        else None
+    )
+    return stored_generation(
+        requested_model=text_of(row, "model"),
+        answered_model=text_of(row, "resolved_model") or text_of(answer, "model"),
+        parameters="" if text_of(row, "options_json") == "{}" else text_of(row, "options_json"),
+        tools=_tools_of(tables.by_key("tools", "id", offered), tables),
+        started=began,
+        ended=ended,
+        usage=_USAGE({**row, "details": details}),
+        finish=text_of(answer, "finish_reason", "stop_reason"),
+    )
+
+
+def _result_turn(value: JsonObject, flags: frozenset[TurnFlag] = frozenset()) -> Turn:
     """A tool's result; the exception's message if the tool raised one and returned nothing."""
     failed, call_id = text_of(value, "exception"), text_of(value, "tool_call_id") or None
     text, name = text_or_json(value.get("output", "")) or failed, text_of(value, "name") or None
@@ -135,14 +113,14 @@ def result_turn(value: JsonObject, flags: frozenset[TurnFlag] = frozenset()) -> 
     return structs.replace(turn, flags=flags)
 
 
-def fragments_of(tables: LogTables, table: str, owner: Json) -> str:
+def _fragments_of(tables: LogTables, table: str, owner: Json) -> str:
     """The fragments that belong to a response or a part, in order, joined by blank lines as in `llm`."""
     listed = sorted(tables.of(table, owner), key=lambda row: count_of(row.get("order")) or 0)
     found = tables.by_key("fragments", "id", (row.get("fragment_id") for row in listed))
     return "\n\n".join(text_of(row, "content") for row in found)
 
 
-def tools_of(rows: list[JsonObject], tables: LogTables) -> tuple[ToolDefinition, ...]:
+def _tools_of(rows: list[JsonObject], tables: LogTables) -> tuple[ToolDefinition, ...]:
     """The definitions in rows of the table `tools`."""
     return tuple(
         ToolDefinition(
@@ -155,18 +133,18 @@ def tools_of(rows: list[JsonObject], tables: LogTables) -> tuple[ToolDefinition,
     )
 
 
-def read_old_conversations(tables: LogTables) -> Iterator[Trace | Skipped]:
+def _conversations(tables: LogTables) -> Iterator[Trace | Skipped]:
     """Each conversation in the order of the ids, and each response without one; those that are threads are left out."""
     skipped = " WHERE responses.conversation_id NOT IN (SELECT id FROM threads)" if "threads" in tables.names else ""
     query = f"SELECT responses.* FROM responses{skipped} ORDER BY responses.conversation_id, responses.id"
     for ids, rows in groupby(tables.rows(query), key=_conversation_of):
-        read = LlmTurns()
-        system = ""
+        session, system = _session(ids), ""
         for row in rows:
-            system = _read_response(row, tables, read, system)
+            system = _read_response(row, tables, session, system)
         named = tables.by_key("conversations", "id", (ids.value,)) if ids.name == _CONVERSATION else []
+        session.title, session.version = text_of(named[0], "name") if named else "", "0.35"
         yield from tables.take_damage()
-        yield read.trace(ids, text_of(named[0], "name") if named else "", None, "0.35")
+        yield session.trace()
         tables.begin_trace()
 
 
@@ -175,49 +153,49 @@ def _conversation_of(row: JsonObject) -> ExternalId:
     return ExternalId(_CONVERSATION, named) if named else ExternalId("response_id", str(row.get("id")))
 
 
-def _read_response(row: JsonObject, tables: LogTables, read: LlmTurns, system: str) -> str:
+def _read_response(row: JsonObject, tables: LogTables, session: AgentSession, system: str) -> str:
     """Add a response's input and its answer; returns the system prompt, so that it is added only once."""
     key = row.get("id")
-    instructions = "\n\n".join(filter(None, (fragments_of(tables, "system_fragments", key), text_of(row, "system"))))
+    instructions = "\n\n".join(filter(None, (_fragments_of(tables, "system_fragments", key), text_of(row, "system"))))
     if instructions and instructions != system:
-        read.turns.append(Turn(Role.SYSTEM, (Part("text", instructions),), "system"))
-    read.turns += map(result_turn, tables.of("tool_results", key))
-    prompt = "\n\n".join(filter(None, (fragments_of(tables, "prompt_fragments", key), text_of(row, "prompt"))))
-    if prompt or not read.turns:
-        read.turns.append(Turn(Role.USER, (Part("text", prompt),), "user"))
+        session.turns.append(Turn(Role.SYSTEM, (Part("text", instructions),), "system"))
+    session.turns += map(_result_turn, tables.of("tool_results", key))
+    prompt = "\n\n".join(filter(None, (_fragments_of(tables, "prompt_fragments", key), text_of(row, "prompt"))))
+    if prompt or not session.turns:
+        session.turns.append(Turn(Role.USER, (Part("text", prompt),), "user"))
     if tables.of("prompt_attachments", key):
-        read.warnings[ATTACHMENTS] = None
-    read.turns.append(_answer(row, tables, read))
+        session.notes[_ATTACHMENTS] = None
+    session.turns.append(_answer(row, tables, session))
     return instructions or system
 
 
-def _answer(row: JsonObject, tables: LogTables, read: LlmTurns) -> Turn:
+def _answer(row: JsonObject, tables: LogTables, session: AgentSession) -> Turn:
     key = row.get("id")
     calls = call_objects(tables.of("tool_calls", key), call_id="tool_call_id")
     thoughts, words = text_of(row, "reasoning") or None, text_of(row, "response") or None
     turn = read_message(message_object("assistant", words, reasoning_content=thoughts, calls=calls))
     offered = (one.get("tool_id") for one in tables.of("tool_responses", key))
-    return structs.replace(turn, generation=read.generation(row, f"response {key}", offered, tables))
+    return structs.replace(turn, generation=_generation(row, f"response {key}", offered, tables, session))
 
 
-def read_threads(tables: LogTables) -> Iterator[Trace | Skipped]:
+def _threads(tables: LogTables) -> Iterator[Trace | Skipped]:
     """Each thread in the order of the ids; a forked thread begins with its parent's messages, marked as copied."""
     query = "SELECT * FROM turns ORDER BY thread_id, id"
     for thread, rows in groupby(tables.rows(query), key=lambda row: row.get("thread_id")):
-        read = LlmTurns()
-        seen: set[str] = set()
+        session, seen = _session(ExternalId("thread_id", str(thread))), set[str]()
         for row in rows:
-            _read_turn(row, tables, read, seen)
+            _read_turn(row, tables, session, seen)
         thread_row = next(iter(tables.by_key("threads", "id", (thread,))), {})
-        name, forked = text_of(thread_row, "name"), text_of(thread_row, "forked_from")
-        parent = ParentTrace(ExternalId("thread_id", forked), ParentWhy.FORK) if forked else None
+        session.title, session.version = text_of(thread_row, "name"), "0.36"
+        if forked := text_of(thread_row, "forked_from"):
+            session.parent = ParentTrace(ExternalId("thread_id", forked), ParentWhy.FORK)
         yield from tables.take_damage()
-        if read.turns:
-            yield read.trace(ExternalId("thread_id", str(thread)), name, parent, "0.36")
+        if session.turns:
+            yield session.trace()
         tables.begin_trace()
 
 
-def _read_turn(row: JsonObject, tables: LogTables, read: LlmTurns, seen: set[str]) -> None:
+def _read_turn(row: JsonObject, tables: LogTables, session: AgentSession, seen: set[str]) -> None:
     """Add the messages of a turn that are new: first its input, then its answer."""
     before = text_of(row, "parent_message_hash")
     inputs = _chain(tables, before, seen)
@@ -226,14 +204,14 @@ def _read_turn(row: JsonObject, tables: LogTables, read: LlmTurns, seen: set[str
     answered = _chain(tables, text_of(row, "tip_message_hash"), seen)
     answers = [index for index, message in enumerate(inputs) if message.get("role") == "assistant"]
     for index, message in enumerate(inputs):
-        read.turns += _message_turns(
-            message, tables, read, _COPIED if answers and index <= answers[-1] else frozenset()
+        session.turns += _message_turns(
+            message, tables, session, _COPIED if answers and index <= answers[-1] else frozenset()
         )
     offered = (one.get("tool_id") for one in tables.of("turn_tools", row.get("id")))
-    generation = read.generation(row, f"turn {row.get('id')}", offered, tables)
+    generation = _generation(row, f"turn {row.get('id')}", offered, tables, session)
     for message in answered:
         is_answer = message.get("role") == "assistant"
-        read.turns += _message_turns(message, tables, read, frozenset(), generation if is_answer else None)
+        session.turns += _message_turns(message, tables, session, frozenset(), generation if is_answer else None)
         generation = structs.replace(generation, usage=Usage()) if is_answer else generation
     seen.update(text_of(message, "hash") for message in answered)
 
@@ -253,7 +231,7 @@ def _chain(tables: LogTables, tip: str, known: set[str]) -> list[JsonObject]:
 def _message_turns(
     message: JsonObject,
     tables: LogTables,
-    read: LlmTurns,
+    session: AgentSession,
     flags: frozenset[TurnFlag],
     generation: Generation | None = None,
 ) -> Iterator[Turn]:
@@ -272,10 +250,10 @@ def _message_turns(
         payload = payload or {}
         text = part.get("text")
         if tables.of("part_attachments", part.get("id")):
-            read.warnings[ATTACHMENTS] = None
+            session.notes[_ATTACHMENTS] = None
         match kind:
             case "text" | "reasoning":
-                words = text if isinstance(text, str) else fragments_of(tables, "part_fragments", part.get("id"))
+                words = text if isinstance(text, str) else _fragments_of(tables, "part_fragments", part.get("id"))
                 if words or kind == "text":
                     texts.setdefault(kind, []).append(words)
             case "tool_call":
@@ -285,7 +263,7 @@ def _message_turns(
                 )
                 texts[name] = [text_or_json(payload.get("arguments", ""))]
             case "tool_result":
-                results.append(result_turn(payload, flags))
+                results.append(_result_turn(payload, flags))
             case _:
                 texts[f"content:{index}"] = [compact_json(payload or text)]
     if texts or (is_whole and not results):

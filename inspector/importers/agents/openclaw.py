@@ -15,7 +15,7 @@ from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.sqlite_tables import LogTables
-from weaklink.inspector.json_text import count_of, object_of, objects_of, write_json
+from weaklink.inspector.json_text import count_of, object_of, objects_of
 from weaklink.inspector.model import Json
 
 _TABLES = ("transcript_events", "trajectory_runtime_events", "session_windows")
@@ -31,6 +31,7 @@ ON parent.session_key = child.spawned_by WHERE child.session_id = ? ORDER BY par
 """
 RESTORED = "calls of tools that do not exist are from the trajectory: OpenClaw removes them from its transcript"
 CUT = "the system prompt or the tools were longer than the trajectory stores"
+CUT_SCHEMAS = "parts of the tools' schemas were nested deeper than the trajectory stores"
 
 
 def _branches(tables: LogTables, row: JsonObject) -> Iterator[AgentSession]:
@@ -56,29 +57,48 @@ def _branches(tables: LogTables, row: JsonObject) -> Iterator[AgentSession]:
         yield session
 
 
-def restore_calls(entries: Sequence[Row], sent: Sequence[JsonObject]) -> bool:
-    """Put back the calls whose results the transcript has, into the answers that they follow; whether there are any.
+def restore_calls(entries: list[Row], sent: Sequence[JsonObject]) -> bool:
+    """Put back the calls whose results the transcript has; whether there are any.
 
-    Results after an entry that cannot be read may be those of an answer that is lost: nothing is put back for them.
+    Each goes into the answer that its result follows. An answer that had nothing else is not in the transcript either:
+    it is put before the first of its results. Results after an entry that cannot be read may be those of an answer that
+    is lost: nothing is put back for them.
     """
     calls = {text_of(data, "toolCallId"): data for data in data_of(sent, "tool.call")}
+    order = {
+        (event.get("type"), text_of(object_of(event.get("data")), "toolCallId")): at for at, event in enumerate(sent)
+    }
     answer: list[Json] | None = None
     known: set[str] = set()
-    restored = False
-    for row in entries:
+    is_lost, returned_at, restored = False, -1, False
+    for row in tuple(entries):
         message = object_of(row.value.get("message"))
-        content = message.get("content")
+        content, id_ = message.get("content"), text_of(message, "toolCallId")
         if message.get("role") == "assistant" and isinstance(content, list):
-            answer, known = content, {text_of(block, "id") for block in objects_of(content)}
+            answer, known, is_lost = content, {text_of(block, "id") for block in objects_of(content)}, False
         elif not row.value:
-            answer = None
-        id_ = text_of(message, "toolCallId")
-        if answer is not None and id_ in calls and id_ not in known:
+            answer, is_lost = None, True
+        elif message.get("role") == "user":
+            answer, is_lost = None, False
+        if id_ in calls and id_ not in known and not is_lost:
+            if answer is None or (returned_at < order["tool.call", id_] and returned_at >= 0):
+                answer, known = [], set()
+                entries.insert(entries.index(row), _answer_before(row, answer))
             data = calls[id_]
             known.add(id_)
             answer.append({"type": "toolCall", "id": id_, "name": data.get("name"), "arguments": data.get("args")})
             restored = True
+        returned_at = order.get(("tool.result", id_), -1)
     return restored
+
+
+def _answer_before(result: Row, content: list[Json]) -> Row:
+    """An answer with this content as the parent of a result."""
+    id_ = f"{text_of(result.value, 'id')}:call"
+    message: JsonObject = {"role": "assistant", "content": content}
+    entry: JsonObject = {**result.value, "id": id_, "message": message}
+    result.value["parentId"] = id_
+    return Row(result.unit, result.number, entry, b"")
 
 
 def first_entry(sent: Sequence[JsonObject], notes: list[str], unit: str, number: int = 0) -> list[Row]:
@@ -87,18 +107,30 @@ def first_entry(sent: Sequence[JsonObject], notes: list[str], unit: str, number:
     if not compiled:
         return []
     prompt, tools = compiled.get("systemPrompt"), compiled.get("tools")
-    if _is_cut(tools):  # a call of a tool that was cut from the list would count as one of an unknown tool
-        tools = None
+    if not isinstance(tools, list) or not all(isinstance(tool, dict) and not _is_cut(tool) for tool in tools):
+        tools = None  # a call of a tool that was cut from the list would count as one of an unknown tool
     if tools is None or not isinstance(prompt, str):
         notes.append(CUT)
-    message: JsonObject = {"role": "system", "content": text_of(compiled, "systemPrompt"), "toolsAdded": tools}
+    kept = _without_cuts(tools)
+    if kept != tools:
+        notes.append(CUT_SCHEMAS)
+    message: JsonObject = {"role": "system", "content": text_of(compiled, "systemPrompt"), "toolsAdded": kept}
     return [Row(unit, number, {"type": "message", "message": message}, b"")]
 
 
-def _is_cut(tools: Json) -> bool:
-    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
-        return True
-    return '"truncated":true' in write_json(tools)
+def _without_cuts(value: Json) -> Json:
+    """A schema without what was nested deeper than a trajectory stores: it demands less than the real one."""
+    if isinstance(value, dict):
+        return {name: _without_cuts(inner) for name, inner in value.items() if not _is_cut(inner)}
+    if isinstance(value, list):
+        return [{} if _is_cut(inner) else _without_cuts(inner) for inner in value]
+    return value
+
+
+def _is_cut(value: Json) -> bool:
+    return (
+        isinstance(value, dict) and value.get("truncated") is True and not {"reason", "originalChars"}.isdisjoint(value)
+    )
 
 
 def data_of(sent: Sequence[JsonObject], kind: str) -> Iterator[JsonObject]:

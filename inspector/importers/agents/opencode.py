@@ -9,23 +9,22 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import groupby
 
+from msgspec import structs
+
 from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.importers.agents import record_maps as maps
 from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
     failure,
-    of_type,
     rows_of,
     sessions_in_tables,
-    text_blocks,
-    texts,
 )
-from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import LogTables
-from weaklink.inspector.json_text import object_of, objects_of
-from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.json_text import member_at, object_of, objects_of
+from weaklink.inspector.model import GenerationError, Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
 
 _NOTES = (
@@ -36,6 +35,14 @@ _EVENTS = frozenset({"step_start", "text", "reasoning", "tool_use", "step_finish
 _ANSWER_PARTS = frozenset({"step-start", "reasoning", "tool", "step-finish"})
 _RAW = lazy_pattern(r"JSON parsing failed: Text: (.*?)\.\nError message: ")
 _ENDED = frozenset({"completed", "error"})
+_FINISH = "info.finish end.reason"
+_FACTS = maps.Facts(
+    title="title",
+    version="version",
+    folder="directory",
+    parent="parentID parent_id",
+    started="time.created time_created",
+)
 _NO_END = "the log has no end of this answer: it was interrupted, or is still being written"
 
 
@@ -88,64 +95,42 @@ def _messages_of(events: Iterable[JsonObject]) -> list[JsonObject]:
 
 def _session(info: JsonObject, messages: list[JsonObject], record: str) -> AgentSession:
     session = AgentSession("opencode", (("session_id", text_of(info, "id")),), record, _NOTES)
-    session.take_facts(info, title="title", version="version", folder="directory", parent="parentID parent_id")
-    session.take_facts(info, started="time.created time_created")
+    _FACTS(info, session)
     for message in messages:
-        _message(object_of(message.get("info")), objects_of(message.get("parts")), session)
+        _message(message, session)
     return session
 
 
-def _message(info: JsonObject, parts: list[JsonObject], session: AgentSession) -> None:
-    tools = of_type(parts, "tool")
-    times = object_of(info.get("time"))
-    session.began(times.get("created"))
+def _message(message: JsonObject, session: AgentSession) -> None:
+    info = object_of(message.get("info"))
+    session.began(member_at(info, "time.created"))
     if info.get("role") == "user":
         session.say("system", text_of(info, "system"))
-        for part in of_type(parts, "text"):
+        for part in maps.objects_at(message, "parts[text]"):
             text = text_of(part, "text")
             is_quoted = len(text) > 1 and text[0] == text[-1] == '"'  # as `opencode run` quotes the prompt
             session.say("user", text[1:-1] if is_quoted else text, is_injected=part.get("synthetic") is True)
         return
-    end = next((part for part in reversed(parts) if part.get("type") == "step-finish"), {})
-    counts = object_of(info.get("tokens", end.get("tokens")))
-    problem = object_of(info.get("error"))
-    details = object_of(problem.get("data"))
-    finish = text_of(info, "finish") or text_of(end, "reason")
-    error = None
-    if problem:
-        name = text_of(problem, "name")
-        error = failure(text_of(details, "message") or name, code=name, status=details.get("statusCode"))
-    elif not finish and times.get("created") is not None and times.get("completed") is None:
-        error = failure(_NO_END, code="aborted")  # OpenCode writes the answer's end, and an error, but no interrupt
+    end = (maps.objects_at(message, "parts[step-finish]") or [{}])[-1]
     before = len(session.turns)
-    session.answer(
-        text_blocks(parts),
-        reasoning=texts(of_type(parts, "reasoning"), "text"),
-        calls=[_call(part) for part in tools],
-        model=text_of(info, "modelID"),
-        usage=usage_of(counts, "input", "output", cached="cache.read", reasoning="reasoning"),
-        started=times.get("created"),
-        ended=times.get("completed"),
-        finish=finish,
-        error=error,
-    )
+    _ANSWER({**message, "end": end, "tokens": info.get("tokens", end.get("tokens"))}, session)
     if info.get("summary") is True:
         session.summarised(before, before)
-    for part in tools:
-        state = object_of(part.get("state"))
-        if text_of(state, "status") in _ENDED:
-            is_error = state.get("status") == "error" or part.get("tool") == "invalid"
-            session.result(
-                text_of(part, "callID"),
-                text_of(state, "output", "error"),
-                name=_name(part),
-                is_error=is_error,
-                recorded=state,
-            )
+    for part in maps.objects_at(message, "parts[tool]"):
+        if text_at(part, "state.status") in _ENDED:
+            (_INVALID_RESULT if part.get("tool") == "invalid" else _RESULT)(part, session)
 
 
-def _name(part: JsonObject) -> str:
-    return text_at(part, "state.input.tool" if part.get("tool") == "invalid" else "tool")
+def _error(message: JsonObject) -> GenerationError | None:
+    problem = member_at(message, "info.error")
+    if isinstance(problem, dict) and problem:
+        name = text_of(problem, "name")
+        words = text_at(problem, "data.message") or name
+        return failure(words, code=name, status=member_at(problem, "data.statusCode"))
+    times = object_of(member_at(message, "info.time"))
+    if text_at(message, *_FINISH.split()) or times.get("created") is None or times.get("completed") is not None:
+        return None
+    return failure(_NO_END, code="aborted")  # OpenCode writes the answer's end, and an error, but no interrupt
 
 
 def _call(part: JsonObject) -> Json:
@@ -157,7 +142,30 @@ def _call(part: JsonObject) -> Json:
         arguments = raw[1] if raw else ""
     elif text_of(state, "raw"):
         arguments = state["raw"]
-    return call_object(_name(part), arguments, part.get("callID"))
+    return call_object(
+        text_at(part, "state.input.tool" if part.get("tool") == "invalid" else "tool"), arguments, part.get("callID")
+    )
+
+
+_ANSWER = maps.Answer(
+    content="parts[text].text",
+    reasoning="parts[reasoning].text",
+    calls=lambda message: [_call(part) for part in maps.objects_at(message, "parts[tool]")],
+    model="info.modelID",
+    usage=maps.Counts("tokens.input", "tokens.output", cached="tokens.cache.read", reasoning="tokens.reasoning"),
+    started="info.time.created",
+    ended="info.time.completed",
+    finish=_FINISH,
+    error=_error,
+)
+_RESULT = maps.Result(
+    *("callID", "state.output state.error", "tool"),
+    is_error="state.status",
+    states={"error": True},
+    otherwise=False,
+    recorded="state",
+)
+_INVALID_RESULT = structs.replace(_RESULT, name="state.input.tool", otherwise=True)
 
 
 def _exported(file: SourceFile) -> Iterator[Trace | Skipped]:

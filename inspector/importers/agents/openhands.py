@@ -5,9 +5,9 @@ response, which `tool_call_metadata` repeats with each of its actions and observ
 raw text of its calls. An action of the agent without a response is itself taken as an answer.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from msgspec import Struct, field, structs
+from msgspec import structs
 
 from weaklink.inspector.apis.openai.messages import (
     call_object,
@@ -16,9 +16,9 @@ from weaklink.inspector.apis.openai.messages import (
     read_message,
     read_tools,
 )
-from weaklink.inspector.importers.agents.agent_session import rows_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, rows_of
 from weaklink.inspector.importers.generations import response_generation
-from weaklink.inspector.importers.identity import instant, place_of, row_ids, text_of
+from weaklink.inspector.importers.identity import place_of, row_ids, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row
@@ -26,15 +26,12 @@ from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import compact_json, object_of
 from weaklink.inspector.model import (
     ExternalId,
-    Instant,
     Json,
     Outcome,
     Part,
-    Provenance,
     RecognisedBy,
     ResultHeader,
     Role,
-    ToolDefinition,
     Trace,
     Turn,
     TurnFlag,
@@ -77,70 +74,51 @@ def _events(row: JsonObject) -> list[JsonObject]:
     return [one for one in flat if isinstance(one, dict) and _is_event(one)]
 
 
-class _OpenHandsSession(Struct):
+class _Conversation:
     """The events of one conversation, in order."""
 
-    first: Row
-    turns: list[Turn] = field(default_factory=list)
-    model: str = ""
-    tools: tuple[ToolDefinition, ...] = ()
-    started: Instant | None = None
-    outcome: Outcome | None = None
-    warnings: dict[str, None] = field(default_factory=lambda: {_NOT_STORED: None})
-    responses: set[str] = field(default_factory=set)
-    derived_calls: set[str] = field(default_factory=set)
-
-    def after(self, events: Iterable[JsonObject]) -> "_OpenHandsSession":
-        """Add these events and return the session."""
-        for event in events:
-            self.take(event)
-        return self
+    def __init__(self, first: Row) -> None:
+        self.session = AgentSession("openhands", (), first.record, (_NOT_STORED,))
+        self.session.title = text_of(first.value, "instance_id")
+        self.session.recognised_by = RecognisedBy.FILE
+        self._responses: set[str] = set()
+        self._derived_calls: set[str] = set()
 
     def take(self, event: JsonObject) -> None:
-        self.started = self.started or instant(event.get("timestamp"))
-        action = text_of(event, "action")
+        self.session.began(event.get("timestamp"))
+        action, args = text_of(event, "action"), object_of(event.get("args"))
         if not action:
             self._observe(event)
         elif action == "system":
-            self._begin(object_of(event.get("args")))
+            self.session.tools = read_tools(args.get("tools"))
+            self.session.turns.append(Turn(Role.SYSTEM, (Part("text", text_of(args, "content")),), "system"))
         elif action in _BOOKKEEPING and "tool_call_metadata" not in event:
             return
         elif event.get("source") == "agent":
             self._answer(event, action)
         else:
-            self.turns.append(Turn(Role.USER, (Part("text", _message_text(event)),), text_of(event, "source")))
+            turn = Turn(Role.USER, (Part("text", _message_text(event)),), text_of(event, "source"))
+            self.session.turns.append(turn)
 
-    def traces(self, ids: tuple[ExternalId, ...]) -> Iterator[Trace]:
+    def traces(self, ids: tuple[ExternalId, ...]) -> Iterator[Trace | Skipped]:
         """The conversation as a trace; empty if it has no turns."""
-        if self.turns:
-            yield Trace(
-                turns=tuple(self.turns),
-                name=text_of(self.first.value, "instance_id"),
-                model=self.model,
-                started=self.started,
-                external_ids=ids,
-                recognised_by=RecognisedBy.FILE,
-                outcome=self.outcome,
-                provenance=Provenance(record=self.first.record, warnings=tuple(self.warnings)),
-            )
-
-    def _begin(self, args: JsonObject) -> None:
-        self.tools = read_tools(args.get("tools"))
-        self.turns.append(Turn(Role.SYSTEM, (Part("text", text_of(args, "content")),), "system"))
+        self.session.ids = ids
+        if self.session.turns:
+            yield self.session.trace()
 
     def _answer(self, event: JsonObject, action: str) -> None:
         if action == "finish":
-            self.outcome = Outcome(completed=True, exit_status="finish")
+            self.session.outcome = Outcome(completed=True, exit_status="finish")
         response = object_of(object_of(event.get("tool_call_metadata")).get("model_response"))
         response_id = text_of(response, "id")
-        if response_id and response_id in self.responses:
+        if response_id and response_id in self._responses:
             return
-        self.responses.add(response_id)
+        self._responses.add(response_id)
         message = first_message(response) or self._as_message(event, action)
-        self.model = self.model or text_of(response, "model")
+        self.session.model = self.session.model or text_of(response, "model")
         api = "chat.completions" if response else ""
-        generation = response_generation(response, api=api, tools=self.tools, ended=event.get("timestamp"))
-        self.turns.append(
+        generation = response_generation(response, api=api, tools=self.session.tools, ended=event.get("timestamp"))
+        self.session.turns.append(
             structs.replace(read_message(message), role=Role.ASSISTANT, source_role="agent", generation=generation)
         )
 
@@ -148,8 +126,8 @@ class _OpenHandsSession(Struct):
         args = object_of(event.get("args"))
         if action in _WORDS:
             return message_object("assistant", _message_text(event))
-        self.warnings[_DERIVED] = None
-        self.derived_calls.add(compact_json(event.get("id")))
+        self.session.notes[_DERIVED] = None
+        self._derived_calls.add(compact_json(event.get("id")))
         arguments: JsonObject = {key: value for key, value in args.items() if key != "thought"}
         return message_object("assistant", text_of(args, "thought") or None, calls=[call_object(action, arguments)])
 
@@ -157,18 +135,18 @@ class _OpenHandsSession(Struct):
         kind = text_of(event, "observation")
         state = text_of(object_of(event.get("extras")), "agent_state")
         if state in _ENDS:
-            self.outcome = Outcome(_ENDS[state], state)
+            self.session.outcome = Outcome(_ENDS[state], state)
         called = object_of(event.get("tool_call_metadata"))
         if kind in _BOOKKEEPING and not called:
             return
         content = text_of(event, "content") or text_of(event, "message")
-        if called or compact_json(event.get("cause")) in self.derived_calls:
+        if called or compact_json(event.get("cause")) in self._derived_calls:
             call_id, name = text_of(called, "tool_call_id") or None, text_of(called, "function_name") or None
             failed, recorded = True if kind == "error" else None, read_state("openhands", event)
             result = ResultHeader(call_id, name, failed, recorded)
-            self.turns.append(Turn(Role.TOOL, (Part("text", content),), kind, result=result))
+            self.session.turns.append(Turn(Role.TOOL, (Part("text", content),), kind, result=result))
         elif content:
-            self.turns.append(Turn(Role.USER, (Part("text", content),), kind, flags=_INJECTED))
+            self.session.turns.append(Turn(Role.USER, (Part("text", content),), kind, flags=_INJECTED))
 
 
 def _message_text(event: JsonObject) -> str:
@@ -178,20 +156,24 @@ def _message_text(event: JsonObject) -> str:
 
 def _conversations(file: SourceFile) -> Iterator[Trace | Skipped]:
     """The conversation; a file's events are in memory at once, within a bound."""
-    session: _OpenHandsSession | None = None
+    conversation: _Conversation | None = None
+    began = ""
     for row in rows_of(file, _is_event):
         if isinstance(row, Skipped):
             yield row
         elif _is_event(row.value):
-            session = session or _OpenHandsSession(row)
-            session.take(row.value)
+            if conversation is None:
+                conversation, began = _Conversation(row), text_of(row.value, "timestamp")
+            conversation.take(row.value)
         elif events := _events(row.value):
-            yield from _OpenHandsSession(row).after(events).traces(row_ids(row))
+            evaluated = _Conversation(row)
+            for event in events:
+                evaluated.take(event)
+            yield from evaluated.traces(row_ids(row))
         else:
             yield Skipped(row.record, "this is not an event: it has neither an `action` nor an `observation`")
-    if session:
-        began = text_of(session.first.value, "timestamp")
-        yield from session.traces((place_of(file.path), ExternalId("timestamp", began)))
+    if conversation:
+        yield from conversation.traces((place_of(file.path), ExternalId("timestamp", began)))
 
 
 OPENHANDS = LogSource(

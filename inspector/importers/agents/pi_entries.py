@@ -6,19 +6,20 @@ Source: IMPORTS of Pi 0.74 and 1.6 (`session-format.md`, `message-types.md` of i
 from collections.abc import Iterator
 
 from weaklink.inspector.apis.openai.messages import call_object, read_tools
-from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, of_type, text_blocks, texts
-from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
+from weaklink.inspector.importers.agents import record_maps as maps
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject
-from weaklink.inspector.json_text import object_of, objects_of
-from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy
+from weaklink.inspector.json_text import object_of
+from weaklink.inspector.model import ExternalId, GenerationError, Json, ParentTrace, ParentWhy
 
 _NOTES = (
     PARSED_ARGUMENTS,
     "the source does not store chunks; versions before 1 store neither the system prompt nor the tools",
 )
-_FAILED = ("error", "aborted")
+_FACTS = maps.Facts(folder="cwd", started="timestamp")
 
 
 def entry_branches(entries: list[Row]) -> Iterator[tuple[list[Row], int]]:
@@ -69,7 +70,7 @@ def branch_entries(header: JsonObject, branch: list[Row], shared: int) -> "Branc
     """The same, to which further entries can be added."""
     own = text_of(branch[shared].value, "id") if shared else ""
     session = AgentSession("pi", (("session_id", text_of(header, "id")), ("entry", own)), branch[shared].record, _NOTES)
-    session.take_facts(header, folder="cwd", started="timestamp")
+    _FACTS(header, session)
     session.version = str(header.get("version", 1))
     if shared:
         session.parent = ParentTrace(session.ids[0], ParentWhy.FORK)
@@ -132,40 +133,40 @@ def _message(message: JsonObject, at: Json, session: AgentSession) -> None:
         case "custom" | "hookMessage":
             session.say("user", message.get("content"), is_injected=True)
         case "assistant":
-            _answer(message, at, session)
+            _ANSWER({**message, "timestamp": at}, session)
         case "toolResult":
-            session.result(
-                text_of(message, "toolCallId"),
-                message.get("content"),
-                name=text_of(message, "toolName"),
-                is_error=message.get("isError") is True,
-                recorded=message,
-            )
+            _RESULT(message, session)
         case "bashExecution":  # the user's own command, which the model reads
             words = f"$ {text_of(message, 'command')}\n{text_of(message, 'output')}"
             if message.get("excludeFromContext") is not True:
                 session.say("user", words, is_injected=True)
 
 
-def _answer(message: JsonObject, at: Json, session: AgentSession) -> None:
-    blocks = objects_of(message.get("content"))
+def _error(message: JsonObject) -> GenerationError | None:
     reason = text_of(message, "stopReason")
-    failed = failure(text_of(message, "errorMessage") or reason, code=reason) if reason in _FAILED else None
-    session.answer(
-        text_blocks(blocks),
-        reasoning=texts(blocks, "thinking"),
-        calls=[_call(block) for block in of_type(blocks, "toolCall")],
-        model=text_of(message, "responseModel", "model"),
-        usage=usage_of(object_of(message.get("usage")), "input", "output", cached="cacheRead", reasoning="reasoning"),
-        ended=at,
-        finish="" if failed else reason,
-        error=failed,
-        response_id=text_of(message, "responseId"),
-    )
+    words = text_of(message, "errorMessage") or reason
+    return failure(words, code=reason) if reason in ("error", "aborted") else None
 
 
-def _call(block: JsonObject) -> Json:
-    """A call; where Pi could not parse the arguments, the raw text that its note quotes."""
-    note = block.get("argumentsError")
-    raw = text_of(note, "raw", "text", "input") if isinstance(note, dict) else ""
-    return call_object(block.get("name"), raw or block.get("arguments"), block.get("id"))
+def _calls(message: JsonObject) -> list[JsonObject]:
+    """The calls; where Pi could not parse the arguments, the raw text that its note quotes."""
+    blocks = maps.objects_at(message, "content[toolCall]")
+    raws = (maps.words_at(block, "argumentsError.raw argumentsError.text argumentsError.input") for block in blocks)
+    return [
+        call_object(block.get("name"), raw or block.get("arguments"), block.get("id"))
+        for raw, block in zip(raws, blocks, strict=True)
+    ]
+
+
+_ANSWER = maps.Answer(
+    content="content[text].text",
+    reasoning="content[].thinking",
+    calls=_calls,
+    model="responseModel model",
+    usage=maps.Counts("usage.input", "usage.output", cached="usage.cacheRead", reasoning="usage.reasoning"),
+    ended="timestamp",
+    finish="stopReason",
+    response_id="responseId",
+    error=_error,
+)
+_RESULT = maps.Result("toolCallId", "content", name="toolName", is_error="isError", otherwise=False)

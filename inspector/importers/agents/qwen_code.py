@@ -5,10 +5,10 @@ Source: `chatRecordingService` of Qwen Code 0.24; files of 0.15 and 0.24.
 
 from collections.abc import Iterator
 
-from weaklink.inspector.apis.openai.messages import call_objects
+from weaklink.inspector.importers.agents import record_maps as maps
 from weaklink.inspector.importers.agents.agent_session import AgentSession, failure
 from weaklink.inspector.importers.agents.session_logs import SessionLogs
-from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
@@ -17,6 +17,18 @@ from weaklink.inspector.json_text import compact_json, member_at, object_of, obj
 from weaklink.inspector.model import ExternalId, ParentTrace, ParentWhy, Trace
 
 _NOTES = (PARSED_ARGUMENTS, "the source stores neither the system prompt, the tools nor chunks")
+_FACTS = maps.Facts(version="version", branch="gitBranch", started="timestamp")
+_ANSWER = maps.Answer(
+    content="words",
+    reasoning="thoughts",
+    calls=maps.Calls("message.parts[].functionCall", arguments="args"),
+    model="model",
+    usage=maps.Counts(
+        *("usageMetadata.promptTokenCount", "usageMetadata.candidatesTokenCount"),
+        *("usageMetadata.cachedContentTokenCount", "usageMetadata.thoughtsTokenCount"),
+    ),
+    ended="timestamp",
+)
 
 
 def _is_row(row: JsonObject) -> bool:
@@ -25,28 +37,18 @@ def _is_row(row: JsonObject) -> bool:
 
 
 def _take(row: JsonObject, session: AgentSession) -> None:
-    session.take_facts(row, version="version", branch="gitBranch", started="timestamp")
+    _FACTS(row, session)
     session.folder = session.folder or text_of(row, "cwd")
     parts = objects_of(member_at(row, "message.parts"))
-    words = "".join(text_of(part, "text") for part in parts if part.get("thought") is not True)
+    words, thoughts = (
+        "".join(text_of(part, "text") for part in parts if (part.get("thought") is True) is is_thought)
+        for is_thought in (False, True)
+    )
     match text_of(row, "type"):
         case "user":
             session.say("user", words, is_injected=row.get("provenance") not in (None, "real_user"))
         case "assistant":
-            calls = [object_of(part["functionCall"]) for part in parts if "functionCall" in part]
-            session.answer(
-                words,
-                reasoning="".join(text_of(part, "text") for part in parts if part.get("thought") is True),
-                calls=call_objects(calls, arguments="args"),
-                model=text_of(row, "model"),
-                usage=usage_of(
-                    object_of(row.get("usageMetadata")),
-                    *("promptTokenCount", "candidatesTokenCount"),
-                    cached="cachedContentTokenCount",
-                    reasoning="thoughtsTokenCount",
-                ),
-                ended=row.get("timestamp"),
-            )
+            _ANSWER({**row, "words": words, "thoughts": thoughts}, session)
         case "tool_result":
             for response in (object_of(part.get("functionResponse")) for part in parts):
                 answered = object_of(response.get("response"))

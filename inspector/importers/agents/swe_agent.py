@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import first_message, message_object, read_message
 from weaklink.inspector.apis.openai.responses import read_responses_request
-from weaklink.inspector.importers.agents.agent_session import texts
+from weaklink.inspector.importers.agents.record_maps import words_at
 from weaklink.inspector.importers.generations import response_generation
 from weaklink.inspector.importers.identity import instant, place_of, row_ids, text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row
@@ -124,7 +124,7 @@ def _is_answer(message: JsonObject) -> bool:
 
 def _words(answer: JsonObject) -> str:
     """The text of an answer, in the history or in a step."""
-    return texts(answer.get("response", answer.get("content")), "text")
+    return words_at({"content": answer.get("response", answer.get("content"))}, "content[].text")
 
 
 def _from_steps(steps: list[JsonObject]) -> Iterator[JsonObject]:

@@ -7,22 +7,29 @@ text of their arguments, and the results; older threads (0.1, 0.2) have `segment
 
 from functools import partial
 
-from weaklink.inspector.apis.openai.messages import call_object, call_objects
-from weaklink.inspector.importers.agents.agent_session import (
-    AgentSession,
-    of_type,
-    sessions_in_tables,
-    text_blocks,
-    texts,
-)
-from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
-from weaklink.inspector.importers.identity import text_at, text_of
+from weaklink.inspector.importers.agents import record_maps as maps
+from weaklink.inspector.importers.agents.agent_session import AgentSession, sessions_in_tables
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS
+from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.sqlite_tables import LogTables
 from weaklink.inspector.json_text import compact_json, flag_of, object_of, objects_of
-from weaklink.inspector.model import Json, Usage
+from weaklink.inspector.model import Json
 
+_ANSWER = maps.Answer(
+    content="words",
+    reasoning="content[].Thinking.text",
+    calls=maps.Calls("content[].ToolUse", arguments="raw_input input"),
+    is_of_session=True,
+    usage=maps.Counts("usage.input_tokens", "usage.output_tokens"),
+)
+_OLDER_ANSWER = maps.Answer(
+    content="segments[text].text",
+    reasoning="segments[thinking].text",
+    calls=maps.Calls("tool_uses[]", arguments="input"),
+    is_of_session=True,
+)
 _QUERY = "SELECT id FROM threads ORDER BY updated_at, id"
 _NOTES = ("the source stores neither the times of messages, the system prompt, the tools nor chunks",)
 
@@ -33,8 +40,8 @@ def _thread(tables: LogTables, row: JsonObject) -> AgentSession:
     columns = next(tables.rows(f"{query} FROM threads WHERE id = ?", id_), {})
     session = AgentSession("zed", (("session_id", str(id_)),), f"thread {id_}", _NOTES)
     value = tables.json_object(columns, "thread", session.record) or {}
-    session.take_facts(value, title="title", version="version", model="model.model")
-    session.take_facts(columns, title="summary", started="created_at", parent="parent_id")
+    maps.Facts(title="title", version="version", model="model.model")(value, session)
+    maps.Facts(title="summary", started="created_at", parent="parent_id")(columns, session)
     session.folder = text_of(columns, "folder_paths").partition("\n")[0]
     messages = objects_of(value.get("messages"))
     counts = object_of(value.get("request_token_usage"))
@@ -46,8 +53,8 @@ def _thread(tables: LogTables, row: JsonObject) -> AgentSession:
             session.say("user", _words(user.get("content")))
         elif "Agent" in message:
             # the usage of a user's message is that of the last request for it
-            counted = {} if "Agent" in following else object_of(counts.get(asked))
-            _answer(object_of(message["Agent"]), session, usage_of(counted, "input_tokens", "output_tokens"))
+            counted = None if "Agent" in following else counts.get(asked)
+            _answer({**object_of(message["Agent"]), "usage": counted}, session)
         else:
             _older(message, session)
     return session
@@ -65,19 +72,13 @@ def _tagged_words(block: JsonObject) -> str:
     return text_of(block, "Text") or (f"[@{text_of(mention, 'uri')}]\n{text_of(mention, 'content')}" if mention else "")
 
 
-def _answer(agent: JsonObject, session: AgentSession, usage: Usage) -> None:
-    blocks = objects_of(agent.get("content"))
-    uses = [object_of(block["ToolUse"]) for block in blocks if "ToolUse" in block]
-    session.answer(
-        _words([block for block in blocks if "Text" in block]),
-        reasoning="".join(text_at(block, "Thinking.text") for block in blocks),
-        calls=[call_object(use.get("name"), use.get("raw_input") or use.get("input"), use.get("id")) for use in uses],
-        model=session.model,
-        usage=usage,
-    )
+def _answer(agent: JsonObject, session: AgentSession) -> None:
+    words = _words([block for block in objects_of(agent.get("content")) if "Text" in block])
+    _ANSWER({**agent, "words": words}, session)
     results = object_of(agent.get("tool_results"))
-    for call_id in [text_of(use, "id") for use in uses if text_of(use, "id") in results]:
-        _result(call_id, object_of(results[call_id]), session)
+    for use in maps.objects_at(agent, "content[].ToolUse"):
+        if (call_id := text_of(use, "id")) in results:
+            _result(call_id, object_of(results[call_id]), session)
 
 
 def _result(call_id: str, result: JsonObject, session: AgentSession) -> None:
@@ -89,21 +90,15 @@ def _result(call_id: str, result: JsonObject, session: AgentSession) -> None:
 
 def _older(message: JsonObject, session: AgentSession) -> None:
     """A message of the versions 0.1 and 0.2, whose results belong to the calls of the message before."""
-    segments = objects_of(message.get("segments"))
-    words = text_blocks(segments)
     for result in objects_of(message.get("tool_results")):
         _result(text_of(result, "tool_use_id"), result, session)
     if message.get("role") != "assistant":
-        session.say("system" if message.get("role") == "system" else "user", words)
+        session.say(
+            "system" if message.get("role") == "system" else "user", maps.words_at(message, "segments[text].text")
+        )
         return
-    uses = objects_of(message.get("tool_uses"))
-    session.notes.update(dict.fromkeys([PARSED_ARGUMENTS]) if uses else {})
-    session.answer(
-        words,
-        reasoning=texts(of_type(segments, "thinking"), "text"),
-        calls=call_objects(uses, arguments="input"),
-        model=session.model,
-    )
+    session.notes |= {PARSED_ARGUMENTS: None} if objects_of(message.get("tool_uses")) else {}
+    _OLDER_ANSWER(message, session)
 
 
 ZED = LogSource(

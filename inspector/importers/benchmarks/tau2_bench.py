@@ -18,7 +18,7 @@ from weaklink.inspector.apis.openai.messages import (
     read_message,
     read_tools,
 )
-from weaklink.inspector.importers.agents.agent_session import texts
+from weaklink.inspector.importers.agents.record_maps import words_at
 from weaklink.inspector.importers.generations import stored_generation, usage_of
 from weaklink.inspector.importers.identity import instant, reward_of, text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource, traces_in_each_row
@@ -198,7 +198,7 @@ def _answer(value: JsonObject, side: _Side) -> model.Turn:
     calls: list[model.Json] = [
         {**call, "arguments": exact.get(text_of(call, "id"), call.get("arguments"))} for call in calls_in(value)
     ]
-    thoughts = text_of(raw, "reasoning_content", "reasoning") or texts(raw.get("thinking_blocks"), "thinking")
+    thoughts = text_of(raw, "reasoning_content", "reasoning") or words_at(raw, "thinking_blocks[].thinking")
     turn = read_message(
         message_object("assistant", value.get("content"), reasoning_content=thoughts or None, calls=calls)
     )

@@ -19,7 +19,7 @@ from weaklink.inspector.json_text import object_of, objects_of, window_of_tokens
 from weaklink.inspector.model import Generation, Provenance, Trace, Turn
 from weaklink.inspector.sessions.exchange import Exchange
 from weaklink.inspector.sessions.gathering import SkippedExchange, answer_turn, decode_exchange, traces_of
-from weaklink.inspector.sessions.resolver import Placement
+from weaklink.inspector.sessions.resolver import SessionAssignment
 from weaklink.inspector.text import decode
 from weaklink.inspector.wire.events import DecodedRequest
 from weaklink.inspector.wire.provider_json import parse_json
@@ -179,7 +179,7 @@ def _answer_only(exchange: Exchange) -> Trace:
         DecodedRequest(find_api(exchange.head.target), "", ()),
         decoded,
         exchange.end,
-        placement=Placement("", None, ()),
+        assignment=SessionAssignment("", None, ()),
         started_s=exchange.head.at_s,
         ended_s=exchange.ended_s,
         status=exchange.status,

@@ -32,7 +32,7 @@ from weaklink.inspector.model import (
 )
 from weaklink.inspector.sessions.exchange import Exchange, RequestHead
 from weaklink.inspector.sessions.gathering import answer_turn, decode_exchange
-from weaklink.inspector.sessions.resolver import Placement
+from weaklink.inspector.sessions.resolver import SessionAssignment
 from weaklink.inspector.wire.events import DecodedRequest
 
 _NO_REQUEST = "the request is in the batch's input file: import both together to join them"
@@ -144,7 +144,7 @@ def _answer(row: JsonObject, url: str, body: Json, request: DecodedRequest) -> T
     status = count_of(response.get("status_code")) or 200
     exchange = Exchange(RequestHead("POST", url), None, status, _JSON, ((None, body_of(answer)),))
     decoded, _ = decode_exchange(exchange, body)
-    return answer_turn(request, decoded, exchange.end, placement=Placement("", None, ()), status=status)
+    return answer_turn(request, decoded, exchange.end, assignment=SessionAssignment("", None, ()), status=status)
 
 
 def _failed(error: JsonObject, kind: str, request: DecodedRequest) -> Turn:

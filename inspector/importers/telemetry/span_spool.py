@@ -91,7 +91,7 @@ class SpanSpool(Generic[Row]):
     def rows(self, keys: Iterable[str]) -> Iterator[Row]:
         """All rows of these keys in the order they were put."""
         for place in sorted(place for key in keys for place in self._keys[key].places):
-            packed = self._spool.take(place)
+            packed = self._spool.get(place)
             is_json = packed.startswith((b"[", b"{"))  # which begin no list and no object of MessagePack
             yield msgspec.convert(parse_json_bytes(packed), self._type) if is_json else self._decode(packed)
 

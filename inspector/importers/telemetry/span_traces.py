@@ -27,7 +27,7 @@ from weaklink.inspector.importers.telemetry.spans import (
 from weaklink.inspector.model.exchange import renumbered
 from weaklink.inspector.sessions.exchange import RequestHead
 from weaklink.inspector.sessions.fingerprints import arguments_by_value, message_digest
-from weaklink.inspector.sessions.resolver import Placement, SessionResolver
+from weaklink.inspector.sessions.resolver import SessionAssignment, SessionResolver
 from weaklink.inspector.wire.events import DecodedTurn
 
 _SPAN_ID = "span_id"
@@ -180,7 +180,7 @@ class _PendingRequest(Struct):
 
     growing: _GrowingSpanTrace
     turn: int
-    placement: Placement | None
+    placement: SessionAssignment | None
     tools: tuple[model.ToolDefinition, ...]
 
 
@@ -238,12 +238,12 @@ class _RequestPlacer:
             self._resolver.answered(placement, DecodedTurn(turn, (), call.response_id))
         pending.growing.turns[pending.turn] = turn
 
-    def _place(self, span: TracedSpan, call: ModelCall) -> tuple[_GrowingSpanTrace, Placement]:
+    def _place(self, span: TracedSpan, call: ModelCall) -> tuple[_GrowingSpanTrace, SessionAssignment]:
         self._next_id = model.ExternalId(_SPAN_ID, span.id)
         headers = (("x-session-id", "1"), ("traceparent", f"00-{span.span_trace}-{'1' * 16}-00"))
         head = RequestHead("POST", "", headers, at_s=None if span.started is None else span.started.at_s)
         request = structs.replace(call.request, turns=self._as_answered(call.request.turns))
-        placement = self._resolver.place(head, request, span.id.encode("utf-8", "surrogatepass"), None)
+        placement = self._resolver.assign(head, request, span.id.encode("utf-8", "surrogatepass"), None)
         if placement.begins is not None:
             self._by_key[placement.key] = self._grow(span, placement.begins)
         return self._by_key[placement.key], placement

@@ -360,7 +360,7 @@ class _Linting(Struct):
         """The faults that only the comparison with other rows shows."""
         if self.finder is None:
             return
-        for rule, message, _ in self.finder.take(row.keys, row.reference):
+        for rule, message, _ in self.finder.add(row.keys, row.reference):
             if rule in self.settings.rules:
                 fault = Fault(rule, Range(0, len(row.opening)), message).at(row.turn, row.part)
                 fingerprint = unread_fingerprint(rule.code, "", row.opening)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import Diagnostic, Location
-from weaklink.inspector.model import Grade, Liveness, Part, Role, ToolCall, ToolDefinition
+from weaklink.inspector.model import Liveness, Part, Role, StreamDetail, ToolCall, ToolDefinition
 from weaklink.inspector.text import Range
 from weaklink.ui.views.diagnostic import part_words
 from weaklink.ui.views.dissect.dissection import Dissection
@@ -17,7 +17,11 @@ from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 
 _LONGEST = 80
 
-_GRADES = {Grade.TOKEN_IDS: "token ids recorded", Grade.CHUNKS: "chunks recorded", Grade.TEXT_ONLY: "text only"}
+_GRADES = {
+    StreamDetail.TOKEN_IDS: "token ids recorded",
+    StreamDetail.CHUNKS: "chunks recorded",
+    StreamDetail.TEXT_ONLY: "text only",
+}
 
 
 def step_at(dissection: Dissection, location: Location) -> Step | None:

@@ -48,8 +48,8 @@ def lane_lines(part: Part, place: Range, cells: Sequence[int], options: StreamOp
     chunks = part.chunks
     if chunks is None or not (options.chunks or options.ids or options.logprobs) or not len(place):
         return
-    first = chunks.at(place.start) if place.start else 0
-    last = chunks.at(place.end - 1)
+    first = chunks.index_at(place.start) if place.start else 0
+    last = chunks.index_at(place.end - 1)
     if options.chunks:
         drawn = _boundaries(chunks, place, cells, range(first, min(last + 1, len(chunks))), room)
         if drawn:
@@ -68,7 +68,7 @@ def chunk_words(part: Part, offset: int) -> str:
     chunks = part.chunks
     if chunks is None or not len(chunks):
         return "text only"
-    index = min(chunks.at(offset), len(chunks) - 1)
+    index = min(chunks.index_at(offset), len(chunks) - 1)
     words = [f"chunk {chunks.sequences[index]}"]
     at_s = chunks.offsets_s[index] if chunks.offsets_s else None
     if at_s is not None:

@@ -59,7 +59,7 @@ class FormatChoice:
         return self._named or detect_format(text[:_SAMPLE], self._model).format
 
 
-class LiveReading:
+class LiveParser:
     """Reads the parts of turn `turn` of the trace `key`, and reports what it finds to `observer`.
 
     The part `text` is read as it grows, in the format that `choice` finds. The arguments of a call are read when the
@@ -96,7 +96,7 @@ class LiveReading:
         """The open span of the part `text`; None between spans, and before the format is known."""
         return self._segmenter.open_span if self._segmenter is not None else None
 
-    def take(self, chunks: Sequence[Chunk]) -> None:
+    def feed(self, chunks: Sequence[Chunk]) -> None:
         """Read new chunks."""
         self._prompt += "".join([chunk.text for chunk in chunks if chunk.part == PROMPT_PART])
         text = "".join([chunk.text for chunk in chunks if chunk.part == "text"])
@@ -149,12 +149,12 @@ class LiveReading:
 
     def _report(self, segmenter: Segmenter, spans: list[Span]) -> None:
         calls, diagnostics = segmenter.take()
-        at = 0
+        index = 0
         for span in spans:
-            begin = at
-            while at < len(calls) and calls[at].range.start < span.range.end:
-                at += 1
-            within = calls[begin:at]
+            begin = index
+            while index < len(calls) and calls[index].range.start < span.range.end:
+                index += 1
+            within = calls[begin:index]
             self._observer.span_closed(self._key, self._turn, "text", span, within)
         for diagnostic in diagnostics:
             self._in_text[diagnostic.rule.code] += 1
@@ -186,9 +186,9 @@ class LiveReading:
 
     def _report_fault(self, diagnostic: Diagnostic) -> bool:
         """Report a fault; False if it was reported before."""
-        place = (diagnostic.rule.code, diagnostic.location.part, diagnostic.range.start, diagnostic.range.end)
-        if place in self._reported:
+        key = (diagnostic.rule.code, diagnostic.location.part, diagnostic.range.start, diagnostic.range.end)
+        if key in self._reported:
             return False
-        self._reported.add(place)
+        self._reported.add(key)
         self._observer.fault_found(self._key, self._turn, diagnostic)
         return True
