@@ -14,7 +14,7 @@ from weaklink.inspector.dataset.samples import SampleRows, read_sample
 from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError
 from weaklink.inspector.exporters.annotation import annotation
 from weaklink.inspector.importers.blocks import Block
-from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.refusals import refusal
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace

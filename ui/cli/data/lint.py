@@ -17,7 +17,7 @@ from weaklink.inspector.dataset.rows import read_data
 from weaklink.inspector.dataset.samples import SAMPLE_SOURCE, Sample, read_sample, redacted
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.errors import UnreadableFileError
-from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.refusals import refusal
 from weaklink.inspector.importers.reading import unreadable_record_fault
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspected import Inspection

@@ -29,7 +29,7 @@ from weaklink.inspector.dataset.rows import json_columns, load_arrow, table_kind
 from weaklink.inspector.diagnostics import Edit, edited
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers.blocks import Block, open_parquet
-from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.refusals import refusal
 from weaklink.inspector.importers.data.training_rows import read_conversation_rows, read_training_row
 from weaklink.inspector.importers.records import NotJsonError, Row, layout_of, parse_json_bytes, read_elements
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile

@@ -20,7 +20,7 @@ from weaklink.inspector.dataset.lint.texts import TokenizerFile, require_detecto
 from weaklink.inspector.dataset.rendering import RowLayout, render_sample, template_context
 from weaklink.inspector.dataset.rows import RowWriter
 from weaklink.inspector.dataset.samples import Sample, read_sample
-from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.refusals import refusal
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.segmentation import AUTO

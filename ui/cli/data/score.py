@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
 from weaklink.inspector.dataset.samples import read_sample
 from weaklink.inspector.dataset.scoring import DIMENSIONS, CallScore, SampleScore, score_sample
-from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.refusals import refusal
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Role
