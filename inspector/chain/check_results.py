@@ -47,6 +47,9 @@ _COULD_NOT_RUN = folded_pattern(
     r"requires a different python|the engine \"\w+\" is incompatible|go\.mod requires go|"
     r"toolchain '[^'\n]+' is not installed|cannot connect to the docker daemon|no developer tools|"
     r"compatible \.net sdk was not found|"
+    # ... or a module that a tool or a configuration needs, not the code.
+    r"cannot find (?:package|module) ['\"](?![./])[^'\"\n]{1,80}['\"](?: imported from [\w@/-]{1,80}$|"
+    r"(?: imported from |\nrequire stack:\n- )\S{0,200}(?:node_modules|\.config\.))|"
     r"no parser could be inferred|importerror while loading conftest|no (?:test|bin|example|bench) target named|"
     r"error: (?:failed to (?:select a version|clone|fetch|download|parse \S+\.(?:toml|json|ya?ml|cfg|ini))|"
     r"cannot format )|"

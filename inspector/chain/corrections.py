@@ -540,9 +540,21 @@ def _corrects_line(later: Effect, step: Step, failed: Step, effect: Effect, *, i
         added = frozenset(theirs.words) - frozenset(mine.words)
         blames_added = installs(effect) and any(_VERSION.sub("", word) in _error_of(failed) for word in added)
         return blames_added or _only_adds_options(mine.words, theirs.words)
+    if any(map(_STANDS_FOR.search, dropped)):  # of a loop, only the item that failed
+        items = _error_words(failed)
+        is_item = any(word.casefold() in items for word in theirs.operands)
+        dropped = [word for word in dropped if not is_item or _STANDS_FOR.search(word) is None]
     return all(_is_knob(word) or word.casefold() in blamed for word in dropped)
 
 
+def _error_words(failed: Step) -> frozenset[str]:
+    """The words of a failed call's error that are names of files or things, in lower case."""
+    words = (word.strip(".:'\"`,;").casefold() for word in (failed.error or "")[:_MAX_READ_ERROR].split())
+    return frozenset(word for word in words if len(word) >= _MIN_VALUE_CHARS)
+
+
+_STANDS_FOR = lazy_pattern(r"[$*]")  # a variable, or all files of a kind
+_MAX_READ_ERROR = 400
 _VERSION = lazy_pattern(r"(?<=.)(?:@|[=<>~!]=?).*")  # `react@19`, `numpy==2.0`
 
 

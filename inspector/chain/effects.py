@@ -159,8 +159,7 @@ _CHECKING_VERBS = frozenset(("verify", "validate", "lint", "check", "vet", "conf
 _DATABASE_TABLE = "sqlite psql mysql mariadb duckdb clickhouse-client mongoimport sqlcmd"
 DATABASE_CLIENTS = frozenset(_DATABASE_TABLE.split())
 _SYNTAX_CHECKS = {
-    "nginx": "-t",
-    "sshd": "-t",
+    "haproxy": "-c",
     "node": "--check",
     "bash": "-n",
     "sh": "-n",
@@ -169,6 +168,9 @@ _SYNTAX_CHECKS = {
     "perl": "-c",
     "visudo": "-c",
 }
+# What serves tests its configuration by such an option: `nginx -t`, `php-fpm8.3 -t`, `dnsmasq --test`.
+_SERVER = lazy_pattern(r"[\w-]{2,}d|nginx|apache2?(?:ctl)?|apachectl|php-?fpm[\d.]*|dnsmasq")
+_TESTS_CONFIGURATION = frozenset(("-t", "-T", "-tt", "--test"))
 _SUMS = frozenset(("sha256sum", "sha1sum", "sha512sum", "md5sum", "b2sum", "cksum", "shasum"))
 _VALIDATES = frozenset(("--noout", "--valid", "--schema", "--relaxng", "--schematron", "--dtdvalid"))  # of xmllint
 _CODE_RUNNERS_TABLE = "python node ruby perl php bash sh zsh deno bun tsx ts-node java go julia Rscript lua"
@@ -567,7 +569,11 @@ def _family_by_options(program: str, words: tuple[str, ...]) -> str | None:
         return "test"
     if program == "cargo" and words[:1] in (("doc",), ("rustdoc",)):
         return "build"
-    if program in _SYNTAX_CHECKS and _SYNTAX_CHECKS[program] in words:
+    option = _SYNTAX_CHECKS.get(program)
+    if option is not None and any(word.startswith(option) for word in words):
+        return "build"
+    tests = any(word in _TESTS_CONFIGURATION and after[:1] in ("", "-") for word, after in pairwise((*words, "")))
+    if tests and program not in _PROGRAMS and _SERVER.fullmatch(program):
         return "build"
     if any(word.startswith("--check") for word in words) or words[:1] == ("audit",):
         return "lint"
@@ -605,8 +611,8 @@ def _family_of_script(command: ShellCommand) -> str:
     script = next(iter(command.operands), "").rsplit("/", 1)[-1]
     if not script or inline_code(command.words) is not None:
         return ""
-    if script == "manage.py":
-        return _TASK_WORDS.get(next(iter(command.operands[1:]), ""), "")
+    if script in _CONSOLES:
+        return next((_TASK_WORDS.get(word, "") for word in _task_words(" ".join(command.operands[1:2]))[:1]), "")
     return _CHECKERS.get(script) or ("test" if _is_checking_script(script) else "")
 
 

@@ -347,8 +347,28 @@ def _denies_in_data(call: ToolCall, effect: Effect, text: str) -> bool:
         return True
     if is_lookup and (_is_denial_of_search(text) or _is_empty_page(text)):
         return True
-    is_check = is_lookup or tool.partition("_")[0] in _ASKING_VERBS or _NOT_THERE.fullmatch(text) is not None
-    return is_check and _NO_WITH_REASON.fullmatch(text[:_LONGEST_NO]) is not None
+    is_check = is_lookup or tool.partition("_")[0] in _ASKING_VERBS
+    return _denies_first(text, frozenset() if is_check else frozenset(tool.split("_")))
+
+
+def _denies_first(text: str, about: frozenset[str]) -> bool:
+    """Whether a short object begins with a false member, and says beside it only why, or what else there is.
+
+    `{"eligible": false, "reason": "more than 30 days"}`, `{"available": false, "next": "21:45"}`. With words in `about`
+    the member's name must have one of them.
+    """
+    if not text.startswith("{") or len(text) > _LONGEST_NO:
+        return False
+    try:
+        fields = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return False
+    name, value = next(iter(fields.items()), ("", None))
+    if value is not False or name.startswith(_OF_OUTCOME) or len(fields) > _MAX_REASONS:
+        return False
+    is_about = not about or name in ("found", "exists") or not about.isdisjoint(name.split("_"))
+    others = [(key, other) for key, other in fields.items() if key != name]
+    return is_about and not any(other is True or key.startswith("error") for key, other in others)
 
 
 def _is_denial_of_search(text: str) -> bool:
@@ -374,9 +394,6 @@ def _is_words(value: object) -> bool:
     return isinstance(value, str) and value.count(" ") > 1
 
 
-_NOT_THERE = lazy_pattern(r'\s*\{\s*"(?:found|exists)"\s*:\s*false\s*\}\s*')
-
-
 # A table of one cell that is false, as psql and mysql print it, and a query whose answer is yes or no.
 _ONE_FALSE = lazy_pattern(
     r"\s*\|?[^\n|]{1,40}\|?\n[-+=| ]{1,60}\n\s*\|? *(?:f|false|0) *\|?\s*(?:\n[-+]{2,60})?(?:\s*\(1 [^)\n]{2,12}\))?\s*"
@@ -392,11 +409,8 @@ _NO_ENTRIES = lazy_pattern(
     r'"(?i:zero|no|empty|ok|success)\w{0,20}")){0,3}\s*\}|\[\s*\])\s*\}?\s*'
 )
 _LONGEST_NO = 200
-# ... and what a check of a service answers: `{"eligible": false, "reason": "more than 30 days"}`.
-_NO_WITH_REASON = lazy_pattern(
-    r'\s*\{\s*"(?!success|ok\b|succeeded|error)\w{1,40}"\s*:\s*false\s*(?:,\s*"(?:reason|why|message|detail|note|\w{0,3}code)"'
-    r'\s*:\s*"[^"]{0,150}"\s*(?:,\s*"(?!error)\w{1,40}"\s*:\s*(?:"[^"]{0,60}"|[\w.-]{1,30})\s*)?)?\}\s*'
-)
+_OF_OUTCOME = ("success", "ok", "succeeded", "error")
+_MAX_REASONS = 4
 _ASKING_VERBS = frozenset(("check", "is", "can", "has", "may", "verify", "validate", "test", "exists"))
 _NO_VALUES = frozenset(("false", "none", "no"))
 

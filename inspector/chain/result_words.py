@@ -253,7 +253,11 @@ def _announced_failure(effects: tuple[Effect, ...], text: str) -> str | None:
     for effect in after:
         words = effect.command.operands if effect.command is not None else ()
         told = {"echo": " ".join(words), "printf": "".join(words[:1]).removesuffix("n")}.get(effect.subject, "")
-        if effect.connector == "||" and any(pattern.search(told) for pattern in _ANNOUNCES):
+        if (
+            effect.connector == "||"
+            and not _GOES_ON.search(told)
+            and any(pattern.search(told) for pattern in _ANNOUNCES)
+        ):
             pieces = [piece.strip() for piece in _VARIABLE.split(told.removesuffix("\\"))]
             return next((line for line in map(str.strip, text[-HEAD:].splitlines()) if _has_pieces(line, pieces)), None)
     return None
@@ -278,6 +282,7 @@ def _tells_success(effects: tuple[Effect, ...]) -> bool:
 
 _DOES = (EffectKind.RUN, EffectKind.WRITE, EffectKind.CHECK)
 _VARIABLE = lazy_pattern(r"\$\{[^}\n]{1,60}\}|\$\w+|%[sd]|[^\s*]*\*\S*")
+_GOES_ON = lazy_pattern(r"\b(?:continu\w+|skip\w*|using|instead|anyway|ignor\w+|fall\w* back|offline)\b", re.IGNORECASE)
 _ANNOUNCES = (
     lazy_pattern(
         r"\b(?:fail(?:ed|ure)?s?|errors?|could not|couldn't|cannot|unable)\b|"

@@ -419,8 +419,11 @@ def with_own_messages(trace: Trace, steps: Sequence[Step]) -> Iterator[Step]:
 
 def _prints(step: Step, written: Sequence[Sequence[str]]) -> bool:
     """Whether the result of a command has all of the pieces of one of these messages."""
-    if not written or step.result is None or not runs_shell(step.call):
+    effect = main_effect(effects_of(step.call))
+    if not written or step.result is None or effect is None or effect.command is None:
         return False
+    if effect.kind is EffectKind.CHECK:
+        return False  # the message is the name of a test
     text = step.result.content[:_MAX_TEXT_CHARS].casefold()
     return any(all(piece in text for piece in pieces) for pieces in written)
 

@@ -257,3 +257,10 @@ def test_another_spelling_is_not_the_next_of_a_series(failed: str, error: str, l
         for text in (f'call s{number}: Bash {{"command": "python tools/start.py {name}"}}', f"result s{number}{end}")
     ]
     assert became(*lines, user=f"Start nginx and {failed}.") == ("same-intent", 3)
+
+
+@pytest.mark.parametrize(("later", "expected"), [("b.mov b.mp4", 2), ("c.mov c.mp4", None)])
+def test_what_a_loop_failed_for_is_repaired_by_a_line_for_that_item(later: str, expected: int | None) -> None:
+    loop = 'for f in *.mov; do ffmpeg -i "$f" "${f%.mov}.mp4" || echo "FAILED $f"; done'
+    lines = *run(loop, "FAILED b.mov", "a"), *run(f"ffmpeg -err_detect ignore_err -i {later}", "ok", "b")
+    assert became(*lines, user="Convert all clips.")[1] == expected

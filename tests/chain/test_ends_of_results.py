@@ -279,6 +279,7 @@ def test_what_a_line_prints_after_a_failure_tells_of_it(line: str, printed: str,
     [
         ('pytest -q >/dev/null || echo "tests failed"', "tests failed", "finding"),
         ('systemctl stop foo || echo "stop failed"', "stop failed", None),
+        ('git fetch || echo "could not fetch, continuing"', "could not fetch, continuing", None),
         ('./deploy.sh || (echo "first try failed" && ./deploy.sh)', "first try failed\ndeployed 1.4", None),
         ('for f in ex/*.py; do python $f && echo "$f: ok" || echo "$f: failed"; done', "a.py: ok\nb.py: failed", None),
         ('for f in *.json; do python -m json.tool $f >/dev/null || echo "error $f"; done', "error b.json", None),

@@ -675,3 +675,72 @@ def test_a_check_without_an_exit_code_reports_faults_in_its_own_words(command: s
 def test_a_check_that_found_nothing_is_a_success(command: str, output: str) -> None:
     call = f"call a: bash {write_json({'command': command})}"
     assert chain_of("user: Go on.", call, f"result a: {output}", "say: That was it.").steps[0].result_kind is None
+
+
+@pytest.mark.parametrize("prefix", ["", "sudo ", "/usr/sbin/"])
+@pytest.mark.parametrize(
+    "server", ["nginx -t", "sshd -t", "httpd -t", "apache2ctl -t", "php-fpm8.3 -t", "dnsmasq --test"]
+)
+def test_a_server_that_tests_its_configuration_is_a_check(prefix: str, server: str) -> None:
+    refused = "/etc/server.conf line 12: unknown directive 'foo'"
+    assert kind(f"{prefix}{server}", f"Exit code 1\n{refused}") == "finding"
+    assert kind(f"{prefix}{server} -c /srv/x.conf", f"Exit code 1\n{refused}") == "finding"
+    assert kind(f"{prefix}{server}", f"Exit code 127\nbash: {server.partition(' ')[0]}: command not found") == "failure"
+
+
+@pytest.mark.parametrize(
+    "command", ["./upload -t staging", "ssh -t web sudo systemctl restart app", "docker run -t img"]
+)
+def test_the_same_option_of_another_program_is_no_check(command: str) -> None:
+    assert kind(command, "Exit code 1\nit was refused") == "failure"
+
+
+@pytest.mark.parametrize(
+    "console", ["php artisan test", "bin/rails test", "python manage.py test", "php artisan test:unit"]
+)
+def test_a_framework_s_console_runs_tests(console: str) -> None:
+    failed = 'Exit code 1\n  FAIL  Tests\\OldTest\n  ⨯ removes old ones\n  Class "Old" not found'
+    assert kind(f"{console} --filter=Old", failed) == "finding"
+    title = call_of("Write", {"file_path": "t.php", "content": 'it("removes old ones", fn() => run());'})
+    run = call_of("Bash", {"command": console})
+    chain = chain_of("user: Remove old ones.", title, "result a: ok", run.replace(" a:", " b:"), f"result b!: {failed}")
+    assert chain.steps[1].result_kind == "finding"
+
+
+def call_of(tool: str, arguments: dict[str, str]) -> str:
+    return f"call a: {tool} {write_json(arguments)}"
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("error during build:\nError: Cannot find package 'terser' imported from vite", "failure"),
+        ("Error: Cannot find package 'babel' imported from /app/rollup.config.mjs", "failure"),
+        ("Error: Cannot find module 'sharp'\nRequire stack:\n- /app/node_modules/next/dist/x.js", "failure"),
+        ("error during build:\nCannot find package 'dayjs' imported from /app/src/date.mjs", "finding"),
+        ("Error: Cannot find module './b'\nRequire stack:\n- /app/src/a.js", "finding"),
+        ("src/a.ts(1,20): error TS2307: Cannot find module 'dayjs' or its type declarations.", "finding"),
+    ],
+)
+def test_a_build_whose_tool_lacks_a_package_could_not_run(output: str, expected: str) -> None:
+    assert kind("npm run build", f"Exit code 1\n> build\n{output}") == expected
+
+
+@pytest.mark.parametrize(
+    ("tool", "result", "expected"),
+    [
+        ("find_table", '{"available": false, "next": "21:45"}', "probe"),
+        ("lookup_domain", '{"available": false, "registrar": "Foo"}', "probe"),
+        ("get_stock", '{"in_stock": false, "restock": "2026-12-10"}', "probe"),
+        ("find_contact", '{"found": false, "suggestions": ["Kimberly"]}', "probe"),
+        ("find_table", '{"available": true, "next": "21:45"}', None),
+        ("check_flags", '{"beta": false, "dark": true}', None),
+        ("get_user", '{"id": "u1", "is_admin": false}', None),
+        ("get_device", '{"on": false, "battery": 80}', None),
+        ("get_order", '{"paid": false, "total": 20}', None),
+        ("set_light", '{"on": false, "id": "l1"}', None),
+    ],
+)
+def test_a_lookup_whose_answer_begins_with_no_says_no(tool: str, result: str, expected: str | None) -> None:
+    step = chain_of("user: Go on.", f"call a: {tool} {{}}", f"result a: {result}", "say: See above.").steps[0]
+    assert step.result_kind == expected

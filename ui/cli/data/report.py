@@ -157,14 +157,14 @@ def _measured(
     answers: Iterable["MeasuredRow | RejectedRow"], work: "RowMeasurer", groups: dict[str, SetReport]
 ) -> SetReport:
     """The report on all rows; adds that on each group to `groups`, if the rows are grouped."""
-    found = SetReport()
+    report = SetReport()
     rows = (row for row in answers if isinstance(row, MeasuredRow))
     for measured in _rendered(rows, work.template, work.tokenizer) if work.template and work.tokenizer else rows:
-        found.add(measured.facts)
+        report.add(measured.facts)
         if work.by is not None:
             name = measured.group if measured.group in groups or len(groups) < _MAX_GROUPS else _OTHERS
             groups.setdefault(name, SetReport()).add(measured.facts)
-    return found
+    return report
 
 
 def _rendered(rows: Iterator["MeasuredRow"], template: ChatTemplate, tokenizer: str) -> Iterator["MeasuredRow"]:
