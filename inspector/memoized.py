@@ -103,7 +103,7 @@ def forget_unused() -> None:
 
 
 _Argument = TypeVar("_Argument")
-_MOST_LATEST, _MOST_REMEMBERED = 4_096, 32_768  # of a session that grows, its objects are remembered anyway
+_MAX_LATEST, _MAX_REMEMBERED = 4_096, 32_768  # of a session that grows, its objects are remembered anyway
 
 
 def of_latest(function: Callable[[_Argument], _Value]) -> Callable[[_Argument], _Value]:
@@ -118,7 +118,7 @@ def of_latest(function: Callable[[_Argument], _Value]) -> Callable[[_Argument], 
         entry = values.get(id(argument))
         if entry is not None:
             return entry[1]
-        if len(values) >= (_MOST_REMEMBERED if _is_on else _MOST_LATEST):
+        if len(values) >= (_MAX_REMEMBERED if _is_on else _MAX_LATEST):
             values.clear()
         value = function(argument)
         values[id(argument)] = argument, value  # held, so that no other object gets its id

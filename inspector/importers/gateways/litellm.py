@@ -19,6 +19,7 @@ from weaklink.inspector.importers.gateways.logged_requests import (
     body_of,
     number_of,
     parsed_object,
+    sent_headers,
 )
 from weaklink.inspector.importers.identity import seconds_of, text_of
 from weaklink.inspector.importers.records import json_within
@@ -237,11 +238,7 @@ def _ending(row: JsonObject, metadata: JsonObject, *, had_begun: bool) -> tuple[
 def _headers(row: JsonObject, metadata: JsonObject) -> Headers:
     """The client's headers that LiteLLM stored, and the session id that the client certainly sent."""
     requester = parsed_object(metadata.get("requester_metadata"))
-    sent = tuple(
-        (name, value)
-        for name, value in parsed_object(requester.get("headers")).items()
-        if isinstance(value, str) and not name.lower().startswith("content-")
-    )
+    sent = sent_headers(requester.get("headers"))
     session = text_of(requester, "session_id") or ("" if "spend" in row else text_of(row, "session_id"))
     is_sent = session == header_of(sent, "x-session-id")
     return sent if is_sent else (*sent, ("x-litellm-session-id", session))

@@ -242,6 +242,14 @@ def number_of(value: Json) -> float | None:
     return float(value)
 
 
+def sent_headers(headers: Json) -> Headers:
+    """The headers that the client sent, without those of its body, which is not stored as it was."""
+    members = parsed_object(headers).items()
+    return tuple(
+        (name, value) for name, value in members if isinstance(value, str) and not name.lower().startswith("content-")
+    )
+
+
 def address_of(text: str) -> tuple[str, str]:
     """The part of an address before the path (`https://api.openai.com`), and the path with its query."""
     origin = _ORIGIN.match(text)

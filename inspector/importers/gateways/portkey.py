@@ -14,6 +14,7 @@ from weaklink.inspector.importers.gateways.logged_requests import (
     number_of,
     only_rows,
     parsed_object,
+    sent_headers,
     status_of,
 )
 from weaklink.inspector.importers.identity import seconds_of, text_of
@@ -21,7 +22,7 @@ from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.json_text import object_of
 from weaklink.inspector.model import Json
-from weaklink.inspector.sessions.exchange import Exchange, Headers, RequestHead
+from weaklink.inspector.sessions.exchange import Exchange, RequestHead
 
 NOT_TIMED = "the source does not store chunk times, and stores most answers as Portkey assembled them"
 
@@ -69,7 +70,7 @@ def _request(value: JsonObject, record: str) -> LoggedRequest | Skipped:
         body, answered = _inner(json_within(body)), _inner(json_within(answered))
     if not isinstance(body, dict) or INPUT_KEYS.isdisjoint(body):
         return Skipped(record, _NO_REQUEST)
-    headers = _texts(object_of(value["request"]).get("headers")) if is_log else ()
+    headers = sent_headers(object_of(value["request"]).get("headers")) if is_log else ()
     metadata, trace = parsed_object(row.get("metadata")), text_of(row, "trace_id")
     started, took_ms = seconds_of(row.get("created_at")), number_of(row.get("response_time"))
     ended = None if started is None or took_ms is None else started + took_ms / 1000
@@ -91,13 +92,6 @@ def _inner(value: Json) -> Json:
     """The body, if a column contains the whole HTTP message."""
     return (
         json_within(value["body"]) if isinstance(value, dict) and "body" in value and "messages" not in value else value
-    )
-
-
-def _texts(headers: Json) -> Headers:
-    members = parsed_object(headers).items()
-    return tuple(
-        (name, value) for name, value in members if isinstance(value, str) and not name.lower().startswith("content-")
     )
 
 
