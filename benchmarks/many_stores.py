@@ -29,7 +29,7 @@ from weaklink.inspector.model import (
     Usage,
 )
 from weaklink.storage import tables
-from weaklink.storage.engine import new_engine, place_of
+from weaklink.storage.engine import location_of, new_engine
 from weaklink.storage.packing.blobs import from_blob, text_from_bytes
 from weaklink.storage.store import open_store, upgrade_store
 
@@ -68,7 +68,7 @@ def fill(where: str, traces: int) -> None:
     with open_store(where) as store:
         store.save((one, inspect_trace(one)) for one in _originals(traces))
         store.search.index_pending()
-    engine = new_engine(place_of(where))
+    engine = new_engine(location_of(where))
     with engine.begin() as connection:
         _copy(connection, traces // min(_ORIGINALS, traces))
     if engine.dialect.name == "postgresql":

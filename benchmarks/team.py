@@ -171,7 +171,7 @@ def _newest(store: Store) -> None:
     pages = store.paging()
     found = pages.page("", limit=50)
     pages.call_counts([one.summary.id for one in found])
-    pages.pulse()
+    pages.version()
 
 
 def _broken_first(store: Store) -> None:
@@ -195,7 +195,7 @@ def _search(store: Store) -> None:
 
 def _running_trace(store: Store) -> None:
     """The newest trace, which is most likely being recorded."""
-    id_ = store.paging().pulse().newest_id
+    id_ = store.paging().version().newest_id
     if not id_:
         return
     store.inspected(id_)

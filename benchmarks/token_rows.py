@@ -18,7 +18,7 @@ from benchmarks.measuring import best_of, goal, say
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Chunk, Part
 from weaklink.inspector.model.trace import parts_of
-from weaklink.storage.engine import new_engine, place_of
+from weaklink.storage.engine import location_of, new_engine
 from weaklink.storage.packing.blobs import from_blob, text_from_bytes, text_to_bytes, to_blob
 from weaklink.storage.packing.chunks import pack_chunks, unpack_chunks
 from weaklink.storage.store import open_store
@@ -121,7 +121,7 @@ def _databases(names: Iterable[str]) -> Iterator[dict[str, sa.Engine]]:
             with closing(sqlite3.connect(path)) as connection:
                 for statement in _SCHEMA:
                     connection.execute(statement)
-            engines[name] = new_engine(place_of(path))
+            engines[name] = new_engine(location_of(path))
         yield engines
         for engine in engines.values():
             engine.dispose()

@@ -12,7 +12,8 @@ What makes that cheap is that nearly all texts, turns and calls are those of the
               where the values of a call in the known turns came from is that of before (`chain.data_flow`)
     chain     is computed, from what is looked up
 
-Remembering is off: an import reads each session once. `weaklink watch` switches it on for the files that grew. Each
+Remembering is off: an import reads each session once, and remembers only what the latest calls do (`of_latest`), which
+the rules for a session ask again and again. `weaklink watch` switches it on for the files that grew. Each
 call of `forget_unused` forgets what was not used since the call before, so memory is bounded by the sessions that grow
 at a time. A session of 12.5 MB takes 63 MB more (5,133 lines of Claude Code, 2026-11-30), and a line of it 0.16 (Claude
 Code, 4,414 lines) to 0.22 (Pi, 8,920 lines) of the CPU time of its first import.

@@ -75,14 +75,14 @@ def check_row(row: Sequence[Any]) -> None:
     turns, record, derived, digest = row[_TURNS_AT], *row[-3:]
     if turns is record is derived is None:
         return
-    found = of_record(row[: len(RECORD_COLUMNS)])
-    if record != found or derived != of_derived(row[len(RECORD_COLUMNS) : -3], digest and bytes(digest)):
+    record_sum = of_record(row[: len(RECORD_COLUMNS)])
+    if record != record_sum or derived != of_derived(row[len(RECORD_COLUMNS) : -3], digest and bytes(digest)):
         raise DamagedBlobError("checksum mismatch in its row of the table `trace`")
 
 
-def check_turns(stored: int, found: int) -> None:
-    """Raise DamagedBlobError if the sum of the turns' checksums (`found`) is not the stored one."""
-    if stored != found:
+def check_turns(stored: int, computed: int) -> None:
+    """Raise DamagedBlobError if the sum of the turns' checksums (`computed`) is not the stored one."""
+    if stored != computed:
         raise DamagedBlobError("checksum mismatch in its turns")
 
 

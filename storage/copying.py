@@ -148,12 +148,12 @@ class _CopiedGroup:
 
 def _trace_rows(connection: sa.Connection, ids: Sequence[int]) -> dict[int, Row]:
     """The rows of traces without their ids, by id."""
-    found: dict[int, Row] = {}
+    rows: dict[int, Row] = {}
     for group in in_groups(ids):
         query = sa.select(tables.trace).where(tables.trace.c.id.in_(group)).order_by(tables.trace.c.id)
         for row in connection.execute(query).mappings():
-            found[row["id"]] = {name: value for name, value in row.items() if name != "id"}
-    return found
+            rows[row["id"]] = {name: value for name, value in row.items() if name != "id"}
+    return rows
 
 
 def _known(connection: sa.Connection, identities: Sequence[bytes]) -> dict[bytes, Row]:
@@ -173,30 +173,28 @@ def _counterparts(traces: dict[int, Row], known: dict[bytes, Row]) -> dict[int, 
 
 def _is_longer(row: Row, stored: Row) -> bool:
     """Whether a trace differs from the stored one and is at least as long: the same rule as for imports."""
-    extents = [TraceExtent(one["turns"], one["characters"], one["chunks"]) for one in (row, stored)]
+    extents = [TraceExtent(trace["turns"], trace["characters"], trace["chunks"]) for trace in (row, stored)]
     return bytes(row["fingerprint"]) != bytes(stored["fingerprint"]) and extents[0] >= extents[1]
 
 
 def _rows_of(connection: sa.Connection, table: sa.Table, ids: Sequence[int]) -> _Rows:
-    found: _Rows = {}
+    rows: _Rows = {}
     for group in in_groups(ids):
         query = sa.select(table).where(table.c.trace_id.in_(group)).order_by(*table.primary_key.columns)
         for row in connection.execute(query).mappings():
             values = {name: value for name, value in row.items() if name != "trace_id"}
-            found.setdefault(row["trace_id"], []).append(values)
-    return found
+            rows.setdefault(row["trace_id"], []).append(values)
+    return rows
 
 
 def _last_id(connection: sa.Connection) -> int:
     """The highest id that any trace of a database ever had."""
     if connection.dialect.name == "sqlite":
-        found = connection.exec_driver_sql("SELECT seq FROM sqlite_sequence WHERE name = 'trace'").scalar()
+        last = connection.exec_driver_sql("SELECT seq FROM sqlite_sequence WHERE name = 'trace'").scalar()
     else:
         name = connection.exec_driver_sql("SELECT pg_get_serial_sequence('trace', 'id')").scalar_one()
-        found = connection.exec_driver_sql(
-            f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {name}"
-        ).scalar()
-    return int(found or 0)
+        last = connection.exec_driver_sql(f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {name}").scalar()
+    return int(last or 0)
 
 
 def _set_last_id(connection: sa.Connection, before: int, last: int) -> None:

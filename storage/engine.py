@@ -89,7 +89,7 @@ class DatabaseLocation(Struct, frozen=True):
 
     @property
     def address(self) -> str:
-        """The path, or the URL with its password; `place_of` returns the same location for it."""
+        """The path, or the URL with its password; `location_of` returns the same location for it."""
         return str(self.path) if self.path is not None else self.url.render_as_string(hide_password=False)
 
     def __str__(self) -> str:
@@ -100,7 +100,7 @@ class DatabaseLocation(Struct, frozen=True):
         return shown.render_as_string(hide_password=True)
 
 
-def place_of(where: str | Path | None) -> DatabaseLocation:
+def location_of(where: str | Path | None) -> DatabaseLocation:
     """The location of a path or a database URL; None means WEAKLINK_DB or else a file in the user's data folder.
 
     StoreError for an invalid URL, or for a kind of database that weaklink does not support.
@@ -109,24 +109,24 @@ def place_of(where: str | Path | None) -> DatabaseLocation:
     return _by_url(named_database(where)) if path is None else _at_path(path)
 
 
-def file_identity(place: DatabaseLocation) -> tuple[int, int] | None:
+def file_identity(location: DatabaseLocation) -> tuple[int, int] | None:
     """Device and inode, which differ if the file is replaced by another; None for a server, or without a file."""
     try:
-        found = place.path.stat() if place.path is not None else None
+        status = location.path.stat() if location.path is not None else None
     except OSError:
         return None
-    return (found.st_dev, found.st_ino) if found is not None else None
+    return (status.st_dev, status.st_ino) if status is not None else None
 
 
-def file_stamp(place: DatabaseLocation) -> tuple[tuple[int, int], ...]:
+def file_stamp(location: DatabaseLocation) -> tuple[tuple[int, int], ...]:
     """Size and time of change of the file and of its write-ahead log: another one after each write; () for a server."""
-    if place.path is None:
+    if location.path is None:
         return ()
     stamps = []
-    for path in (place.path, place.path.with_name(f"{place.path.name}-wal")):
+    for path in (location.path, location.path.with_name(f"{location.path.name}-wal")):
         with suppress(OSError):  # there is no log, or no file any more
-            found = path.stat()
-            stamps.append((found.st_size, found.st_mtime_ns))
+            status = path.stat()
+            stamps.append((status.st_size, status.st_mtime_ns))
     return tuple(stamps)
 
 
@@ -151,17 +151,17 @@ def _at_path(path: Path) -> DatabaseLocation:
 
 
 def new_engine(
-    place: DatabaseLocation, *, busy_timeout_s: float = _BUSY_TIMEOUT_S, read_only: bool = False
+    location: DatabaseLocation, *, busy_timeout_s: float = _BUSY_TIMEOUT_S, read_only: bool = False
 ) -> sa.Engine:
     """An engine for the location; nothing is opened yet. StoreError if the driver is missing.
 
     With `read_only`, the database itself refuses every change.
     """
     marks = {_ONLY_READS: read_only}
-    if place.path is None:
+    if location.path is None:
         try:
             engine = sa.create_engine(
-                place.url,
+                location.url,
                 hide_parameters=True,
                 execution_options=marks,
                 pool_size=CONNECTIONS // 2,
@@ -172,28 +172,28 @@ def new_engine(
             )
         except ModuleNotFoundError as error:
             raise StoreError(
-                f"{place}: the PostgreSQL driver is not installed; run `pip install 'weaklink[postgres]'`"
+                f"{location}: the PostgreSQL driver is not installed; run `pip install 'weaklink[postgres]'`"
             ) from error
         event.listen(engine, "begin", partial(_begin_postgresql, busy_timeout_s=busy_timeout_s, read_only=read_only))
         return engine
-    opening = partial(open_file, place.path, busy_timeout_s, read_only=read_only)
-    engine = sa.create_engine(place.url, hide_parameters=True, execution_options=marks, creator=opening)
+    opening = partial(open_file, location.path, busy_timeout_s, read_only=read_only)
+    engine = sa.create_engine(location.url, hide_parameters=True, execution_options=marks, creator=opening)
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     event.listen(engine, "invalidate", _roll_back_sqlite)
     return engine
 
 
-def prepare_file(place: DatabaseLocation) -> None:
+def prepare_file(location: DatabaseLocation) -> None:
     """Create the file of an SQLite database, and its folder, for this user only; StoreError if that fails."""
-    path = place.path
+    path = location.path
     if path is None or path.exists():
         return
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
-        raise StoreError(f"{place}: cannot create the database: {error.strerror}") from error
+        raise StoreError(f"{location}: cannot create the database: {error.strerror}") from error
 
 
 def write_ahead(engine: sa.Engine) -> None:
@@ -244,18 +244,18 @@ class Database(Struct, frozen=True):
     """An open database. Its transactions raise StoreError for errors of the database."""
 
     engine: sa.Engine
-    place: DatabaseLocation
+    location: DatabaseLocation
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """A read transaction; see `snapshot`."""
-        with database_errors(self.place), snapshot(self.engine) as connection:
+        with database_errors(self.location), snapshot(self.engine) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """A write transaction; see `writing`."""
-        with database_errors(self.place), writing(self.engine) as connection:
+        with database_errors(self.location), writing(self.engine) as connection:
             yield connection
 
     @contextmanager
@@ -275,10 +275,10 @@ class Database(Struct, frozen=True):
                 if is_file:
                     connection.exec_driver_sql("PRAGMA secure_delete = OFF")
         if is_file:
-            with database_errors(self.place), self.engine.connect().execution_options(**{_BARE: True}) as connection:
+            with database_errors(self.location), self.engine.connect().execution_options(**{_BARE: True}) as connection:
                 if connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()[0]:
                     raise StoreError(
-                        f"{self.place}: deleted, but the deleted text stays in the write-ahead log because another "
+                        f"{self.location}: deleted, but the deleted text stays in the write-ahead log because another "
                         "program is reading the database; it is removed when the last program closes the database"
                     )
 
@@ -307,15 +307,15 @@ def vacuum(engine: sa.Engine) -> None:
         connection.exec_driver_sql("ANALYZE")
 
 
-def back_up(place: DatabaseLocation, file: Path) -> None:
+def back_up(location: DatabaseLocation, file: Path) -> None:
     """Copy an SQLite database into a new file, as of one moment, while others read and write it.
 
     Only this user may access the new file. StoreError if the file exists or cannot be written, or if the database is on
     a server.
     """
-    if place.path is None:
+    if location.path is None:
         raise StoreError(
-            f"{place}: cannot back up a database on a server; use `pg_dump --format=custom --file=FILE URL`"
+            f"{location}: cannot back up a database on a server; use `pg_dump --format=custom --file=FILE URL`"
         )
     if file.exists():
         raise StoreError(f"{file}: the file already exists; choose another name")
@@ -324,7 +324,7 @@ def back_up(place: DatabaseLocation, file: Path) -> None:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         try:
             with (
-                closing(open_file(place.path, _BUSY_TIMEOUT_S, read_only=True)) as source,
+                closing(open_file(location.path, _BUSY_TIMEOUT_S, read_only=True)) as source,
                 closing(sqlite3.connect(part)) as copy,
             ):
                 source.backup(copy)
@@ -335,7 +335,7 @@ def back_up(place: DatabaseLocation, file: Path) -> None:
     except OSError as error:
         raise StoreError(f"{file}: cannot write the copy: {error.strerror}") from error
     except sqlite3.Error as error:
-        raise StoreError(f"{place}: cannot copy the database: {error}") from error
+        raise StoreError(f"{location}: cannot copy the database: {error}") from error
 
 
 _WRITTEN_ROWS = sa.text(
@@ -415,31 +415,31 @@ def _begin_sqlite(connection: sa.Connection) -> None:
 
 
 @contextmanager
-def database_errors(place: DatabaseLocation) -> Iterator[None]:
+def database_errors(location: DatabaseLocation) -> Iterator[None]:
     """Turns errors of the database into StoreError."""
     try:
         yield
     except exc.StatementError as error:  # errors of the driver, and values that it does not accept
         why = _why(error.orig or error)
         kind = DatabaseLockedError if why == _SQLITE[sqlite3.SQLITE_BUSY] else StoreError
-        raise kind(f"{place}: {why}") from error
+        raise kind(f"{location}: {why}") from error
     except UnicodeDecodeError as error:  # SQLite, if the stored schema is not valid text any more
-        raise StoreError(f"{place}: {_SQLITE[sqlite3.SQLITE_CORRUPT]}") from error
+        raise StoreError(f"{location}: {_SQLITE[sqlite3.SQLITE_CORRUPT]}") from error
     except exc.TimeoutError as error:
         raise StoreError(
-            f"{place}: all {CONNECTIONS} connections of this program to the server are in use; try again later"
+            f"{location}: all {CONNECTIONS} connections of this program to the server are in use; try again later"
         ) from error
     except exc.SQLAlchemyError as error:
-        raise StoreError(f"{place}: {first_line(error)}") from error
+        raise StoreError(f"{location}: {first_line(error)}") from error
 
 
 @contextmanager
-def damage_errors(place: DatabaseLocation, what: str) -> Iterator[None]:
+def damage_errors(location: DatabaseLocation, what: str) -> Iterator[None]:
     """Turns errors from unpacking the damaged bytes of `what` into StoreError."""
     try:
         yield
     except DAMAGE_ERRORS as error:
-        raise StoreError(f"{place}: {what} is damaged: {first_line(error)}") from error
+        raise StoreError(f"{location}: {what} is damaged: {first_line(error)}") from error
 
 
 def _why(error: BaseException) -> str:

@@ -1,7 +1,6 @@
 """The HTTP exchanges of recorded traces, by run or trace, for a replay."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import msgspec
 import sqlalchemy as sa
@@ -50,7 +49,8 @@ class Exchanges:
             run = _run(connection, word) if isinstance(word, str) else ""
             ids = _traces_of(connection, run) if run else [find_id(connection, word)]
             if not run and word == "latest":
-                run = next(iter(connection.scalars(_run_of(ids[0]))), "")
+                own_run = sa.select(_external.value).where(_external.name == RUN_ID, _external.trace_id == ids[0])
+                run = next(iter(connection.scalars(own_run)), "")
                 ids = _traces_of(connection, run) if run else ids
             rows: dict[int, list[bytes]] = {id_: [] for id_ in ids}
             for group in in_groups(ids):
@@ -111,12 +111,8 @@ def _run(connection: sa.Connection, word: str) -> str:
         return ""
     begins = (_external.value >= whole) & (_external.value < f"{whole}\U0010ffff")
     query = sa.select(_external.value).where(_external.name == RUN_ID, begins).distinct().limit(2)
-    found = list(connection.scalars(query))
-    return found[0] if len(found) == 1 else ""
-
-
-def _run_of(id_: int) -> sa.Select[Any]:
-    return sa.select(_external.value).where(_external.name == RUN_ID, _external.trace_id == id_)
+    ids = list(connection.scalars(query))
+    return ids[0] if len(ids) == 1 else ""
 
 
 def _traces_of(connection: sa.Connection, run: str) -> list[int]:

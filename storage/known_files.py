@@ -60,11 +60,11 @@ def _read(
     if version != REVISIONS[-1] or journal != "wal" or has_pending:
         return None
     columns = ", ".join(ImportedFile.__struct_fields__)
-    found: dict[bytes, ImportedFile] = {}
+    files: dict[bytes, ImportedFile] = {}
     listed = list(places)
     for start in range(0, len(listed), _AT_ONCE):
         group = listed[start : start + _AT_ONCE]
         marks = ", ".join("?" * len(group))
         query = f"SELECT {columns} FROM imported_file WHERE settings = ? AND place IN ({marks})"
-        found |= {row[0]: ImportedFile(*row) for row in connection.execute(query, (settings, *group))}
-    return found
+        files |= {row[0]: ImportedFile(*row) for row in connection.execute(query, (settings, *group))}
+    return files

@@ -84,7 +84,7 @@ class ListSection(Struct, frozen=True):
     is_last: bool
 
 
-class Pulse(Struct, frozen=True):
+class StoreVersion(Struct, frozen=True):
     """A cheap sign that a store has changed: its newest id, and the traces that are being recorded."""
 
     newest_id: int
@@ -119,8 +119,8 @@ class Paging:
             terms = with_default_terms(connection, parse_filter(filter))
             if order in BY_TIME:
                 ranks = _by_time(connection, terms, order, limit=limit, after=after)
-                found = summaries(connection, list(ranks))
-                return [Listed(summary, structs.replace(summary.cursor, rank=ranks[summary.id])) for summary in found]
+                listed = summaries(connection, list(ranks))
+                return [Listed(summary, structs.replace(summary.cursor, rank=ranks[summary.id])) for summary in listed]
             rows = connection.execute(_sorted(connection, terms, order, after).limit(limit)).all()
             cursors = {row.id: ListCursor(row.value, row.id) for row in rows}
             return [Listed(summary, cursors[summary.id]) for summary in summaries(connection, list(cursors))]
@@ -130,16 +130,16 @@ class Paging:
         filter: str,  # noqa: A002  # as in `Store.traces`
         order: Order = Order.TIME,
         *,
-        at: ListCursor,
+        start: ListCursor,
         steps: int = 1,
     ) -> Listed | None:
         """The trace `steps` positions before a cursor; None if fewer traces are before it."""
         with self._reads() as connection:
             terms = with_default_terms(connection, parse_filter(filter))
             if order is not Order.BROKEN:
-                rows = _before(connection, terms, order, at, steps=steps)
+                rows = _before(connection, terms, order, start, steps=steps)
             else:
-                rows = _before_in_ranks(connection, terms, at, steps=steps)
+                rows = _before_in_ranks(connection, terms, start, steps=steps)
             if len(rows) < steps:
                 return None
             return Listed(summaries(connection, [rows[-1].id])[0], rows[-1])
@@ -173,13 +173,13 @@ class Paging:
         """Yield the first `limit` traces in pages; stop iterating to end the scan."""
         after: ListCursor | None = None
         while limit > 0:
-            found = self.page(filter, order, limit=min(limit, _PAGE), after=after)
-            if found:
-                yield found
-            if len(found) < _PAGE:
+            rows = self.page(filter, order, limit=min(limit, _PAGE), after=after)
+            if rows:
+                yield rows
+            if len(rows) < _PAGE:
                 return
-            limit -= len(found)
-            after = found[-1].cursor
+            limit -= len(rows)
+            after = rows[-1].cursor
 
     def stretch(
         self,
@@ -203,13 +203,13 @@ class Paging:
             edges = tuple(structs.replace(cursor, rank=ranks[cursor.id]) for cursor in _cursors(connection, ends))
             return ListSection(len(ids), edges, len(ids) < limit)
 
-    def pulse(self) -> Pulse:
-        """The current pulse, to compare with an earlier one."""
+    def version(self) -> StoreVersion:
+        """The current version, to compare with an earlier one."""
         with self._reads() as connection:
             newest = connection.scalar(sa.select(sa.func.max(_trace.id)))
             now_s = time.time()
             states = (connection.scalars(traces_in(state, now_s)) for state in (Liveness.RUNNING, Liveness.IDLE))
-            return Pulse(newest or 0, *map(frozenset, states))
+            return StoreVersion(newest or 0, *map(frozenset, states))
 
     def status_counts(self, filter: str = "") -> dict[str, int]:  # noqa: A002  # as in `Store.traces`
         """The number of matching traces with each status, or `running` or `idle`; each trace is counted once.
@@ -233,12 +233,12 @@ class Paging:
         """The number of successful calls and of all calls, by trace; traces without calls are left out."""
         tool = tables.trace_tool.c
         sums = sa.select(tool.trace_id, sa.func.sum(tool.calls), sa.func.sum(tool.failed)).group_by(tool.trace_id)
-        found: dict[int, tuple[int, int]] = {}
+        counts: dict[int, tuple[int, int]] = {}
         with self._reads() as connection:
             for group in in_groups(ids):
                 for id_, calls, failed in connection.execute(sums.where(tool.trace_id.in_(group))):
-                    found[id_] = (int(calls - failed), int(calls))
-        return found
+                    counts[id_] = (int(calls - failed), int(calls))
+        return counts
 
 
 def _by_time(
@@ -247,16 +247,16 @@ def _by_time(
     """The ids of the next `limit` traces of a list that is sorted by time, in order, and the rank of each."""
     if order is Order.TIME:
         return dict.fromkeys(newest_ids(connection, terms, limit=limit, after=after), 0)
-    found: dict[int, int] = {}
+    ranks: dict[int, int] = {}
     for rank, part in _RANKS.items():
         if after is not None and after.rank < rank:
             continue
         start = after if after is not None and after.rank == rank else None
-        ids = newest_ids(connection, (*terms, *part), limit=limit - len(found), after=start)
-        found |= dict.fromkeys(ids, rank)
-        if len(found) >= limit:
+        ids = newest_ids(connection, (*terms, *part), limit=limit - len(ranks), after=start)
+        ranks |= dict.fromkeys(ids, rank)
+        if len(ranks) >= limit:
             break
-    return found
+    return ranks
 
 
 def rank_of(summary: TraceSummary) -> int:
@@ -272,22 +272,22 @@ def newest_ids(connection: sa.Connection, terms: Filter, *, limit: int, after: L
 
 
 def _before(
-    connection: sa.Connection, terms: Filter, order: Order, at: ListCursor | None, *, steps: int, rank: int = 0
+    connection: sa.Connection, terms: Filter, order: Order, start: ListCursor | None, *, steps: int, rank: int = 0
 ) -> list[ListCursor]:
     """Up to `steps` traces before a cursor, or before the end of the list without one, the nearest first."""
     value = _VALUES[order]
     select = _sorted(connection, terms, order, None).order_by(None)
-    if at is not None:
-        select = select.where(sa.tuple_(value, _trace.id) > sa.tuple_(at.sort_at_s, at.id))
+    if start is not None:
+        select = select.where(sa.tuple_(value, _trace.id) > sa.tuple_(start.sort_at_s, start.id))
     rows = connection.execute(select.order_by(sa.asc("value"), _trace.id.asc()).limit(steps))
     return [ListCursor(row.value, row.id, rank) for row in rows]
 
 
-def _before_in_ranks(connection: sa.Connection, terms: Filter, at: ListCursor, *, steps: int) -> list[ListCursor]:
+def _before_in_ranks(connection: sa.Connection, terms: Filter, cursor: ListCursor, *, steps: int) -> list[ListCursor]:
     """The same in a list with broken traces first."""
     rows: list[ListCursor] = []
-    for rank in sorted(rank for rank in _RANKS if rank >= at.rank):
-        start = at if rank == at.rank else None
+    for rank in sorted(rank for rank in _RANKS if rank >= cursor.rank):
+        start = cursor if rank == cursor.rank else None
         part = (*terms, *_RANKS[rank])
         rows += _before(connection, part, Order.TIME, start, steps=steps - len(rows), rank=rank)
         if len(rows) >= steps:
@@ -308,12 +308,12 @@ def _sorted(connection: sa.Connection, terms: Filter, order: Order, after: ListC
 def _all_sorted(connection: sa.Connection, select: sa.Select[int, float], page: int) -> ListSection:
     """The last cursors of all pages, in one query, so that the list is sorted only once."""
     rows = select.order_by(None).subquery()
-    place = sa.func.row_number().over(order_by=(rows.c.value.desc(), rows.c.id.desc()))
-    numbered = sa.select(rows, place.label("place"), sa.func.count().over().label("count")).subquery()
-    at_edge = sa.or_(numbered.c.place % page == 0, numbered.c.place == numbered.c.count)
-    edges = connection.execute(sa.select(numbered).where(at_edge).order_by(numbered.c.place)).all()
+    number = sa.func.row_number().over(order_by=(rows.c.value.desc(), rows.c.id.desc()))
+    numbered = sa.select(rows, number.label("number"), sa.func.count().over().label("count")).subquery()
+    at_edge = sa.or_(numbered.c.number % page == 0, numbered.c.number == numbered.c.count)
+    edges = connection.execute(sa.select(numbered).where(at_edge).order_by(numbered.c.number)).all()
     return ListSection(
-        edges[-1].place if edges else 0, tuple(ListCursor(row.value, row.id) for row in edges), is_last=True
+        edges[-1].number if edges else 0, tuple(ListCursor(row.value, row.id) for row in edges), is_last=True
     )
 
 

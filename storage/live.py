@@ -1,4 +1,26 @@
-"""The sink that stores sessions while they are recorded; its caller never waits for the disk."""
+"""The sink that stores sessions while they are recorded; its caller never waits for the disk.
+
+Theory of operation. The recorder's threads only append to a buffer. One thread of the sink takes all events at once,
+lets each session add its own, and writes what is new of all sessions in one transaction, an eighth of a second after an
+event or once 2,048 chunks are waiting:
+
+    accept(ChunksArrived("k", 2, chunks))        the event is in the `BoundedBuffer`
+    session.add(event)                           the `RecordedSession` of "k" has the chunks in its open turn 2
+    step = session.step(...)                     a `SessionWrite`: the turns and pieces that are not in the database yet
+    ids = store.keep_running(owner, [step])      one transaction; the id of the trace, or None if it was deleted
+    session.mark_written(step, id)               the next step begins after this one
+
+A trace that has ended is then inspected and stored as `Store.save` would. Running traces are inspected as their turns
+end, but for at most a tenth of the time, so that the cost of a long conversation is proportional to its length: the
+faults in lists may lag behind, but a trace that is read whole is always inspected. Beyond 64 MiB, written turns are
+released from memory, and read back when their session is inspected again.
+
+While the database cannot be written, events wait in the buffer and writing is retried; the logger `weaklink` logs when
+that begins and when it is over. The buffer is bounded by an estimate of its size (see `storage.running.session`).
+Beyond that, chunks are dropped; the end of their turn restores them if there is room for it, otherwise the turn is
+stored as truncated, with the chunks received, and the trace's provenance has a warning. A database file that was moved
+or deleted is created again, with the part of the running sessions that is still in memory.
+"""
 
 import logging
 import math
@@ -23,7 +45,7 @@ from weaklink.storage.store import Store, open_store
 _EVERY_S, _EVERY_CHUNKS = 0.12, 2_048  # a recorder buffers for 0.1 s, so a crash loses at most 250 ms
 _BEAT_S = 10.0  # heartbeat interval of an idle sink; see `storage.running.rows`
 _LONGEST_PAUSE_S = 5.0
-_REST = 10  # pause between inspections of running sessions, as a multiple of their duration
+_PAUSE_FACTOR = 10  # pause between inspections of running sessions, as a multiple of their duration
 _HELD_BYTES = 64 << 20  # written turns that stay in memory, for the inspection when the next turn ends
 _REMEMBERED = 10_000  # keys of ended sessions, whose late events are ignored
 _LOG = logging.getLogger("weaklink")
@@ -32,20 +54,10 @@ _LOG = logging.getLogger("weaklink")
 class StoreSink:
     """Stores recorded sessions, including open ones; see `inspector.capture.events.Sink`.
 
-    A thread writes, in one transaction for all sessions, an eighth of a second after an event, or once 2,048 chunks are
-    waiting. A trace that has ended is then inspected and stored as `Store.save` would. Running traces are inspected as
-    their turns end, but for at most a tenth of the time, so that the cost of a long conversation is proportional to its
-    length: the faults in lists may lag behind, but a trace that is read whole is always inspected. `accept` only adds
-    the event to a buffer and never waits for the disk. While the database cannot be written, `trouble` is the error,
-    events wait in memory and writing is retried; the logger `weaklink` logs when that begins and when it is over. A
-    database file that was moved or deleted is created again, with the part of the running sessions that is still in
-    memory: beyond 64 MiB, written turns are released, and read back when their session is inspected again.
-
-    The buffer is bounded by `room_bytes`, an estimate of its size in memory (see `storage.running.session`). Beyond
-    that, chunks are dropped. The end of their turn restores them if there is room for it; otherwise the turn is stored
-    as truncated, with the chunks received, and the trace's provenance has a warning. `dropped` counts the events that
-    were dropped or shortened. `close` ends every session and truncates its open turn. A session whose turns have all
-    ended is shown as idle after `idle_after_s` seconds without an event, and as running again with its next turn.
+    `accept` only adds the event to a buffer of at most `room_bytes` and never waits for the disk. `trouble` is the
+    error while the database cannot be written, and `dropped` counts the events that were dropped or shortened. `close`
+    ends every session and truncates its open turn. A session whose turns have all ended is shown as idle after
+    `idle_after_s` seconds without an event, and as running again with its next turn.
 
     Takes a store, or a place as `open_store` does; in that case `close` also closes the store. Sessions of another
     recorder that was killed are ended first. StoreError if the store cannot be opened.
@@ -94,7 +106,7 @@ class StoreSink:
     def accept(self, event: RecordEvent) -> None:
         """Accept one event, with well under a microsecond of waiting; StoreError once the sink is closed."""
         if self._closing.is_set():
-            raise StoreError(f"{self._store.place}: the sink is closed")
+            raise StoreError(f"{self._store.location}: the sink is closed")
         self._buffer.put(event)
         if isinstance(event, ChunksArrived):
             self._chunks_waiting += len(event.chunks)  # approximate: two threads may count as one
@@ -138,12 +150,12 @@ class StoreSink:
             session.unsaved(self._store.turns_of_running, self._store.exchanges.with_unsaved)
             for session in (*self._ended, *self._sessions.values())
         )
-        place = self._store.place
-        beside = place.path.parent if place.path is not None else None
+        location = self._store.location
+        beside = location.path.parent if location.path is not None else None
         unsaved = [trace for trace in traces if trace is not None]
         if not unsaved:
             return "All requests are stored; the next command that reads the database ends the open sessions."
-        return spill(unsaved, beside, database=str(place)).sentence
+        return spill(unsaved, beside, database=str(location)).sentence
 
     def _run(self) -> None:
         pause_s = _EVERY_S
@@ -188,13 +200,13 @@ class StoreSink:
         self._wake.clear()  # before the events are taken: a new event from now on sets it again
         self._full.clear()
         self._chunks_waiting = 0
-        for event in self._buffer.take():
+        for event in self._buffer.drain():
             session = self._sessions.get(event.key)
             if session is None:
                 if isinstance(event, TraceEnded) or (event.key in self._past and not isinstance(event, TraceStarted)):
                     continue  # the trace never started, or has already ended
                 session = self._sessions[event.key] = RecordedSession(Trace(()))
-            session.take(event)
+            session.add(event)
             self._heard_at_s[event.key] = time.monotonic()
             if session.ended:
                 self._ended.append(self._sessions.pop(event.key))
@@ -218,7 +230,7 @@ class StoreSink:
         ]
         now_s = time.monotonic()
         if any(step.draft is not None for _, step in steps):
-            self._inspect_at_s = now_s + _REST * (now_s - began_s)
+            self._inspect_at_s = now_s + _PAUSE_FACTOR * (now_s - began_s)
         if steps or (sessions and now_s - self._beat_at_s >= _BEAT_S):
             self._write_steps(steps)
             self._beat_at_s = now_s

@@ -31,11 +31,11 @@ def traces_in(state: Liveness, now_s: float) -> sa.Select[int]:
 
 def liveness(connection: sa.Connection, ids: Iterable[int], now_s: float) -> dict[int, Liveness]:
     """The states of those of these traces that are open; traces whose recorder is dead are left out."""
-    found: dict[int, Liveness] = {}
+    states: dict[int, Liveness] = {}
     for group in in_groups(ids):
         for state in Liveness:
-            found |= dict.fromkeys(connection.scalars(traces_in(state, now_s).where(_live.trace_id.in_(group))), state)
-    return found
+            states |= dict.fromkeys(connection.scalars(traces_in(state, now_s).where(_live.trace_id.in_(group))), state)
+    return states
 
 
 def with_openness(connection: sa.Connection, id_: int, trace: Trace) -> Trace:

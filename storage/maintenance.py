@@ -1,4 +1,20 @@
-"""Store maintenance: counting, inspecting again, deleting old traces, checking the database for damage."""
+"""Store maintenance: counting, inspecting again, deleting old traces, checking the database for damage.
+
+Theory of the check. Damage is looked for from the bottom upwards, and what rests on something damaged is not compared,
+so that each is reported once, by the sentence that says what helps:
+
+1. The file: SQLite's own check of its pages and indexes; rows that refer to a trace that does not exist.
+2. The record of each trace: the checksums of its texts, chunks, turns and row (`salvage`), and its recorded requests.
+3. The rows that lists and filters read: those of the record are computed again from it and compared; those of the
+   inspection too, if this version of weaklink made it and the trace is not being recorded.
+4. The sets of tools, which traces share, by their hashes.
+
+A changed number of a turn is found in step 3: `trace 7: its rows in the table `turn` do not match its data; `weaklink
+db repair 7` rebuilds them`. A changed text fails its checksum in step 2, and nothing can rebuild it.
+
+Inspecting again takes seconds for a few traces, and recorders write meanwhile. So `reinspect` reads and inspects
+without the writers' lock, then takes it, and inspects once more only those traces whose record changed in between.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -113,7 +129,7 @@ def _versions(connection: sa.Connection, ids: Sequence[int]) -> dict[int, tuple[
 
 def _inspect(
     connection: sa.Connection,
-    place: engine.DatabaseLocation,
+    location: engine.DatabaseLocation,
     inspect: Callable[[Trace], Inspection],
     ids: Sequence[int],
     on_damaged: Callable[[StoreError], None] | None,
@@ -122,7 +138,7 @@ def _inspect(
     for id_, (at_s, version) in _versions(connection, ids).items():
         stored = read_stored(connection, id_)
         if stored.damage:
-            error = StoreError(f"{place}: trace {id_} is damaged: {stored.damage[0]}")
+            error = StoreError(f"{location}: trace {id_} is damaged: {stored.damage[0]}")
             if on_damaged is None:
                 raise error
             on_damaged(error)
@@ -198,12 +214,12 @@ class IntegrityReport(Struct, frozen=True):
 
 
 def check_database(
-    connection: sa.Connection, place: engine.DatabaseLocation, advance: Callable[[int], None]
+    connection: sa.Connection, location: engine.DatabaseLocation, advance: Callable[[int], None]
 ) -> IntegrityReport:
     """Check everything; call `advance` with 1 after each trace. Raises StoreError if too little can be read."""
     problems = list(_check_file(connection))
     try:
-        return _check_all(connection, place, advance, problems)
+        return _check_all(connection, location, advance, problems)
     except exc.DatabaseError as error:
         if not problems:
             raise
@@ -211,13 +227,13 @@ def check_database(
 
 
 def _check_all(
-    connection: sa.Connection, place: engine.DatabaseLocation, advance: Callable[[int], None], problems: list[str]
+    connection: sa.Connection, location: engine.DatabaseLocation, advance: Callable[[int], None], problems: list[str]
 ) -> IntegrityReport:
     ids = list(connection.scalars(sa.select(tables.trace.c.id).order_by(tables.trace.c.id)))
     running = set(connection.scalars(sa.select(tables.live.c.trace_id)))
     without = outdated = turns = 0
     for id_ in ids:
-        check = _TraceCheck(connection, place, id_, is_running=id_ in running)
+        check = _TraceCheck(connection, location, id_, is_running=id_ in running)
         problems += check.problems
         without += check.has_no_checksums
         outdated += check.is_outdated
@@ -247,16 +263,16 @@ class _TraceCheck:
     """The check of one trace, and the problems it found."""
 
     def __init__(
-        self, connection: sa.Connection, place: engine.DatabaseLocation, id_: int, *, is_running: bool
+        self, connection: sa.Connection, location: engine.DatabaseLocation, id_: int, *, is_running: bool
     ) -> None:
-        self._connection, self._place, self._id = connection, place, id_
+        self._connection, self._id = connection, id_
         self.problems: list[str] = []
         self.has_no_checksums = self.is_outdated = False
         self.turns = 0
         try:
             self._check(is_running=is_running)
         except StoreError as error:
-            self.problems.append(str(error).removeprefix(f"{place}: "))
+            self.problems.append(str(error).removeprefix(f"{location}: "))
         except exc.SQLAlchemyError as error:
             self.problems.append(f"cannot read trace {id_}: {getattr(error, 'orig', error)}")
 
@@ -284,7 +300,8 @@ class _TraceCheck:
         has_all_columns = certainty != ""  # migration v0018 leaves some empty until the trace is inspected again
         self.is_outdated = version != NOT_INSPECTED and not (version == __version__ and has_all_columns)
         if not is_running and not self.is_outdated and not damage and not stored.damage:
-            self._compare_derived(inspection, stored.trace)
+            for table, rows in derived_tables(derived_rows(inspection, stored.trace)):
+                self._compare(table, rows)
 
     def _compare_record(self, trace: Trace, row: sa.RowMapping) -> None:
         """Compare the rows that lists and filters read with the record that they come from."""
@@ -295,10 +312,6 @@ class _TraceCheck:
             names = [name for name in RECORD_COLUMNS if name not in ("facts", "provenance", "turns_checksum")]
             if any(row[name] != record.trace[name] for name in names):
                 self.problems.append(f"trace {self._id}: its row in the table `trace` differs from its record")
-
-    def _compare_derived(self, inspection: Inspection, trace: Trace) -> None:
-        for table, rows in derived_tables(derived_rows(inspection, trace)):
-            self._compare(table, rows)
 
     def _compare(self, table: sa.Table, rows: list[Row]) -> None:
         """Add a problem if the trace's rows in this table are not these, in any order."""
@@ -340,14 +353,14 @@ class Maintenance:
             selected = list(connection.scalars(all_ids)) if ids is None else [find_id(connection, id_) for id_ in ids]
         for group in in_groups(selected, _INSPECTED):
             with self._database.reading() as connection:
-                found = list(_inspect(connection, self._database.place, inspect, group, on_damaged))
+                inspected = list(_inspect(connection, self._database.location, inspect, group, on_damaged))
             with self._database.writing() as connection:
                 now = _versions(connection, group)
-                changed = [one.id for one in found if one.id in now and now[one.id][1] != one.version]
-                found = [one for one in found if one.id in now and one.id not in changed]
-                found += _inspect(connection, self._database.place, inspect, changed, on_damaged)
-                rewrite_derived(connection, [(one.id, one.sort_at_s, one.derived) for one in found])
-            done += len(found)
+                changed = [trace.id for trace in inspected if trace.id in now and now[trace.id][1] != trace.version]
+                inspected = [trace for trace in inspected if trace.id in now and trace.id not in changed]
+                inspected += _inspect(connection, self._database.location, inspect, changed, on_damaged)
+                rewrite_derived(connection, [(trace.id, trace.sort_at_s, trace.derived) for trace in inspected])
+            done += len(inspected)
         return done
 
     def ended_ids(self) -> list[int]:
@@ -378,7 +391,7 @@ class Maintenance:
     def check(self, advance: Callable[[int], None] = lambda _: None) -> IntegrityReport:
         """Check everything for damage; call `advance` with 1 after each trace."""
         with self._database.reading() as connection:
-            return check_database(connection, self._database.place, advance)
+            return check_database(connection, self._database.location, advance)
 
     def repair(
         self,
@@ -407,9 +420,9 @@ class Maintenance:
 
     def back_up(self, file: Path) -> None:
         """Copy the database into a new file while others may write to it; raises StoreError for a server database."""
-        engine.back_up(self._database.place, file)
+        engine.back_up(self._database.location, file)
 
     def vacuum(self) -> None:
         """Free the space that deleted traces took."""
-        with engine.database_errors(self._database.place):
+        with engine.database_errors(self._database.location):
             engine.vacuum(self._database.engine)

@@ -62,13 +62,13 @@ def move_marks(connection: sa.Connection, trace_id: int, to: int) -> None:
 
 def read_marks(connection: sa.Connection, ids: Sequence[int]) -> dict[int, tuple[Mark, ...]]:
     """The marks of these traces, the oldest first, by trace; traces without one are left out."""
-    found: dict[int, list[Mark]] = {}
+    by_trace: dict[int, list[Mark]] = {}
     for group in in_groups(ids):
         query = sa.select(_mark.trace_id, _mark.turn, _mark.step, _mark.note, _mark.marked_at_s, _mark.author)
         rows = connection.execute(query.where(_mark.trace_id.in_(group)).order_by(_mark.trace_id, _mark.id))
         for id_, turn, step, note, at_s, author in rows:
-            found.setdefault(id_, []).append(Mark(id_, turn, step, unescaped(note), at_s, unescaped(author)))
-    return {id_: tuple(marks) for id_, marks in found.items()}
+            by_trace.setdefault(id_, []).append(Mark(id_, turn, step, unescaped(note), at_s, unescaped(author)))
+    return {id_: tuple(marks) for id_, marks in by_trace.items()}
 
 
 def _at(trace_id: int, turn: int | None, step: int | None) -> list[sa.ColumnElement[bool]]:

@@ -121,8 +121,8 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
             raise StoreError(
                 f"`{word}` is the id, or the start of the id, of several traces; use a number from `weaklink list`"
             )
-    if word == _LATEST and (found := _latest(connection)) is not None:
-        return found
+    if word == _LATEST and (latest := _latest(connection)) is not None:
+        return latest
     raise StoreError(f"no trace `{word}`; `weaklink list` lists the traces")
 
 

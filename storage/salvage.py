@@ -214,9 +214,9 @@ class _Salvage:
         lost = self.lost_of[number] if row is None or rows else []
         if row is None:
             lost.append("its row is missing; only its parts are left." if rows else "it is missing.")
-        rows.sort(key=lambda one: one.number if _is_count(one.number) else 0)
+        rows.sort(key=lambda row: row.number if _is_count(row.number) else 0)
         gaps: list[str] = []
-        parts = tuple(self._part(one, gaps) for one in rows)
+        parts = tuple(self._part(row, gaps) for row in rows)
         tools = self._tools_of(row, gaps)
         facts = None
         if row is not None:

@@ -51,21 +51,21 @@ _BY_HAND = {
 point, so that a prefix is a range of it."""
 
 
-def check_file(place: DatabaseLocation, *, create: bool) -> None:
+def check_file(location: DatabaseLocation, *, create: bool) -> None:
     """StoreError if the path is not a file, or if there is no file and none is to be created."""
-    path = place.path
+    path = location.path
     if path is None:
         return
     try:
         if path.is_dir():
-            raise StoreError(f"{place}: this is a folder; name a file in it")
+            raise StoreError(f"{location}: this is a folder; name a file in it")
         if not create and not path.exists():
-            raise NoDatabaseYetError(f"{place}: there is no database yet; {_WAYS} creates one{_DEMO}")
+            raise NoDatabaseYetError(f"{location}: there is no database yet; {_WAYS} creates one{_DEMO}")
     except OSError as error:
-        raise StoreError(f"{place}: cannot open the database: {error.strerror}") from error
+        raise StoreError(f"{location}: cannot open the database: {error.strerror}") from error
 
 
-def ensure_current(engine: sa.Engine, place: DatabaseLocation, *, create: bool, read_only: bool = False) -> None:
+def ensure_current(engine: sa.Engine, location: DatabaseLocation, *, create: bool, read_only: bool = False) -> None:
     """Create the tables of a new database if `create`; StoreError for a version that this weaklink does not support.
 
     With `read_only`, nothing is written, not even the journal mode.
@@ -73,28 +73,28 @@ def ensure_current(engine: sa.Engine, place: DatabaseLocation, *, create: bool, 
     with engine.connect() as connection:
         state = _state(connection)
     if state == "" and not create:
-        raise NoDatabaseYetError(f"{place}: the database is empty; {_WAYS} fills it{_DEMO}")
+        raise NoDatabaseYetError(f"{location}: the database is empty; {_WAYS} fills it{_DEMO}")
     if state in REVISIONS[:-1]:
-        option = "" if place.path == database_file(None) else " with the same `--db`"
+        option = "" if location.path == database_file(None) else " with the same `--db`"
         raise StoreError(
-            f"{place}: the database was created by an older version of weaklink; run `weaklink db upgrade`{option}"
+            f"{location}: the database was created by an older version of weaklink; run `weaklink db upgrade`{option}"
         )
-    _refuse_foreign(state, place)
+    _refuse_foreign(state, location)
     if read_only:
         return
     write_ahead(engine)
     if state != REVISIONS[-1]:
-        upgrade(engine, place)
+        upgrade(engine, location)
 
 
-def upgrade(engine: sa.Engine, place: DatabaseLocation) -> bool:
+def upgrade(engine: sa.Engine, location: DatabaseLocation) -> bool:
     """Upgrade the tables to the newest version, in one transaction; whether that changed them.
 
     StoreError for a database that is not weaklink's, or was created by a newer weaklink.
     """
     with writing(engine) as connection:
         state = _state(connection)
-        _refuse_foreign(state, place)
+        _refuse_foreign(state, location)
         if state == REVISIONS[-1]:
             return False
         if state:
@@ -146,17 +146,17 @@ def _fill_in_facts(connection: sa.Connection) -> None:
         update_traces(connection, rows)
 
 
-def _refuse_foreign(state: str | None, place: DatabaseLocation) -> None:
+def _refuse_foreign(state: str | None, location: DatabaseLocation) -> None:
     if state is None:
-        raise StoreError(f"{place}: not a weaklink database")
+        raise StoreError(f"{location}: not a weaklink database")
     if state in _NEVER_RELEASED:
         raise StoreError(
-            f"{place}: the database was created by a version of weaklink before the first release, which is not "
+            f"{location}: the database was created by a version of weaklink before the first release, which is not "
             "supported; move it away and import again"
         )
     if state and state not in REVISIONS:
         raise StoreError(
-            f"{place}: the database was created by a newer version of weaklink; upgrade weaklink to read it"
+            f"{location}: the database was created by a newer version of weaklink; upgrade weaklink to read it"
         )
 
 

@@ -32,14 +32,14 @@ class SearchHit(Struct, frozen=True):
     """A trace that matches a search.
 
     `location` is the first match of the first words, `excerpt` the unchanged text around it (with control characters),
-    and `found` the range of the match in the excerpt. Without words, or if only the text index finds them (an accent
+    and `match` the range of the match in the excerpt. Without words, or if only the text index finds them (an accent
     written as a separate character), there is no location and the excerpt is empty.
     """
 
     trace: TraceSummary
     location: Location | None = None
     excerpt: str = ""
-    found: Range = _NOWHERE
+    match: Range = _NOWHERE
 
 
 class SearchResults(Struct, frozen=True):
@@ -54,20 +54,20 @@ def search_hit(connection: sa.Connection, trace: TraceSummary, words: PhraseTerm
     pattern = _pattern(words) if words is not None else None
     if pattern is None:
         return SearchHit(trace)
-    return _first_place(connection, trace, pattern)
+    return _first_match(connection, trace, pattern)
 
 
-def _first_place(connection: sa.Connection, trace: TraceSummary, pattern: re.Pattern[str]) -> SearchHit:
+def _first_match(connection: sa.Connection, trace: TraceSummary, pattern: re.Pattern[str]) -> SearchHit:
     part = tables.part.c
     query = sa.select(part.turn, part.name, part.text).where(part.trace_id == trace.id)
     for turn, name, blob in connection.execute(query.order_by(part.turn, part.number)):
         text = _readable(blob)
         match = pattern.search(_without_accents(text))
         if match is not None:
-            place = Range(*match.span())
-            start = max(0, place.start - _AROUND)
-            location = Location(turn, unescaped(name), place)
-            return SearchHit(trace, location, text[start : place.end + _AROUND], place.moved(-start))
+            bounds = Range(*match.span())
+            start = max(0, bounds.start - _AROUND)
+            location = Location(turn, unescaped(name), bounds)
+            return SearchHit(trace, location, text[start : bounds.end + _AROUND], bounds.moved(-start))
     return SearchHit(trace)
 
 
@@ -124,7 +124,7 @@ class TextSearch:
         Raises FilterError. The result has the number of traces that are not indexed yet: see `index_pending`.
         """
         terms = parse_filter(words)
-        with self._database.reading() as connection, damage_errors(self._database.place, "a trace"):
+        with self._database.reading() as connection, damage_errors(self._database.location, "a trace"):
             traces = page(connection, terms, limit=limit, after=after)
             hits = tuple(search_hit(connection, trace, first_words(terms)) for trace in traces)
             return SearchResults(hits, count_rows(connection, tables.search_pending))
@@ -135,7 +135,7 @@ class TextSearch:
         Raises FilterError.
         """
         first = first_words(parse_filter(words))
-        with self._database.reading() as connection, damage_errors(self._database.place, "a trace"):
+        with self._database.reading() as connection, damage_errors(self._database.location, "a trace"):
             return [search_hit(connection, trace, first) for trace in traces]
 
     def index_pending(self, *, limit: int | None = None) -> int:

@@ -1,7 +1,27 @@
 """Statistics over many traces as sums in the database: no trace is read.
 
-A query is a set of sums over groups of traces, which the database computes, and a result computed from the sums.
-`TraceStatistics` runs the queries over the traces that a filter selects.
+Theory of operation. A query is a set of sums over groups of traces, which the database computes, and a result computed
+from the sums. `TraceStatistics` runs the queries over the traces that a filter selects.
+
+Only integers are summed, so that sums over disjoint sets of traces add up exactly: a query over two files, or over the
+blocks of one, is the query over all their traces. A mean needs the sum and the number; its interval also needs the
+squares, because the calls of one trace resemble each other. Hence a measure with hits and trials (for example valid
+calls of all calls) is a `Tally` of six sums. Sums that several measures share are computed once: the square of a column
+that is 0 or 1 is the column itself, and the number of traces is `count(*)`.
+
+For figures by model, the database computes one row of sums for each model:
+
+    SELECT trace.model, count(*), sum(is_ok), ..., sum(well_formed * well_formed), ... GROUP BY trace.model
+    ("claude-demo-1", 2, 0, ..., 29, ...)
+
+`sums_of` makes the key and the integers of each row a `GroupSums`, which adds rows with the same key:
+
+    {("claude-demo-1",): (2, 0, ..., 29, ...)}
+
+and `FiguresBy.answer` looks up the six sums of every measure by their indices:
+
+    GroupFigures(("claude-demo-1",), {"well_formed": Tally(traces=2, hits=7, trials=7, hits_squared=29, both=29,
+                                                           trials_squared=29), ...})
 """
 
 import time
@@ -42,7 +62,7 @@ DAY_S = 86_400.0
 A_BIT = 1e-9
 """Fraction of a day (a tenth of a millisecond): midnight belongs to the new day however a database rounds."""
 
-_HEAD, _LONGEST = 1_000, 80
+_HEAD, _MAX_SHOWN_CHARS = 1_000, 80
 _EPOCH = date(1970, 1, 1)
 GroupSums: TypeAlias = dict[tuple[str, ...], tuple[int, ...]]
 """Integers by the values of their group's keys."""
@@ -72,7 +92,7 @@ def _of_codes(key: metrics_groups.GroupKey) -> sa.Subquery:
 
 
 _OF_CODES = {key: _of_codes(key) for key in metrics_groups.VALUES_OF_CODES}
-_KEYS |= {key: found.c.value for key, found in _OF_CODES.items()}
+_KEYS |= {key: subquery.c.value for key, subquery in _OF_CODES.items()}
 
 
 class StatisticsQuery(Protocol[Answer_co]):
@@ -100,12 +120,15 @@ def key_columns(by: Sequence[metrics_groups.GroupKey]) -> list[sa.Label[Any]]:
 def sums_of(rows: Iterable[Sequence[Any]], by: Sequence[metrics_groups.GroupKey], *, texts: int = 0) -> GroupSums:
     """Rows as sums: key values, `texts` more texts, then integers; all days outside the calendar share one key."""
     keys = len(by) + texts
-    found: GroupSums = {}
+    sums: GroupSums = {}
     for row in rows:
-        group = (*(_value(key, one) for key, one in zip(by, row, strict=False)), *map(unescaped, row[len(by) : keys]))
-        numbers = tuple(int(one or 0) for one in row[keys:])
-        found[group] = tuple(map(add, found[group], numbers)) if group in found else numbers
-    return found
+        group = (
+            *(_value(key, value) for key, value in zip(by, row, strict=False)),
+            *map(unescaped, row[len(by) : keys]),
+        )
+        numbers = tuple(int(number or 0) for number in row[keys:])
+        sums[group] = tuple(map(add, sums[group], numbers)) if group in sums else numbers
+    return sums
 
 
 def _column(key: metrics_groups.GroupKey) -> sa.ColumnElement[Any]:
@@ -150,10 +173,10 @@ class FiguresBy(Struct, frozen=True):
 
     def answer(self, sums: GroupSums) -> list[metrics_groups.GroupFigures]:
         """See `StatisticsQuery`."""
-        places = _Sums(_counts_of(self.by)).places
+        indices = _Sums(_counts_of(self.by)).indices
         groups = (
             metrics_groups.GroupFigures(
-                key, {name: Tally(*(summed[at] for at in some)) for name, some in places.items()}
+                key, {name: Tally(*(summed[index] for index in some)) for name, some in indices.items()}
             )
             for key, summed in sums.items()
         )
@@ -161,12 +184,12 @@ class FiguresBy(Struct, frozen=True):
 
 
 class _Sums:
-    """The sums of these counts, each once; `places` has the indices of the sums that form each measure's tally."""
+    """The sums of these counts, each once; `indices` has the indices of the sums that form each measure's tally."""
 
     def __init__(self, counts: tuple[str, ...]) -> None:
         self._factors: dict[tuple[str, ...], int] = {}
         measures = [measure for measure in MEASURES if measure.hits in counts and measure.trials in counts]
-        self.places = {measure.name: self._of(measure) for measure in measures}
+        self.indices = {measure.name: self._of(measure) for measure in measures}
 
     def sql(self, table: str) -> str:
         """The SQL of the sums in order, over the counts in a table."""
@@ -184,9 +207,9 @@ class _Sums:
         else:
             sums = {"traces": ("any", trials), "hits": (hits,), "trials": (trials,)}
             sums |= {"hits_squared": (hits, hits), "both": (hits, trials), "trials_squared": (trials, trials)}
-        return tuple(self._place(sums[name]) for name in TALLIED)
+        return tuple(self._index_of(sums[name]) for name in TALLIED)
 
-    def _place(self, factors: tuple[str, ...]) -> int:
+    def _index_of(self, factors: tuple[str, ...]) -> int:
         if len(factors) == 2 and "traces" in factors:  # the count of traces is 1 in every row
             factors = tuple(factor for factor in factors if factor not in ("traces", "any")) or ("traces",)
         factors = factors if factors[0] == "any" else tuple(sorted(factors))
@@ -317,11 +340,11 @@ class BrokenSchemas(Struct, frozen=True):
     def sums(self, connection: sa.Connection, conditions: Conditions = ()) -> GroupSums:
         """See `StatisticsQuery`."""
         violation = tables.violation
-        place = (violation.c.tool, violation.c.path, violation.c.code)
+        columns = (violation.c.tool, violation.c.path, violation.c.code)
         source = violation.join(tables.trace, _trace.id == violation.c.trace_id) if conditions else violation
-        select = sa.select(*place, sa.func.sum(violation.c.times), sa.func.count()).select_from(source)
+        select = sa.select(*columns, sa.func.sum(violation.c.times), sa.func.count()).select_from(source)
         rows = select.where(*conditions)
-        return sums_of(connection.execute(rows.group_by(*place)), (), texts=len(place))
+        return sums_of(connection.execute(rows.group_by(*columns)), (), texts=len(columns))
 
     def answer(self, sums: GroupSums) -> list[Violations]:
         """See `StatisticsQuery`."""
@@ -375,7 +398,7 @@ def prompt_of(trace: Trace) -> Prompt:
     first = trace.turns[len(before)].generation if len(before) < len(trace.turns) else None
     texts = (part.text[:_HEAD] for turn in before if turn.role is Role.SYSTEM for part in turn.parts)
     words = " ".join(" ".join(texts).split())
-    return Prompt(words[:_LONGEST], len(first.tools) if first is not None else 0)
+    return Prompt(words[:_MAX_SHOWN_CHARS], len(first.tools) if first is not None else 0)
 
 
 def day_named(day: int) -> str:
@@ -442,25 +465,25 @@ class TraceStatistics:
     def prompts(self, hashes: Sequence[str]) -> dict[str, Prompt]:
         """Descriptions of the prompts with these hashes; reads one trace for each."""
         trace = tables.trace.c
-        found: dict[str, Prompt] = {}
+        prompts: dict[str, Prompt] = {}
         with self._database.reading() as connection:
             for hash_ in hashes:
                 query = sa.select(trace.id).where(trace.prompt_hash == hash_).order_by(trace.sort_at_s.desc()).limit(1)
                 for id_ in connection.scalars(query):
-                    found[hash_] = prompt_of(read_stored(connection, id_).trace)
-        return found
+                    prompts[hash_] = prompt_of(read_stored(connection, id_).trace)
+        return prompts
 
     def schemas(self, tools: Sequence[str]) -> dict[str, SchemaComplexity]:
         """The complexity of these tools' latest schemas in requests; tools defined only in texts are left out."""
         tool = tables.tool.c
         named = {stored_key(name): name for name in tools}
-        found: dict[str, SchemaComplexity] = {}
-        with self._database.reading() as connection, damage_errors(self._database.place, "the definition of a tool"):
+        schemas: dict[str, SchemaComplexity] = {}
+        with self._database.reading() as connection, damage_errors(self._database.location, "the definition of a tool"):
             for group in in_groups(named):
                 rows = connection.execute(sa.select(tool.name, tool.body).where(tool.name.in_(group)).order_by(tool.id))
                 for name, body in dict(rows.all()).items():
-                    found[named[name]] = schema_complexity(tool_from(unpack(from_blob(body))))
-        return found
+                    schemas[named[name]] = schema_complexity(tool_from(unpack(from_blob(body))))
+        return schemas
 
 
 def _conditions(connection: sa.Connection, filter: str) -> Conditions:  # noqa: A002  # as in `traces`

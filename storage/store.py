@@ -25,8 +25,8 @@ from weaklink.storage.engine import (
     database_errors,
     file_identity,
     file_stamp,
+    location_of,
     new_engine,
-    place_of,
     prepare_file,
     server_stamp,
 )
@@ -79,12 +79,12 @@ def upgrade_store(where: str | Path | None = None) -> bool:
     Records stay as they are. A trace whose inspection has the layout of another version of weaklink is inspected
     whenever it is read, until `db reinspect` stores a new inspection. Raises StoreError like `open_store`.
     """
-    place = place_of(where)
-    check_file(place, create=False)
-    engine = new_engine(place)
+    location = location_of(where)
+    check_file(location, create=False)
+    engine = new_engine(location)
     try:
-        with database_errors(place):
-            return upgrade(engine, place)
+        with database_errors(location):
+            return upgrade(engine, location)
     finally:
         engine.dispose()
 
@@ -99,19 +99,19 @@ def open_store(
     PostgreSQL also how long a reader waits for a locked table. StoreError if the database cannot be opened, is not
     weaklink's, or has another version; for an older one, the message says to run `weaklink db upgrade`.
     """
-    place = place_of(where)
+    location = location_of(where)
     create = create and not read_only
-    check_file(place, create=create)
+    check_file(location, create=create)
     if create:
-        prepare_file(place)
-    engine = new_engine(place, busy_timeout_s=busy_timeout_s, read_only=read_only)
+        prepare_file(location)
+    engine = new_engine(location, busy_timeout_s=busy_timeout_s, read_only=read_only)
     try:
-        with database_errors(place):
-            ensure_current(engine, place, create=create, read_only=read_only)
+        with database_errors(location):
+            ensure_current(engine, location, create=create, read_only=read_only)
     except BaseException:
         engine.dispose()
         raise
-    return Store(Database(engine, place))
+    return Store(Database(engine, location))
 
 
 class Store:
@@ -132,7 +132,7 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._file_identity = file_identity(database.place)
+        self._file_identity = file_identity(database.location)
         self.marks = Bookmarks(database)
         self.tokens = AccessTokens(database)
         self.statistics = TraceStatistics(database)
@@ -143,14 +143,16 @@ class Store:
         self.probe_runs = ProbeRuns(database)
 
     @property
-    def place(self) -> DatabaseLocation:
+    def location(self) -> DatabaseLocation:
         """The location of the database."""
-        return self._database.place
+        return self._database.location
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -228,22 +230,22 @@ class Store:
         """Create a new database if the file of this one was moved, deleted or replaced; whether it was."""
         if not self.is_gone():
             return False
-        check_file(self.place, create=True)
-        prepare_file(self.place)
+        check_file(self.location, create=True)
+        prepare_file(self.location)
         self._database.engine.dispose()
-        with database_errors(self.place):
-            ensure_current(self._database.engine, self.place, create=True)
-        self._file_identity = file_identity(self.place)
+        with database_errors(self.location):
+            ensure_current(self._database.engine, self.location, create=True)
+        self._file_identity = file_identity(self.location)
         return True
 
     def is_gone(self) -> bool:
         """Whether the opened file is no longer the one at its path; anything written to it would be lost."""
-        return file_identity(self.place) != self._file_identity
+        return file_identity(self.location) != self._file_identity
 
     def stamp(self) -> tuple[tuple[int, int], ...]:
         """A cheap sign of writes by any process, another one after each; on PostgreSQL it is up to ten seconds late."""
-        if self.place.path is not None:
-            return file_stamp(self.place)
+        if self.location.path is not None:
+            return file_stamp(self.location)
         with self._database.reading() as connection:
             return server_stamp(connection)
 
@@ -371,7 +373,7 @@ class Store:
 
     @contextmanager
     def _following(self) -> Iterator[sa.Connection]:
-        with self._database.reading() as connection, damage_errors(self.place, "a running trace"):
+        with self._database.reading() as connection, damage_errors(self.location, "a running trace"):
             yield connection
 
 

@@ -52,7 +52,9 @@ def copy_toolsets(source: sa.Connection, target: sa.Connection, ids: Collection[
     insert_new(target, tables.tool, list(tools.values()))
     insert_new(target, tables.toolset, [{"hash": digest} for digest in new.values()])
     tool_ids, known = _ids(target, tables.tool, tools), _ids(target, tables.toolset, hashes.values())
-    rows = [{"toolset_id": known[new[id_]], "number": at, "tool_id": tool_ids[digest]} for id_, at, digest in links]
+    rows = [
+        {"toolset_id": known[new[id_]], "number": number, "tool_id": tool_ids[digest]} for id_, number, digest in links
+    ]
     insert_new(target, tables.toolset_tool, rows)
     return {id_: known[digest] for id_, digest in hashes.items()}
 
@@ -72,9 +74,9 @@ def load_toolsets(
 ) -> dict[int, tuple[ToolDefinition, ...]]:
     """The tools of toolsets, in order, by id; DamagedBlobError if they do not match the given hash."""
     link, tool = tables.toolset_tool, tables.tool
-    found: dict[int, list[int]] = {id_: [] for id_ in hashes}
+    ids: dict[int, list[int]] = {id_: [] for id_ in hashes}
     bodies: dict[int, bytes] = {}
-    for group in in_groups(found):
+    for group in in_groups(ids):
         query = (
             sa.select(link.c.toolset_id, tool.c.id, tool.c.body)
             .join(tool, tool.c.id == link.c.tool_id)
@@ -84,12 +86,12 @@ def load_toolsets(
         for toolset_id, tool_id, body in connection.execute(query):
             if tool_id not in bodies:
                 bodies[tool_id] = from_blob(body)
-            found[toolset_id].append(tool_id)
-    for id_, tools in found.items():
+            ids[toolset_id].append(tool_id)
+    for id_, tools in ids.items():
         if hashes[id_] != sha256(pack([bodies[tool] for tool in tools])).digest():
             raise DamagedBlobError("hash mismatch in its tool definitions")
     tools_by_id = {tool_id: tool_from(unpack(body)) for tool_id, body in bodies.items()}
-    return {id_: tuple(tools_by_id[tool] for tool in tools) for id_, tools in found.items()}
+    return {id_: tuple(tools_by_id[tool] for tool in tools) for id_, tools in ids.items()}
 
 
 def drop_unused_toolsets(connection: sa.Connection) -> None:
@@ -102,8 +104,8 @@ def drop_unused_toolsets(connection: sa.Connection) -> None:
 
 
 def _ids(connection: sa.Connection, table: sa.Table, hashes: Collection[bytes]) -> dict[bytes, int]:
-    found: dict[bytes, int] = {}
+    ids: dict[bytes, int] = {}
     for group in in_groups(hashes):
         query = sa.select(table.c.hash, table.c.id).where(table.c.hash.in_(group))
-        found |= {bytes(digest): id_ for digest, id_ in connection.execute(query)}
-    return found
+        ids |= {bytes(digest): id_ for digest, id_ in connection.execute(query)}
+    return ids

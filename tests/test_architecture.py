@@ -19,7 +19,7 @@ EVERYWHERE = {
     f"inspector.{name}"
     for name in (
         *("model", "diagnostics", "rules", "text", "errors", "version", "json_text", "memory", "scanning"),
-        *("host_header", "spool", "user_folder"),
+        *("host_header", "otlp_protobuf", "spool", "user_folder"),
     )
 }
 

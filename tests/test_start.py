@@ -122,7 +122,7 @@ def _answer(folder: Path) -> str:
         (lambda _: ["--help"], 12),
         (lambda _: ["rules", "J104"], 207),
         (_segment, 146),
-        (_check, 361),
+        (_check, 377),
         (_list, 142),
     ],
 )

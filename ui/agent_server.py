@@ -83,7 +83,7 @@ class TraceTools:
         with self._store() as store:
             summary = store.summary(trace)
             kept, inspection = store.inspected(summary.id)
-        return _answer(brief(summary.id, trace_title(summary), kept, inspection, place=self._where or ""))
+        return _answer(brief(summary.id, trace_title(summary), kept, inspection, where=self._where or ""))
 
     def show_part(
         self,
@@ -98,14 +98,16 @@ class TraceTools:
             turns = store.trace(trace).turns
         if turn > len(turns):
             return _answer(f"The trace has {len(turns)} turns.")
-        found = turns[turn - 1].part(part)
-        if found is None:
+        shown_part = turns[turn - 1].part(part)
+        if shown_part is None:
             return _answer(
-                f"Turn {turn} has the parts {', '.join(one.name for one in turns[turn - 1].parts) or 'none'}."
+                f"Turn {turn} has the parts {', '.join(each.name for each in turns[turn - 1].parts) or 'none'}."
             )
-        stop = min(len(found.text) if end is None else end, start + _MAX_PART)
-        where = place_words(Location(turn, part, Range(min(start, len(found.text)), stop)), LineIndex(found.text))
-        return _answer(f"{where}, {start} to {stop} of {len(found.text)}:\n{visible(found.text[start:stop])}")
+        stop = min(len(shown_part.text) if end is None else end, start + _MAX_PART)
+        where = place_words(
+            Location(turn, part, Range(min(start, len(shown_part.text)), stop)), LineIndex(shown_part.text)
+        )
+        return _answer(f"{where}, {start} to {stop} of {len(shown_part.text)}:\n{visible(shown_part.text[start:stop])}")
 
     def compare_runs(self, trace: TraceId, other: TraceId) -> str:
         """Where two runs of one task first diverge, and how."""

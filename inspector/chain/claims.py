@@ -441,7 +441,7 @@ def _without_others_files(clause: Clause, failed: FailedCall) -> Clause:
     """A clause without the names of files that other calls wrote: `gunicorn.conf` is not what was to be restarted."""
     others = failed.facts.written_names - failed.terms.targets
     text = FILE_NAME.sub(lambda match: "\u2022" if match[0].rsplit("/", 1)[-1] in others else match[0], clause.text)
-    return structs.replace(clause, text=text)
+    return clause if text == clause.text else structs.replace(clause, text=text)
 
 
 def _claims_request(clause: Clause, failed: FailedCall) -> bool:

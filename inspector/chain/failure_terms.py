@@ -287,11 +287,13 @@ class FailedCall(Struct, frozen=True):
         known = f"{self.step.call.raw_arguments[:_READ_CHARS]} {self.request}"
         result = self.step.result.content if self.step.result is not None else ""
         error = f"{(self.step.error or '')[:_READ_CHARS]} {result if len(result) <= _SHORT_RESULT else ''}"
-        words = _stems_in(error, 4) - _stems_in(known, 4) - _stems_in(self.facts.good_arguments, 4)
+        words = _stems_in(error, 4) & _stems_in(text, 4)
+        words = words and words - _stems_in(known, 4) - _stems_in(self.facts.good_arguments, 4)
         numbers = frozenset(_PLAIN_NUMBER.findall(error)) & frozenset(_PLAIN_NUMBER.findall(text))
-        pairs = _cjk_pairs(error) & _cjk_pairs(text) - _cjk_pairs(known)
+        pairs = _cjk_pairs(error) & _cjk_pairs(text)
+        pairs = pairs and pairs - _cjk_pairs(known)
         is_number = any(len(number) > 1 and number not in f"{known}{self.facts.good_arguments}" for number in numbers)
-        return len(words & _stems_in(text, 4)) + bool(pairs) + is_number
+        return len(words) + bool(pairs) + is_number
 
     def tells_error(self, text: str) -> bool:
         """Whether a text has words, the cause, a code or a number of the error."""
@@ -303,6 +305,8 @@ class FailedCall(Struct, frozen=True):
         """Whether a text shares more words with another error of the session than with this one."""
         own = self.step.error or ""
         words, mine = _stems_in(text, 4), len(_stems_in(own, 4) & _stems_in(text, 4))
+        if len(words) == mine:
+            return False
         return any(len(_stems_in(other, 4) & words) > mine for other in self.facts.errors if other != own)
 
     def names_case_alone(self, text: str) -> bool:
@@ -316,18 +320,21 @@ class FailedCall(Struct, frozen=True):
         names.update(word for code in _CODE.findall(text) for word in _tokens(code) if not word.isdigit())
         if not names:
             return False
-        is_finding = self.step.result_kind is ResultKind.FINDING and self.step.result is not None
-        error = self.step.result.content if is_finding else self.step.error or ""
+        error = self.step.error or ""
+        if self.step.result_kind is ResultKind.FINDING and self.step.result is not None:
+            error = self.step.result.content
         users = " ".join(words for _, words in self.facts.user_texts)
         return bool(names & _tokens(error) - _tokens(self.step.call.raw_arguments) - _tokens(users))
 
     def states_cause(self, text: str, *, only_faults: bool = False) -> bool:
         """Whether a text states the cause of the error, in words that are in neither the call nor the request."""
         result = self.step.result.content if self.step.result is not None else ""
+        error = f"{(self.step.error or '')[:400]} {result[:600]}"
+        causes = tuple(causes_in(error, text[:_READ_CHARS], only_faults=only_faults))
+        if not causes:
+            return False
         known = f"{self.step.call.raw_arguments[:_READ_CHARS]} {self.request} {self.facts.texts_before(self.step)}"
         known = known[: 2 * _READ_CHARS].casefold()
-        error = f"{(self.step.error or '')[:400]} {result[:600]}"
-        causes = causes_in(error, text[:_READ_CHARS], only_faults=only_faults)
         if self.step.result_kind is ResultKind.FINDING:  # a test is named after what it checks
             return any(word[:_STEM] not in known for word in causes)
         return any(word[: max(_STEM, len(word) - _ENDING)] not in known for word in causes)
@@ -350,9 +357,12 @@ class FailedCall(Struct, frozen=True):
         """Whether a text has the name of an error, such as `AccessDenied`, that nothing else has."""
         if self.step.result_kind is ResultKind.FINDING:
             return False
-        known = f"{self.step.call.raw_arguments}\n{self.request}\n{self.facts.good_arguments[:_OWN_CHARS]}".casefold()
         names = {name.casefold() for name in _ERROR_NAME.findall((self.step.error or "")[:400])}
-        return any(name not in known for name in names & _tokens(text))
+        named = names and names & _tokens(text)
+        if not named:
+            return False
+        known = f"{self.step.call.raw_arguments}\n{self.request}\n{self.facts.good_arguments[:_OWN_CHARS]}".casefold()
+        return any(name not in known for name in named)
 
     def names_error(self, text: str) -> bool:
         """Whether a text has a name from the line of what a check found, such as that of an exception."""
@@ -389,8 +399,11 @@ class FailedCall(Struct, frozen=True):
         """
         if len(self.facts.shown_numbers) > 1:
             return False
+        amounts = [match[1] or match[2] for match in _AMOUNT.finditer(text)]
+        if not amounts:
+            return False
         known = f"{self.request} {self.step.call.raw_arguments} {self.step.error} {self.facts.good_texts}"
-        return any((match[1] or match[2]) not in known for match in _AMOUNT.finditer(text))
+        return any(amount not in known for amount in amounts)
 
     def has_number_of_others(self, text: str) -> bool:
         """Whether a text has a number of two digits or more that another call brought, and not this one."""
@@ -454,8 +467,10 @@ class FailedCall(Struct, frozen=True):
 
 def says_already(failed: Step, sentence: str) -> bool:
     """Whether the error of a failed step and a sentence both say that something is so already."""
+    if _ALREADY.search(sentence) is None:
+        return False
     error = f"{failed.error}\n{failed.result.content[:1_000] if failed.result is not None else ''}"
-    return _ALREADY.search(sentence) is not None and _ALREADY.search(error) is not None
+    return _ALREADY.search(error) is not None
 
 
 _ALREADY = lazy_pattern(

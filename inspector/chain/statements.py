@@ -323,8 +323,9 @@ class Statements:
         self._final, self._asked = final, asked
         self._asked_words = _WORD.findall(asked)
         self._unquoted: dict[str, str] = {}
-        self._clauses_for: FailedCall | None = None
+        self._read_for: FailedCall | None = None
         self._known_clauses: dict[str, tuple[Clause, ...]] = {}
+        self._known_claims: dict[tuple[Clause, ...], bool] = {}
 
     def about(self, failed: FailedCall, known: int) -> Judged:
         """What the agent said of a failed call after turn `known`."""
@@ -375,14 +376,14 @@ class Statements:
         best, key = None, (0, 0)
         for sentence in _cached_sentences(self._speeches[-1].text):
             strength = strength_of(sentence.read, failed)
-            if strength and (own := (strength, self._weight(sentence.read, failed))) > key:
+            if strength >= max(key[0], 1) and (own := (strength, self._weight(sentence.read, failed))) > key:
                 best, key = sentence, own
         return None if best is None else (key[0], Statement(self._turns[-1], best, is_final=True))
 
     def _report_strength(self, sentence: str, failed: FailedCall) -> int:
         """How strongly a sentence reports a failure that nothing repaired."""
         clauses = self._clauses(sentence, failed)
-        if _tells_success(clauses, failed):
+        if self._tells_success(clauses, failed):
             return 0
         if failed.step.result_kind is ResultKind.FINDING:
             clauses = tuple(clause for clause in clauses if not clause.denies or not excludes_only(clause))
@@ -405,9 +406,18 @@ class Statements:
             return _DENIED
         return _UNNAMED if self._is_all_denied(sentence, denials, failed, is_strong=is_strong) else 0
 
+    def _tells_success(self, clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
+        """Whether a sentence claims that a check passes or finds nothing, whatever else it has of what was found."""
+        if not failed.is_lost:
+            return False
+        if says_clean(clauses, failed):
+            return True
+        is_finding = failed.step.result_kind is ResultKind.FINDING
+        return is_finding and not any(clause.denies for clause in clauses) and self._is_claimed(clauses, failed)
+
     def _strength_undenied(self, sentence: str, clauses: tuple[Clause, ...], failed: FailedCall) -> int:
         """How strongly a sentence that denies nothing reports a failure: by a case, a cause, or words of the error."""
-        is_claim = claims_effect(clauses, failed)
+        is_claim = self._is_claimed(clauses, failed)
         is_open = self._is_short or any(not clause.is_done for clause in clauses)
         is_described = is_open and not is_claim and failed.describes(sentence)
         if _is_so_already(sentence, failed) or (is_described and failed.names_case_alone(sentence)):
@@ -446,7 +456,7 @@ class Statements:
     def _claim_strength(self, sentence: str, failed: FailedCall) -> int:
         """How strongly a sentence claims the effect of a failed call."""
         clauses = self._clauses(sentence, failed)
-        if not claims_effect(clauses, failed):
+        if not self._is_claimed(clauses, failed):
             return 0
         is_series = not has_known_effect(failed.step.call) and failed.facts.is_one_of_several(failed.step)
         if is_series and not failed.terms.names_target(sentence):
@@ -528,12 +538,12 @@ class Statements:
     @staticmethod
     def _mentions_by_words(sentence: str, failed: FailedCall, *, is_denied: bool) -> bool:
         """Whether a sentence explains another way, tells of a second try, or has words of the error."""
-        explains = _EXPLAINS.search(sentence) is not None
-        if (failed.drops(sentence) and (is_denied or explains)) or (is_denied and failed.adds(sentence)):
+        drops = failed.drops(sentence)
+        if (drops and (is_denied or _EXPLAINS.search(sentence))) or (is_denied and failed.adds(sentence)):
             return True  # "it was in backups/, not at the top"
-        if failed.step.result_kind is ResultKind.FAILURE:
-            needed = 1 if explains or _NOT_ENGLISH.search(sentence) or failed.drops(sentence) else 2
-            if failed.echoes_alone(sentence) >= needed and not failed.is_of_rival(sentence):
+        if failed.step.result_kind is ResultKind.FAILURE and (echoed := failed.echoes_alone(sentence)):
+            is_enough = echoed > 1 or drops or _EXPLAINS.search(sentence) or _NOT_ENGLISH.search(sentence)
+            if is_enough and not failed.is_of_rival(sentence):
                 return True
         if failed.names_fault(sentence) and not any(map(says_now, clauses_of(sentence))):
             return True  # "One warning was left, an unused `room`"; "`room` now ..." says what was done
@@ -555,25 +565,35 @@ class Statements:
 
     def _clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         """The clauses of a sentence without the words of the question and of the call."""
-        if self._clauses_for is not failed:  # what it reports, what it claims and its weight are asked in turn
-            self._clauses_for, self._known_clauses = failed, {}
+        if self._read_for is not failed:  # what it reports, what it claims and its weight are asked in turn
+            self._read_for, self._known_clauses, self._known_claims = failed, {}, {}
         if sentence not in self._known_clauses:
             self._known_clauses[sentence] = self._own_clauses(sentence, failed)
         return self._known_clauses[sentence]
 
+    def _is_claimed(self, clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
+        """Whether some of `_clauses` claim the effect of a failed call."""
+        if self._read_for is not failed:
+            return claims_effect(clauses, failed)
+        if clauses not in self._known_claims:
+            self._known_claims[clauses] = claims_effect(clauses, failed)
+        return self._known_claims[clauses]
+
     def _own_clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         given, source = self._asked, failed.terms.source
-        plain = _QUALIFIED.sub(
-            lambda match: "" if (word := match[0].casefold()) in given or word in source else match[0],
-            self._without_quotation(sentence),
-        )
+        plain = self._without_quotation(sentence)
+        if _is_in(_QUALIFIED, plain):
+            plain = _QUALIFIED.sub(
+                lambda match: "" if (word := match[0].casefold()) in given or word in source else match[0], plain
+            )
         verb = bare_name(failed.step.call.name or "").partition("_")[0]
         if not failed.is_lost and len(verb) > 3:  # `block_card`, at last: "Your card is blocked."
             plain = re.sub(rf"\b{re.escape(verb.removesuffix('e'))}\w*", "", plain, flags=re.IGNORECASE)
-        plain = _TROUBLE_NAMED.sub(lambda match: "" if match["noun"].casefold() in self._asked else match[0], plain)
-        if _DIGIT.search(plain) is not None:
+        if _is_in(_TROUBLE_NAMED, plain):
+            plain = _TROUBLE_NAMED.sub(lambda match: "" if match["noun"].casefold() in given else match[0], plain)
+        if _is_in(_REST_COUNTED, plain):
             plain = _REST_COUNTED.sub(lambda match: _counted(match, failed.facts.shown_numbers), plain)
-        if not failed.is_lost:  # a column named `error`, which the call was to bring
+        if not failed.is_lost and _is_in(_ERROR_NOUN, plain):  # a column named `error`, which the call was to bring
             own = failed.step.call.raw_arguments.casefold()
             plain = _ERROR_NOUN.sub(lambda match: "" if match["stem"].casefold() in own else match[0], plain)
         clauses = clauses_of(plain)
@@ -648,7 +668,12 @@ _STEM, _MARKS = 5, ".,:;!?\u2022\"'()"
 _BLOCKING = frozenset(
     ("block", "lock", "freeze", "ban", "suspend", "stop", "reject", "decline", "deny", "refuse", "disable")
 )
-_DIGIT = lazy_pattern(r"\d")
+
+
+@lru_cache(8_192)
+def _is_in(pattern: re.Pattern[str], text: str) -> bool:
+    """Whether a pattern is in a sentence: each failure of a session asks the same."""
+    return pattern.search(text) is not None
 
 
 _WORD, _MAX_WORDS_CHARS = lazy_pattern(r"[^\W_]{2,}"), 4_000
@@ -691,16 +716,6 @@ _ONLY = lazy_pattern(
     r"vain|μόνο|hanya|chỉ)\b|[只仅]|のみ|だけ|만",
     re.IGNORECASE,
 )
-
-
-def _tells_success(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
-    """Whether a sentence claims that a check passes or finds nothing, whatever else it has of what was found."""
-    if not failed.is_lost:
-        return False
-    if says_clean(clauses, failed):
-        return True
-    is_finding = failed.step.result_kind is ResultKind.FINDING
-    return is_finding and not any(clause.denies for clause in clauses) and claims_effect(clauses, failed)
 
 
 def _is_event(denials: Sequence[Clause], failed: FailedCall) -> bool:
@@ -754,9 +769,10 @@ def _cached_sentences(text: str) -> tuple[Sentence, ...]:
 
 def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
     is_denied, acknowledges = denies(sentence), _ACKNOWLEDGES.search(sentence) is not None
-    is_cause = _GUESSES.search(sentence) is not None or (acknowledges and _STATES.match(sentence) is not None)
-    if failed.is_lost and not is_denied and not is_cause and not failed.is_named_alone(sentence):
-        return False  # what nothing repaired is told by its name, or by what stood in the way
+    if failed.is_lost and not is_denied:
+        is_cause = _GUESSES.search(sentence) is not None or (acknowledges and _STATES.match(sentence) is not None)
+        if not is_cause and not failed.is_named_alone(sentence):
+            return False  # what nothing repaired is told by its name, or by what stood in the way
     if acknowledges:
         return True
     if _PLAN.match(sentence) and not (is_denied and _NOT_ENGLISH.search(sentence)):
@@ -767,8 +783,6 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
     if progress is not None:
         reason = sentence[: progress.start()]  # "The flat was let an hour ago, so I'm taking the other one"
         return _EXPLAINS.search(reason) is not None and _STATES.match(reason) is not None
-    if _GUESSES.search(sentence):
-        return True
     if _STATES.match(sentence) or any(_STATES.match(one.text) and not one.supposes for one in clauses_of(sentence)):
         return True
     if failed.terms.are_touched(sentence) or _NOT_ENGLISH.search(sentence) is not None:

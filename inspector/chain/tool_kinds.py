@@ -131,6 +131,7 @@ def operation_of(call: ToolCall) -> str:
 _OPERATION_KEYS = ("action", "operation", "op", "method", "command", "subcommand", "verb")
 
 
+@lru_cache(1_024)  # a trace calls few tools, many times
 def is_terminal(tool: str | None) -> bool:
     """Whether a call of this tool ends the work or hands it over."""
     if tool is None or len(tool) > 200:

@@ -17,7 +17,8 @@ from weaklink.inspector.dataset.samples import read_sample
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.transcript import read_transcript
-from weaklink.inspector.importers.data.public_shapes import ANSWERS, public_prompt, refusal
+from weaklink.inspector.importers.data.public_shapes import ANSWERS, public_prompt
+from weaklink.inspector.importers.data.refusals import refusal
 from weaklink.inspector.importers.data.training_rows import Shape
 from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject

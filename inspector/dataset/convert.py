@@ -52,7 +52,8 @@ from weaklink.inspector.formats.json.call_shape import json_of
 from weaklink.inspector.formats.templates.registry import find_template
 from weaklink.inspector.formats.templates.template import Template
 from weaklink.inspector.formats.transcript import read_transcript
-from weaklink.inspector.importers.data.public_shapes import public_row, refusal
+from weaklink.inspector.importers.data.public_shapes import public_row
+from weaklink.inspector.importers.data.refusals import refusal
 from weaklink.inspector.importers.data.training_rows import COMPLETIONS, REJECTED, Shape, read_training_row
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.model import Json, Role, SpanKind, ToolCall, ToolDefinition, ToolResult

@@ -31,7 +31,7 @@ from weaklink.inspector.dataset.messages import shape_of
 from weaklink.inspector.dataset.samples import Sample, as_listed, correction_of, read_sample, without_rejected
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.formats.registry import find_format
-from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.refusals import refusal
 from weaklink.inspector.importers.data.training_rows import Shape
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import write_json

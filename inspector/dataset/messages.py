@@ -10,7 +10,8 @@ from weaklink.inspector.dataset.fitting import ParsedOutput, parse_output
 from weaklink.inspector.formats.api.call_reading import read_structured_part
 from weaklink.inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
 from weaklink.inspector.formats.format import Format
-from weaklink.inspector.importers.data.sharegpt import CALL_ROLES, ROLE_WORDS, read_calls, split_thought
+from weaklink.inspector.importers.data.sharegpt import ROLE_WORDS
+from weaklink.inspector.importers.data.written_calls import CALL_ROLES, read_calls, split_thought
 from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult

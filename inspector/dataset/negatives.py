@@ -32,9 +32,9 @@ from weaklink.inspector.dataset.no_tool_answers import no_tool_answer
 from weaklink.inspector.dataset.references import without_expected_calls
 from weaklink.inspector.dataset.samples import Sample, definitions_in, read_sample
 from weaklink.inspector.formats.templates.template import openai_tool
-from weaklink.inspector.importers.data.public_shapes import refusal
-from weaklink.inspector.importers.data.sharegpt import CALL_ROLES
+from weaklink.inspector.importers.data.refusals import refusal
 from weaklink.inspector.importers.data.training_rows import Shape
+from weaklink.inspector.importers.data.written_calls import CALL_ROLES
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.model import Json, Role, ToolDefinition
 

@@ -34,9 +34,9 @@ from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.formats.templates.registry import TEMPLATES, find_template
 from weaklink.inspector.formats.templates.template import TemplateMessage, openai_tool
-from weaklink.inspector.importers.data.public_shapes import refusal
-from weaklink.inspector.importers.data.sharegpt import CALL_ROLES, split_thought
+from weaklink.inspector.importers.data.refusals import refusal
 from weaklink.inspector.importers.data.training_rows import Shape
+from weaklink.inspector.importers.data.written_calls import CALL_ROLES, split_thought
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.json_text import write_json

@@ -11,6 +11,7 @@ from weaklink.inspector.importers.streams import SeekableStream
 
 _MAGIC = ((b"\x1f\x8b\x08", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
 _LAYERS = 3
+_HEAD = 1 << 10  # zlib has no longer table before its first symbols
 _LEAST_BOUND = 1 << 30
 _GROWTH = 200
 _BLOCK = 1 << 16
@@ -71,23 +72,56 @@ def open_unpacked(
     layers: list[_ByteStream] = [stream]
     for kind in packing:
         layers.append(_opened(kind, layers[-1]))
-    return _Salvaging(_Unpacked(layers, bound), _BLOCK)
+    return SalvagingReader(_Unpacked(layers, bound), _BLOCK)
 
 
 def _outermost(open_stored: Callable[[], io.BufferedReader], stored_bytes: int, packing: tuple[str, ...]) -> str:
     """The next compression inside those already known, `""` for none."""
     try:
         with open_unpacked(open_stored, packing, stored_bytes) as stream:
-            head = stream.read(4)
+            head = stream.read(_HEAD)
     except DamagedDataError:
         return ""
-    return next((kind for magic, kind in _MAGIC if head.startswith(magic)), "")
+    return next((kind for magic, kind in _MAGIC if head.startswith(magic)), "zlib" if _is_zlib(head) else "")
+
+
+def _is_zlib(head: bytes) -> bool:
+    """Whether a zlib stream (RFC 1950, section 2.2) with a JSON document begins here, as mitmproxy's `.zhar` files."""
+    if head[:1] != b"\x78" or int.from_bytes(head[:2]) % 31:
+        return False
+    try:
+        return zlib.decompressobj().decompress(head, 64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+    except zlib.error:
+        return False
 
 
 def _opened(kind: str, inner: _ByteStream) -> _ByteStream:
     if kind == "gzip":
         return cast("_ByteStream", gzip.GzipFile(fileobj=cast("BinaryIO", inner), mode="rb"))
+    if kind == "zlib":
+        return _Inflated(inner)
     return cast("_ByteStream", zstd.ZstdFile(cast("BinaryIO", inner), "rb"))
+
+
+class _Inflated:
+    """The content of a zlib stream; EOFError where it ends early."""
+
+    def __init__(self, stream: _ByteStream) -> None:
+        self._stream = stream
+        self._decompressor = zlib.decompressobj()
+
+    def read1(self, size: int = -1, /) -> bytes:
+        while not self._decompressor.eof:
+            packed = self._decompressor.unconsumed_tail or self._stream.read1(_BLOCK)
+            block = self._decompressor.decompress(packed, max(size, 0)) if packed else self._decompressor.flush()
+            if block:
+                return block
+            if not packed:
+                raise EOFError("it ends early")
+        return b""
+
+    def close(self) -> None:
+        """Nothing: the stream is closed by who opened it."""
 
 
 def _first_bytes(stream: io.BufferedReader, size_bytes: int) -> SeekableStream:
@@ -98,19 +132,23 @@ def _first_bytes(stream: io.BufferedReader, size_bytes: int) -> SeekableStream:
     return SeekableStream(size_bytes, read_at, stream.close)
 
 
-class _Salvaging(io.BufferedReader):
+class SalvagingReader(io.BufferedReader):
     """Returns the bytes that were unpacked before the damage; the next read raises the error."""
 
+    _damage: DamagedDataError | None = None
+
     def read(self, size: int | None = -1, /) -> bytes:
+        """Up to `size` bytes, all by default; DamagedDataError if none come before the damage."""
         left = sys.maxsize if size is None or size < 0 else size
-        blocks = []
+        blocks: list[bytes] = []
         try:
-            while left > 0 and (block := self.read1(min(left, _BLOCK))):
+            while self._damage is None and left > 0 and (block := self.read1(min(left, _BLOCK))):
                 blocks.append(block)
                 left -= len(block)
-        except DamagedDataError:
-            if not blocks:
-                raise
+        except DamagedDataError as error:
+            self._damage = error
+        if self._damage is not None and not blocks:
+            raise self._damage
         return b"".join(blocks)
 
 

@@ -103,13 +103,19 @@ STATE_FIELDS = (
 """The table, in the order in which fields of one source are read."""
 
 
+_FIELDS = {
+    source: tuple(field for field in STATE_FIELDS if field.source == source)
+    for source in {field.source for field in STATE_FIELDS}
+}
+
+
 def read_state(source: str, record: Json) -> RecordedState | None:
     """What a record of `source` states about a run; None if it states nothing."""
     exit_code: int | None = None
     state: RunState | None = None
     fields: list[str] = []
-    for field in STATE_FIELDS:
-        value = member_at(record, field.path) if field.source == source else None
+    for field in _FIELDS.get(source, ()):
+        value = member_at(record, field.path)
         if value is None:
             continue
         if field.states is None:

@@ -34,7 +34,8 @@ from weaklink.inspector.importers.agents.zed import ZED
 from weaklink.inspector.importers.benchmarks.bfcl import BFCL
 from weaklink.inspector.importers.benchmarks.harbor_atif import HARBOR_ATIF
 from weaklink.inspector.importers.benchmarks.inspect_log import INSPECT
-from weaklink.inspector.importers.benchmarks.tau_bench import TAU2_BENCH, TAU_BENCH
+from weaklink.inspector.importers.benchmarks.tau2_bench import TAU2_BENCH
+from weaklink.inspector.importers.benchmarks.tau_bench import TAU_BENCH
 from weaklink.inspector.importers.benchmarks.who_and_when import WHO_AND_WHEN
 from weaklink.inspector.importers.data.atropos import ATROPOS
 from weaklink.inspector.importers.data.message_dumps import MESSAGE_DUMPS

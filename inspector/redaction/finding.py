@@ -39,7 +39,7 @@ from weaklink.inspector.scanning import lazy_pattern
 FILLER = "*"
 """Replaces each character of a secret; no key shape matches it."""
 
-_SECRET_CHARACTER = lazy_pattern(r"\\+[nrt]|\S")
+_SECRET_CHARACTER = lazy_pattern(r"(\\+[nrt])|\S")
 _BLOCK_CHARACTERS = lazy_pattern(r"(\\+[nrt/]|%0[ADad]|&#\w{1,4};)|\\+u[0-9a-fA-F]{4}|[A-Za-z0-9+/=_-]+")
 CONTEXT = LONGEST_INTRODUCTION + 128
 """Code points of earlier text that affect decisions on later text."""
@@ -61,16 +61,12 @@ def replaced(text: str, secrets: Iterable[Secret]) -> str:
     pieces: list[str] = []
     at = 0
     for secret in _disjoint(secrets):
-        pieces += (text[at : secret.start], _filler(text[secret.start : secret.end], is_block=secret.is_block))
+        secret_characters = _BLOCK_CHARACTERS if secret.is_block else _SECRET_CHARACTER
+        value = text[secret.start : secret.end]
+        filler = secret_characters.sub(lambda found: found[1] or FILLER * len(found[0]), value)
+        pieces += (text[at : secret.start], filler)
         at = secret.end
     return "".join((*pieces, text[at:])) if pieces else text
-
-
-def _filler(secret: str, *, is_block: bool = False) -> str:
-    """The filler for a secret, of the same length."""
-    if is_block:
-        return _BLOCK_CHARACTERS.sub(lambda found: found[1] or FILLER * len(found[0]), secret)
-    return _SECRET_CHARACTER.sub(lambda found: FILLER if len(found[0]) == 1 else found[0], secret)
 
 
 _OPEN_PAIR = lazy_pattern(r":(?<=[\w.+-]:)[^\s:/@\"'`<>\\,;|()]{1,64}(?:@[\w.-]{0,80}(?::[0-9]{0,5})?)?\Z")
@@ -88,28 +84,23 @@ def find_secrets(text: str) -> list[Secret]:
 def secrets_of(texts: Iterable[str]) -> Iterator[tuple[str, list[Secret]]]:
     """Each text, in any order, with its secrets; of most short ones, one search for signs says that they have none."""
     plain: list[str] = []
+    others: list[str] = []
     for text in texts:
-        if len(text) <= _SHORT and _is_plain(text):
-            plain.append(text)
-        else:
-            yield text, _scanned(text)
+        (plain if len(text) <= _SHORT and _is_plain(text) else others).append(text)
     joined = "\0".join(plain)  # no sign has a zero in it
     ends = list(accumulate(len(text) + 1 for text in plain))
     starts = _OF_ANY.starts(f"{joined}\0{joined.lower()}") if plain else ()
     having = {bisect_right(ends, start % ends[-1]) for start in starts}
-    for number, text in enumerate(plain):
-        yield text, _scanned(text) if number in having else []
+    yield from ((text, []) for number, text in enumerate(plain) if number not in having)
+    for text in (*others, *(plain[number] for number in having)):
+        finder = Finder(text)
+        finder.scan(is_final=True)
+        yield text, finder.found()
 
 
 def _is_plain(text: str) -> bool:
     """Whether a text in lower case is its view."""
     return text.isascii() and "%" not in text and "\\u" not in text.lower()
-
-
-def _scanned(text: str) -> list[Secret]:
-    finder = Finder(text)
-    finder.scan(is_final=True)
-    return finder.found()
 
 
 def _shared_length(text: str, other: str) -> int:

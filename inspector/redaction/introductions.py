@@ -88,7 +88,7 @@ def _judge_key(place: FoundIntroduction) -> Secret | None:
         if text.startswith(key.prefix, at) and (begins or not key.prefix[0].isalnum()):
             start, run = at + len(key.prefix), _key_run(key.secret)
             body = text[start : run.pattern.match(text, start, start + max(key.at_least, _LOOK)).end()]  # type: ignore[union-attr]  # it may match nothing
-            if len(body) >= key.at_least and (not key.must_mix or _has_random_segment(body)):
+            if len(body) >= key.at_least and (not key.must_mix or any(map(_is_random, PATTERNS.segment.findall(body)))):
                 return replace(Secret.of(text, start, run, is_final=is_final), rule=f"prefix {key.prefix}")
     for name, token in _TOKENS.items() if begins else ():
         match = token.match(text, at)
@@ -97,10 +97,9 @@ def _judge_key(place: FoundIntroduction) -> Secret | None:
     return None
 
 
-def _has_random_segment(body: str) -> bool:
-    """Whether one of the words joined by dashes and the like looks random, or is longer than words are."""
-    words = PATTERNS.segment.findall(body)
-    return any(len(word) >= _LONGER_THAN_WORDS or secret_values.is_mixed(word) for word in words)
+def _is_random(word: str) -> bool:
+    """Whether one of the words that dashes and the like join looks random, or is longer than words are."""
+    return len(word) >= _LONGER_THAN_WORDS or secret_values.is_mixed(word)
 
 
 @cache

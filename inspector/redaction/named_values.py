@@ -313,7 +313,8 @@ class _Named:
             return is_made or self._is_clear(word, gap) or is_near
         if self._is_pass:
             return (is_made and (len(gap) <= _NEAR_CHARS or is_group)) or self._is_clear(word, gap)
-        is_alone = is_quoted or gap in (" ", ": ") or (len(word) >= 16 and secret_values.is_random(word))
+        is_random = any(map(secret_values.changes_often, PATTERNS.random_part.findall(word)))
+        is_alone = is_quoted or gap in (" ", ": ") or (len(word) >= 16 and is_random)
         is_near = (is_group and self.sign != "token") or (is_alone and len(gap) <= _LIKELY_CHARS)
         return is_made and len(word) >= 8 and is_near
 
@@ -341,8 +342,7 @@ def introduces_nothing(view: str, found: re.Match[str]) -> bool:
     if follows is None or follows["nothing"]:
         return follows is not None
     sign, are_words = found["sign"], follows["words"] is not None
-    is_word_beside = not (are_words and sign in _IDENTIFIERS)
-    if is_word_beside and PATTERNS.strange_digit.search(view, end, end + _BESIDE_CHARS + _STRANGE_AHEAD):
+    if not (are_words and sign in _IDENTIFIERS) and PATTERNS.strange_digit.search(view, end, end + _STRANGE_CHARS):
         return False
     return not are_words or not (
         sign.endswith(_WHOLE_LINES)
@@ -439,6 +439,6 @@ _LIKELY_CHARS = 24  # the same, for names that are also used for other things
 _MAX_HEAD_CHARS, _MAX_ROW_CHARS, _MAX_TABLE_CHARS = 160, 160, 300
 _MARK_CHARS = 64  # before a word, in which a mark must be, if prose has such names without a meaning
 _MAX_LETTERS = 49  # of a word before its first digit
-_STRANGE_AHEAD = 40  # characters that decide on a digit
+_STRANGE_CHARS = _BESIDE_CHARS + 40  # of text after a name that decide whether there is such a word
 _WHOLE_LINES = ("phrase", "mnemonic", "cookie", "authorization")  # whose values may be words, to the end of the line
 _IDENTIFIERS = ("session", "sig", "signature", "code", "cookie", "auth")

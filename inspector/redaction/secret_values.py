@@ -186,11 +186,6 @@ def is_mixed(value: str) -> bool:
     return PATTERNS.mixed.search(value) is not None
 
 
-def is_random(value: str) -> bool:
-    """Whether a word by itself looks like a key: a part of it changes often between digits, capitals and the rest."""
-    return _is_unknown(value) and any(map(changes_often, PATTERNS.random_part.findall(value)))
-
-
 def is_made(value: str, *, at_least: int = 8) -> bool:
     """Whether a word has letters and digits, and looks like a password: a part of it is no word with a number."""
     if len(value) < at_least or not (_is_unknown(value) and has_letters_and_digits(value)):

@@ -58,7 +58,7 @@ _SECONDS = 10.0
 _TO_START_S, _DUCKDB_TO_START_S = 5.0, 15.0  # time for the process to start and end on a busy machine
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z)|\()*(\w*)", re.DOTALL)
 _BEGINS = ("select", "with", "values")
-_LONGEST = 100_000
+_MAX_STATEMENT_CHARS = 100_000
 Value: TypeAlias = str | int | float | None
 _NAME = "weaklink_statement"
 _COMMAND_OK = 1  # libpq: PGRES_COMMAND_OK
@@ -103,7 +103,7 @@ class QueryResult(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def ask(place: DatabaseLocation, text: str, *, limit: int = MOST_ROWS, seconds: float = _SECONDS) -> QueryResult:
+def ask(location: DatabaseLocation, text: str, *, limit: int = MOST_ROWS, seconds: float = _SECONDS) -> QueryResult:
     """The first `limit` rows of a statement over the views, up to TOTAL_BYTES.
 
     StoreError, with a readable message, for a statement that is not a query, reads anything but the views, is invalid,
@@ -111,8 +111,8 @@ def ask(place: DatabaseLocation, text: str, *, limit: int = MOST_ROWS, seconds: 
     """
     check_words(text)
     request = SqlRequest(
-        path=str(place.path),
-        views=_selects(sqlite if place.path is not None else postgresql),
+        path=str(location.path),
+        views=_selects(sqlite if location.path is not None else postgresql),
         allowed=_allowed(),
         statement=text,
         rows=limit,
@@ -120,7 +120,7 @@ def ask(place: DatabaseLocation, text: str, *, limit: int = MOST_ROWS, seconds: 
         total_bytes=TOTAL_BYTES,
         seconds=seconds,
     )
-    return _result(_read_sqlite(request) if place.path is not None else read_postgresql(place, request))
+    return _result(_read_sqlite(request) if location.path is not None else read_postgresql(location, request))
 
 
 def query_tables(
@@ -176,11 +176,11 @@ def _selects(database: ModuleType) -> dict[str, str]:
 
 def _allowed() -> dict[str, list[str]]:
     """The columns that the views read, by table."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    names: defaultdict[str, list[str]] = defaultdict(list)
     for view in VIEWS:
         for column in view.columns:
-            found[column.source.table.name].append(column.source.name)
-    return dict(found)
+            names[column.source.table.name].append(column.source.name)
+    return dict(names)
 
 
 def _read_sqlite(request: SqlRequest) -> QueryReply:
@@ -220,8 +220,8 @@ def _notes(reply: QueryReply, rows: int) -> list[str]:
 
 def check_words(text: str) -> None:
     """Raise StoreError for text that does not start a query; the database checks what the query reads."""
-    if len(text) > _LONGEST:
-        raise StoreError(f"the statement has {len(text):,} characters; the maximum is {_LONGEST:,}")
+    if len(text) > _MAX_STATEMENT_CHARS:
+        raise StoreError(f"the statement has {len(text):,} characters; the maximum is {_MAX_STATEMENT_CHARS:,}")
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise StoreError("the statement contains NUL or a lone surrogate, which no database accepts")
     match = _FIRST_WORD.match(text)
@@ -229,10 +229,10 @@ def check_words(text: str) -> None:
         raise StoreError("write a single read-only statement that starts with SELECT, WITH or VALUES")
 
 
-def read_postgresql(place: DatabaseLocation, request: SqlRequest) -> QueryReply:
+def read_postgresql(location: DatabaseLocation, request: SqlRequest) -> QueryReply:
     """Run the statement; StoreError for a refused statement, or one that takes too long."""
     try:
-        with _transaction(place) as connection:
+        with _transaction(location) as connection:
             return _reply(connection, request)
     except StoreError as error:
         cause = error.__cause__
@@ -245,11 +245,11 @@ def read_postgresql(place: DatabaseLocation, request: SqlRequest) -> QueryReply:
 
 
 @contextmanager
-def _transaction(place: DatabaseLocation) -> Iterator[sa.Connection]:
+def _transaction(location: DatabaseLocation) -> Iterator[sa.Connection]:
     """A transaction that is always rolled back, which removes its views."""
-    engine = sa.create_engine(place.url, hide_parameters=True, poolclass=sa.NullPool)
+    engine = sa.create_engine(location.url, hide_parameters=True, poolclass=sa.NullPool)
     try:
-        with database_errors(place), engine.connect() as connection:
+        with database_errors(location), engine.connect() as connection:
             yield connection
             connection.rollback()
     finally:
@@ -338,10 +338,10 @@ def _refuse_growth(connection: sa.Connection, tree: str, size_bytes: int) -> Non
             f"the statement calls {_named(connection, 'regproc', refused)}, which can build a value that exceeds the "
             "server's memory"
         )
-    if any(_OF_ROWS.search(found) for found in _nodes(_LISTS, tree)):
+    if any(_OF_ROWS.search(node) for node in _nodes(_LISTS, tree)):
         raise StoreError("a list (`ARRAY[...]` or `IN (...)`) may only contain constants")
-    called = [int(found[1]) for found in _CALL.finditer(tree)]
-    used = [int(found[1]) for found in _OPERATOR.finditer(tree) if found[1]]
+    called = [int(match[1]) for match in _CALL.finditer(tree)]
+    used = [int(match[1]) for match in _OPERATOR.finditer(tree) if match[1]]
     joining = set(connection.scalars(sa.text(_FUNCTIONS_NAMED), {"numbers": called, "names": _JOINS.split()}))
     joining_operators = set(connection.scalars(sa.text(_OPERATORS_NAMED), {"numbers": used, "name": "||"}))
     joins = sum(number in joining for number in called) + sum(number in joining_operators for number in used)
@@ -363,8 +363,8 @@ def _nodes(begin: re.Pattern[str], tree: str) -> Iterator[str]:
 
 
 def _numbers(pattern: re.Pattern[str], tree: str) -> set[int]:
-    found = (" ".join(filter(None, match.groups())) for match in pattern.finditer(tree))
-    return {int(number) for numbers in found for number in numbers.split()}
+    lists = (" ".join(filter(None, match.groups())) for match in pattern.finditer(tree))
+    return {int(number) for numbers in lists for number in numbers.split()}
 
 
 def _not_among(connection: sa.Connection, allowed: str, numbers: Iterable[int], names: Sequence[str]) -> set[int]:

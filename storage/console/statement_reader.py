@@ -104,7 +104,8 @@ def reply_to(request: SqlRequest) -> QueryReply | SqlRefusal:
     """Run the statement; returns its rows, or the reason for an error."""
     until = time.monotonic() + request["seconds"]
     try:
-        with closing(_connection(request["path"])) as connection:
+        address = f"file:{quote(request['path'])}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as connection:
             forbidden = _names(connection) - request["allowed"].keys()
             for name, select in request["views"].items():
                 connection.execute(f'CREATE TEMP VIEW "{name}" AS {select}')
@@ -137,9 +138,9 @@ def tables_reply_to(request: TablesRequest) -> QueryReply | SqlRefusal:
         if len(parsed) != 1 or parsed[0].type != duckdb.StatementType.SELECT:
             return {"refused": "only a single read-only statement is allowed: SELECT, WITH or VALUES"}
         timer.start()
-        found = connection.execute(parsed[0], request["parameters"])
-        rows = chain.from_iterable(iter(lambda: found.fetchmany(100), []))
-        return collect([column[0] for column in found.description or ()], map(_plain_values, rows), request)
+        result = connection.execute(parsed[0], request["parameters"])
+        rows = chain.from_iterable(iter(lambda: result.fetchmany(100), []))
+        return collect([column[0] for column in result.description or ()], map(_plain_values, rows), request)
     except duckdb.InterruptException:
         return {"refused": f"the statement took longer than {request['seconds']:g} seconds and was stopped"}
     except (duckdb.OutOfMemoryException, MemoryError):
@@ -174,10 +175,6 @@ def collect(columns: Sequence[str], rows: Iterator[Any], request: "SqlRequest | 
     return {"columns": list(columns), "rows": kept, "left_out": left_out, "cut_values": cut}
 
 
-def _connection(path: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, isolation_level=None)
-
-
 def _names(connection: sqlite3.Connection) -> set[str]:
     """The lower-case names of all tables, and of modules that are usable as tables without being created."""
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
@@ -199,7 +196,7 @@ def _restrict(connection: sqlite3.Connection) -> None:
 
 def _authorizer(request: SqlRequest, forbidden: set[str]) -> Callable[..., int]:
     views = {name.lower() for name in request["views"]}
-    allowed = {table.lower(): {one.lower() for one in columns} for table, columns in request["allowed"].items()}
+    allowed = {table.lower(): {column.lower() for column in columns} for table, columns in request["allowed"].items()}
     functions = frozenset(_FUNCTIONS.split())
 
     def may_read(table: str, column: str, database: str | None) -> bool:

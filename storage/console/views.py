@@ -34,7 +34,9 @@ class View(Struct, frozen=True):
 
 def _columns(table: sa.Table, *described: tuple[str, str] | tuple[str, str, str]) -> tuple[ViewColumn, ...]:
     """Columns of a table by name and description; the third item is the column's name in the table, if it differs."""
-    return tuple(ViewColumn(one[0], one[1], table.c[one[-1] if len(one) == 3 else one[0]]) for one in described)
+    return tuple(
+        ViewColumn(column[0], column[1], table.c[column[-1] if len(column) == 3 else column[0]]) for column in described
+    )
 
 
 VIEWS: tuple[View, ...] = (

@@ -49,15 +49,15 @@ _TOKENS = {
 def read(text: str) -> Filter:
     """Parse a filter; FilterError if it is invalid."""
     try:
-        found = _parser().parse(text)
+        tree = _parser().parse(text)
     except lark.UnexpectedCharacters as error:
-        at: int = error.pos_in_stream  # type: ignore[assignment]  # lark declares it None
-        raise FilterError(_QUOTE if text[at] == '"' else _NOTHING, at) from None
+        position: int = error.pos_in_stream  # type: ignore[assignment]  # lark declares it None
+        raise FilterError(_QUOTE if text[position] == '"' else _NOTHING, position) from None
     except lark.UnexpectedToken as error:
-        at = len(text) if error.token.type == "$END" else error.token.start_pos or 0
-        raise FilterError(_unexpected(error, text), at) from None
-    assert isinstance(found, tuple)  # the transformer builds it from `start`
-    return found
+        position = len(text) if error.token.type == "$END" else error.token.start_pos or 0
+        raise FilterError(_unexpected(error, text), position) from None
+    assert isinstance(tree, tuple)  # the transformer builds it from `start`
+    return tree
 
 
 _QUOTE = 'unclosed quote, or quote inside a word; write `key:"two words"`'
@@ -78,8 +78,8 @@ def _unexpected(error: lark.UnexpectedToken, text: str) -> str:
     return f"`{error.token}` is not valid here; {hint}. Put text to search for in quotes"
 
 
-def _is_open(text: str, at: int) -> bool:
-    return text.count("(", 0, at) > text.count(")", 0, at)
+def _is_open(text: str, position: int) -> bool:
+    return text.count("(", 0, position) > text.count(")", 0, position)
 
 
 class _TokenLimits:
@@ -92,17 +92,17 @@ class _TokenLimits:
         terms = depth = 0
         ended: int | None = None
         for token in stream:
-            at = token.start_pos or 0
+            start = token.start_pos or 0
             if token.type in _TERMS:
                 terms += 1
-                if ended == at:
-                    raise FilterError(_QUOTE, at)
+                if ended == start:
+                    raise FilterError(_QUOTE, start)
                 ended = token.end_pos
             depth += (token.type == "_OPEN") - (token.type == "_CLOSE")
             if terms > MOST_TERMS:
-                raise FilterError(f"a filter has at most {MOST_TERMS} terms", at)
+                raise FilterError(f"a filter has at most {MOST_TERMS} terms", start)
             if depth > DEEPEST:
-                raise FilterError(f"parentheses can be nested at most {DEEPEST} deep", at)
+                raise FilterError(f"parentheses can be nested at most {DEEPEST} deep", start)
             yield token
 
 

@@ -114,7 +114,7 @@ def complete_filter(connection: sa.Connection, text: str, cursor: int) -> list[F
     term = text[start:cursor]
     key, colon, value = term.partition(":")
     if not colon:
-        offered = [*((f"{one}:", WHAT[_key(one)]) for one in (*KEYS, *ALIASES)), *_JOINS.items()]
+        offered = [*((f"{key}:", WHAT[_key(key)]) for key in (*KEYS, *ALIASES)), *_JOINS.items()]
         return _starting(term, offered, start, cursor)
     try:
         chosen = _key(key.lower())
@@ -135,12 +135,12 @@ def _starting(
 ) -> list[FilterCompletion]:
     """Those of the offered texts that start with `begun`, without duplicates."""
     prefix = begun.removeprefix('"').casefold()
-    found: dict[str, FilterCompletion] = {}
+    completions: dict[str, FilterCompletion] = {}
     for text, what in offered:
-        if text.casefold().startswith(prefix) and len(found) < MOST:
+        if text.casefold().startswith(prefix) and len(completions) < MOST:
             completion = filter_value(text) if is_value else text
-            found.setdefault(completion, FilterCompletion(start, end, completion, what))
-    return list(found.values())
+            completions.setdefault(completion, FilterCompletion(start, end, completion, what))
+    return list(completions.values())
 
 
 def filter_value(value: str) -> str:
@@ -191,7 +191,7 @@ def _counted(
     ids = list(connection.scalars(newest))
     query = sa.select(column).select_from(table).where(trace_id.in_(ids), column != "", *conditions)
     frequent = query.group_by(column).order_by(sa.func.count().desc(), column).limit(4 * MOST)
-    yield from ((unescaped(one), what) for one in connection.scalars(frequent))
+    yield from ((unescaped(value), what) for value in connection.scalars(frequent))
 
 
 def _arguments(connection: sa.Connection, value: str, cursor: int) -> list[FilterCompletion]:
@@ -202,7 +202,7 @@ def _arguments(connection: sa.Connection, value: str, cursor: int) -> list[Filte
         offered = _counted(connection, argument, column, argument.c.trace_id, "an argument")
         return _starting(value, offered, cursor - len(value), cursor)
     path = value[: sign.start()]
-    at = (argument.c.path if path.startswith("$") else argument.c.name) == path
-    offered = _counted(connection, argument, argument.c.value, argument.c.trace_id, f"a value of {path}", at)
+    is_chosen = (argument.c.path if path.startswith("$") else argument.c.name) == path
+    offered = _counted(connection, argument, argument.c.value, argument.c.trace_id, f"a value of {path}", is_chosen)
     piece = value[sign.end() :].rpartition(",")[2]
     return _starting(piece, offered, cursor - len(piece), cursor, is_value=True)

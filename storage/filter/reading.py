@@ -128,7 +128,7 @@ _CODES_OF = {FilterKey.LAYER: _LAYER_CODES, FilterKey.CONTEXT: _CONTEXT_CODES}
 """Keys that are shorthands for codes, each with the codes of its values."""
 
 WORDS_OF: Mapping[FilterKey, tuple[str, ...]] = {
-    FilterKey.STATUS: tuple(one.value for one in (*Status, *Liveness)),
+    FilterKey.STATUS: tuple(word.value for word in (*Status, *Liveness)),
     FilterKey.CERTAINTY: tuple(certainty.value for certainty in VerdictCertainty),
     FilterKey.KIND: tuple(kind.value for kind in SpanKind),
     FilterKey.SEVERITY: tuple(severity.value for severity in Severity),
@@ -179,12 +179,12 @@ def read_field(text: str, position: int) -> Term:
     match = _KEY.match(text)
     assert match is not None  # the lexer's FIELD begins like this
     key = _key(match["key"], position)
-    rest, at = text[match.end() :], position + match.end()
+    rest, start = text[match.end() :], position + match.end()
     if not rest:
-        raise FilterError(f"`{key.value}:` requires a value{_example(key)}", at)
+        raise FilterError(f"`{key.value}:` requires a value{_example(key)}", start)
     if key is FilterKey.ARG:
-        return _argument(rest, at)
-    return _either([_value(key, piece) for piece in _pieces(key, rest, at)])
+        return _argument(rest, start)
+    return _either([_value(key, piece) for piece in _pieces(key, rest, start)])
 
 
 def _key(word: str, position: int) -> FilterKey:
@@ -209,21 +209,21 @@ def _example(key: FilterKey) -> str:
 
 def _pieces(key: FilterKey, text: str, position: int) -> Iterator[FilterValue]:
     """The comma-separated values in a text."""
-    at = 0
+    offset = 0
     while True:
-        match = _PIECE.match(text, at)
+        match = _PIECE.match(text, offset)
         assert match is not None  # a bare piece may be empty
         quoted = match["quoted"]
         value = match["bare"] if quoted is None else _ESCAPE.sub(r"\1", quoted)
         if not value and (quoted is None or key not in _MAY_BE_EMPTY):
-            raise FilterError(f"`{key.value}:` requires a value", position + at)
-        yield FilterValue(value, position + at, quoted is not None)
-        at = match.end()
-        if at >= len(text):
+            raise FilterError(f"`{key.value}:` requires a value", position + offset)
+        yield FilterValue(value, position + offset, quoted is not None)
+        offset = match.end()
+        if offset >= len(text):
             return
-        if text[at] != ",":
-            raise FilterError('unclosed quote, or quote inside a word; write `key:"two words"`', position + at)
-        at += 1
+        if text[offset] != ",":
+            raise FilterError('unclosed quote, or quote inside a word; write `key:"two words"`', position + offset)
+        offset += 1
 
 
 def _value(key: FilterKey, piece: FilterValue) -> Term:
@@ -231,10 +231,10 @@ def _value(key: FilterKey, piece: FilterValue) -> Term:
         return moment_in(key, piece.text, piece.position)
     if key in UNITS:
         comparison, rest = comparison_in(piece.text)
-        at = piece.position + len(piece.text) - len(rest) + piece.is_quoted
+        start = piece.position + len(piece.text) - len(rest) + piece.is_quoted
         if key is FilterKey.REWARD:
-            return NumberTerm(key, comparison, _signed(rest, at))
-        return NumberTerm(key, comparison, number_in(rest, at, UNITS[key]))
+            return NumberTerm(key, comparison, _signed(rest, start))
+        return NumberTerm(key, comparison, number_in(rest, start, UNITS[key]))
     if key is FilterKey.CONTEXT and _IS_SHARE.match(piece.text):
         return _share(piece)
     if key in _CODES_OF:
@@ -287,14 +287,14 @@ def _argument(text: str, position: int) -> Term:
     match = _PATH.match(text)
     if match is None:
         raise FilterError("`arg:` requires a path or a name, such as `$.city=Oslo` or `city=Oslo`", position)
-    path, at = _plain(match[0], position), match.end()
-    if at == len(text):
+    path, end = _plain(match[0], position), match.end()
+    if end == len(text):
         return ArgumentTerm(path)
-    sign = _SIGN.match(text, at)
+    sign = _SIGN.match(text, end)
     if sign is None:
-        raise FilterError("expected one of =, !=, ~, >, >=, < and <= after the path", position + at)
-    comparison, at = ComparisonOperator(sign[0]), sign.end()
-    pieces = list(_pieces(FilterKey.ARG, text[at:], position + at))
+        raise FilterError("expected one of =, !=, ~, >, >=, < and <= after the path", position + end)
+    comparison, end = ComparisonOperator(sign[0]), sign.end()
+    pieces = list(_pieces(FilterKey.ARG, text[end:], position + end))
     if comparison in (ComparisonOperator.EQUAL, ComparisonOperator.OTHER, ComparisonOperator.HOLDS):
         return ArgumentTerm(path, comparison, tuple(piece.text for piece in pieces))
     return _either([ArgumentTerm(path, comparison, number=_signed(piece.text, piece.position)) for piece in pieces])
@@ -303,7 +303,7 @@ def _argument(text: str, position: int) -> Term:
 def _plain(path: str, position: int) -> str:
     """A path as it is stored: `$["city"]` becomes `$.city`."""
     try:
-        return _IN_BRACKETS.sub(lambda found: path_of(str(json.loads(found[1], strict=False))), path)
+        return _IN_BRACKETS.sub(lambda match: path_of(str(json.loads(match[1], strict=False))), path)
     except ValueError as error:
         raise FilterError("the key in brackets is not a JSON string", position) from error
 

@@ -135,8 +135,8 @@ def _keys(term: Term) -> Iterator[FilterKey]:
         case NotTerm(inner):
             yield from _keys(inner)
         case AllTerms(terms) | AnyTerm(terms):
-            for one in terms:
-                yield from _keys(one)
+            for part in terms:
+                yield from _keys(part)
         case PhraseTerm() | ArgumentTerm() | TimeTerm():
             return
         case _:
@@ -146,10 +146,10 @@ def _keys(term: Term) -> Iterator[FilterKey]:
 def matching(connection: sa.Connection, terms: Sequence[Term], ids: Sequence[int], now_s: float) -> set[int]:
     """Which of these traces match a filter; its words are looked up in the text index."""
     conditions = conditions_of(connection, terms, now_s)
-    found: set[int] = set()
+    matched: set[int] = set()
     for group in in_groups(ids):
-        found |= set(connection.scalars(sa.select(_trace.id).where(_trace.id.in_(group), *conditions)))
-    return found
+        matched |= set(connection.scalars(sa.select(_trace.id).where(_trace.id.in_(group), *conditions)))
+    return matched
 
 
 def _condition(connection: sa.Connection, term: Term, now_s: float) -> _Condition:
@@ -157,7 +157,7 @@ def _condition(connection: sa.Connection, term: Term, now_s: float) -> _Conditio
         case PhraseTerm() | AllTerms():
             return sa.and_(sa.true(), *conditions_of(connection, [term], now_s))
         case AnyTerm(terms):
-            return sa.or_(sa.false(), *(_condition(connection, one, now_s) for one in terms))
+            return sa.or_(sa.false(), *(_condition(connection, term, now_s) for term in terms))
         case NotTerm(inner):
             return sa.not_(sa.func.coalesce(_condition(connection, inner, now_s), sa.false()))
         case Field():
@@ -198,7 +198,7 @@ def _column(connection: sa.Connection, term: Field) -> _Condition:
     column = COLUMNS[term.key]
     stored = stored_values(connection, column)
     if term.key is FilterKey.KIND:
-        return column.in_([one for one in stored if matching_values(one.split(","), term.values)])
+        return column.in_([value for value in stored if matching_values(value.split(","), term.values)])
     return column.in_(matching_values(stored, term.values))
 
 
@@ -211,7 +211,7 @@ def _status(connection: sa.Connection, term: Field, now_s: float) -> _Condition:
 
 def _severity(_connection: sa.Connection, term: Field) -> _Condition:
     chosen = matching_values([severity.value for severity in Severity], term.values)
-    return sa.or_(sa.false(), *(_BY_SEVERITY[Severity(one)] > 0 for one in chosen))
+    return sa.or_(sa.false(), *(_BY_SEVERITY[Severity(word)] > 0 for word in chosen))
 
 
 def _session(_connection: sa.Connection, term: Field) -> _Condition:
@@ -249,11 +249,11 @@ def _break_tool(_connection: sa.Connection, term: Field) -> _Condition:
 
 def _violates(_connection: sa.Connection, term: Field) -> _Condition:
     """Traces with a call that broke its tool's schema: the rule, the tool and the argument, separated by spaces."""
-    named = _means_any(tables.violation, _violated_place, [value.rstrip(" ") for value in term.values])
+    named = _means_any(tables.violation, _violation_key, [value.rstrip(" ") for value in term.values])
     return _trace.id.in_(sa.select(tables.violation.c.trace_id).where(named))
 
 
-def _violated_place(violation: sa.FromClause) -> sa.ColumnElement[str]:
+def _violation_key(violation: sa.FromClause) -> sa.ColumnElement[str]:
     return sa.func.rtrim(violation.c.code + " " + violation.c.tool + " " + violation.c.path)
 
 
@@ -334,14 +334,14 @@ def _compared_whole(column: sa.ColumnElement[int], comparison: ComparisonOperato
 
 def _has_argument(term: ArgumentTerm) -> _Condition:
     """Traces with such an argument; the key that contains it is indexed, by itself and with its value."""
-    at: list[_Condition] = []
+    conditions: list[_Condition] = []
     if (name := _last_name(term.path)) is not None:
-        at.append(_argument.name == name)
+        conditions.append(_argument.name == name)
     if term.path.startswith("$"):
-        at.append(_is_like(_argument.path, escaped(term.path)))
+        conditions.append(_is_like(_argument.path, escaped(term.path)))
     elif name is None:
-        at.append(_is_like(_argument.name, key(term.path, longest=LONGEST_VALUE)))
-    return _trace.id.in_(sa.select(_argument.trace_id).where(*at, _has_value(term)))
+        conditions.append(_is_like(_argument.name, key(term.path, longest=LONGEST_VALUE)))
+    return _trace.id.in_(sa.select(_argument.trace_id).where(*conditions, _has_value(term)))
 
 
 def _last_name(path: str) -> str | None:
@@ -364,7 +364,7 @@ def _has_value(term: ArgumentTerm) -> _Condition:
         case ComparisonOperator.OTHER:
             return sa.not_(_is_any_value(value, term.values))
         case ComparisonOperator.HOLDS:
-            return sa.or_(*(_contains(value, escaped(one.casefold())) for one in term.values))
+            return sa.or_(*(_contains(value, escaped(searched.casefold())) for searched in term.values))
         case _:
             return _compared(_argument.number, term.comparison, term.number)
 

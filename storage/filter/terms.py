@@ -187,9 +187,9 @@ def _replaced(term: Term, replacement: Callable[[PhraseTerm], Term]) -> Term:
         case NotTerm(inner):
             return NotTerm(_replaced(inner, replacement))
         case AllTerms(terms):
-            return AllTerms(tuple(_replaced(one, replacement) for one in terms))
+            return AllTerms(tuple(_replaced(old, replacement) for old in terms))
         case AnyTerm(terms):
-            return AnyTerm(tuple(_replaced(one, replacement) for one in terms))
+            return AnyTerm(tuple(_replaced(old, replacement) for old in terms))
         case Field() | NumberTerm() | ArgumentTerm() | TimeTerm():
             return term
         case _:

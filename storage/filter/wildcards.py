@@ -27,7 +27,7 @@ def matching_values(stored: Iterable[str], patterns: Iterable[str]) -> list[str]
     values = list(stored)
     written = [as_stored(pattern) for pattern in patterns]
     exact = set(values).intersection(written)
-    wanted = [one.casefold().split(_ANYTHING) for one in written if one not in exact]
+    wanted = [pattern.casefold().split(_ANYTHING) for pattern in written if pattern not in exact]
     return [value for value in values if value in exact or any(_matches(value.casefold(), texts) for texts in wanted)]
 
 

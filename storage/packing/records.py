@@ -16,8 +16,7 @@ import msgspec
 from msgspec import structs
 
 from weaklink.inspector import model
-from weaklink.inspector.model.exchange import shared_prefix, shared_suffix
-from weaklink.inspector.text import Range
+from weaklink.inspector.text import Range, shared_prefix, shared_suffix
 from weaklink.inspector.trace_file.lines import Record, trace_record, turn_record
 from weaklink.storage.packing.former_records import VERSION, upgraded
 from weaklink.storage.packing.values import pack, packable, unpack

@@ -202,13 +202,13 @@ def _running(connection: sa.Connection) -> dict[int, _RunningRow]:
 
 def _stopped(connection: sa.Connection, ids: list[int]) -> dict[int, _RunningRow]:
     """Those of these traces that exist and are no longer running."""
-    found: dict[int, _RunningRow] = {}
+    rows: dict[int, _RunningRow] = {}
     for group in in_groups(ids):
         query = sa.select(_trace.id, _trace.fingerprint, _trace.turns).where(_trace.id.in_(group))
-        found |= {
+        rows |= {
             id_: _RunningRow(None, bytes(fingerprint), turns) for id_, fingerprint, turns in connection.execute(query)
         }
-    return found
+    return rows
 
 
 def _open_turns(connection: sa.Connection, id_: int) -> set[int]:

@@ -218,11 +218,11 @@ def read_open_turns(connection: sa.Connection, id_: int) -> dict[int, Turn]:
 
     A turn with a damaged piece has the others, and a sentence on the loss.
     """
-    found: defaultdict[int, list[tuple[int, bytes]]] = defaultdict(list)
+    turns: defaultdict[int, list[tuple[int, bytes]]] = defaultdict(list)
     query = sa.select(_piece.turn, _piece.number, _piece.body).where(_piece.trace_id == id_)
     for turn, number, body in connection.execute(query.order_by(_piece.turn, _piece.number)):
-        found[turn].append((number, body))
-    return {turn: read_so_far(pieces) for turn, pieces in found.items()}
+        turns[turn].append((number, body))
+    return {turn: read_so_far(pieces) for turn, pieces in turns.items()}
 
 
 def _in_order(ended: tuple[Turn, ...], still_open: dict[int, Turn]) -> tuple[Turn, ...]:

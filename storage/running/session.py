@@ -246,7 +246,7 @@ class BoundedBuffer:
             short = _shortened(event)
             self._add_within(self._room * _FOR_SHORTENED, short, event_weight(short.event))
 
-    def take(self) -> Iterator[BufferedEvent]:
+    def drain(self) -> Iterator[BufferedEvent]:
         """The queued events in order, until none is left; they count against the bound until `written`."""
         while self._line:
             with self._lock:
@@ -326,7 +326,7 @@ class RecordedSession:
         self.ended = self._is_idle = False
         self._start(trace)
 
-    def take(self, event: BufferedEvent) -> None:
+    def add(self, event: BufferedEvent) -> None:
         """Process one event of this session; for a turn that has already ended, everything but a new end is ignored."""
         if self._is_idle:
             self._is_idle, self._changed = False, True
@@ -417,10 +417,10 @@ class RecordedSession:
         self._id = id_
         self._closed = []
         del self._exchanges[: len(step.exchanges)]
-        for one in step.pieces:
-            turn = self._open[one.turn]
-            turn.pieces = one.number + 1
-            turn.written = len(turn.chunks) if one.number else 0
+        for piece in step.pieces:
+            turn = self._open[piece.turn]
+            turn.pieces = piece.number + 1
+            turn.written = len(turn.chunks) if piece.number else 0
         record = step.draft.record if step.draft is not None else step.grown
         if record is not None:
             self._written = sorted(self._turns)
@@ -508,7 +508,7 @@ class RecordedSession:
             self._closed.append(number)
         if number <= max(self._turns, default=0):
             # Not at the end: the stored turns after it no longer have the right position.
-            self._kept = min(self._kept, sum(one < number for one in self._turns))
+            self._kept = min(self._kept, sum(turn < number for turn in self._turns))
             self._changed = True
         self._turns[number] = turn
         self.weight += event_weight(TurnEnded("", number, turn))

@@ -660,8 +660,12 @@ def test_all_of_a_series_of_a_service_without_a_count_claims_the_lost_one(claim:
 
 @pytest.mark.parametrize("server", ["notion", "warehouse", "linear_app"])
 def test_the_server_of_a_tool_names_the_call(server: str) -> None:
-    lost = (f'call a: mcp__{server}__query {{"sql": "select 1"}}', "result a!: Error: unsupported call")
-    good = (run("psql -c 'select 1'"), "result b: 1")
-    words = f"say: It is 1. (This session has no {server} tool, so I asked with psql.)"
+    lost = (f'call a: mcp__{server}__query {{"sql": "select count(*) from users"}}', "result a!: unsupported call")
+    good: tuple[str, ...] = (
+        run("psql -c 'select count(*) from user'"),
+        "result b!: Exit code 1\nERROR:  column x is bad",
+    )
+    good = (*good, run("psql -c 'select count(*) from users'", "c"), "result c: 412")
+    words = f"say: There are 412. (This session has no {server} tool, I asked psql.)"
     assert chain_of("user: How many are there?", *lost, *good, words).steps[0].said == "reported"
-    assert chain_of("user: How many are there?", *lost, *good, "say: It is 1.").steps[0].said == "silent"
+    assert chain_of("user: How many are there?", *lost, *good, "say: There are 412.").steps[0].said == "silent"

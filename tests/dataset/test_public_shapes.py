@@ -17,7 +17,8 @@ from weaklink.inspector.dataset.rows import open_row_file, read_data
 from weaklink.inspector.dataset.samples import Sample, as_listed, read_sample
 from weaklink.inspector.dataset.scoring import score_sample
 from weaklink.inspector.formats.registry import find_format
-from weaklink.inspector.importers.data.public_shapes import public_row, refusal
+from weaklink.inspector.importers.data.public_shapes import public_row
+from weaklink.inspector.importers.data.refusals import refusal
 from weaklink.inspector.model import Role
 from weaklink.inspector.rules.rule import Severity
 

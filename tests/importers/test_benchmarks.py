@@ -109,7 +109,7 @@ def test_members_that_cannot_be_unpacked_say_why(tmp_path: Path) -> None:
         whole[header + 10] = 12 if at == 9 else whole[header + 10]
     reasons = skipped(written(tmp_path, bytes(whole)))
     assert reasons["samples/1_epoch_1.json"] == "it is encrypted"
-    assert reasons["samples/2_epoch_1.json"] == "it is compressed with method 12, which Inspect does not use"
+    assert reasons["samples/2_epoch_1.json"] == "it is compressed with method 12, which is not supported"
 
 
 def test_a_bomb_stops_at_its_bound(tmp_path: Path) -> None:

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped
-from weaklink.inspector.importers.telemetry.otlp import SpanSpool, read_span
-from weaklink.inspector.importers.telemetry.otlp_encodings import fields_of, is_otlp, merged_spans, varint_at
+from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
+from weaklink.inspector.importers.telemetry.otlp import read_span, spooled_sessions
+from weaklink.inspector.importers.telemetry.otlp_bodies import is_otlp
+from weaklink.inspector.importers.telemetry.otlp_json import merged_spans
 from weaklink.inspector.importers.telemetry.otlp_span import (
     ERROR,
-    Messages,
     OtlpEvent,
     OtlpSpan,
     RequestMessages,
@@ -119,58 +120,36 @@ def test_a_beginning_is_enough_to_know_protobuf() -> None:
     assert not is_otlp(without_resource.replace(b"\x10", b"\x0f"))
 
 
-@pytest.mark.parametrize("raw", [b"\x08", b"\x0a\x05ab", b"\x0d\x01", b"\x80" * 9])
-def test_a_field_that_breaks_off_is_no_field(raw: bytes) -> None:
-    with pytest.raises(ValueError, match="is truncated"):
-        list(fields_of(raw))
-
-
-@pytest.mark.parametrize("raw", [b"\x80" * 11, b"\x00\x00", b"\x0b", b"\x07"])
-def test_what_is_no_protobuf_is_refused(raw: bytes) -> None:
-    with pytest.raises(ValueError, match=r"field|number"):
-        list(fields_of(raw))
-
-
-def test_numbers_of_the_wire_format_have_seven_bits_a_byte() -> None:
-    assert varint_at(b"\x96\x01rest", 0) == (150, 2)  # protobuf.dev's own example
-    assert list(fields_of(b"\x08\x96\x01\x12\x02hi")) == [(1, 150), (2, b"hi")]
-
-
-def test_spans_come_back_from_the_shelf_as_they_were_put_whether_in_memory_or_on_disk() -> None:
-    values: list[Json] = ["text", "\ud800", 1 << 70, [1, {"a": None}], 1.5, True]
-    spans = [
-        OtlpSpan("t", str(at), "", "n", at + 0.5, None, {"k": value}, (OtlpEvent("e", None, {"x": 1}),), ERROR, "m")
-        for at, value in enumerate(values)
-    ]
-    for spool_bytes in (1, 1 << 20):
-        with SpanSpool(spool_bytes=spool_bytes) as shelf:
-            for span in spans:
-                shelf.put(span)
-            ((id_, held),) = shelf.sessions()
-            assert id_ == ExternalId("trace_id", "t")
-            assert list(held) == spans
-
-
 def test_the_traces_of_one_session_are_read_together_whoever_of_their_spans_names_it() -> None:
-    with SpanSpool() as shelf:
-        shelf.put(OtlpSpan("a", "1", "2", "", 2.0, 3.0, {}))
-        shelf.put(OtlpSpan("b", "3", "", "", 9.0, 10.0, {"session.id": "s"}))
-        shelf.put(OtlpSpan("a", "2", "", "", 1.0, 4.0, {"session.id": "s"}))
-        shelf.put(OtlpSpan("c", "4", "", "", 1.0, 4.0, {"session.id": ""}))
-        read = {id_: [span.id for span in spans] for id_, spans in shelf.sessions()}
-    assert read == {ExternalId("session.id", "s"): ["1", "3", "2"], ExternalId("trace_id", "c"): ["4"]}
+    chatted: dict[str, Json] = {"gen_ai.operation.name": "chat"}
+    spans = [
+        OtlpSpan("a", "1", "2", "", 2.0, 3.0, chatted),
+        OtlpSpan("b", "3", "", "", 9.0, 10.0, {**chatted, "session.id": "s"}),
+        OtlpSpan("a", "2", "", "", 1.0, 4.0, {"session.id": "s"}),
+        OtlpSpan("c", "4", "", "", 1.0, 4.0, {**chatted, "session.id": ""}),
+        OtlpSpan("c", "5", "", "", 3.0, 4.0, {"session.id": "later"}),
+        OtlpSpan("c", "6", "", "", 2.0, 4.0, {"session.id": "earlier"}),
+        OtlpSpan("d", "7", "", "", 2.0, 4.0, chatted),
+    ]
+    read = [trace for trace in spooled_sessions(spans) if isinstance(trace, Trace)]
+    ids = [(trace.external_ids[0], trace.external_ids[-1].value, len(trace.turns)) for trace in read]
+    assert ids == [
+        (ExternalId("session.id", "s"), "1", 2),
+        (ExternalId("session.id", "earlier"), "4", 1),
+        (ExternalId("trace_id", "d"), "7", 1),
+    ]
 
 
 def test_a_message_that_many_requests_repeat_is_one_turn() -> None:
-    messages = Messages()
-    first = messages.read(RequestMessages([{"role": "user", "content": "x"}]))
-    again = messages.read(RequestMessages([{"role": "user", "content": "x"}, {"role": "user", "content": "y"}]))
+    known = KnownMessages()
+    first = RequestMessages([{"role": "user", "content": "x"}]).turns(known)
+    again = RequestMessages([{"role": "user", "content": "x"}, {"role": "user", "content": "y"}]).turns(known)
     assert again[0] is first[0]
     assert again[1] != first[0]
 
 
 def test_words_that_were_not_kept_are_no_empty_answer() -> None:
-    call = read_span(chat(), Messages()).call
+    call = read_span(chat(), KnownMessages()).call
     assert call is not None
     assert call.answer.generation is not None
     assert call.answer.generation.body is BodyState.NOT_STORED
@@ -178,14 +157,14 @@ def test_words_that_were_not_kept_are_no_empty_answer() -> None:
 
 def test_words_that_were_taken_out_are_told() -> None:
     span = chat(**{"openinference.span.kind": "LLM", "output.value": "__REDACTED__"})
-    call = read_span(span, Messages()).call
+    call = read_span(span, KnownMessages()).call
     assert call is not None
     assert call.answer.generation is not None
     assert call.answer.generation.body is BodyState.REDACTED
 
 
 def test_an_answer_that_was_cut_off_keeps_what_is_left() -> None:
-    read = read_span(chat(**{"gen_ai.output.messages": '[{"role": "assistant", "parts": [{"ty'}), Messages())
+    read = read_span(chat(**{"gen_ai.output.messages": '[{"role": "assistant", "parts": [{"ty'}), KnownMessages())
     assert read.call is not None
     assert read.call.answer.parts[0].text == '[{"role": "assistant", "parts": [{"ty'
     assert read.call.answer.generation is not None
@@ -207,7 +186,7 @@ def test_how_a_request_failed_is_told_by_its_error(
     code: str, message: str, phase: ErrorPhase, status: int | None
 ) -> None:
     raised = OtlpEvent("exception", None, {"exception.type": code, "exception.message": message})
-    call = read_span(replace(chat(), status=ERROR, events=(raised,)), Messages()).call
+    call = read_span(replace(chat(), status=ERROR, events=(raised,)), KnownMessages()).call
     assert call is not None
     assert call.answer.generation is not None
     error = call.answer.generation.error
@@ -231,7 +210,7 @@ def test_how_a_request_failed_is_told_by_its_error(
 def test_only_what_asks_a_model_for_words_is_a_request(
     name: str, attributes: dict[str, Json], kind: OperationKind
 ) -> None:
-    assert read_span(OtlpSpan("a", "1", "", name, 1.0, 2.0, attributes), Messages()).kind is kind
+    assert read_span(OtlpSpan("a", "1", "", name, 1.0, 2.0, attributes), KnownMessages()).kind is kind
 
 
 def test_log_records_that_come_twice_are_one_and_belong_to_their_span() -> None:
@@ -244,17 +223,20 @@ def test_log_records_that_come_twice_are_one_and_belong_to_their_span() -> None:
 
 
 def test_ids_that_are_counted_in_each_trace_are_told_apart() -> None:
-    spans = [replace(chat(), trace_id=trace, id=id_, parent_id="1") for trace in "ab" for id_ in "12"]
-    spans.append(replace(chat(), trace_id="b", id="3", parent_id="2"))
-    found = [(span.id, span.parent_id) for span in merged_spans(spans)]
-    assert found == [("a/1", "a/1"), ("a/2", "a/1"), ("b/1", "b/1"), ("b/2", "b/1"), ("3", "b/2")]
+    named = {**chat().attributes, "session.id": "s"}
+    spans = [replace(chat(), trace_id=trace, id=id_, attributes=named) for trace in "ab" for id_ in "12"]
+    spans.append(replace(chat(), trace_id="b", id="3", attributes=named))
+    (trace,) = spooled_sessions(spans)
+    assert isinstance(trace, Trace)
+    assert trace.provenance.record == "span a/1"
+    assert len(trace.turns) == 5
 
 
 def test_further_choices_stand_beside_the_answer() -> None:
     words: Json = json.dumps(
         [{"role": "assistant", "parts": [{"type": "text", "content": word}]} for word in ("one", "two")]
     )
-    call = read_span(chat(**{"gen_ai.output.messages": words}), Messages()).call
+    call = read_span(chat(**{"gen_ai.output.messages": words}), KnownMessages()).call
     assert call is not None
     assert [(part.name, part.text) for part in call.answer.parts] == [("text", "one"), ("choice1:text", "two")]
 
@@ -266,7 +248,7 @@ def test_keys_with_dots_unfold_into_lists_in_the_order_of_their_numbers() -> Non
 
 def test_a_key_of_a_hundred_thousand_dots_is_borne() -> None:
     attributes: dict[str, Json] = {"openinference.span.kind": "LLM", f"llm.input_messages.0{'.a' * 100_000}": 1}
-    assert read_span(chat(**attributes), Messages()).call is not None
+    assert read_span(chat(**attributes), KnownMessages()).call is not None
 
 
 def test_spans_that_ask_no_model_are_counted(tmp_path: Path) -> None:

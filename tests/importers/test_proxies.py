@@ -19,13 +19,14 @@ from hypothesis import strategies as st
 from tests.importers.flow_files import asked, flow, request, response, streamed, tnetstring
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers.compression import DamagedDataError
-from weaklink.inspector.importers.proxies.har import HarDocument, open_har
-from weaklink.inspector.importers.proxies.mitmproxy import (
+from weaklink.inspector.importers.proxies.har_document import HarDocument, open_har
+from weaklink.inspector.importers.proxies.mitmproxy import read_flow
+from weaklink.inspector.importers.proxies.tnetstrings import (
     MAX_ENTRIES,
-    FlowSplitter,
     MalformedValueError,
+    StoredFlow,
     TnetString,
-    read_flow,
+    read_flows,
     value_at,
 )
 from weaklink.inspector.importers.reading import read_source
@@ -87,38 +88,40 @@ def test_what_is_written_as_a_tnetstring_is_read_back(value: object) -> None:
 
 @given(st.binary(max_size=60))
 def test_bytes_that_are_no_flow_are_told(raw: bytes) -> None:
-    assert isinstance(read_flow(raw, 1), Skipped)
+    assert isinstance(read_flow(StoredFlow(1, 0, raw)), Skipped)
 
 
 @given(st.lists(st.binary(max_size=40), max_size=5), st.data())
-def test_where_the_bytes_of_a_flow_file_are_cut_does_not_matter(bodies: list[bytes], data: st.DataObject) -> None:
+def test_a_flow_file_that_ends_anywhere_has_the_flows_before(bodies: list[bytes], data: st.DataObject) -> None:
     flows = [tnetstring({"content": body}) for body in bodies]
     raw = b"".join(flows)
-    cutter = FlowSplitter()
-    found, at = [], 0
-    while at < len(raw):
-        end = data.draw(st.integers(at + 1, len(raw)))
-        found += cutter.feed(raw[at:end])
-        at = end
-    assert found + cutter.close() == flows
+    starts = [sum(map(len, flows[:number])) for number in range(len(flows) + 1)]
+    end = data.draw(st.integers(0, len(raw)))
+    found = list(read_flows(io.BytesIO(raw[:end])))
+    whole = [
+        StoredFlow(number, start, flow) for number, (start, flow) in enumerate(zip(starts, flows, strict=False), 1)
+    ]
+    complete = sum(start <= end for start in starts[1:])
+    assert found[:complete] == whole[:complete]
+    rest = found[complete:]
+    assert [one.start for one in rest if isinstance(one, Skipped)] == ([] if end in starts else [starts[complete]])
 
 
 @given(st.binary(max_size=80), st.integers(1, 20))
-def test_a_cutter_of_any_bytes_ends_and_holds_no_more_than_its_limit(raw: bytes, limit: int) -> None:
-    cutter = FlowSplitter(limit=limit)
-    found = [one for at in range(len(raw)) for one in cutter.feed(raw[at : at + 1])] + cutter.close()
-    kept = [one for one in found if isinstance(one, bytes)]
-    assert all(len(one) <= limit + 14 for one in kept)
-    assert cutter.number == len(found)
+def test_any_bytes_are_read_to_their_end_within_the_limit(raw: bytes, limit: int) -> None:
+    found = list(read_flows(io.BytesIO(raw), limit=limit))
+    assert all(len(one.raw) <= limit + 14 for one in found if isinstance(one, StoredFlow))
 
 
 def test_a_flow_beyond_the_limit_is_passed_over_and_the_next_is_read() -> None:
     small = tnetstring({"a": 1})
-    for size in (1, 7, 1000):
-        cutter = FlowSplitter(limit=30)
-        raw = small + tnetstring({"content": b"x" * 100}) + small
-        found = [one for at in range(0, len(raw), size) for one in cutter.feed(raw[at : at + size])] + cutter.close()
-        assert found == [small, Skipped("flow 2", "it is longer than 30 bytes"), small]
+    large = tnetstring({"content": b"x" * 100})
+    found = list(read_flows(io.BytesIO(small + large + small), limit=30))
+    assert found == [
+        StoredFlow(1, 0, small),
+        Skipped("flow 2", "it is longer than 30 bytes", start=len(small)),
+        StoredFlow(3, len(small + large), small),
+    ]
 
 
 def test_a_dictionary_of_very_many_members_is_refused_before_it_fills_the_memory() -> None:
@@ -126,7 +129,7 @@ def test_a_dictionary_of_very_many_members_is_refused_before_it_fills_the_memory
     with pytest.raises(MalformedValueError, match="more than 10000 entries"):
         value_at(raw, 0, len(raw)).entries()
     inner = b"".join(b"%d:%s," % (len(name), name) + b"0:~" for name in (b"%d" % n for n in range(MAX_ENTRIES)))
-    assert isinstance(read_flow(b"%d:%s}" % (len(inner), inner), 3), Skipped)
+    assert isinstance(read_flow(StoredFlow(3, 0, b"%d:%s}" % (len(inner), inner))), Skipped)
 
 
 def test_a_length_that_reaches_beyond_its_value_is_damage(tmp_path: Path) -> None:
@@ -291,8 +294,8 @@ def test_a_har_file_cut_anywhere_raises_nothing_and_keeps_what_came_before(tmp_p
 
 
 def test_a_zlib_bomb_stops_at_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weaklink.inspector.importers.proxies.har._LEAST_BOUND", 1 << 20)
-    monkeypatch.setattr("weaklink.inspector.importers.proxies.har._GROWTH", 1)
+    monkeypatch.setattr("weaklink.inspector.importers.compression._LEAST_BOUND", 1 << 20)
+    monkeypatch.setattr("weaklink.inspector.importers.compression._GROWTH", 1)
     bomb = har(entry(STORED))[:-3] + b"," + b" " * (4 << 20) + b"]}}"
     traces, skipped = read(tmp_path / "x.zhar", zlib.compress(bomb))
     assert text_of(traces) == ["At 17:42."]
@@ -308,8 +311,8 @@ def archive(*members: tuple[str, bytes]) -> bytes:
 
 
 def test_a_zip_bomb_stops_at_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weaklink.inspector.importers.proxies.har._LEAST_BOUND", 1 << 20)
-    monkeypatch.setattr("weaklink.inspector.importers.proxies.har._GROWTH", 1)
+    monkeypatch.setattr("weaklink.inspector.importers.archives._LEAST_BOUND", 1 << 20)
+    monkeypatch.setattr("weaklink.inspector.importers.archives._GROWTH", 1)
     bomb = har(entry(STORED))[:-3] + b"," + b" " * (4 << 20) + b"]}}"
     traces, skipped = read(tmp_path / "x.zip", archive(("a.har", bomb)))
     assert text_of(traces) == ["At 17:42."]
@@ -332,8 +335,40 @@ def test_a_damaged_archive_raises_nothing_but_damage(damage: str, tmp_path: Path
     raw = archive(("a.har" if damage != "no document" else "a.txt", har(entry(STORED))))
     path = tmp_path / "x.zip"
     path.write_bytes({"cut": raw[:-30], "flipped": raw[:60] + bytes(40) + raw[100:], "no document": raw}[damage])
-    with pytest.raises(DamagedDataError), open_har(SourceFile(path)) as content:
-        content.stream.read()
+    with pytest.raises(DamagedDataError):
+        read_to_the_end(path)
+
+
+def read_to_the_end(path: Path) -> None:
+    with open_har(SourceFile(path)) as content:
+        while content.stream.read():
+            pass
+
+
+def test_an_archive_without_its_end_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    raw = archive(("a.txt", ANSWERED), ("b.har", har(entry({"_file": "a.txt"}))))
+    traces, skipped = read(tmp_path / "x.zip", raw[: raw.index(b"PK\1\2")])
+    assert text_of(traces) == ["At 17:42."]
+    assert skipped == []
+
+
+def cut_file(folder: Path, raw: bytes) -> Path:
+    path = folder / "cut.zhar"
+    path.write_bytes(zlib.compress(raw)[:-3])
+    return path
+
+
+@pytest.mark.parametrize("size", [1 << 16, (1 << 16) + 1, 3 << 16])
+def test_a_zlib_file_is_read_to_its_last_byte(size: int, tmp_path: Path) -> None:
+    raw = har(entry(STORED))
+    raw += b" " * (size - len(raw))
+    traces, skipped = read(tmp_path / "x.zhar", zlib.compress(raw))
+    assert text_of(traces) == ["At 17:42."]
+    assert skipped == []
+    with SourceFile(cut_file(tmp_path, raw)).open() as stream:
+        assert stream.read() == raw
+        with pytest.raises(DamagedDataError, match="it ends early"):
+            stream.read()
 
 
 def test_an_archive_with_any_byte_flipped_raises_nothing(tmp_path: Path) -> None:

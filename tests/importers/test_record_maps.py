@@ -94,7 +94,7 @@ def test_an_answer_has_what_its_paths_have() -> None:
 )
 def test_a_result_that_may_be_pending_needs_a_state(state: Json, header: ResultHeader | None) -> None:
     session = AgentSession("notes", (("id", "1"),), "line 1")
-    states = {"done": False, "failed": True}
+    states: dict[Json, bool] = {"done": False, "failed": True}
     Result("id", "out", is_error="state", states=states, may_be_pending=True)({"id": "c", "state": state}, session)
     assert [turn.result for turn in session.turns] == ([] if header is None else [header])
 

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.importers.telemetry.framework_calls import one_answer, read_answer_output
+from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
 from weaklink.inspector.importers.telemetry.otlp import read_span
-from weaklink.inspector.importers.telemetry.otlp_span import Messages, OtlpSpan
+from weaklink.inspector.importers.telemetry.otlp_span import OtlpSpan
 from weaklink.inspector.importers.telemetry.span_traces import traces_of_spans
 from weaklink.inspector.importers.telemetry.spans import merge_duplicates
 from weaklink.inspector.model import CallHeader, Json, Part, Role, Trace, Turn
@@ -73,7 +74,7 @@ def said(words: str) -> dict[str, Json]:
 
 
 def kept(*spans: OtlpSpan) -> list[str]:
-    return [span.id for span in merge_duplicates([read_span(span, Messages()) for span in spans])]
+    return [span.id for span in merge_duplicates([read_span(span, KnownMessages()) for span in spans])]
 
 
 def test_start_success_and_finish_are_one_request() -> None:
@@ -85,7 +86,7 @@ def test_start_success_and_finish_are_one_request() -> None:
     again = (phase("4", "llm.start", 4.0, **asked("a")), phase("5", "llm.success", 5.0, **said("b")))
     assert kept(*first) == ["1"]
     assert kept(*first, *again) == ["1", "4"]
-    one = merge_duplicates([read_span(span, Messages()) for span in first])[0].call
+    one = merge_duplicates([read_span(span, KnownMessages()) for span in first])[0].call
     assert one is not None
     assert [part.text for part in one.answer.parts] == ["b"]
     assert [turn.parts[0].text for turn in one.request.turns] == ["a"]
@@ -143,6 +144,6 @@ def test_the_messages_of_one_answer_are_that_answer_in_the_next_request(
     result: Json = {"role": "tool", "tool_call_id": "c1", "content": "06:40"}
     last: Json = {"role": "assistant", "content": "At 06:40."}
     spans = [chat("1", 1.0, [ASKED], answer), chat("2", 2.0, [ASKED, *history, result], [last])]
-    (trace,) = traces_of_spans([read_span(span, Messages()) for span in spans], ())
+    (trace,) = traces_of_spans([read_span(span, KnownMessages()) for span in spans], ())
     assert len(trace.turns) == turns
     assert [turn.generation is not None for turn in trace.turns].count(True) == 2

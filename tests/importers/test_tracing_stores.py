@@ -10,8 +10,8 @@ import pytest
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
-from weaklink.inspector.importers.telemetry.langsmith import RunPart, is_multipart, read_parts, read_run
-from weaklink.inspector.importers.telemetry.span_traces import SPOOL_BYTES, RowSpool
+from weaklink.inspector.importers.telemetry.langsmith import read_run
+from weaklink.inspector.importers.telemetry.langsmith_multipart import RunPart, is_multipart, read_parts
 from weaklink.inspector.model import ExternalId, ParentWhy, Role, Trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
@@ -144,36 +144,6 @@ def test_a_part_beyond_the_bound_is_skipped_and_the_next_is_read(tmp_path: Path)
     assert isinstance(long, Skipped)
     assert "longer than 4096 bytes" in long.reason
     assert short == RunPart("part 2", {"id": "1", "name": "short"})
-
-
-def test_a_run_is_complete_with_all_that_was_told_of_it_in_any_order() -> None:
-    with RowSpool(lambda row: str(row.get("trace") or ""), lambda row: str(row.get("session") or "")) as shelf:
-        shelf.put("a", {"outputs": 1, "error": None})
-        shelf.put("b", {"trace": "t", "session": "s"})
-        shelf.put("a", {"trace": "t", "outputs": None, "error": "x"})
-        shelf.put("c", {"name": "\ud83d", "big": 1 << 70})
-        found = {own: list(rows) for own, rows in shelf.sessions()}
-    assert found == {
-        ExternalId("session_id", "s"): [{"outputs": 1, "error": "x", "trace": "t"}, {"trace": "t", "session": "s"}],
-        ExternalId("trace_id", "c"): [{"name": "\ud83d", "big": 1 << 70}],
-    }
-
-
-def test_rows_beyond_memory_come_back_from_the_disk() -> None:
-    text = "x" * 100_000
-    with RowSpool(lambda _: "", lambda _: "") as shelf:
-        count = SPOOL_BYTES // len(text) + 3
-        for number in range(count):
-            shelf.put(str(number), {"text": text, "number": number})
-        assert [next(rows)["number"] for _, rows in shelf.sessions()] == list(range(count))
-
-
-def test_a_row_that_is_nested_too_deeply_is_refused_in_words() -> None:
-    value: Any = 1
-    for _ in range(100_000):
-        value = [value]
-    with RowSpool(lambda _: "", lambda _: "") as shelf, pytest.raises(ValueError, match="nested too deeply"):
-        shelf.put("a", {"x": value})
 
 
 def test_a_packed_body_is_read(tmp_path: Path) -> None:

@@ -33,9 +33,9 @@ def filled_postgresql(postgresql_database_of_module: str) -> Iterator[Store]:
 
 def test_every_view_reads_and_has_its_documented_columns(filled: Store) -> None:
     for view in VIEWS:
-        answer = ask(filled.place, f"SELECT * FROM {view.name}")
+        answer = ask(filled.location, f"SELECT * FROM {view.name}")
         assert answer.columns == tuple(column.name for column in view.columns)
-    assert ask(filled.place, "SELECT count(*) FROM traces").rows == ((2,),)
+    assert ask(filled.location, "SELECT count(*) FROM traces").rows == ((2,),)
 
 
 def test_views_join_and_texts_may_hold_a_percent_sign(filled: Store) -> None:
@@ -43,15 +43,15 @@ def test_views_join_and_texts_may_hold_a_percent_sign(filled: Store) -> None:
     WITH wrong AS (SELECT trace_id, code FROM diagnostics WHERE severity = 'error') -- the errors
     SELECT name, code FROM traces JOIN wrong ON wrong.trace_id = traces.id WHERE model LIKE 'hermes%%' OR model = 'a;b';
     """
-    answer = ask(filled.place, statement)
+    answer = ask(filled.location, statement)
     assert {row[0] for row in answer.rows} == {"bad"}
 
 
 def test_more_rows_than_asked_for_are_noted(filled: Store) -> None:
-    answer = ask(filled.place, "SELECT id FROM traces ORDER BY id", limit=1)
+    answer = ask(filled.location, "SELECT id FROM traces ORDER BY id", limit=1)
     assert len(answer.rows) == 1
     assert answer.notes == ("There are more rows; only the first 1 are shown. Use LIMIT to choose which.",)
-    assert ask(filled.place, "SELECT id FROM traces ORDER BY id", limit=2).notes == ()
+    assert ask(filled.location, "SELECT id FROM traces ORDER BY id", limit=2).notes == ()
 
 
 _NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {most}) "
@@ -59,7 +59,7 @@ _NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE
 
 def _long(store: Store, length: int) -> str:
     """An expression that makes a text of so many characters."""
-    if store.place.path:
+    if store.location.path:
         return f"printf('%.*c', {length}, 'ä')"
     if length <= 50_000:  # a statement has at most 100,000 characters
         return f"'{'ä' * length}'"
@@ -67,7 +67,7 @@ def _long(store: Store, length: int) -> str:
 
 
 def test_a_long_value_is_cut_and_noted(filled: Store) -> None:
-    answer = ask(filled.place, f"SELECT 1, {_long(filled, 60_000)}, {_long(filled, 50_000)}")
+    answer = ask(filled.location, f"SELECT 1, {_long(filled, 60_000)}, {_long(filled, 50_000)}")
     ((_, cut, whole),) = answer.rows
     assert isinstance(cut, str)
     assert isinstance(whole, str)
@@ -78,15 +78,15 @@ def test_a_long_value_is_cut_and_noted(filled: Store) -> None:
 
 
 def test_no_more_than_ten_megabytes_are_given_and_the_rest_is_noted(filled: Store) -> None:
-    answer = ask(filled.place, f"{_NUMBERS.format(most=900)} SELECT i, {_long(filled, 50_000)} FROM n")
+    answer = ask(filled.location, f"{_NUMBERS.format(most=900)} SELECT i, {_long(filled, 50_000)} FROM n")
     assert len(answer.rows) == 99  # of 100,008 bytes each
     assert answer.notes == ("The result is larger than 10 MB; only its first 99 rows are shown.",)
 
 
 def test_more_columns_than_a_table_shows_are_refused(filled: Store) -> None:
-    assert len(ask(filled.place, f"SELECT {', '.join(map(str, range(100)))}").columns) == 100
+    assert len(ask(filled.location, f"SELECT {', '.join(map(str, range(100)))}").columns) == 100
     with pytest.raises(StoreError, match="columns"):
-        ask(filled.place, f"SELECT {', '.join(map(str, range(101)))}")
+        ask(filled.location, f"SELECT {', '.join(map(str, range(101)))}")
 
 
 @pytest.mark.parametrize(
@@ -112,20 +112,20 @@ def test_more_columns_than_a_table_shows_are_refused(filled: Store) -> None:
     ],
 )
 def test_what_reads_the_views_runs(filled: Store, statement: str) -> None:
-    if statement == "(SELECT 1)" and filled.place.path:
+    if statement == "(SELECT 1)" and filled.location.path:
         return  # SQLite has no such statement
-    ask(filled.place, statement)
+    ask(filled.location, statement)
 
 
 def test_functions_of_json_are_there_on_sqlite(tmp_path: Path) -> None:
     with open_store(tmp_path / "w.db") as store:
-        assert ask(store.place, "SELECT value FROM json_each('[1, 2]')").rows == ((1,), (2,))
+        assert ask(store.location, "SELECT value FROM json_each('[1, 2]')").rows == ((1,), (2,))
 
 
 @pytest.mark.parametrize("statement", ["SELECT 'a\0b'", "SELECT '\ud800'", f"SELECT {'1' * 100_001}"])
 def test_texts_that_are_no_sql_are_refused(filled: Store, statement: str) -> None:
     with pytest.raises(StoreError):
-        ask(filled.place, statement)
+        ask(filled.location, statement)
 
 
 _DOUBLED = "(SELECT t || t AS t FROM " * 30 + "(SELECT name AS t FROM traces) AS s0" + ")  AS s" * 30
@@ -165,7 +165,7 @@ _HUGE = (
 @pytest.mark.parametrize("statement", _HUGE)
 def test_postgresql_builds_no_value_from_nothing(filled_postgresql: Store, statement: str) -> None:
     with pytest.raises(StoreError) as refused:
-        ask(filled_postgresql.place, statement)
+        ask(filled_postgresql.location, statement)
     assert re.search(r"is not allowed|server's memory|only contain constants|with `\|\|`", str(refused.value))
 
 
@@ -179,7 +179,7 @@ def test_postgresql_builds_no_value_from_nothing(filled_postgresql: Store, state
     ],
 )
 def test_what_builds_no_large_value_runs_on_postgresql(filled_postgresql: Store, statement: str) -> None:
-    ask(filled_postgresql.place, statement)
+    ask(filled_postgresql.location, statement)
 
 
 @pytest.mark.parametrize(
@@ -195,19 +195,19 @@ def test_what_builds_no_large_value_runs_on_postgresql(filled_postgresql: Store,
 )
 def test_sqlite_builds_no_large_value(tmp_path: Path, value: str) -> None:
     with open_store(tmp_path / "w.db") as store, pytest.raises(StoreError, match="longer than 1,000,000 bytes"):
-        ask(store.place, f"SELECT length({value})")
+        ask(store.location, f"SELECT length({value})")
 
 
 def test_sqlite_pads_no_text_beyond_the_limit(tmp_path: Path) -> None:
     with open_store(tmp_path / "w.db") as store:
-        assert ask(store.place, "SELECT printf('%500000000s', 'a')").rows == ((None,),)
+        assert ask(store.location, "SELECT printf('%500000000s', 'a')").rows == ((None,),)
 
 
 def test_postgresql_sorts_no_more_on_disk_than_its_limit(filled_postgresql: Store) -> None:
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) "
     long = f"CASE WHEN b.i > a.i THEN '{'x' * 900}' ELSE '{'y' * 900}' END"
     with pytest.raises(StoreError, match="needs more than 256 MB of disk space to sort"):
-        ask(filled_postgresql.place, f"{numbers} SELECT a.i, {long} FROM n a, n b ORDER BY 2", seconds=60)
+        ask(filled_postgresql.location, f"{numbers} SELECT a.i, {long} FROM n a, n b ORDER BY 2", seconds=60)
 
 
 @pytest.mark.one_in(2)
@@ -235,14 +235,14 @@ def test_one_expensive_function_cannot_hold_up_sqlite_for_ever(tmp_path: Path, e
         if "group_concat" in long:
             statement = f"{_NUMBERS.format(most=1_000_000)} SELECT {long} FROM n"
         with pytest.raises(StoreError, match=r"took longer than|longer than 1,000,000 bytes"):
-            ask(store.place, statement, seconds=0.5)
+            ask(store.location, statement, seconds=0.5)
 
 
 def test_a_statement_that_sorts_more_than_fits_is_stopped(tmp_path: Path) -> None:
     with open_store(tmp_path / "w.db") as store:
         statement = f"{_NUMBERS.format(most=5_000)} SELECT randomblob(900000) AS b FROM n ORDER BY b"
         with pytest.raises(StoreError, match=r"MB|took longer"):
-            ask(store.place, statement, seconds=5)
+            ask(store.location, statement, seconds=5)
 
 
 @pytest.mark.one_in(4)
@@ -277,20 +277,20 @@ def test_a_statement_that_sorts_more_than_fits_is_stopped(tmp_path: Path) -> Non
 )
 def test_nothing_but_reading_the_views_is_done(filled: Store, statement: str) -> None:
     with pytest.raises(StoreError) as refused:
-        ask(filled.place, statement)
+        ask(filled.location, statement)
     assert str(refused.value)
-    assert ask(filled.place, "SELECT count(*) FROM traces").rows == ((2,),)
+    assert ask(filled.location, "SELECT count(*) FROM traces").rows == ((2,),)
 
 
 def test_a_statement_that_never_ends_is_stopped_and_says_so(filled: Store) -> None:
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     with pytest.raises(StoreError, match=r"took longer|statement timeout"):
-        ask(filled.place, endless, seconds=0.2)
+        ask(filled.location, endless, seconds=0.2)
 
 
 def test_the_views_leave_nothing_behind(filled: Store) -> None:
-    ask(filled.place, "SELECT 1")
+    ask(filled.location, "SELECT 1")
     with open_store(
-        str(filled.place) if filled.place.path else filled.place.url.render_as_string(False), create=False
+        str(filled.location) if filled.location.path else filled.location.url.render_as_string(False), create=False
     ) as again:
         assert len(again.traces()) == 2

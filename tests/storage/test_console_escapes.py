@@ -15,13 +15,13 @@ from weaklink.inspector.errors import StoreError
 from weaklink.storage.console import ask
 from weaklink.storage.console.sql_executor import _allowed, _selects
 from weaklink.storage.console.statement_reader import SqlRequest, reply_to
-from weaklink.storage.engine import DatabaseLocation, place_of
+from weaklink.storage.engine import DatabaseLocation, location_of
 from weaklink.storage.store import open_store
 
 
 @pytest.fixture(scope="module")
 def sqlite_place(tmp_path_factory: pytest.TempPathFactory) -> DatabaseLocation:
-    place = place_of(tmp_path_factory.mktemp("console") / "w.db")
+    place = location_of(tmp_path_factory.mktemp("console") / "w.db")
     _fill(str(place))
     return place
 
@@ -38,7 +38,7 @@ def postgresql_place(postgresql_database_of_module: str) -> DatabaseLocation:
             "CREATE DOMAIN part_name AS text CHECK (public.first_part(VALUE) IS NOT NULL)",
         ):
             connection.execute(statement.encode())
-    return place_of(postgresql_database_of_module)
+    return location_of(postgresql_database_of_module)
 
 
 def _fill(where: str) -> None:

@@ -136,7 +136,7 @@ def _damage(store: Store, column: sa.Column[Any], row: Sequence[Any], value: Any
     where = [key == part for key, part in zip(keys, row, strict=False)]
     try:
         with store._database.engine.begin() as connection:
-            if store.place.path is not None:
+            if store.location.path is not None:
                 connection.exec_driver_sql("PRAGMA ignore_check_constraints = ON")
             return connection.execute(sa.update(column.table).where(*where).values({column.name: value})).rowcount == 1
     except sa.exc.SQLAlchemyError:
@@ -167,7 +167,7 @@ def test_a_damaged_column_is_noticed_and_withholds_nothing_else(store: Store, co
         id_ = _fill(store)
         before = before or _look(store, id_)
         row = _row(store, column, id_, rng)
-        values = list(_damaged(column, row[-1], rng, on_file=store.place.path is not None))
+        values = list(_damaged(column, row[-1], rng, on_file=store.location.path is not None))
         value = values[number % len(values)]
         if _damage(store, column, row, value):
             written += 1

@@ -156,17 +156,17 @@ def record(store: Store, whole: Trace, division: Division, seen: Callable[[int, 
 
     for what, detail in division:
         if what == "start":
-            session.take(TraceStarted("k", replace(whole, turns=whole.turns[:detail], outcome=None)))
+            session.add(TraceStarted("k", replace(whole, turns=whole.turns[:detail], outcome=None)))
             ended.update(enumerate(whole.turns[:detail], 1))
         elif what in ("end", "early"):
             turn = whole.turns[detail - 1]
             ended[detail] = turn if what == "end" else replace(turn, parts=())
-            session.take(TurnEnded("k", detail, ended[detail]))
+            session.add(TurnEnded("k", detail, ended[detail]))
         elif what == "write":
             write(may_lag=detail)
         else:
             session.release()
-    session.take(TraceEnded("k", whole.outcome))
+    session.add(TraceEnded("k", whole.outcome))
     step = session.step(inspect_trace, store.turns_of_running)
     assert step is not None
     (final,) = store.keep_running("host 1 owner", [step])

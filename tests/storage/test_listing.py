@@ -253,7 +253,7 @@ def test_a_search_shows_where_the_words_stand(filled: Store, words: str, shown: 
     found = filled.search.find(words)
     (hit,) = found.hits
     assert (hit.trace.name, found.waiting) == ("broken", 1)
-    assert hit.found.of(hit.excerpt) == shown
+    assert hit.match.of(hit.excerpt) == shown
     assert hit.location is not None
     assert hit.location.range.of(filled.trace("broken").turns[0].parts[0].text) == shown
     assert (hit.location.turn, hit.location.part) == (1, "text")
@@ -288,7 +288,7 @@ def test_the_row_of_a_difference_is_at_the_later_layer(store: Store) -> None:
     run = RecordedRun("otlp", "weather", "a1", '{"city": "Rome"}')
     one = replace(one, turns=(*one.turns[:2], replace(one.turns[2], run=run), *one.turns[3:]))
     (saved,) = store.save([(one, inspect_trace(one))])
-    answer = ask(store.place, "SELECT turn, part, code FROM diagnostics")
+    answer = ask(store.location, "SELECT turn, part, code FROM diagnostics")
     assert [tuple(row) for row in answer.rows] == [(3, "run:arguments", "L805")]
     (kept,) = store.inspected(saved.id)[1].diagnostics
     assert kept.fault.against == Location(2, "call:0", Range(0, 16))

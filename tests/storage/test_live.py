@@ -119,8 +119,8 @@ def test_a_session_ends_as_if_it_had_been_saved(
 def states_of(store: Store) -> tuple[Liveness | None, list[int], list[int]]:
     """The one trace's state, and how many traces each filter finds."""
     (one,) = store.traces()
-    pulse = store.paging().pulse()
-    for state, ids in ((Liveness.RUNNING, pulse.running), (Liveness.IDLE, pulse.idle)):
+    version = store.paging().version()
+    for state, ids in ((Liveness.RUNNING, version.running), (Liveness.IDLE, version.idle)):
         assert ids == ({one.id} if one.liveness is state else set())
         assert [found.id for found in store.traces(f"status:{state}")] == list(ids)
         assert [found.id for found in store.traces(f"-status:{state}")] == ([] if ids else [one.id])

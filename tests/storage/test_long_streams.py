@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Chunks, Part, Role, Trace, Turn
 from weaklink.storage import tables
-from weaklink.storage.engine import new_engine, place_of
+from weaklink.storage.engine import location_of, new_engine
 from weaklink.storage.packing import values
 from weaklink.storage.packing.blobs import DamagedBlobError, from_blob, to_blob
 from weaklink.storage.packing.chunks import chunks_from_blob, pack_chunks
@@ -138,7 +138,7 @@ def test_a_damaged_stream_is_told_when_the_trace_is_read(tmp_path: Path) -> None
     where, trace = tmp_path / "weaklink.db", _long_trace()
     with open_store(where) as store:
         store.save([(trace, inspect_trace(trace))])
-        engine = new_engine(place_of(where))
+        engine = new_engine(location_of(where))
         with engine.begin() as connection:
             chunks = tables.part.c.chunks
             cut = sa.func.substr(chunks, 1, sa.func.length(chunks) - 1)

@@ -13,7 +13,7 @@ from weaklink.inspector.inspected import _MANY, Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Chunks, Generation, Part, Role, ToolDefinition, Trace, Turn
 from weaklink.storage import tables
-from weaklink.storage.engine import new_engine, place_of
+from weaklink.storage.engine import location_of, new_engine
 from weaklink.storage.packing.derived_values import texts_of
 from weaklink.storage.packing.inspections import pack_inspection
 from weaklink.storage.reading import NOT_INSPECTED
@@ -125,7 +125,7 @@ def test_a_damaged_turn_is_told_when_the_trace_is_read(database: str, column: sa
 
 
 def _write(database: str, column: sa.Column[Any], value: bytes | str, *where: sa.ColumnElement[bool]) -> None:
-    engine = new_engine(place_of(database))
+    engine = new_engine(location_of(database))
     with engine.begin() as connection:
         connection.execute(sa.update(column.table).where(*where).values({column: value}))
     engine.dispose()

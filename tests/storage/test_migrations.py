@@ -15,7 +15,7 @@ from weaklink.inspector.errors import StoreError
 from weaklink.inspector.model import Outcome
 from weaklink.storage import migrations, tables
 from weaklink.storage.database_file import REVISIONS, VERSION_TABLE
-from weaklink.storage.engine import new_engine, place_of, writing
+from weaklink.storage.engine import location_of, new_engine, writing
 from weaklink.storage.migrations import UPGRADE_STEPS
 from weaklink.storage.schema import _fill_in_facts
 from weaklink.storage.store import Store, open_store, upgrade_store
@@ -63,7 +63,7 @@ _PARTITIONS = sa.text("SELECT relname FROM pg_class WHERE relkind = 'p' OR relna
 
 def test_a_database_with_partitions_is_upgraded_to_plain_tables_with_all_their_rows(postgresql_database: str) -> None:
     restore_database("postgresql", "v0016", postgresql_database)
-    engine = new_engine(place_of(postgresql_database))
+    engine = new_engine(location_of(postgresql_database))
     with engine.connect() as connection:
         assert len(connection.scalars(_PARTITIONS).all()) > 13
     with pytest.raises(StoreError, match="weaklink db upgrade"):
@@ -108,7 +108,7 @@ def test_an_older_database_learns_the_projects_of_its_traces_and_what_the_source
 @pytest.mark.parametrize("is_success", [0, 1])
 def test_an_older_database_compares_tasks_with_chains(database: str, is_success: int) -> None:
     restore_database("postgresql" if "://" in database else "sqlite", "v0007", database)
-    engine = new_engine(place_of(database))
+    engine = new_engine(location_of(database))
     with writing(engine) as connection:
         connection.execute(sa.text(f"UPDATE figures SET is_judged = 1, is_judged_success = {is_success}"))
     engine.dispose()

@@ -14,7 +14,7 @@ from tests.storage.samples import GOOD_CALL, inspected, trace
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.storage.database_file import REVISIONS
-from weaklink.storage.engine import place_of
+from weaklink.storage.engine import location_of
 from weaklink.storage.store import Store, open_store, upgrade_store
 
 ROOT = Path(__file__).parents[2]
@@ -40,10 +40,10 @@ def test_where_nothing_is_said_the_environment_and_then_the_data_folder_decide(
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.delenv("WEAKLINK_DB", raising=False)
-    assert place_of(None).path == tmp_path / "data" / "weaklink" / "weaklink.db"
+    assert location_of(None).path == tmp_path / "data" / "weaklink" / "weaklink.db"
     monkeypatch.setenv("WEAKLINK_DB", str(tmp_path / "mine.db"))
-    assert place_of(None).path == tmp_path / "mine.db"
-    assert place_of(f"sqlite:///{tmp_path}/url.db").path == tmp_path / "url.db"
+    assert location_of(None).path == tmp_path / "mine.db"
+    assert location_of(f"sqlite:///{tmp_path}/url.db").path == tmp_path / "url.db"
 
 
 def test_sqlite_is_set_up_for_readers_beside_a_writer(tmp_path: Path) -> None:

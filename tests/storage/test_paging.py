@@ -79,7 +79,7 @@ def test_lists_put_sure_verdicts_first(store: Store) -> None:
     assert {one.name for one in store.traces("certainty:low", limit=9)} == {"g1", "g2"}
     whole = paging.page("", Order.BROKEN, limit=9)
     for index, listed in enumerate(whole[1:], 1):
-        before = paging.before("", Order.BROKEN, at=listed.cursor)
+        before = paging.before("", Order.BROKEN, start=listed.cursor)
         assert before is not None
         assert before.summary == whole[index - 1].summary
         assert rank_of(listed.summary) == listed.cursor.rank
@@ -88,13 +88,13 @@ def test_lists_put_sure_verdicts_first(store: Store) -> None:
 def test_nothing_has_no_edges(store: Store) -> None:
     found = store.paging().stretch("", limit=10, page=5)
     assert (found.count, found.edges, found.is_last) == (0, (), True)
-    assert store.paging().pulse().newest_id == 0
+    assert store.paging().version().newest_id == 0
 
 
 def test_a_pulse_changes_when_a_trace_comes(filled: Store) -> None:
-    before = filled.paging().pulse()
+    before = filled.paging().version()
     filled.save(inspected(trace("one more")))
-    assert filled.paging().pulse().newest_id > before.newest_id
+    assert filled.paging().version().newest_id > before.newest_id
 
 
 def test_traces_are_counted_by_status_and_calls_by_what_became_of_them(filled: Store) -> None:
@@ -110,10 +110,10 @@ def test_traces_are_counted_by_status_and_calls_by_what_became_of_them(filled: S
 def test_before_each_trace_of_a_list_stands_the_one_that_it_names(filled: Store, wanted: str, order: Order) -> None:
     paging = filled.paging()
     whole = paging.page(wanted, order, limit=1_000)
-    before = [paging.before(wanted, order, at=one.cursor) for one in whole]
+    before = [paging.before(wanted, order, start=one.cursor) for one in whole]
     assert before == [None, *whole[:-1]]
     for steps in (2, 7, len(whole)):
-        found = [paging.before(wanted, order, at=one.cursor, steps=steps) for one in whole]
+        found = [paging.before(wanted, order, start=one.cursor, steps=steps) for one in whole]
         assert found == [whole[place - steps] if place >= steps else None for place in range(len(whole))]
 
 
@@ -125,7 +125,7 @@ def test_a_trace_that_is_being_recorded_is_counted_as_running_alone(filled: Stor
     assert filled.paging().status_counts() == before | {"running": 1}
     assert filled.paging().status_counts("status:broken") == {"broken": before["broken"], "running": 1}
     assert filled.paging().status_counts("status:running") == {"running": 1}
-    assert len(filled.paging().pulse().open) == 1
+    assert len(filled.paging().version().open) == 1
     sink.accept(TraceEnded("k"))
     sink.close()
     assert filled.paging().status_counts()["broken"] == before["broken"] + 1

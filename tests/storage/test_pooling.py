@@ -56,7 +56,7 @@ def test_many_visitors_share_a_few_connections(store: Store) -> None:
         connections.discard(id(closed))
 
     store.save(inspected(*(trace(f"s{at}", BAD_CALL if at % 3 else GOOD_CALL, started_s=float(at)) for at in range(9))))
-    with open_store(store.place.address, busy_timeout_s=_PATIENCE_S) as shared:
+    with open_store(store.location.address, busy_timeout_s=_PATIENCE_S) as shared:
         event.listen(shared._database.engine, "connect", note_opened)
         event.listen(shared._database.engine, "close", note_closed)
         with ThreadPoolExecutor(_VISITORS) as visitors:
@@ -79,7 +79,7 @@ def test_a_connection_that_the_server_ended_is_replaced(store: Store, server: ps
 
 
 def test_who_gets_no_connection_is_told_why(store: Store, server: psycopg.Connection) -> None:
-    with open_store(store.place.address, busy_timeout_s=0.05) as busy, ExitStack() as held:
+    with open_store(store.location.address, busy_timeout_s=0.05) as busy, ExitStack() as held:
         for _ in range(CONNECTIONS):
             held.enter_context(busy._database.reading())
         with pytest.raises(StoreError, match="all 10 connections of this program to the server are in use"):

@@ -18,7 +18,7 @@ import pytest
 from tests.storage.processes import streamed_text, trace_named
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import BodyState
-from weaklink.storage.engine import place_of
+from weaklink.storage.engine import location_of
 from weaklink.storage.known_files import ImportedFile
 from weaklink.storage.store import open_store
 
@@ -107,7 +107,7 @@ def _are_whole(database: str, names: list[str]) -> None:
 
 
 def _is_sound(database: str) -> None:
-    path = place_of(database).path
+    path = location_of(database).path
     if path is not None:
         connection = sqlite3.connect(path)
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

@@ -146,7 +146,7 @@ def test_what_waits_is_bounded_however_much_comes() -> None:
             room.put(event)
     assert room.held_bytes < 1.25 * SMALL_ROOM + 3_000 * 500
     assert room.dropped > 10_000
-    assert sum(isinstance(event, TraceEnded) for event in room.take()) == 3_000
+    assert sum(isinstance(event, TraceEnded) for event in room.drain()) == 3_000
     room.written()
     assert (room.held_bytes, len(room)) == (0, 0)
 
@@ -155,7 +155,7 @@ def test_a_turn_larger_than_all_the_room_is_kept_where_nothing_else_waits() -> N
     room = BoundedBuffer(1_000)
     ended = TurnEnded("k", 1, Turn(Role.ASSISTANT, parts_of(LONG)))
     room.put(ended)
-    assert (list(room.take()), room.dropped) == ([ended], 0)
+    assert (list(room.drain()), room.dropped) == ([ended], 0)
 
 
 def test_accepting_does_not_wait_while_another_process_holds_the_database(store: Store, database: Path) -> None:

@@ -81,7 +81,7 @@ def _spilled(path: Path) -> Path:
 def test_what_cannot_be_written_is_in_a_file_that_completes_the_database(
     store: Store, monkeypatch: pytest.MonkeyPatch, *, trouble: str, held_bytes: int, recovers_first: bool
 ) -> None:
-    path = store.place.path
+    path = store.location.path
     assert path is not None
     monkeypatch.setattr("weaklink.storage.live._HELD_BYTES", held_bytes)
     monkeypatch.setattr("weaklink.storage.live._EVERY_S", 1e6)
@@ -121,7 +121,7 @@ def test_if_no_folder_takes_it_the_lost_requests_of_each_session_are_counted(
 
     monkeypatch.setattr("weaklink.inspector.capture.spill.write_trace_file", refuse)
     sink = StoreSink(store)
-    path = store.place.path
+    path = store.location.path
     assert path is not None
     with locked(path):
         for whole in (agent("a"), agent("b")):
@@ -133,7 +133,7 @@ def test_if_no_folder_takes_it_the_lost_requests_of_each_session_are_counted(
 
 
 def test_what_is_spilled_is_redacted(store: Store) -> None:
-    path = store.place.path
+    path = store.location.path
     assert path is not None
     secret = "sk-ant-api03-" + "Zx9" * 30
     sink = StoreSink(store)
@@ -148,7 +148,7 @@ def test_what_is_spilled_is_redacted(store: Store) -> None:
 
 
 def test_a_session_whose_requests_are_all_stored_is_not_spilled(store: Store) -> None:
-    path, whole = store.place.path, agent("a")
+    path, whole = store.location.path, agent("a")
     assert path is not None
     sink = StoreSink(store)
     for event in events_of(whole, "a")[:-1]:

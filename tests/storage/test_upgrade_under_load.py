@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from weaklink.inspector.model import Chunk, Part, Role, Trace, Turn
-from weaklink.storage.engine import new_engine, place_of, writing
+from weaklink.storage.engine import location_of, new_engine, writing
 from weaklink.storage.live import StoreSink
 from weaklink.storage.store import open_store, upgrade_store
 
@@ -47,7 +47,7 @@ def test_an_upgrade_under_load_loses_nothing(database: str) -> None:
     stop = Event()
     with open_store(database):
         pass
-    engine = new_engine(place_of(database))
+    engine = new_engine(location_of(database))
     recorders = [_Recorder(database, f"recorder {number}", stop) for number in range(_RECORDERS)]
     with writing(engine) as connection:
         for table in ("imported_trace", "imported_file", "probe_run"):

@@ -39,7 +39,7 @@ def filled(store: Store) -> Store:
 def test_a_store_notices_what_another_program_changes(change: str, filled: Store, database: str) -> None:
     filled.close()
     with open_store(database) as reader:
-        time.sleep(0 if reader.place.path is not None else 1.5)  # until the server has counted the first writes
+        time.sleep(0 if reader.location.path is not None else 1.5)  # until the server has counted the first writes
         before = reader.stamp()
         assert reader.stamp() == before
         with open_store(database) as other:
@@ -220,7 +220,7 @@ def test_nothing_of_an_erased_session_is_in_any_table_index_or_sum(store: Store)
     assert store.traces(word) == []
     assert sums() == before
     assert store.maintenance.check().problems == ()
-    engine = new_engine(store.place)
+    engine = new_engine(store.location)
     with engine.connect() as connection:
         for table in tables.metadata.tables.values():
             assert word not in repr(connection.execute(sa.select(table)).all()), table.name

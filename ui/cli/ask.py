@@ -127,7 +127,7 @@ def _send(store: Store, plan: ask_again.AskPlan, upstream: str, bounds: Spending
     else:
         print_lines(result_lines(result), color=options["color"])
         if result.kept:
-            print_notice(f"`{suggested(f'list session:{result.experiment}', store.place)}` lists the answers.")
+            print_notice(f"`{suggested(f'list session:{result.experiment}', store.location)}` lists the answers.")
     if result.is_interrupted:
         raise SystemExit(INTERRUPTED)
     return 0 if result.counted() else 2
@@ -166,10 +166,10 @@ def _tools(path: str) -> list[Json]:
         value: Json = json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:
         raise click.UsageError(f"--tools: {visible_line(path)} is not JSON: {error}.") from error
-    found = value if isinstance(value, list) else object_of(value).get("tools")
-    if not isinstance(found, list):
+    tools = value if isinstance(value, list) else object_of(value).get("tools")
+    if not isinstance(tools, list):
         raise click.UsageError(f"--tools: {visible_line(path)} contains no list of tools.")
-    return list_of(found)
+    return list_of(tools)
 
 
 def _edited(request: TurnRequest) -> TurnRequest:

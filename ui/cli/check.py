@@ -286,9 +286,9 @@ def _checked_blocks(
             path = piece.block.path
             tally = FileTally(path, baseline, report)
         for event in piece.answers:
-            tally.take(event)
+            tally.add(event)
         if piece.failed:
             refused = f"{path}: {piece.block.name} was set aside: {piece.failed}"
-            tally.take(RecordsEnd(None, refused, is_failure=True))
+            tally.add(RecordsEnd(None, refused, is_failure=True))
     if path:
         yield tally.checked()

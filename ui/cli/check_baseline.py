@@ -111,7 +111,7 @@ def read_baseline(path: str) -> Baseline:
 def write_baseline(path: str, faults: Iterable[KnownFault]) -> None:
     """Write a baseline with one line per fault, so that changes can be reviewed. Raises UnwritableFileError."""
     entries = [write_json(structs.asdict(fault)) for fault in faults]
-    listed = "".join(f"\n{entry}{',' if at < len(entries) else ''}" for at, entry in enumerate(entries, 1))
+    listed = "".join(f"\n{entry}{',' if number < len(entries) else ''}" for number, entry in enumerate(entries, 1))
     with open_output(path) as stream:
         stream.write(f'{{"weaklink_baseline": {_VERSION}, "faults": [{listed}\n]}}\n')
 

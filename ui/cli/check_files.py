@@ -45,7 +45,7 @@ from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import LineIndex, Range, decode
 from weaklink.ui.cli.check_baseline import Baseline
-from weaklink.ui.importing.file_places import PlacedFile, read_placed
+from weaklink.ui.importing.file_places import InputFile, read_placed
 from weaklink.ui.reports import check_report
 from weaklink.ui.reports.check_output import notes_of
 from weaklink.ui.views.trace import title_of
@@ -96,7 +96,7 @@ class InspectedRecord(Struct, frozen=True):
     `broken_chain` is its break as a diagnostic, if the break's rule is checked.
     """
 
-    place: str
+    record: str
     title: str
     diagnostics: tuple[check_report.CheckedDiagnostic, ...]
     chain: Chain | None = None
@@ -124,7 +124,7 @@ FileEvent: TypeAlias = InspectedRecord | SkippedRecord | RecordsEnd
 
 
 def check_file(
-    file: PlacedFile, options: CheckOptions, baseline: Baseline, report: check_report.CheckReporter
+    file: InputFile, options: CheckOptions, baseline: Baseline, report: check_report.CheckReporter
 ) -> check_report.CheckedFile:
     """Inspect every trace of a file, report the faults that are not in the baseline, and return the file's summary.
 
@@ -132,11 +132,11 @@ def check_file(
     """
     tally = FileTally(file.name, baseline, report)
     for event in inspected_records(file, options):
-        tally.take(event)
+        tally.add(event)
     return tally.checked()
 
 
-def inspected_records(file: PlacedFile, options: CheckOptions) -> Iterator[FileEvent]:
+def inspected_records(file: InputFile, options: CheckOptions) -> Iterator[FileEvent]:
     """An event per record of a file, and a RecordsEnd last. They do not depend on other files or on a baseline."""
     reader = _RecordReader(file, options)
     source, refused = None, None
@@ -168,7 +168,7 @@ class FileTally:
         self._diagnostics: Counter[str] = Counter()
         self._severities: Counter[Severity] = Counter()
 
-    def take(self, event: FileEvent) -> None:
+    def add(self, event: FileEvent) -> None:
         """Process the next event, in file order."""
         match event:
             case InspectedRecord():
@@ -211,7 +211,7 @@ class FileTally:
         by_cause = check_report.grouped_diagnostics(new, record.chain) if record.chain is not None else new
         broken_chain = self._new_break(record, reason, new)
         self._report.trace(
-            check_report.CheckedTrace(self._name, record.place, record.title, by_cause, record.broken, broken_chain)
+            check_report.CheckedTrace(self._name, record.record, record.title, by_cause, record.broken, broken_chain)
         )
 
     def _new_break(
@@ -266,7 +266,7 @@ class FileTally:
 class _RecordReader:
     """Inspects the records of a file and finds their lines."""
 
-    def __init__(self, file: PlacedFile, options: CheckOptions) -> None:
+    def __init__(self, file: InputFile, options: CheckOptions) -> None:
         self._file, self._options = file, options
         self._unread_rules = options.unread_rules
         self._codes = frozenset(rule.code for rule in options.rules)
@@ -283,12 +283,12 @@ class _RecordReader:
             if sample is not None:
                 return self._of_sample(sample, record)
             trace = self._redactor.trace(record)
-            found = self._inspected(trace, self._options.select, self._options.ignore)
+            inspection = self._inspected(trace, self._options.select, self._options.ignore)
         except UnknownFormatError as error:
             return self._skip(Skipped(record.provenance.record, str(error)))
-        line = self._lines.of(record) if found.diagnostics or found.chain.broken is not None else None
+        line = self._lines.of(record) if inspection.diagnostics or inspection.chain.broken is not None else None
         in_file = check_report.TraceInFile(self._file.name, source, trace, line, record)
-        return self._inspected_record(record, found, in_file)
+        return self._inspected_record(record, inspection, in_file)
 
     def _inspected(self, trace: Trace, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Inspection:
         options = self._options
@@ -308,21 +308,23 @@ class _RecordReader:
         clean = inspected_sample(clean, self._inspected(clean.trace))
         options = LintOptions(select=self._options.select, ignore=self._options.ignore, needs_tools=False)
         text = sample.raw_text if sample.row.raw and not self._file.source_file.packing else None
-        found = structs.replace(clean.inspection, diagnostics=tuple(checked_sample(clean, options)))
+        inspection = structs.replace(clean.inspection, diagnostics=tuple(checked_sample(clean, options)))
         in_file = check_report.TraceInFile(
             self._file.name, SAMPLE_SOURCE, clean.reported_trace, text, sample.reported_trace
         )
-        return self._inspected_record(record, found, in_file)
+        return self._inspected_record(record, inspection, in_file)
 
-    def _inspected_record(self, record: Trace, found: Inspection, in_file: check_report.TraceInFile) -> InspectedRecord:
-        diagnostics, broken = tuple(in_file.diagnostics(found)), found.chain.broken
+    def _inspected_record(
+        self, record: Trace, inspection: Inspection, in_file: check_report.TraceInFile
+    ) -> InspectedRecord:
+        diagnostics, broken = tuple(in_file.diagnostics(inspection)), inspection.chain.broken
         return InspectedRecord(
             record.provenance.record,
             title_of(in_file.trace),
             diagnostics,
-            found.chain if diagnostics else None,
+            inspection.chain if diagnostics else None,
             broken,
-            in_file.broken_chain(found.chain) if broken is not None and broken.code in self._codes else None,
+            in_file.broken_chain(inspection.chain) if broken is not None and broken.code in self._codes else None,
         )
 
     def refused(self, why: str, *, is_failure: bool) -> check_report.UnreadRecord | None:
@@ -333,7 +335,7 @@ class _RecordReader:
         fault = unreadable_file_fault(self._file.name, self._redactor.text(why))
         fingerprint = check_report.unread_fingerprint(fault.rule.code, check_report.in_repository(self._file.name), "")
         return check_report.UnreadRecord(
-            self._file.name, "", fault, place=check_report.FilePlace(1, 1), fingerprint=fingerprint
+            self._file.name, "", fault, position=check_report.FilePosition(1, 1), fingerprint=fingerprint
         )
 
     def close(self) -> None:
@@ -344,9 +346,9 @@ class _RecordReader:
         clean = structs.replace(skipped, reason=self._redactor.text(skipped.reason))
         if skipped.is_irrelevant or UNREADABLE_RECORD not in self._unread_rules:
             return SkippedRecord(clean)
-        found = self._texts.find(skipped)
-        unread = unreadable_record(self._file.name, clean, found)
-        before = found.before + found.text[: unread.shown_from] if found is not None else ""
+        text = self._texts.find(skipped)
+        unread = unreadable_record(self._file.name, clean, text)
+        before = text.before + text.text[: unread.shown_from] if text is not None else ""
         return SkippedRecord(clean, self._redacted(unread, before[-_BEFORE:]))
 
     def _redacted(self, unread: check_report.UnreadRecord, before: str) -> check_report.UnreadRecord:
@@ -411,35 +413,35 @@ class RecordText(Struct, frozen=True):
     before: str = ""
 
 
-def unreadable_record(path: str, skipped: Skipped, found: RecordText | None) -> check_report.UnreadRecord:
-    """The diagnostic for a skipped record of a file; `found` is its text, None if the file has no lines."""
-    text = found.text if found is not None else ""
+def unreadable_record(path: str, skipped: Skipped, record_text: RecordText | None) -> check_report.UnreadRecord:
+    """The diagnostic for a skipped record of a file; `record_text` is its text, None if the file has no lines."""
+    text = record_text.text if record_text is not None else ""
     if skipped.record == _END:
         skipped = structs.replace(skipped, offset=len(text))
     fault = unreadable_record_fault(skipped, text)
-    if found is None and skipped.start is not None:
+    if record_text is None and skipped.start is not None:
         message = f"{fault.message.removesuffix('.')} (it begins at byte {skipped.start:,} of the content)."
         fault = structs.replace(fault, message=message)
     start = max(fault.range.start - _SHOWN, 0)
-    place = _file_place(found, fault.range) if found is not None else None
+    position = _file_position(record_text, fault.range) if record_text is not None else None
     return check_report.UnreadRecord(
         path,
         skipped.record,
         fault,
         text[start : fault.range.end + _SHOWN],
         start,
-        place,
+        position,
         check_report.unread_fingerprint(fault.rule.code, f"{skipped.record}: {skipped.reason}", text),
     )
 
 
-def _file_place(found: RecordText, within: Range) -> check_report.FilePlace:
-    lines = LineIndex(found.text)
-    corners = [lines.position(at) for at in (within.start, within.end)]
+def _file_position(record_text: RecordText, within: Range) -> check_report.FilePosition:
+    lines = LineIndex(record_text.text)
+    corners = [lines.position(offset) for offset in (within.start, within.end)]
     (line, column), (end_line, end_column) = (
-        (found.line + line - 1, column + (found.column - 1 if line == 1 else 0)) for line, column in corners
+        (record_text.line + line - 1, column + (record_text.column - 1 if line == 1 else 0)) for line, column in corners
     )
-    return check_report.FilePlace(line, column, end_line, end_column)
+    return check_report.FilePosition(line, column, end_line, end_column)
 
 
 class AdjoiningTexts:
@@ -459,10 +461,10 @@ class AdjoiningTexts:
             self._finder.feed(before)
         secrets = self._finder.feed(f"{text}\n")
         begin = len(self._finder.text) - len(text) - 1
-        found = any(secret.end > begin for secret in (*secrets, *self._finder.remaining()))
+        has_secret = any(secret.end > begin for secret in (*secrets, *self._finder.remaining()))
         named = _RECORD.match(record)
         self._next = f"{named[1]} {int(named[2]) + 1}" if named else ""
-        return not found
+        return not has_secret
 
 
 class RecordTexts:
@@ -505,9 +507,9 @@ class RecordTexts:
         if self._document is None:
             stream, again = (self._opened.enter_context(open_har(self._file)).stream for _ in range(2))
             self._document = _Window(stream), records.PositionCounter(again)
-        window, place = self._document
-        line, column = place.at(start)
-        before, text = window.at(start, length * 4)
+        window, counter = self._document
+        line, column = counter.at(start)
+        before, text = window.around(start, length * 4)
         return RecordText(line, column, decode(text), decode(before))
 
     def _find(self, unit: str, number: int, length: int) -> RecordText | None:
@@ -516,24 +518,28 @@ class RecordTexts:
             self._records = _numbered(self._file, self._unit)
         if unit != self._unit or number <= self._number:
             return None
-        for at, found in self._records:
-            self._number = at
-            if at >= number:
-                return RecordText(found.line, found.column, decode(found.raw[: length * 4])) if at == number else None
+        for record_number, record in self._records:
+            self._number = record_number
+            if record_number >= number:
+                return (
+                    RecordText(record.line, record.column, decode(record.raw[: length * 4]))
+                    if record_number == number
+                    else None
+                )
         return None
 
 
 def _numbered(file: SourceFile, unit: str) -> Iterator[tuple[int, _RecordStart]]:
     """The records with their numbers; a record over the size limit has only its position."""
     with file.open() as stream, file.open() as again:
-        place = records.PositionCounter(again)
-        for found in records.read_lines(stream) if unit == "line" else records.read_elements(stream):
-            record = found if file.numbering is None else records.renumbered(found, file.numbering)
+        counter = records.PositionCounter(again)
+        for read in records.read_lines(stream) if unit == "line" else records.read_elements(stream):
+            record = read if file.numbering is None else records.renumbered(read, file.numbering)
             match record:
                 case records.Line(number, raw):
                     yield number, _RecordStart(number, 1, raw)
                 case records.Element(number, raw, offset):
-                    yield number, _RecordStart(*place.at(offset), raw)
+                    yield number, _RecordStart(*counter.at(offset), raw)
                 case _ if (named := _RECORD.match(record.record)) and named[1] == "line":
                     yield int(named[2]), _RecordStart(int(named[2]), 1, b"")
 
@@ -546,14 +552,14 @@ class _Window:
         self._start = 0
         self._buffer = b""
 
-    def at(self, start: int, length: int) -> tuple[bytes, bytes]:
+    def around(self, start: int, length: int) -> tuple[bytes, bytes]:
         """Up to `_BEFORE` bytes before `start`, which must not decrease between calls, and `length` from there."""
         while self._start + len(self._buffer) < start + length and (block := self._stream.read(_BLOCK)):
             self._drop_before(start - _BEFORE)
             self._buffer += block
         self._drop_before(start - _BEFORE)
-        at = start - self._start
-        return self._buffer[:at], self._buffer[at : at + length]
+        begin = start - self._start
+        return self._buffer[:begin], self._buffer[begin : begin + length]
 
     def _drop_before(self, start: int) -> None:
         passed = min(max(start - self._start, 0), len(self._buffer))
@@ -565,10 +571,10 @@ def _end_of(file: SourceFile) -> RecordText | None:
     """The end of the readable content: its line and column, and the end of that line."""
     tail = b""
     with file.open() as stream:
-        place = records.PositionCounter(stream)
+        counter = records.PositionCounter(stream)
         try:
             while block := stream.read(_BLOCK):
-                place.take(block)
+                counter.take(block)
                 tail = (tail + block)[-_END_BYTES:]
         except DamagedDataError:
             pass
@@ -577,5 +583,5 @@ def _end_of(file: SourceFile) -> RecordText | None:
     before, _, last = tail.rstrip(b"\r\n").rpartition(b"\n")
     text, before_it = decode(last), decode(before)
     if tail.endswith(b"\n"):
-        return RecordText(place.line - 1, 1, text if len(text) < _END_BYTES else "", before_it)
-    return RecordText(place.line, max(place.column - len(text), 1), text, before_it)
+        return RecordText(counter.line - 1, 1, text if len(text) < _END_BYTES else "", before_it)
+    return RecordText(counter.line, max(counter.column - len(text), 1), text, before_it)

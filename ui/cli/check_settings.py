@@ -63,12 +63,12 @@ def find_config(folder: Path) -> CheckConfig:
     weaklink.toml takes precedence over pyproject.toml, which counts only if it has a table `tool.weaklink`. Raises
     ConfigError and UnreadableFileError.
     """
-    for place in (folder, *folder.parents):
+    for parent in (folder, *folder.parents):
         for name in (WEAKLINK_TOML, _PYPROJECT):
-            if (place / name).is_file():
-                found = _table(place / name)
-                if found is not None:
-                    return _read(place / name, found)
+            if (parent / name).is_file():
+                table = _table(parent / name)
+                if table is not None:
+                    return _read(parent / name, table)
     return CheckConfig()
 
 
@@ -101,10 +101,10 @@ def _table(path: Path) -> dict[str, Json] | None:
     if path.name != _PYPROJECT:
         return value
     tools = value.get("tool")
-    found = tools.get("weaklink") if isinstance(tools, dict) else None
-    if found is not None and not isinstance(found, dict):
+    table = tools.get("weaklink") if isinstance(tools, dict) else None
+    if table is not None and not isinstance(table, dict):
         raise ConfigError(f"{path}: `tool.weaklink` must be a table")
-    return found
+    return table
 
 
 def _read(path: Path, table: dict[str, Json]) -> CheckConfig:
@@ -114,22 +114,22 @@ def _read(path: Path, table: dict[str, Json]) -> CheckConfig:
         raise ConfigError(f"{path}: `{root}check` must be a table")
     config = CheckConfig(file=str(path))
     shared = {key: value for key, value in table.items() if key not in ("check", "formats", "prices")}
-    for place, values in ((root, shared), (f"{root}check.", section)):
-        config = structs.replace(config, **dict(_values(path, place, values)))
+    for prefix, values in ((root, shared), (f"{root}check.", section)):
+        config = structs.replace(config, **dict(_values(path, prefix, values)))
     return config
 
 
-def _values(path: Path, place: str, values: Mapping[str, Json]) -> Iterator[tuple[str, Any]]:
+def _values(path: Path, prefix: str, values: Mapping[str, Json]) -> Iterator[tuple[str, Any]]:
     """The fields of a CheckConfig that a table sets."""
     for key, value in values.items():
         read = _KEYS.get(key)
         if read is None:
-            raise ConfigError(f"{path}: there is no key `{place}{key}`; {_suggestion(key, _KEYS)}")
+            raise ConfigError(f"{path}: there is no key `{prefix}{key}`; {_suggestion(key, _KEYS)}")
         try:
-            found = read(value)
+            setting = read(value)
         except (UnknownRuleError, UnknownFormatError, ValueError) as error:
-            raise ConfigError(f"{path}: `{place}{key}`: {error}") from error
-        yield key.replace("-", "_"), str(path.parent / str(found)) if key == "baseline" else found
+            raise ConfigError(f"{path}: `{prefix}{key}`: {error}") from error
+        yield key.replace("-", "_"), str(path.parent / str(setting)) if key == "baseline" else setting
 
 
 def _rules(value: Json) -> tuple[str, ...]:
@@ -149,9 +149,9 @@ def _patterns(value: Json) -> tuple[str, ...]:
 
 
 def _strings(value: Json) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
         raise ValueError("this must be a list of strings")
-    return tuple(str(one) for one in value)
+    return tuple(str(word) for word in value)
 
 
 def _format(value: Json) -> str:
@@ -169,7 +169,7 @@ def _one_of(value: Json, known: Sequence[str]) -> str:
 def _suggestion(word: str, known: Iterable[str]) -> str:
     words = list(known)
     nearest = get_close_matches(word, words, n=1)
-    return f"did you mean `{nearest[0]}`?" if nearest else f"expected one of {', '.join(f'`{one}`' for one in words)}"
+    return f"did you mean `{nearest[0]}`?" if nearest else f"expected one of {', '.join(f'`{word}`' for word in words)}"
 
 
 def _string(value: Json) -> str:

@@ -23,7 +23,7 @@ from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.version import __version__
 from weaklink.storage.access_tokens import AccessToken, TokenRole
 from weaklink.storage.copying import CopyReport, copy_traces
-from weaklink.storage.engine import place_of
+from weaklink.storage.engine import location_of
 from weaklink.storage.exchanges import packed_exchanges
 from weaklink.storage.maintenance import IntegrityReport, Retention
 from weaklink.storage.store import Store, open_store, upgrade_store
@@ -101,7 +101,7 @@ def upgrade(where: str | None) -> None:
     """
     changed = upgrade_store(where)
     state = "was upgraded to this version" if changed else "already has this version"
-    sys.stdout.write(visible_line(f"{place_of(where)} {state}") + "\n")
+    sys.stdout.write(visible_line(f"{location_of(where)} {state}") + "\n")
 
 
 @token.command("create")
@@ -136,13 +136,13 @@ def create_token(where: str | None, *, name: str, role: str, expires: datetime |
 def list_tokens(where: str | None, *, as_json: bool) -> None:
     """List the tokens, including revoked and expired ones."""
     with open_store(where, create=False, read_only=True) as store:
-        found = store.tokens.all()
+        tokens = store.tokens.all()
     if as_json:
-        sys.stdout.write(write_json({"tokens": [asdict(token) for token in found]}) + "\n")
+        sys.stdout.write(write_json({"tokens": [asdict(token) for token in tokens]}) + "\n")
         return
-    for token in found:
+    for token in tokens:
         sys.stdout.write(f"{visible_line(token.name)}: {token.role}, created {_day(token.made_at_s)}{_end(token)}\n")
-    if not found:
+    if not tokens:
         print_notice("no tokens yet; `weaklink db token create NAME` creates one")
 
 
@@ -175,11 +175,11 @@ def _day(at_s: float) -> str:
 def stats(where: str | None, *, as_json: bool, color: str) -> None:
     """Count what the database contains."""
     with open_store(where, create=False) as store:
-        found, place = store.maintenance.stats(), str(store.place)
+        figures, location = store.maintenance.stats(), str(store.location)
     if as_json:
-        sys.stdout.write(write_json(stats_object(found, place)) + "\n")
+        sys.stdout.write(write_json(stats_object(figures, location)) + "\n")
     else:
-        print_lines(stats_lines(found, place), color=color)
+        print_lines(stats_lines(figures, location), color=color)
 
 
 @database.command("check")
@@ -194,16 +194,16 @@ def check(ctx: click.Context, where: str | None, *, as_json: bool) -> None:
     """
     with open_store(where, create=False, read_only=True) as store:
         with progress_bar("checking", _traces_in(store)) as advance:
-            found = store.maintenance.check(advance)
-        place = str(store.place)
+            report = store.maintenance.check(advance)
+        location = str(store.location)
     if as_json:
-        sys.stdout.write(write_json({"database": place, **asdict(found), "problems": list(found.problems)}) + "\n")
+        sys.stdout.write(write_json({"database": location, **asdict(report), "problems": list(report.problems)}) + "\n")
     else:
-        for problem in found.problems:
+        for problem in report.problems:
             sys.stdout.write(f"{visible_line(problem)}\n")
-        for line in _checked_lines(found):
+        for line in _checked_lines(report):
             sys.stdout.write(f"{line}\n")
-    ctx.exit(1 if found.problems else 0)
+    ctx.exit(1 if report.problems else 0)
 
 
 def _traces_in(store: Store) -> int:
@@ -237,12 +237,12 @@ def repair(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> None:
     with open_store(where, create=False) as store:
         numbers = list(dict.fromkeys(trace_ids(store, ids))) if ids else None
         with progress_bar("repairing", _traces_in(store) if numbers is None else len(numbers)) as advance:
-            found = store.maintenance.repair(inspect_trace, numbers, advance)
-    for sentence in (*found.repaired, *(f"not repaired: {sentence}" for sentence in found.left)):
+            report = store.maintenance.repair(inspect_trace, numbers, advance)
+    for sentence in (*report.repaired, *(f"not repaired: {sentence}" for sentence in report.left)):
         sys.stdout.write(f"{visible_line(sentence)}\n")
-    if not found.repaired and not found.left:
+    if not report.repaired and not report.left:
         sys.stdout.write("nothing to repair\n")
-    ctx.exit(1 if found.left else 0)
+    ctx.exit(1 if report.left else 0)
 
 
 @database.command("scan")
@@ -277,26 +277,31 @@ def scan(
         raise click.UsageError("there is no terminal for the confirmation; give --yes or --dry-run.")
     with open_store(where, create=False, read_only=dry_run) as store:
         ids = store.maintenance.ended_ids()
-        found: list[int] = []
+        with_secrets: list[int] = []
         with progress_bar("scanning", len(ids)) as advance:
             for id_ in ids:
                 lines = _scanned(store, id_, redactor)
-                found += [id_] if lines else []
+                with_secrets += [id_] if lines else []
                 print_lines(lines, color=color)
                 advance(1)
         if (
-            found
+            with_secrets
             and not dry_run
-            and (yes or click.confirm(f"Replace the secrets of {counted(len(found), 'trace')} for good?", err=True))
+            and (
+                yes
+                or click.confirm(f"Replace the secrets of {counted(len(with_secrets), 'trace')} for good?", err=True)
+            )
         ):
-            for start in range(0, len(found), _REPLACED_AT_ONCE):
-                store.rewrite({id_: _redacted(store, id_, redactor) for id_ in found[start:][:_REPLACED_AT_ONCE]})
+            for start in range(0, len(with_secrets), _REPLACED_AT_ONCE):
+                store.rewrite(
+                    {id_: _redacted(store, id_, redactor) for id_ in with_secrets[start:][:_REPLACED_AT_ONCE]}
+                )
             store.search.index_pending()
             state = "secrets replaced"
         else:
-            state = "nothing replaced" if found else "no secret found"
-    sys.stdout.write(f"{counted(len(ids), 'trace')} scanned, {len(found):,} with secrets: {state}\n")
-    ctx.exit(1 if found and state != "secrets replaced" else 0)
+            state = "nothing replaced" if with_secrets else "no secret found"
+    sys.stdout.write(f"{counted(len(ids), 'trace')} scanned, {len(with_secrets):,} with secrets: {state}\n")
+    ctx.exit(1 if with_secrets and state != "secrets replaced" else 0)
 
 
 _REPLACED_AT_ONCE = 100
@@ -356,11 +361,11 @@ def copy(ctx: click.Context, source: str, target: str, *, as_json: bool) -> None
     Every copy is compared with its original; the exit code is 1 if one differs. Access tokens are not copied.
     """
     with open_store(source, create=False, read_only=True) as origin, open_store(target) as copies:
-        if origin.place.address == copies.place.address:
+        if origin.location.address == copies.location.address:
             raise click.UsageError("FROM and TO are the same database.")
         with progress_bar("copying", 2 * _traces_in(origin)) as advance:
             report = copy_traces(origin, copies, advance)
-        places = {"from": str(origin.place), "to": str(copies.place)}
+        places = {"from": str(origin.location), "to": str(copies.location)}
     if as_json:
         sys.stdout.write(write_json({**places, **asdict(report), "problems": list(report.problems)}) + "\n")
     else:
@@ -472,7 +477,7 @@ def _agreed(store: Store, doomed: int) -> bool:
     if not doomed:
         print_notice("there is no trace to delete")
         return False
-    return click.confirm(f"Delete {counted(doomed, 'trace')} in {visible_line(str(store.place))}?", err=True)
+    return click.confirm(f"Delete {counted(doomed, 'trace')} in {visible_line(str(store.location))}?", err=True)
 
 
 @database.command("reinspect")
@@ -501,12 +506,12 @@ def reinspect(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> No
 def _counting(advance: Callable[[int], None]) -> Callable[[Trace], Inspection]:
     def inspect(trace: Trace) -> Inspection:
         try:
-            found = inspect_trace(trace)
+            inspection = inspect_trace(trace)
         except UnknownFormatError as error:
             origin = " ".join(word for word in (trace.provenance.file, trace.provenance.record) if word)
             raise UnknownFormatError(f"the trace from {origin or 'an unknown source'}: {error}") from error
         advance(1)
-        return found
+        return inspection
 
     return inspect
 
@@ -542,13 +547,13 @@ def join(first: str, second: str | None, where: str | None, *, undo: bool) -> No
             sys.stdout.write(f"trace {number}: `join` was undone\n")
             return
         other = trace_id(store, second)
-        found = join_traces(without_joined(trace), store.inspected(other)[0])
-        inspection = inspect_trace(found.trace)
-        store.save([(found.trace, inspection)])
+        joined = join_traces(without_joined(trace), store.inspected(other)[0])
+        inspection = inspect_trace(joined.trace)
+        store.save([(joined.trace, inspection)])
     differences = sum(
         diagnostic.rule.layer != "" and diagnostic.rule.severity is not Severity.INFO
         for diagnostic in inspection.diagnostics
     )
-    runs, missing = counted(found.runs, "run"), counted(found.left_out, "call")
-    sys.stdout.write(f"trace {number}: {runs} of trace {other}, by the id {visible_line(found.shared)}; ")
+    runs, missing = counted(joined.runs, "run"), counted(joined.left_out, "call")
+    sys.stdout.write(f"trace {number}: {runs} of trace {other}, by the id {visible_line(joined.shared)}; ")
     sys.stdout.write(f"{missing} without one; {counted(differences, 'difference')} between layers\n")

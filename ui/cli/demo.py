@@ -39,8 +39,8 @@ def demo(where: str | None, color: str) -> None:
 
     Works offline. Without --db the database is in your cache folder, and each demo replaces it.
     """
-    place = where or str(_fresh(user_cache_path("weaklink") / "demo.db"))
-    with open_store(place) as store:
+    database = where or str(_fresh(user_cache_path("weaklink") / "demo.db"))
+    with open_store(database) as store:
         with sample_files() as paths:
             for path in paths:
                 report = import_file(store, path, None, Redactor())
@@ -50,9 +50,9 @@ def demo(where: str | None, color: str) -> None:
         summaries = sorted(store.traces(limit=_MAX_TRACES), key=lambda summary: summary.id)
         width = screen_width()
         maps = minimaps(store, summaries, width // 5)
-        rows = [ListedTrace(one, time.time(), minimap=maps[one.id]) for one in summaries]
+        rows = [ListedTrace(summary, time.time(), minimap=maps[summary.id]) for summary in summaries]
         print_lines(trace_table(rows, width=width, keys=_COLUMNS), color=color)
-    print_lines(_next_steps(summaries, place), color=color)
+    print_lines(_next_steps(summaries, database), color=color)
 
 
 def _fresh(path: Path) -> Path:
@@ -65,11 +65,11 @@ def _fresh(path: Path) -> Path:
     return path
 
 
-def _next_steps(summaries: Sequence[TraceSummary], place: str) -> list[Line]:
+def _next_steps(summaries: Sequence[TraceSummary], database: str) -> list[Line]:
     """The legend, the totals, and commands to try next."""
     broken = [summary for summary in summaries if summary.status is Status.BROKEN]
     shown, step, code = _latest_break(broken)
-    db = f"--db {_short(place)}"
+    db = f"--db {_short(database)}"
     counts = f"{counted(len(summaries), 'trace')}, {len(broken)} of them broken"
     headline = f"{counts}; trace {shown} broke at step {step}. Try next:"
     command = _command()
@@ -116,11 +116,11 @@ def _requirement() -> str:
     return f"weaklink[all] @ {url}" if url else "weaklink[all]"
 
 
-def _short(place: str) -> str:
+def _short(database: str) -> str:
     """A path or URL as the user would type it: with `~` for the home folder, quoted if a shell requires it."""
     home = f"{Path.home()}/"
-    rest = shlex.quote(place.removeprefix(home))
-    return f"~/{rest}" if place.startswith(home) and rest[0] != "'" else shlex.quote(place)
+    rest = shlex.quote(database.removeprefix(home))
+    return f"~/{rest}" if database.startswith(home) and rest[0] != "'" else shlex.quote(database)
 
 
 def _latest_break(broken: Sequence[TraceSummary]) -> tuple[int, int, str]:

@@ -18,7 +18,7 @@ from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.paths import is_path, placed_files, records_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, filter_of, recover_traces, trace_ids
-from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.importing.file_places import InputFile
 from weaklink.ui.views.context import request_pair_lines
 from weaklink.ui.views.layers import Layer
 from weaklink.ui.views.run_diff import ComparedRun, compare, diff_lines, diff_object
@@ -117,11 +117,11 @@ def diff(
         first, second = ((run.trace, turn) for run, turn in zip(runs[:2], turns, strict=True))
         print_lines(request_pair_lines(first, second, screen_width(), whole=full), color=color)
         return
-    found = compare([run.at(Layer(layer)) for run in runs] if layer is not None else runs)
+    run_diff = compare([run.at(Layer(layer)) for run in runs] if layer is not None else runs)
     if as_json:
-        sys.stdout.write(write_json(diff_object(found)) + "\n")
+        sys.stdout.write(write_json(diff_object(run_diff)) + "\n")
     else:
-        print_lines(diff_lines(found, screen_width(), full=full), color=color)
+        print_lines(diff_lines(run_diff, screen_width(), full=full), color=color)
 
 
 def _runs(word: str, source: str | None, where: str | None) -> Iterator[ComparedRun]:
@@ -132,8 +132,8 @@ def _runs(word: str, source: str | None, where: str | None) -> Iterator[Compared
                 yield ComparedRun(str(id_) if word.startswith("@") else word, *store.inspected(id_))
         return
     with placed_files([path], source) as files:
-        found = (named for file in files for named in _traces(file, source))
-        chosen = found if record is None else _chosen(found, word, record)
+        named_traces = (named for file in files for named in _traces(file, source))
+        chosen = named_traces if record is None else _chosen(named_traces, word, record)
         for called, trace in chosen:
             yield ComparedRun(called, trace, inspect_trace(trace))
 
@@ -145,14 +145,14 @@ def _runs_of_task(task: str | None, expression: str, where: str | None) -> list[
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
         fill_text_index(store)
-        found = store.paging().page(combined, limit=_MOST_OF_A_TASK + 1)
-        if len(found) < 2:
-            what = f"{counted(len(found), 'run')} of this task" if task is not None else counted(len(found), "trace")
+        page = store.paging().page(combined, limit=_MOST_OF_A_TASK + 1)
+        if len(page) < 2:
+            what = f"{counted(len(page), 'run')} of this task" if task is not None else counted(len(page), "trace")
             named = f" that match `{expression}`" if expression else ""
             raise click.UsageError(f"the database has {what}{named}; a comparison requires two runs.")
-        if len(found) > _MOST_OF_A_TASK:
+        if len(page) > _MOST_OF_A_TASK:
             print_notice(f"the newest {_MOST_OF_A_TASK} runs are compared")
-        ids = [listed.summary.id for listed in found[:_MOST_OF_A_TASK]]
+        ids = [listed.summary.id for listed in page[:_MOST_OF_A_TASK]]
         return [ComparedRun(str(id_), *store.inspected(id_)) for id_ in ids]
 
 
@@ -169,7 +169,7 @@ def _file_and_record(word: str) -> tuple[str, str | None]:
     return (word, None) if not mark or Path(word).exists() or not is_path(path) else (path, record)
 
 
-def _traces(file: PlacedFile, source: str | None) -> Iterator[tuple[str, Trace]]:
+def _traces(file: InputFile, source: str | None) -> Iterator[tuple[str, Trace]]:
     number = 0
     for record in records_of(file, source):
         if isinstance(record, Skipped):
@@ -179,10 +179,10 @@ def _traces(file: PlacedFile, source: str | None) -> Iterator[tuple[str, Trace]]
             yield f"{file.name}#{number}", record
 
 
-def _chosen(found: Iterator[tuple[str, Trace]], word: str, record: str) -> Sequence[tuple[str, Trace]]:
+def _chosen(traces: Iterator[tuple[str, Trace]], word: str, record: str) -> Sequence[tuple[str, Trace]]:
     """The trace with this number, or the first with this name or id. Raises UnreadableFileError."""
     count = 0
-    for count, (_, trace) in enumerate(found, 1):
+    for count, (_, trace) in enumerate(traces, 1):
         if count == int(record) if record.isdecimal() else _is_called(trace, record):
             return [(word, trace)]
     raise UnreadableFileError(

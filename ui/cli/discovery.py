@@ -49,8 +49,8 @@ def discovered_paths(
     elif lists_only:
         print_lines(_lines(logs, where), color=color)
     else:
-        found = ", ".join(dict.fromkeys(log.source for log in logs))
-        print_notice(f"found {counted(len(logs), 'log')} of {found}")
+        sources = ", ".join(dict.fromkeys(log.source for log in logs))
+        print_notice(f"found {counted(len(logs), 'log')} of {sources}")
     return tuple(log.path for log in logs)
 
 

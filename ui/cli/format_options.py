@@ -122,8 +122,8 @@ def register_configured_formats(folder: Path) -> None:
 
     A file that is not TOML is left to the command that needs it. Raises FormatTableError and UnreadableFileError.
     """
-    for place in (folder, *folder.parents):
-        path = place / WEAKLINK_TOML
+    for parent in (folder, *folder.parents):
+        path = parent / WEAKLINK_TOML
         named = _formats(path) if path.is_file() else None
         if named is not None:
             for name, file in named.items():
@@ -133,12 +133,12 @@ def register_configured_formats(folder: Path) -> None:
 
 def _formats(path: Path) -> dict[str, object] | None:
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8")).get("formats")
+        formats = tomllib.loads(path.read_text(encoding="utf-8")).get("formats")
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
         return None
-    if found is not None and not isinstance(found, dict):
+    if formats is not None and not isinstance(formats, dict):
         raise FormatTableError(f"{path}: `formats` must be a table of names and files")
-    return found
+    return formats
 
 
 def _register(path: Path, name: str, file: object) -> None:

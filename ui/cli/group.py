@@ -47,7 +47,7 @@ class WholeWords(BashComplete):
 class CommandEntry(NamedTuple):
     """Where a subcommand is (`module:attribute` in `weaklink.ui.cli`), its line and its section in the list."""
 
-    place: str
+    target: str
     summary: str
     section: str = "Commands"
 
@@ -149,7 +149,7 @@ class LazyGroup(click.Group):
         entry = self.table.get(cmd_name)
         if entry is None:
             return None
-        module, _, attribute = entry.place.partition(":")
+        module, _, attribute = entry.target.partition(":")
         command = getattr(import_module(f"weaklink.ui.cli.{module}"), attribute)
         assert isinstance(command, click.Command)
         return command
@@ -229,7 +229,7 @@ def _register_formats() -> None:
         folder = Path.cwd()
     except OSError:  # the folder was deleted
         return
-    if any((place / WEAKLINK_TOML).is_file() for place in (folder, *folder.parents)):
+    if any((parent / WEAKLINK_TOML).is_file() for parent in (folder, *folder.parents)):
         from weaklink.ui.cli.format_options import register_configured_formats  # noqa: PLC0415  # few folders need it
 
         register_configured_formats(folder)

@@ -19,7 +19,7 @@ from weaklink.ui.cli.files import STDIN, chat_template_option
 from weaklink.ui.cli.paths import separate_files
 from weaklink.ui.cli.redaction_options import redaction_options, redactor_of
 from weaklink.ui.cli.suggestions import suggested
-from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.importing.file_places import InputFile
 from weaklink.ui.importing.unchanged_files import ImportOptions, unchanged_reports
 from weaklink.ui.importing.worker_process import collect_rarely
 from weaklink.ui.reports.import_report import FileReport, import_lines, report_object
@@ -188,7 +188,7 @@ def _import_once(
 
 def _import_all(
     store: "Store | None",
-    files: Sequence[PlacedFile],
+    files: Sequence[InputFile],
     options: ImportOptions,
     jobs: int | None,
     reports: list[FileReport],

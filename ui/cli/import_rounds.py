@@ -26,7 +26,7 @@ from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli.format_options import register_configured_formats
 from weaklink.ui.cli.paths import with_groups
 from weaklink.ui.cli.redaction_options import redactor_of
-from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.importing.file_places import InputFile
 from weaklink.ui.importing.files import (
     FileRecord,
     FileReports,
@@ -61,13 +61,13 @@ _FILE_BYTES = 4_096  # cost of opening and recognising a file, as bytes read
 _redactor = lru_cache(1)(redactor_of)
 """A redactor knows the texts without secrets: of a session that grew only the new ones are searched."""
 
-ReadTask: TypeAlias = tuple[PlacedFile, RecordShare]
+ReadTask: TypeAlias = tuple[InputFile, RecordShare]
 """A file, and the share of its records to inspect."""
 
 
 def import_new(
     store: Store | None,
-    files: Sequence[PlacedFile],
+    files: Sequence[InputFile],
     options: ImportOptions,
     jobs: int | None,
     reports: list[FileReport],
@@ -78,14 +78,14 @@ def import_new(
         import_round(None, grouped, options, jobs, lambda _, report: reports.append(report))
         return
     unchanged = UnchangedFiles(store, options)
-    due: list[PlacedFile] = []
+    due: list[InputFile] = []
     for file, report in unchanged.reports(files):
         if report is None:
             due.append(file)
         else:
             reports.append(report)
 
-    def done(file: PlacedFile, report: FileReport) -> None:
+    def done(file: InputFile, report: FileReport) -> None:
         reports.append(report)
         unchanged.add(file, report)
 
@@ -95,12 +95,12 @@ def import_new(
         unchanged.flush()
 
 
-FileCallback: TypeAlias = Callable[[PlacedFile, FileReport], object]
+FileCallback: TypeAlias = Callable[[InputFile, FileReport], object]
 
 
 def import_round(
     store: Store | None,
-    files: Sequence[PlacedFile],
+    files: Sequence[InputFile],
     options: ImportOptions,
     jobs: int | None,
     done: FileCallback,
@@ -112,7 +112,7 @@ def import_round(
     Without `jobs`, `job_count` decides how many processes read. Without `index`, the text index is left to the caller.
     Raises StoreError if the store refuses.
     """
-    database = None if store is None else store.place.address
+    database = None if store is None else store.location.address
     with (
         read_in_order(files, options, jobs or job_count(files), database) as read,
         closing(ImportProgress(len(files))) as progress,
@@ -134,8 +134,8 @@ def import_round(
             store.search.index_pending()
 
 
-def _report(done: FileCallback, file: PlacedFile, reports: FileReports) -> None:
-    for one, report in zip((file, *map(PlacedFile, file.with_it)), reports, strict=True):
+def _report(done: FileCallback, file: InputFile, reports: FileReports) -> None:
+    for one, report in zip((file, *map(InputFile, file.with_it)), reports, strict=True):
         done(one, report)
 
 
@@ -178,7 +178,7 @@ class ImportProgress:
             self._bar.stop()
 
 
-def job_count(files: Sequence[PlacedFile]) -> int:
+def job_count(files: Sequence[InputFile]) -> int:
     """The number of processes that pays off: one a core, as far as there is enough to read; 1 for less than 4 MB."""
     size = sum(map(_size, files))
     jobs = max(size // _MIN_BYTES_PER_PROCESS, 2) if size >= _MIN_BYTES_PER_PROCESS else 1
@@ -187,7 +187,7 @@ def job_count(files: Sequence[PlacedFile]) -> int:
 
 @contextmanager
 def read_in_order(
-    files: Sequence[PlacedFile], options: ImportOptions, jobs: int, database: str | None = None
+    files: Sequence[InputFile], options: ImportOptions, jobs: int, database: str | None = None
 ) -> Iterator[Iterator[Iterator[ReadItem]]]:
     """The items of each file (see `read_file`), in order; consume those of a file before requesting the next.
 
@@ -228,7 +228,7 @@ def _read(tasks: Iterable[ReadTask], options: ImportOptions, database: str | Non
             yield read_records(file, options.source, redacts, kept, share, project=options.project, format=format)
 
 
-def _readers(files: Sequence[PlacedFile], jobs: int) -> list[range]:
+def _readers(files: Sequence[InputFile], jobs: int) -> list[range]:
     """The workers that read each file: all of them one that is large beside the others, else the least loaded one."""
     found: list[range] = []
     loads = [0] * jobs
@@ -257,7 +257,7 @@ def _in_turn(workers: Sequence["_Worker"]) -> Iterator[FileRecord]:
         yield record
 
 
-def _size(file: PlacedFile) -> int:
+def _size(file: InputFile) -> int:
     try:
         return Path(file.path).stat().st_size
     except (OSError, ValueError):  # ValueError: a path that no file can have

@@ -49,11 +49,11 @@ class ColumnsType(click.ParamType[tuple[str, ...]]):
         """The keys of the columns. Raises BadParameter."""
         if isinstance(value, tuple):
             return value
-        found = [(name.strip(), find_column(name.strip())) for name in value.split(",")]
-        unknown = next((name for name, column in found if column is None), None)
+        columns = [(name.strip(), find_column(name.strip())) for name in value.split(",")]
+        unknown = next((name for name, column in columns if column is None), None)
         if unknown is not None:
             self.fail(f"there is no column `{visible_line(unknown)}`; the columns are {_COLUMN_NAMES}", param, ctx)
-        return tuple(column.key for _, column in found if column is not None)
+        return tuple(column.key for _, column in columns if column is not None)
 
 
 @declaring.command("list")
@@ -220,7 +220,7 @@ def search(
     With --json, prints one JSON line per hit.
     """
     combined = filter_of(words, expression)
-    found = 0
+    count = 0
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         fill_text_index(store)
         if waiting := store.search.waiting():
@@ -235,14 +235,14 @@ def search(
                 else:
                     print_lines(hit_lines(hits, width=screen_width()), color=color)
                 sys.stdout.flush()
-                found += len(hits)
+                count += len(hits)
         except KeyboardInterrupt:
             print_notice(_NOT_COMPLETE)
             raise
-    if not found and not as_json:
+    if not count and not as_json:
         print_notice("no trace contains these words")
     for rule in (rule for rule in RULES if {rule.code.lower(), rule.name}.intersection(map(str.lower, words))):
         command = suggested(f"list code:{rule.code}", where)
         print_notice(f"{rule} is a rule: `{command}` lists the traces that break it")
-    if found == limit:
+    if count == limit:
         print_notice(f"the newest {limit:,} are shown; --limit shows more")

@@ -100,11 +100,11 @@ def detect_form(start: bytes, *, at_end: bool = False) -> Form | None:
 
 def _is_provider_object(line: bytes) -> bool:
     try:
-        found: Json = parse_json(line.decode("utf-8"))
+        value: Json = parse_json(line.decode("utf-8"))
     except ValueError:
         return False
-    return isinstance(found, dict) and (
-        bool(found.keys() & _KEYS) or str(found.get("type", "")).startswith(_EVENT_TYPES)
+    return isinstance(value, dict) and (
+        bool(value.keys() & _KEYS) or str(value.get("type", "")).startswith(_EVENT_TYPES)
     )
 
 
@@ -199,13 +199,13 @@ class LoggedSession:
         turn = self._sink.last
         if turn is None:
             return []
-        found = inspect_trace(Trace((turn,), format=self._faults.format)).diagnostics
-        of_turn = [diagnostic for diagnostic in found if diagnostic.rule.code[0] in _TURN_FAMILIES]
+        diagnostics = inspect_trace(Trace((turn,), format=self._faults.format)).diagnostics
+        of_turn = [diagnostic for diagnostic in diagnostics if diagnostic.rule.code[0] in _TURN_FAMILIES]
         return self._faults.also(of_turn, {part.name: part.text for part in turn.parts})
 
     def _summary(self) -> Line:
         faults = self._faults
-        severities = Counter(diagnostic.rule.severity for diagnostic in faults.found)
+        severities = Counter(diagnostic.rule.severity for diagnostic in faults.diagnostics)
         facts = [counted(faults.calls, "call")]
         facts += [counted(severities[severity], severity.value) for severity in (Severity.ERROR, Severity.WARNING)]
         lost = self._logger.mistakes.count
@@ -242,7 +242,7 @@ class LiveFaults:
         self._length, self._detect_at = 0, _FIRST_DETECTION
         self._segmenter = None if format == AUTO else Segmenter(format, prompt=prompt, tools=tools)
         self.spans = self.calls = 0
-        self.found: list[Diagnostic] = []
+        self.diagnostics: list[Diagnostic] = []
 
     @property
     def format(self) -> str:
@@ -264,10 +264,10 @@ class LiveFaults:
         self.spans += len(self._segmenter.close())
         return lines + self._taken(self._segmenter)
 
-    def also(self, found: Sequence[Diagnostic], texts: dict[str, str]) -> list[Line]:
+    def also(self, diagnostics: Sequence[Diagnostic], texts: dict[str, str]) -> list[Line]:
         """The report lines of other faults that were not reported yet; `texts` are those of their parts."""
-        reported = {(diagnostic.rule.code, diagnostic.location) for diagnostic in self.found}
-        new = [diagnostic for diagnostic in found if (diagnostic.rule.code, diagnostic.location) not in reported]
+        reported = {(diagnostic.rule.code, diagnostic.location) for diagnostic in self.diagnostics}
+        new = [diagnostic for diagnostic in diagnostics if (diagnostic.rule.code, diagnostic.location) not in reported]
         return [
             line
             for diagnostic in new
@@ -288,19 +288,19 @@ class LiveFaults:
         return self._taken(segmenter)
 
     def _taken(self, segmenter: Segmenter) -> list[Line]:
-        calls, found = segmenter.take()
+        calls, diagnostics = segmenter.take()
         self.calls += len(calls)
-        if not found:
+        if not diagnostics:
             return []
-        index = LineIndex("".join(self._pieces)) if len(self.found) < _MAX_REPORTED else None
-        return [line for diagnostic in found for line in self._lines(diagnostic, index)]
+        index = LineIndex("".join(self._pieces)) if len(self.diagnostics) < _MAX_REPORTED else None
+        return [line for diagnostic in diagnostics for line in self._lines(diagnostic, index)]
 
     def _lines(self, diagnostic: Diagnostic, index: LineIndex | None) -> Iterator[Line]:
-        self.found.append(diagnostic)
-        if index is not None and len(self.found) <= _MAX_REPORTED:
+        self.diagnostics.append(diagnostic)
+        if index is not None and len(self.diagnostics) <= _MAX_REPORTED:
             yield from diagnostic_lines(diagnostic, index.text, width=self._width, file=self._name, lines=index)
             yield ()
-        elif len(self.found) == _MAX_REPORTED + 1:
+        elif len(self.diagnostics) == _MAX_REPORTED + 1:
             yield (Run(f"There are more than {_MAX_REPORTED} faults; `weaklink show` shows the others."),)
 
 
@@ -467,8 +467,8 @@ def log(
         by_model.name if by_model is not None else AUTO
     )
     tools = read_tool_file(tool_file) if tool_file else ()
-    place = where if to is None else to
-    sink = LastTurn(StoreSink(place) if place is None or is_database(place) else open_sink(place))
+    target = where if to is None else to
+    sink = LastTurn(StoreSink(target) if target is None or is_database(target) else open_sink(target))
     shown = name or ("" if file == STDIN else PurePath(file).name)
 
     def begin() -> LoggedSession:

@@ -14,13 +14,13 @@ from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.model import Trace
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.ui.cli.files import STDIN, open_binary
-from weaklink.ui.importing.file_places import PlacedFile, files_to_read, find_files, held_file, read_placed
+from weaklink.ui.importing.file_places import InputFile, files_to_read, find_files, held_file, read_placed
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".gz", ".zst", ".db", ".sqlite", ".har", ".eval", ".log", ".txt")
 
 
 @contextmanager
-def placed_files(paths: Sequence[str], source: str | None = None) -> Iterator[list[PlacedFile]]:
+def placed_files(paths: Sequence[str], source: str | None = None) -> Iterator[list[InputFile]]:
     """The files to read; standard input (`-`) and pipes are held while this is open.
 
     They are held because a source is read more than once. `source` is the source of every file if the user named one.
@@ -30,7 +30,7 @@ def placed_files(paths: Sequence[str], source: str | None = None) -> Iterator[li
         yield with_groups(files, source)
 
 
-def with_groups(files: Sequence[PlacedFile], source: str | None = None) -> list[PlacedFile]:
+def with_groups(files: Sequence[InputFile], source: str | None = None) -> list[InputFile]:
     """Streams first, then the files, those that form one log as one item."""
     streams = [file for file in files if file.called is not None]
     plain = [file.path for file in files if file.called is None]
@@ -40,13 +40,13 @@ def with_groups(files: Sequence[PlacedFile], source: str | None = None) -> list[
 
 
 @contextmanager
-def separate_files(paths: Sequence[str]) -> Iterator[list[PlacedFile]]:
+def separate_files(paths: Sequence[str]) -> Iterator[list[InputFile]]:
     """The same, but each file separate, in the order of `paths`."""
     with ExitStack() as kept:
         yield [_readable(file, kept) for file in find_files(paths)]
 
 
-def _readable(file: PlacedFile, kept: ExitStack) -> PlacedFile:
+def _readable(file: InputFile, kept: ExitStack) -> InputFile:
     """The file, or the copy of a named stream; a stream that cannot be opened is refused when it is read."""
     if file.is_walked or not (file.path == STDIN or _is_pipe(file.path)):
         return file
@@ -73,7 +73,7 @@ def is_path(word: str) -> bool:
     return Path(word).exists() or glob.has_magic(word) or "/" in word or Path(word).suffix in _SUFFIXES
 
 
-def records_of(file: PlacedFile, source: str | None) -> Iterator[Trace | Skipped]:
+def records_of(file: InputFile, source: str | None) -> Iterator[Trace | Skipped]:
     """Every trace of a file, redacted, and the skipped records, as they are read. Raises UnreadableFileError."""
     redactor = Redactor()
     reading = read_placed(file, source)

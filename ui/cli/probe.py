@@ -158,9 +158,9 @@ def probe(
     suite = suites or (("own traces",) if expression else ("built-in",))
     states, reports = [], []
     with open_store(where) if options["traces"] else nullcontext() as store:
-        for plan, target, found in zip(plans, targets, files, strict=True):
-            state, session = _run(plan, target, found, store, bounds)
-            report = ProbeReport(plan.url, plan.model, tuple(found.records), measure(found.records, baseline))
+        for plan, target, file in zip(plans, targets, files, strict=True):
+            state, session = _run(plan, target, file, store, bounds)
+            report = ProbeReport(plan.url, plan.model, tuple(file.records), measure(file.records, baseline))
             states.append(state)
             reports.append(report)
             if store is not None and not state.stop:
@@ -174,12 +174,12 @@ def _requests(suites: Sequence[str], expression: str, where: str | None) -> tupl
     requests = read_suites(suites)
     if expression:
         with open_store(where, create=False) as store:
-            found, skipped = requests_of_traces(store, expression, len(requests) + 1)
+            of_traces, skipped = requests_of_traces(store, expression, len(requests) + 1)
         for sentence in skipped:
             print_notice(f"not sent: {sentence}")
-        if not found:
+        if not of_traces:
             raise WeaklinkError(f"no trace with a request that can be sent matches `{expression}`")
-        requests += found
+        requests += of_traces
     return tuple(requests) or builtin_suite()
 
 
@@ -249,7 +249,7 @@ def _run(
         left = f" `--resume` continues {files.path}." if files.path is not None else ""
         print_notice(f"stopped: {state.stop}; {counted(state.done, 'new answer')} kept.{left}")
     if store is not None and any(record.session.startswith(writer.id) for record in files.records):
-        print_notice(f"`{suggested(f'list session:{writer.id}', store.place)}` lists the answers with findings.")
+        print_notice(f"`{suggested(f'list session:{writer.id}', store.location)}` lists the answers with findings.")
     return state, writer.id
 
 

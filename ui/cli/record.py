@@ -32,7 +32,7 @@ from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line, wrapped
 
 
-def banner(url: str, upstreams: Sequence[tuple[str, str]], place: str, tail: str, *, width: int) -> Iterator[Line]:
+def banner(url: str, upstreams: Sequence[tuple[str, str]], database: str, tail: str, *, width: int) -> Iterator[Line]:
     """Where the proxy listens, what it forwards to, where the record goes, and how to configure clients.
 
     `upstreams` are pairs of path prefix and address; `url` is what clients use, with the token if one is needed; `tail`
@@ -42,7 +42,7 @@ def banner(url: str, upstreams: Sequence[tuple[str, str]], place: str, tail: str
     for prefix, address in upstreams:
         yield (Run(f"  {url}{prefix}", Style.KEY), Run(" -> "), Run(visible_line(address)))
     yield from wrapped(
-        (Run(f"  into {visible_line(place)}; keys, tokens and passwords are replaced"),), width, indent=2
+        (Run(f"  into {visible_line(database)}; keys, tokens and passwords are replaced"),), width, indent=2
     )
     yield ()
     yield (Run("Point a client here:"),)
@@ -257,10 +257,10 @@ async def _serve(config: ProxyConfig, recording: RecorderProcess, tail: str, *, 
         ) from error
 
 
-def _print_banner(address: BoundAddress, config: ProxyConfig, place: str, tail: str, color: str) -> None:
+def _print_banner(address: BoundAddress, config: ProxyConfig, database: str, tail: str, color: str) -> None:
     url = f"{address.url}{TOKEN_PREFIX}/{config.token}" if config.token else address.url
     upstreams = [(upstream.prefix, upstream.url) for upstream in config.upstreams]
-    lines = banner(url, upstreams, place, tail, width=screen_width())
+    lines = banner(url, upstreams, database, tail, width=screen_width())
     print_lines(lines, color=color, stream=sys.stderr)
     sys.stderr.flush()
 

@@ -65,13 +65,13 @@ def start_recording(
         with open_store(where) as store:
             sink = StoreSink(store, idle_after_s=idle_after_s)
             recorder = Recorder(wrap(sink), redactor=redactor, watch=lines, format=format)
-            place = str(store.place)
+            location = str(store.location)
 
             def poll() -> None:
                 if reports_storing:
                     lines.storing(sink.trouble, sink.backlog)
 
-            lines.on_ended = lambda: connection.report(_report(place, lines, redactor, recorder, sink))
+            lines.on_ended = lambda: connection.report(_report(location, lines, redactor, recorder, sink))
             lines.on_ended()
             problem = ""
             try:
@@ -82,16 +82,16 @@ def start_recording(
                     sink.close()
                 except (WeaklinkError, OSError) as error:
                     problem = str(error)
-            return replace(_report(place, lines, redactor, recorder, sink), problem=problem, is_last=True)
+            return replace(_report(location, lines, redactor, recorder, sink), problem=problem, is_last=True)
 
     return RecorderProcess(record, on_trouble=print_notice)
 
 
 def _report(
-    place: str, lines: "RequestLines", redactor: Redacts, recorder: Recorder, sink: StoreSink
+    location: str, lines: "RequestLines", redactor: Redacts, recorder: Recorder, sink: StoreSink
 ) -> RecorderReport:
     return RecorderReport(
-        target=place,
+        target=location,
         requests=lines.requests,
         others=lines.others,
         unanswered=lines.unanswered,

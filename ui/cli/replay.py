@@ -226,7 +226,7 @@ def _kept_divergence(server: ReplayServer, loaded: LoadedRecording, where: str |
             child = replace(live, parent=parent, external_ids=(same,), provenance=provenance)
             with suppress(StoreError), open_store(where) as store:  # a failure to save is not reported
                 (saved,) = store.save([(child, inspect_trace(child))])
-                return KeptDivergence(id_, first.turn, saved.id, len(live.turns), str(store.place) if where else "")
+                return KeptDivergence(id_, first.turn, saved.id, len(live.turns), str(store.location) if where else "")
     return None
 
 

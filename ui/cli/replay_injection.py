@@ -59,12 +59,12 @@ def inject_one(run: ReplayRun, loaded: LoadedRecording, word: str, *, as_json: b
         if report.problem:
             raise SinkError(report.problem)
         inspections = [(trace, inspect_trace(trace)) for trace, _ in read_recordings(file)]
-    found = {diagnostic.rule.code for _, each in inspections for diagnostic in each.diagnostics}
+    codes = {diagnostic.rule.code for _, each in inspections for diagnostic in each.diagnostics}
     result: InjectionJson = {
         "kind": word,
         "turn": fault.turn,
         "rules": list(fault.rules),
-        "found": sorted(found & set(fault.rules)),
+        "found": sorted(codes & set(fault.rules)),
         "status": _worst(inspections),
         "exit_code": ended.code,
         "was_sent": injection.was_sent,
@@ -95,8 +95,8 @@ def inject_all(word: str, command: Sequence[str], where: str | None, *, as_json:
     """Replay once with each kind of fault, and print a table of those that the agent survives."""
     results: list[InjectionRowJson] = []
     for kind in (*DELIVERY, *CALLS):
-        place = ("--db", where) if where else ()
-        words = ("-m", "weaklink", "replay", word, "--json", "--inject", kind, *place, "--", *command)
+        options = ("--db", where) if where else ()
+        words = ("-m", "weaklink", "replay", word, "--json", "--inject", kind, *options, "--", *command)
         done = subprocess.run([sys.executable, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
         last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         try:
@@ -122,7 +122,7 @@ def _placed(word: str, loaded: LoadedRecording) -> tuple[AnswerFault, RecordedEx
             problem = problem or error
             continue
         for exchange, turn in zip(loaded.recording.exchanges, loaded.recording.turns, strict=True):
-            is_own = any(exchange is one for one in own) or (not own and turn == trace.turns[fault.turn - 1])
+            is_own = any(exchange is own_file for own_file in own) or (not own and turn == trace.turns[fault.turn - 1])
             if exchange.turn == fault.turn and is_own:
                 return fault, exchange
     raise problem or InjectionError(f"`{word}` cannot be injected into this recording")
@@ -143,9 +143,9 @@ def _line(result: InjectionJson) -> Line:
             ),
         )
     rules = f" ({', '.join(result['found'] or result['rules'])})" if result["rules"] else ""
-    found = "" if result["found"] or not result["rules"] else ", not found by the inspection"
+    note = "" if result["found"] or not result["rules"] else ", not found by the inspection"
     return (
-        Run(f"weaklink: injected {visible_line(result['kind'])} into turn {result['turn']}{rules}{found}; the run is "),
+        Run(f"weaklink: injected {visible_line(result['kind'])} into turn {result['turn']}{rules}{note}; the run is "),
         Run(result["status"], Style.OK if result["status"] in ("ok", "recovered") else Style.ERROR),
         Run(f", exit code {result['exit_code']}."),
     )

@@ -50,20 +50,20 @@ def load_recording(word: str, where: str | None) -> LoadedRecording:
     """
     run, ids = "", tuple[int, ...]()
     if is_trace_file(word) and Path(word).exists():
-        found = tuple(read_recordings(word))
+        recordings = tuple(read_recordings(word))
     else:
         with open_store(where, create=False) as store:
             kept = store.exchanges.of(word)
             run, ids = kept.run, tuple(kept.traces)
             for sentence in kept.damage:
                 print_notice(sentence)
-            found = tuple((store.trace(id_), exchanges) for id_, exchanges in kept.traces.items())
-    if any(exchange.withheld == NO_CONTENT for _, exchanges in found for exchange in exchanges):
+            recordings = tuple((store.trace(id_), exchanges) for id_, exchanges in kept.traces.items())
+    if any(exchange.withheld == NO_CONTENT for _, exchanges in recordings for exchange in exchanges):
         raise StoreError(f"`{word}` was recorded with `--no-content`, so it cannot be replayed")
-    recording = recording_of(found)
+    recording = recording_of(recordings)
     if not recording.exchanges:
         raise StoreError(f"`{word}` contains no answers of a model that could be replayed")
-    return LoadedRecording(recording, found, run, ids)
+    return LoadedRecording(recording, recordings, run, ids)
 
 
 class ReplayRun(Struct, frozen=True):
@@ -82,32 +82,34 @@ class ReplayRun(Struct, frozen=True):
         return asyncio.run(self._supervised(observes, own))
 
     async def _supervised(self, observes: Observes, own: Callable[[], int]) -> CommandEnd:
-        found = routes(os.environ if self.upstream else {}, self.upstream)
-        config = ProxyConfig(upstreams=found.upstreams if self.upstream else (*found.upstreams, ANY_PATH), port=0)
+        upstreams = routes(os.environ if self.upstream else {}, self.upstream)
+        config = ProxyConfig(
+            upstreams=upstreams.upstreams if self.upstream else (*upstreams.upstreams, ANY_PATH), port=0
+        )
         async with running_proxy(config, observes, intercept=self.server.intercept) as address:
-            self.supervisor.launch(self.command, client_variables(address, found.paths, os.environ))
+            self.supervisor.launch(self.command, client_variables(address, upstreams.paths, os.environ))
             return await asyncio.to_thread(self.supervisor.wait, own)
 
 
 class KeptDivergence(NamedTuple):
     """Where both requests of a divergence are saved: trace and turn of the recorded one, and of the live one.
 
-    `place` is the database, if commands must name it.
+    `database` is the database, if commands must name it.
     """
 
     trace: int
     turn: int
     live_trace: int
     live_turn: int
-    place: str = ""
+    database: str = ""
 
     def commands(self) -> tuple[str, str]:
         """The commands that show both side by side, on stdout and in the TUI."""
-        place = f" --db {shlex.quote(self.place)}" if self.place else ""
+        option = f" --db {shlex.quote(self.database)}" if self.database else ""
         turns = f"--requests {self.turn},{self.live_turn}"
         return (
-            f"weaklink diff {self.trace} {self.live_trace} {turns}{place}",
-            f"weaklink tui {self.trace} --against {self.live_trace}{place}",
+            f"weaklink diff {self.trace} {self.live_trace} {turns}{option}",
+            f"weaklink tui {self.trace} --against {self.live_trace}{option}",
         )
 
 
@@ -146,7 +148,7 @@ def report_json(
         "replayed": replayer.used,
         "requests": replayer.requests + max(0, server.live_requests - len(server.divergences)),
         "live": server.live_requests,
-        "ignored": [{"request": number, **_difference(one)} for number, one in replayer.ignored],
+        "ignored": [{"request": number, **_difference(difference)} for number, difference in replayer.ignored],
         "divergences": [_divergence(divergence) for divergence in (*server.divergences, *never_made)],
         "traces": None if kept is None else {"recorded": kept.trace, "live": kept.live_trace},
         "exit_code": exit_code,

@@ -99,31 +99,31 @@ def report(
     if paths:
         if expression or where:
             raise click.UsageError("--filter and --db work only on the database; import the files to filter them.")
-        with triage_of_files(paths, source, worst, jobs) as (found, store):
-            if found is None:
+        with triage_of_files(paths, source, worst, jobs) as (figures, store):
+            if figures is None:
                 print_notice("no trace could be read, so there is nothing to report")
                 ctx.exit(COULD_NOT_RUN)
-            _write(store, folder, StaticReport(title, "", made_at, found, worst_chains(store, "", worst)))
+            _write(store, folder, StaticReport(title, "", made_at, figures, worst_chains(store, "", worst)))
         return
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
         if expression:
             fill_text_index(store)
-        found = read_triage(store, expression)
-        if found is None:
+        figures = read_triage(store, expression)
+        if figures is None:
             print_notice(_nothing(expression))
             ctx.exit(COULD_NOT_RUN)
-        _write(store, folder, StaticReport(title, expression, made_at, found, worst_chains(store, expression, worst)))
+        _write(store, folder, StaticReport(title, expression, made_at, figures, worst_chains(store, expression, worst)))
 
 
 def _write(store: Store, folder: Path, report: StaticReport) -> None:
     with whole_folder(folder) as target:
         with (target / _FIRST).open("w", encoding="utf-8", newline="\n") as page:
             page.writelines(report_html(report))
-        for one in report.worst:
-            title = f"trace {one.id} {trace_title(one)}"[:200]
-            with (target / trace_file_name(one.id)).open("w", encoding="utf-8", newline="\n") as page:
-                page.writelines(html_page([(one.id, *store.inspected(one.id))], title=title))
+        for broken in report.worst:
+            title = f"trace {broken.id} {trace_title(broken)}"[:200]
+            with (target / trace_file_name(broken.id)).open("w", encoding="utf-8", newline="\n") as page:
+                page.writelines(html_page([(broken.id, *store.inspected(broken.id))], title=title))
     counts = f"{counted(report.triage.whole.traces, 'trace')}; pages on {counted(len(report.worst), 'broken chain')}"
     sys.stdout.write(f"{visible_line(str(folder / _FIRST))}: {counts}\n")
 
@@ -190,11 +190,11 @@ class TriageSums(Struct):
     def limit(self) -> None:
         """Drop all but the worst chains of each kind of break."""
         kept: Counter[str] = Counter()
-        ranked, self.worst = sorted(self.worst, key=lambda place: place.rank), []
-        for place in ranked:
-            kept[place.code] += 1
-            if kept[place.code] <= self.most:
-                self.worst.append(place)
+        ranked, self.worst = sorted(self.worst, key=lambda broken: broken.rank), []
+        for broken in ranked:
+            kept[broken.code] += 1
+            if kept[broken.code] <= self.most:
+                self.worst.append(broken)
 
     def triage(self) -> Triage | None:
         """The figures; None if there is no trace."""
@@ -207,7 +207,7 @@ class TriageSums(Struct):
 
     def chosen(self) -> list[BrokenPlace]:
         """The worst chains: first one of each kind of break, then the second of each, and so on."""
-        return in_rounds(self.worst, lambda place: place.code)[: self.most]
+        return in_rounds(self.worst, lambda broken: broken.code)[: self.most]
 
 
 class BlockTriage(Struct, frozen=True):
@@ -248,11 +248,11 @@ def triage_of_files(
 
 def _read_again(places: Sequence[BrokenPlace], source: str | None) -> Iterator[tuple[Trace, Inspection]]:
     """The traces at these places, in the order of files; each block is read once, only as far as needed."""
-    for block in sorted({place.block for place in places}, key=lambda block: block.number):
-        positions = {place.position for place in places if place.block == block}
-        for position, found in enumerate(_inspected(block, source)):
+    for block in sorted({broken.block for broken in places}, key=lambda block: block.number):
+        positions = {broken.position for broken in places if broken.block == block}
+        for position, inspected in enumerate(_inspected(block, source)):
             if position in positions:
-                yield found
+                yield inspected
             if position == max(positions):
                 break
 

@@ -238,18 +238,18 @@ def _no_requests(
 
 def _ways_out(command: Sequence[str], clients: ClientRoutes, where: str | None, *, code: int) -> Iterator[Line]:
     """Both ways to record a command that does not read the variables, with the addresses that its files name."""
-    found = addresses_in(command)
-    for file, address in found:
+    addresses = addresses_in(command)
+    for file, address in addresses:
         yield (Run(f"  {visible_line(file)} names {visible_line(address)}, which no variable changes. Either:"),)
-    if not found:
+    if not addresses:
         made_none = f"ended with exit code {code} before it made one" if code else "made none"
         otherwise = "or its code or settings name an address, which no variable changes. Then:"
         yield (Run(f"  The command {made_none}, {otherwise}"),)
     upstream = clients.upstreams[0].url if clients.upstreams else ""
-    address = found[0][1] if found else upstream
+    address = addresses[0][1] if addresses else upstream
     parts = urlsplit(address)
     yield (Run("  - remove the address from the code, or read it from the environment, and run:"),)
-    named = f"--upstream {address} " if found else ""
+    named = f"--upstream {address} " if addresses else ""
     words = shlex.join(command)
     again = visible_line(words) if len(words) <= _MAX_COMMAND_CHARS else "COMMAND"
     yield (Run(f"      {suggested('run', where)} {visible_line(named)}-- {again}", Style.KEY),)
@@ -262,7 +262,7 @@ def _ways_out(command: Sequence[str], clients: ClientRoutes, where: str | None, 
 
 def addresses_in(command: Sequence[str]) -> list[tuple[str, str]]:
     """The addresses of servers in the words of a command and in the files that they name, each with where it is."""
-    found: dict[str, str] = {}
+    addresses: dict[str, str] = {}
     for word in command:
         texts = [("the command", word)]
         with suppress(OSError, ValueError):
@@ -271,5 +271,5 @@ def addresses_in(command: Sequence[str]) -> list[tuple[str, str]]:
                 texts.append((word, path.read_text("utf-8", "replace")))
         for name, text in texts:
             for match in _SERVER.finditer(text):
-                found.setdefault(match[0].rstrip("/"), name)
-    return [(name, address) for address, name in list(found.items())[:_MAX_ADDRESSES]]
+                addresses.setdefault(match[0].rstrip("/"), name)
+    return [(name, address) for address, name in list(addresses.items())[:_MAX_ADDRESSES]]

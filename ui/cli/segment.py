@@ -225,26 +225,30 @@ def _answer_lines(file: str, defaults: Defaults) -> None:
             sys.stdout.flush()
 
 
-def segmented_lines(found: Segmentation, *, name: str, width: int, full: bool = False) -> Iterator[Line]:
+def segmented_lines(segmentation: Segmentation, *, name: str, width: int, full: bool = False) -> Iterator[Line]:
     """The lines that `weaklink segment` prints on a terminal; `name` says where the text came from."""
-    faults = [diagnostic.fault for diagnostic in found.diagnostics]
+    faults = [diagnostic.fault for diagnostic in segmentation.diagnostics]
     facts = (
-        visible_line(found.format),
-        counted(len(found.text), "character"),
-        counted(len(found.spans), "span"),
-        counted(len(found.calls), "call"),
+        visible_line(segmentation.format),
+        counted(len(segmentation.text), "character"),
+        counted(len(segmentation.spans), "span"),
+        counted(len(segmentation.calls), "call"),
     )
     yield from wrapped((Run(visible_line(name), Style.STRONG), Run(f": {', '.join(facts)}")), width, indent=4)
     yield ()
-    yield from marked_lines(found.text, found.spans, faults, width=width, folding=None if full else _FOLDING)
-    if found.calls:
+    yield from marked_lines(
+        segmentation.text, segmentation.spans, faults, width=width, folding=None if full else _FOLDING
+    )
+    if segmentation.calls:
         yield ()
-    for call in found.calls:
+    for call in segmentation.calls:
         yield from call_lines(call, width=width)
     yield ()
-    for sentence in sentences(wrong_predictions(found.text, found.format, found.spans, found.calls, faults)):
+    for sentence in sentences(
+        wrong_predictions(segmentation.text, segmentation.format, segmentation.spans, segmentation.calls, faults)
+    ):
         yield from wrapped((Run(visible_line(sentence), Style.DIM),), width, indent=4)
-    yield from wrapped(verdict(found.diagnostics), width, indent=4)
+    yield from wrapped(verdict(segmentation.diagnostics), width, indent=4)
 
 
 def verdict(diagnostics: tuple[Diagnostic, ...]) -> Line:

@@ -103,7 +103,7 @@ def show(
         turn = context_diff if context is None else context
         print_lines(render(trace, turn or 0, width=screen_width()), color=color)
     elif in_brief:
-        sys.stdout.write(brief(number, trace_title(summary), trace, inspection, place=where or ""))
+        sys.stdout.write(brief(number, trace_title(summary), trace, inspection, where=where or ""))
     elif why:
         print_lines(why_lines(trace, inspection, width=screen_width()), color=color)
     elif as_json:
@@ -133,7 +133,7 @@ def _turns_in(ranges: str, count: int) -> set[int]:
 
     Raises click.BadParameter if `ranges` is malformed or names no turn of the trace.
     """
-    found: set[int] = set()
+    turns: set[int] = set()
     for text in ranges.split(","):
         match = _RANGE.fullmatch(text.strip())
         if match is None:
@@ -142,12 +142,12 @@ def _turns_in(ranges: str, count: int) -> set[int]:
             )
         first = int(match[1])
         last = first if match[2] is None else int(match[3] or count)
-        found.update(range(max(first, 1), min(last, count) + 1))
-    if not found:
+        turns.update(range(max(first, 1), min(last, count) + 1))
+    if not turns:
         raise click.BadParameter(
             f"{ranges!r} selects none of the {counted(count, 'turn')} of this trace", param_hint="--turns"
         )
-    return found
+    return turns
 
 
 def _refuse_together(given: Set[str], *, in_brief: bool) -> None:

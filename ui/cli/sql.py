@@ -55,7 +55,7 @@ def _print(result: QueryResult, *, as_csv: bool, as_json: bool) -> None:
 
 
 def _table(result: QueryResult) -> list[str]:
-    cells = [[visible_line("" if one is None else str(one))[:_WIDEST] for one in row] for row in result.rows]
+    cells = [[visible_line("" if value is None else str(value))[:_WIDEST] for value in row] for row in result.rows]
     heads = [visible_line(name)[:_WIDEST] for name in result.columns]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (heads, *cells)]

@@ -39,7 +39,7 @@ from weaklink.ui.cli.store_options import (
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import placed_block, plan_traces
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks
-from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.importing.file_places import InputFile
 from weaklink.ui.json_types.database import (
     ComparisonJson,
     CountedNameJson,
@@ -128,17 +128,17 @@ def stats(
                 for file in files:
                     _notice_rest(file.name, reader.read(file, source))
             sums = reader.sums
-        found, is_failed = sums.statistics(sides, compares=compares, fewest=fewest), sums.is_failed
+        statistics, is_failed = sums.statistics(sides, compares=compares, fewest=fewest), sums.is_failed
     else:
         with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
             recover_traces(store)
             if expression:
                 fill_text_index(store)
-            found = stored_statistics(
+            statistics = stored_statistics(
                 store, expression, keys, sides=sides, compares=compares, expected=expected, fewest=fewest
             )
-    _report(found, _nothing(expression, paths), as_json=as_json, full=full, color=color)
-    if is_failed or (paths and found.whole is None):
+    _report(statistics, _nothing(expression, paths), as_json=as_json, full=full, color=color)
+    if is_failed or (paths and statistics.whole is None):
         ctx.exit(COULD_NOT_RUN)
 
 
@@ -180,19 +180,19 @@ def _nothing(expression: str, paths: list[str]) -> str:
     return NO_TRACES_YET
 
 
-def statistics_object(found: Statistics) -> StatisticsJson:
+def statistics_object(statistics: Statistics) -> StatisticsJson:
     """The answer of `weaklink stats --json`. Shares are from 0 to 1; `low` and `high` bound 95 %, or are null."""
     return {
-        "traces": found.whole.traces if found.whole else 0,
-        "uncounted": found.uncounted,
-        "by": [key.value for key in found.by],
-        "fewest": found.fewest,
-        "measures": _measures(found.whole, found.fewest) if found.whole else {},
-        "groups": [_group(found, group) for group in found.groups],
-        "breaks": {"steps": _slices(found.steps), "codes": _slices(found.codes)},
-        "aborts": _slices(found.aborts),
-        "result_kinds": dict(kind_counts(found.verdicts)),
-        "said": dict(said_counts(found.verdicts)),
+        "traces": statistics.whole.traces if statistics.whole else 0,
+        "uncounted": statistics.uncounted,
+        "by": [key.value for key in statistics.by],
+        "fewest": statistics.fewest,
+        "measures": _measures(statistics.whole, statistics.fewest) if statistics.whole else {},
+        "groups": [_group(statistics, group) for group in statistics.groups],
+        "breaks": {"steps": _slices(statistics.steps), "codes": _slices(statistics.codes)},
+        "aborts": _slices(statistics.aborts),
+        "result_kinds": dict(kind_counts(statistics.verdicts)),
+        "said": dict(said_counts(statistics.verdicts)),
         "violations": [
             {
                 "tool": violation.tool,
@@ -201,10 +201,10 @@ def statistics_object(found: Statistics) -> StatisticsJson:
                 "times": violation.times,
                 "traces": violation.traces,
             }
-            for violation in found.violations
+            for violation in statistics.violations
         ],
-        "baseline": _keys(found.by, found.baseline.keys) if found.baseline else None,
-        "comparisons": [_comparison(found, comparison) for comparison in found.comparisons],
+        "baseline": _keys(statistics.by, statistics.baseline.keys) if statistics.baseline else None,
+        "comparisons": [_comparison(statistics, comparison) for comparison in statistics.comparisons],
     }
 
 
@@ -351,9 +351,9 @@ class StatisticsSums:
         )
 
     def _count_violation(self, violation: Violations) -> None:
-        place = (violation.tool, violation.path, violation.code)
-        known = self.violations.get(place, Violations(*place, 0, 0))
-        self.violations[place] = Violations(*place, known.times + violation.times, known.traces + violation.traces)
+        key = (violation.tool, violation.path, violation.code)
+        known = self.violations.get(key, Violations(*key, 0, 0))
+        self.violations[key] = Violations(*key, known.times + violation.times, known.traces + violation.traces)
 
 
 class FileStatistics:
@@ -369,7 +369,7 @@ class FileStatistics:
         self._expected, self._notify = expected, notify
         self._redactor = Redactor()
 
-    def read(self, file: PlacedFile, source: str | None) -> int:
+    def read(self, file: InputFile, source: str | None) -> int:
         """Count the traces of a file. Returns how many records were skipped without a notice.
 
         A file of an unknown source is reported, but is not a failure.
@@ -496,8 +496,8 @@ def _values(
     """The distinct values of a key among groups; none if they are not grouped by it."""
     if key not in by:
         return []
-    at = list(by).index(key)
-    return list(dict.fromkeys(group.keys[at] for group in groups if group.keys[at]))
+    index = list(by).index(key)
+    return list(dict.fromkeys(group.keys[index] for group in groups if group.keys[index]))
 
 
 def _expected_traces(store: Store, expression: str, expected: stats_options.Expected) -> Iterator[TraceSummary]:

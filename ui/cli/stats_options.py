@@ -117,9 +117,9 @@ def read_expected(path: str | None) -> Expected:
 
     Raises UnreadableFileError, also if no line has any.
     """
-    found: dict[str, tuple[ExpectedCall, ...]] = {}
+    expected: dict[str, tuple[ExpectedCall, ...]] = {}
     if path is None:
-        return found
+        return expected
     bad = 0
     with open_binary(path) as file:
         for number, line in enumerate(file, 1):
@@ -132,12 +132,12 @@ def read_expected(path: str | None) -> Expected:
                 if bad <= _MAX_IDS:
                     print_notice(f"{path}, line {number}: {error}")
                 continue
-            found[id_] = calls
+            expected[id_] = calls
     if bad > _MAX_IDS:
         print_notice(f"{path}: {bad - _MAX_IDS:,} more lines have no expected calls")
-    if not found:
+    if not expected:
         raise UnreadableFileError(f"{path}: no line contains expected calls")
-    return found
+    return expected
 
 
 def id_among(external_ids: Iterable[tuple[str, str]], expected: Expected) -> str | None:

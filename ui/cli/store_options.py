@@ -85,7 +85,7 @@ def filter_completions(where: str | None, incomplete: str) -> list[CompletionIte
 def remember_list(store: Store, ids: Sequence[int]) -> None:
     """Save which traces a list showed, so that `@3` names the third of them; a failure to save is ignored."""
     path = _last_list()
-    kept = write_json({"database": str(store.place), "ids": list(ids)})
+    kept = write_json({"database": str(store.location), "ids": list(ids)})
     with suppress(OSError, WeaklinkError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as out:
@@ -119,25 +119,25 @@ def trace_ids(store: Store, words: Sequence[str]) -> list[int]:
 
     Raises StoreError if there is none.
     """
-    found: list[int] = []
+    ids: list[int] = []
     for word in words:
         match word:
             case "@marked":
-                found += sorted(trace.id for trace in store.traces("marked:yes", limit=_MOST_MARKED))
+                ids += sorted(trace.id for trace in store.traces("marked:yes", limit=_MOST_MARKED))
             case "@shown":
-                found += _listed_ids(store, word)
+                ids += _listed_ids(store, word)
             case _:
-                found.append(trace_id(store, word))
-    if not found:
+                ids.append(trace_id(store, word))
+    if not ids:
         raise StoreError("no trace is marked; `m` in `weaklink tui` marks one")
-    return list(dict.fromkeys(found)) if {"@marked", "@shown"}.intersection(words) else found
+    return list(dict.fromkeys(ids)) if {"@marked", "@shown"}.intersection(words) else ids
 
 
 def _listed_ids(store: Store, word: str) -> list[int]:
     """The ids that the last list of this database showed. Raises StoreError if there is no such list."""
     try:
         kept = json.loads(_last_list().read_text(encoding="utf-8"))
-        ids = kept["ids"] if kept["database"] == str(store.place) else None
+        ids = kept["ids"] if kept["database"] == str(store.location) else None
     except (OSError, ValueError, KeyError, TypeError):
         ids = None
     if not isinstance(ids, list):

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 def suggested(command: str, where: "str | DatabaseLocation | None") -> str:
     """A command to try next as it reads the same database: with `--db` unless that is the user's own."""
-    place = _shown(where) if where is None or isinstance(where, str) else str(where)
-    return f"weaklink {command}" if place == _shown(None) else f"weaklink {command} --db {shlex.quote(place)}"
+    database = _shown(where) if where is None or isinstance(where, str) else str(where)
+    return f"weaklink {command}" if database == _shown(None) else f"weaklink {command} --db {shlex.quote(database)}"
 
 
 def _shown(where: str | None) -> str:
@@ -20,6 +20,6 @@ def _shown(where: str | None) -> str:
     path = database_file(where)
     if path is not None:
         return str(path)
-    from weaklink.storage.engine import place_of  # noqa: PLC0415  # loads SQLAlchemy, and most databases are files
+    from weaklink.storage.engine import location_of  # noqa: PLC0415  # loads SQLAlchemy, and most databases are files
 
-    return str(place_of(where))
+    return str(location_of(where))

@@ -38,7 +38,7 @@ from weaklink.inspector.model import Chunk, Role, Span, ToolCall, Trace, Turn
 from weaklink.inspector.rules.conversation import NO_FINAL_ANSWER, UNRECOVERED_ERROR
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
-from weaklink.storage.engine import place_of
+from weaklink.storage.engine import location_of
 from weaklink.storage.schema import NoDatabaseYetError
 from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli import declaring
@@ -67,12 +67,12 @@ class _GrowingText:
         self._pieces.append(text)
         self._ends.append(self._ends[-1] + len(text))
 
-    def cut(self, place: Range) -> str:
+    def cut(self, range_: Range) -> str:
         """The text of a range; the cost depends on its length, not on that of the text before it."""
-        first = bisect_right(self._ends, place.start)
-        last = bisect_left(self._ends, place.end, first)
+        first = bisect_right(self._ends, range_.start)
+        last = bisect_left(self._ends, range_.end, first)
         start = self._ends[first - 1] if first else 0
-        return place.moved(-start).of("".join(self._pieces[first : last + 1]))
+        return range_.moved(-start).of("".join(self._pieces[first : last + 1]))
 
     def whole(self) -> str:
         return "".join(self._pieces)
@@ -104,7 +104,7 @@ class TailReader:
         self._store, self._put = store, put
         self._traces: dict[str, _TailedTrace] = {}
 
-    def take(self, events: Sequence[RecordEvent]) -> None:
+    def consume(self, events: Sequence[RecordEvent]) -> None:
         """Report what these events show. Raises StoreError if the store cannot be read."""
         grown: dict[str, None] = {}
         for event in events:
@@ -117,16 +117,16 @@ class TailReader:
 
     def span_closed(self, key: str, turn: int, part: str, span: Span, calls: Sequence[ToolCall]) -> None:
         """See `Watch`."""
-        place = Location(turn, part, span.range)
-        self._put(key, live.SpanReported(place, span, self._text(key, place).cut(span.inner), calls))
+        location = Location(turn, part, span.range)
+        self._put(key, live.SpanReported(location, span, self._text(key, location).cut(span.inner), calls))
 
     def fault_found(self, key: str, turn: int, diagnostic: Diagnostic) -> None:
         """See `Watch`."""
-        trace, place = self._traces[key], diagnostic.location
-        mark = (diagnostic.rule.code, place)
+        trace, location = self._traces[key], diagnostic.location
+        mark = (diagnostic.rule.code, location)
         if mark not in trace.reported:
             trace.reported.add(mark)
-            self._put(key, live.FaultReported(diagnostic, lambda: self._text(key, place).whole()))
+            self._put(key, live.FaultReported(diagnostic, lambda: self._text(key, location).whole()))
 
     def exchange_ended(self, facts: ExchangeFacts) -> None:
         """See `Watch`; a reading never calls it."""
@@ -215,12 +215,12 @@ class TailReader:
         except StoreError:
             return None
 
-    def _text(self, key: str, place: Location) -> _GrowingText:
+    def _text(self, key: str, location: Location) -> _GrowingText:
         trace = self._traces[key]
-        opened = trace.open.get(place.turn)
-        if opened is not None and place.part in opened.texts:
-            return opened.texts[place.part]
-        return _GrowingText(trace.texts.get((place.turn, place.part), ""))
+        opened = trace.open.get(location.turn)
+        if opened is not None and location.part in opened.texts:
+            return opened.texts[location.part]
+        return _GrowingText(trace.texts.get((location.turn, location.part), ""))
 
 
 @declaring.command("tail")
@@ -250,7 +250,7 @@ def tail(
         interrupt_on_signals()
         while True:
             with _opened(where) as store:
-                print_notice(f"following {store.place}; Ctrl-C ends it")
+                print_notice(f"following {store.location}; Ctrl-C ends it")
                 _follow(store, expression, put, from_start=from_start)
             from_start = True  # another database has replaced it
     except KeyboardInterrupt:
@@ -266,7 +266,7 @@ def _opened(where: str | None) -> Store:
         except NoDatabaseYetError:
             if not is_announced:
                 print_notice(
-                    f"there is no database at {place_of(where)} yet; waiting until something is recorded into it"
+                    f"there is no database at {location_of(where)} yet; waiting until something is recorded into it"
                 )
             is_announced = True
         time.sleep(_POLL_S)
@@ -280,7 +280,7 @@ def _follow(store: Store, expression: str, put: TailOutput, *, from_start: bool)
     recovered_at_s = time.monotonic()
     while True:
         events = following.poll()
-        reading.take(events)
+        reading.consume(events)
         sys.stdout.flush()
         if events:
             continue

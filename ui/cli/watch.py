@@ -53,7 +53,7 @@ from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.cli.redaction_options import redaction_options, redactor_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S
 from weaklink.ui.cli.suggestions import suggested
-from weaklink.ui.importing.file_places import PlacedFile, files_below
+from weaklink.ui.importing.file_places import InputFile, files_below
 from weaklink.ui.importing.unchanged_files import ImportOptions, UnchangedFiles
 from weaklink.ui.importing.worker_process import collect_rarely
 from weaklink.ui.reports.import_report import FileReport
@@ -127,11 +127,11 @@ class PathWatcher:
         self._seen: dict[str, _FileState] = {}
         self._taken: dict[str, _ReadFile] = {}
 
-    def due(self, max_bytes: int | None = None) -> list[PlacedFile]:
+    def due(self, max_bytes: int | None = None) -> list[InputFile]:
         """The files that appeared or grew since they were returned, newest first; of `max_bytes`, but at least one."""
         now_s = self._clock()
         seen: dict[str, _FileState] = {}
-        due: list[tuple[PlacedFile, _FileState]] = []
+        due: list[tuple[InputFile, _FileState]] = []
         for path in self._paths():
             state = _state(path)
             if state is None or path in seen:
@@ -143,7 +143,7 @@ class PathWatcher:
         self._seen = seen
         due.sort(key=lambda item: -item[1].changed_ns)
         left = max_bytes
-        files: list[PlacedFile] = []
+        files: list[InputFile] = []
         for file, state in due:
             if left is not None and left < 0:
                 break
@@ -179,7 +179,7 @@ class PathWatcher:
         )
         return any(_state(path) not in (None, self._seen.get(path)) for path in growing)
 
-    def took(self, file: PlacedFile, seconds: float) -> None:
+    def took(self, file: InputFile, seconds: float) -> None:
         """Record how long reading a file took; one that is read for the first time is due again at once."""
         self._read_s = max(self._read_s, seconds)
         known = self._taken.get(file.path)
@@ -187,7 +187,7 @@ class PathWatcher:
             rests_until_s = max(known.rests_until_s, self._clock()) + seconds
             self._taken[file.path] = structs.replace(known, rests_until_s=rests_until_s)
 
-    def retry(self, file: PlacedFile) -> None:
+    def retry(self, file: InputFile) -> None:
         """A file that was returned was not imported: it is due again."""
         self._taken.pop(file.path, None)
 
@@ -200,7 +200,7 @@ class PathWatcher:
         """Forget all files, so that everything is imported again."""
         self._taken.clear()
 
-    def _if_due(self, path: str, state: _FileState, now_s: float) -> PlacedFile | None:
+    def _if_due(self, path: str, state: _FileState, now_s: float) -> InputFile | None:
         taken = self._taken.get(path)
         if taken is not None and (now_s < taken.rests_until_s - _BURST_S or taken.is_all_of(state)):
             return None
@@ -212,7 +212,7 @@ class PathWatcher:
             size_bytes,
             state.log,
         )
-        return PlacedFile(path, size_bytes=size_bytes) if size_bytes and (has_more or is_at_rest) else None
+        return InputFile(path, size_bytes=size_bytes) if size_bytes and (has_more or is_at_rest) else None
 
 
 def _state(path: str) -> _FileState | None:
@@ -313,7 +313,7 @@ class LiveImport:
         """Whether a file was written since the watch began."""
         return self.files.changed_since(report.path, self._began_ns)
 
-    def _import(self, files: Sequence[PlacedFile], unread: dict[str, PlacedFile], put: Reports) -> None:
+    def _import(self, files: Sequence[InputFile], unread: dict[str, InputFile], put: Reports) -> None:
         unchanged = UnchangedFiles(self._store, self._options)
         for file, known in unchanged.reports(files):
             if known is None:
@@ -324,7 +324,7 @@ class LiveImport:
         reports: list[FileReport] = []
         began_s = time.monotonic()
 
-        def done(file: PlacedFile, report: FileReport) -> None:
+        def done(file: InputFile, report: FileReport) -> None:
             nonlocal began_s
             now_s = time.monotonic()
             self.files.took(file, now_s - began_s)
@@ -370,7 +370,7 @@ _remembered_sizes: RecentValues[int] = RecentValues()
 """The sizes of the files whose sessions are remembered, by path."""
 
 
-def _is_remembered(file: PlacedFile) -> bool:
+def _is_remembered(file: InputFile) -> bool:
     """Whether what is found out about a session is remembered: it is the only one, or fits beside the others."""
     size_bytes = file.size_bytes or 0
     others = sum(size for path, size in _remembered_sizes.items().items() if path != file.path)
@@ -511,7 +511,7 @@ def _print_breaks(store: Store, live: LiveImport, color: str) -> None:
         if live.round(put):
             continue
         if backlog:
-            command = suggested("list status:broken", store.place)
+            command = suggested("list status:broken", store.location)
             print_notice(
                 f"imported {counted(backlog, 'trace')} that had been there; `{command}` lists what broke before"
             )

@@ -176,14 +176,14 @@ class AskResult(Struct):
 
     def counted(self) -> list[tuple[AskAnswer, ...]]:
         """The pairs (or single answers) that count, in the order in which they were planned."""
-        found: list[tuple[AskAnswer, ...]] = []
+        counted_answers: list[tuple[AskAnswer, ...]] = []
         for pair in range(self.plan.count):
             answers = tuple(answer[pair] for answer in self.answers if pair in answer)
             if len(answers) < len(self.plan.settings):
                 break
             if not any(answer.failure for answer in answers):
-                found.append(answers)
-        return found
+                counted_answers.append(answers)
+        return counted_answers
 
     @property
     def kept(self) -> int:
@@ -200,7 +200,7 @@ class AskResult(Struct):
         counted = self.counted()
         seen = Counter(code for answers in counted for answer in answers for code in answer.codes)
         rows = [_rate(ANY, [tuple(answer.has_error for answer in answers) for answers in counted])]
-        for code, _ in sorted(seen.items(), key=lambda one: (-one[1], one[0])):
+        for code, _ in sorted(seen.items(), key=lambda answer: (-answer[1], answer[0])):
             rows.append(_rate(code, [tuple(code in answer.codes for answer in answers) for answers in counted]))
         return rows
 

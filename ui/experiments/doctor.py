@@ -64,7 +64,7 @@ class RunsComparison(Struct, frozen=True):
     @property
     def first(self) -> tuple[int, RunDivergence] | None:
         """The run that diverges earliest, and where; the first of several."""
-        return min(self.partings, key=lambda one: one[1].request, default=None)
+        return min(self.partings, key=lambda parting: parting[1].request, default=None)
 
     @property
     def equal(self) -> Share:
@@ -88,22 +88,22 @@ def recorded_run(store: Store, run: str, number: int, exit_code: int) -> Command
         stored = store.exchanges.of(run)
     except StoreError:
         return CommandRun(number, run, exit_code, (), ())
-    statuses, found = [], []
+    statuses, run_exchanges = [], []
     for id_, exchanges in stored.traces.items():
         trace, inspection = store.inspected(id_)
         statuses.append((id_, inspection.chain.status))
         for exchange in exchanges:
             is_answer = 0 < exchange.turn <= len(trace.turns)
-            found.append(RunExchange(id_, exchange, trace.turns[exchange.turn - 1] if is_answer else None))
-    found.sort(key=lambda exchange: exchange.exchange.began_s or 0.0)
-    return CommandRun(number, run, exit_code, tuple(statuses), tuple(found))
+            run_exchanges.append(RunExchange(id_, exchange, trace.turns[exchange.turn - 1] if is_answer else None))
+    run_exchanges.sort(key=lambda exchange: exchange.exchange.began_s or 0.0)
+    return CommandRun(number, run, exit_code, tuple(statuses), tuple(run_exchanges))
 
 
 def compare_runs(runs: Sequence[CommandRun]) -> RunsComparison:
     """Group equal runs, and find where the others diverge from the largest group (of equal ones, the earliest)."""
     groups: list[list[CommandRun]] = []
     for run in runs:
-        group = next((one for one in groups if parting(one[0].exchanges, run.exchanges) is None), None)
+        group = next((group for group in groups if parting(group[0].exchanges, run.exchanges) is None), None)
         if group is None:
             groups.append([run])
         else:
@@ -163,10 +163,10 @@ def _parting_lines(base: int, number: int, divergence: RunDivergence) -> Iterato
         Run(f"{SOURCES[divergence.source]}.", Style.ERROR),
     )
     if divergence.differences:
-        place = divergence.differences[0]
-        yield (Run(f"  {visible_line(place.pointer)}{_where(divergence)}", Style.KEY),)
-        yield (Run(f"    run {base}: {visible_line(place.recorded)}", Style.REMOVED),)
-        yield (Run(f"    run {number}: {visible_line(place.live)}", Style.ADDED),)
+        difference = divergence.differences[0]
+        yield (Run(f"  {visible_line(difference.pointer)}{_where(divergence)}", Style.KEY),)
+        yield (Run(f"    run {base}: {visible_line(difference.recorded)}", Style.REMOVED),)
+        yield (Run(f"    run {number}: {visible_line(difference.live)}", Style.ADDED),)
     if divergence.first is not None and divergence.second is not None:
         turns = dict.fromkeys(
             str(exchange.exchange.turn) for exchange in (divergence.first, divergence.second) if exchange.exchange.turn
@@ -177,10 +177,10 @@ def _parting_lines(base: int, number: int, divergence: RunDivergence) -> Iterato
 
 
 def _where(divergence: RunDivergence) -> str:
-    place = divergence.differences[0]
-    named = f", message {place.message}" if place.message is not None else ""
-    named += f", tool {visible_line(place.tool)}" if place.tool is not None else ""
-    where = place.recorded_range if place.live_range is None else place.live_range
+    difference = divergence.differences[0]
+    named = f", message {difference.message}" if difference.message is not None else ""
+    named += f", tool {visible_line(difference.tool)}" if difference.tool is not None else ""
+    where = difference.recorded_range if difference.live_range is None else difference.live_range
     return f"{named}, characters {where.start} to {where.end}" if where is not None else named
 
 
@@ -208,7 +208,7 @@ def comparison_json(compared: RunsComparison) -> DoctorJson:
         "equal": _share_json(compared.equal),
         "broken": _share_json(compared.broken),
         "source": first[1].source.value if first is not None else None,
-        "partings": [_parting_json(number, found) for number, found in compared.partings],
+        "partings": [_parting_json(number, divergence) for number, divergence in compared.partings],
     }
 
 

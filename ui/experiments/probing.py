@@ -83,9 +83,9 @@ class ProbeWriter:
         new = {record.hash for record in kept}
         self.files.records[:] = [*(record for record in self.files.records if record.hash not in new), *kept]
         if self._out is not None:
-            at = datetime.now(UTC)
+            now = datetime.now(UTC)
             pairs = zip(kept, answers, strict=True)
-            lines = [f"{result_line(record, one.judged.answer, at)}\n" for record, one in pairs]
+            lines = [f"{result_line(record, answer.judged.answer, now)}\n" for record, answer in pairs]
             self._out.write("".join(lines))
             self._out.flush()
         self._changed(len(answers))
@@ -95,27 +95,27 @@ class ProbeWriter:
         if self._out is not None:
             self._out.close()
 
-    def _kept(self, one: ProbedAnswer) -> ProbeRecord:
+    def _kept(self, answer: ProbedAnswer) -> ProbeRecord:
         """The record, with the id of its trace, which is saved if the answer has findings."""
-        record = one.record
+        record = answer.record
         if self._store is None or not record.findings:
             return record
         session = f"{self.id}-{record.id}-{record.mode.value}"
-        trace = self._redactor.trace(self._trace(one, session))
+        trace = self._redactor.trace(self._trace(answer, session))
         self._store.save([(trace, inspect_trace(trace))])
         return structs.replace(record, session=session)
 
-    def _trace(self, one: ProbedAnswer, session: str) -> Trace:
-        answer, trace = one.judged.answer, one.judged.trace
+    def _trace(self, probed: ProbedAnswer, session: str) -> Trace:
+        answer, trace = probed.judged.answer, probed.judged.trace
         ids = (
             ExternalId(RECORDING_ID, session),
             ExternalId(PROBE_ID, self.id),
-            ExternalId(REQUEST_ID, f"{one.record.id} ({one.record.mode.value})"),
+            ExternalId(REQUEST_ID, f"{probed.record.id} ({probed.record.mode.value})"),
             ExternalId("endpoint", self._url),
         )
-        words = ", ".join(dict.fromkeys(finding.kind for finding in one.record.findings))
-        failed = "".join(f" {measure_mark(name)}" for name in failed_measures(one.record))
-        name = f"{one.record.id} ({one.record.mode.value}): {words}{failed}"
+        words = ", ".join(dict.fromkeys(finding.kind for finding in probed.record.findings))
+        failed = "".join(f" {measure_mark(name)}" for name in failed_measures(probed.record))
+        name = f"{probed.record.id} ({probed.record.mode.value}): {words}{failed}"
         *asked, answered = trace.turns
         generation = answered.generation or Generation()
         generation = structs.replace(generation, started=Instant(answer.began_s), ended=Instant(answer.ended_s))

@@ -24,10 +24,10 @@ async def serving(server: ReplayServer, port: int, upstream: str | None = None) 
 
     Requests that continue live (see `ReplayServer.fork_after`) go to `upstream`.
     """
-    found = routes(os.environ if upstream else {}, upstream)
-    config = ProxyConfig(upstreams=found.upstreams if upstream else (*found.upstreams, ANY_PATH), port=port)
+    upstreams = routes(os.environ if upstream else {}, upstream)
+    config = ProxyConfig(upstreams=upstreams.upstreams if upstream else (*upstreams.upstreams, ANY_PATH), port=port)
     async with running_proxy(config, IgnoringObserver(), intercept=server.intercept) as address:
-        yield {name: f"{address.url}{path}" for name, path in found.paths.items()}
+        yield {name: f"{address.url}{path}" for name, path in upstreams.paths.items()}
 
 
 def serving_lines(server: ReplayServer, variables: dict[str, str], trace: Trace, width: int) -> Iterator[Line]:
@@ -41,8 +41,8 @@ def serving_lines(server: ReplayServer, variables: dict[str, str], trace: Trace,
     yield (Run(f"{replayer.used} of {counted(len(replayer.exchanges), 'recorded request')} answered.", Style.STRONG),)
     if server.live_requests:
         yield (Run(f"{counted(server.live_requests, 'request')} went upstream."),)
-    for one in server.divergences[:20]:
-        yield (Run(f"{GLYPHS[Severity.ERROR]} {visible_line(sentence(one))}", Style.ERROR),)
+    for parting in server.divergences[:20]:
+        yield (Run(f"{GLYPHS[Severity.ERROR]} {visible_line(sentence(parting))}", Style.ERROR),)
     first = next((divergence for divergence in server.divergences if divergence.turn), None)
     live = diverged_trace(first) if first is not None else None
     if first is not None and live is not None:

@@ -23,7 +23,7 @@ from weaklink.inspector.importers.source import Numbering, SourceFile, is_url, l
 from weaklink.inspector.importers.streams import BlockStream
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.memory import RECORD_BYTES
-from weaklink.ui.importing.file_places import PlacedFile, files_to_read, find_files
+from weaklink.ui.importing.file_places import InputFile, files_to_read, find_files
 
 _ROW_SOURCES = frozenset({"openai-messages", "sharegpt", "completions"})
 """Sources in which each line is a trace, unless the first line is a single message."""
@@ -71,9 +71,9 @@ def _has_separate_lines(file: SourceFile, source: str | None) -> bool:
 
 
 @contextmanager
-def placed_block(block: Block) -> Iterator[PlacedFile]:
+def placed_block(block: Block) -> Iterator[InputFile]:
     """The block as a file to read. Until the context ends, the rows of a table are held."""
-    file = PlacedFile(str(path_of(block.path)), block.path, with_it=block.with_it, is_walked=block.is_walked)
+    file = InputFile(str(path_of(block.path)), block.path, with_it=block.with_it, is_walked=block.is_walked)
     if block.kind == "lines":
         lines = BlockLines(block)
         yield structs.replace(file, content=lines, numbering=lines.numbering)

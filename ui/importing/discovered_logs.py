@@ -12,7 +12,7 @@ from weaklink.inspector.importers.places import FoundLog, found_logs
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage.schema import NoDatabaseYetError
 from weaklink.storage.store import Store, open_store
-from weaklink.ui.importing.file_places import PlacedFile, files_to_read
+from weaklink.ui.importing.file_places import InputFile, files_to_read
 from weaklink.ui.importing.files import FileReports, read_file, save_file
 from weaklink.ui.importing.unchanged_files import ImportOptions, UnchangedFiles
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, short_age, visible_line
@@ -85,7 +85,7 @@ def _new_paths(paths: Sequence[str], where: str | None) -> set[str]:
     except NoDatabaseYetError:
         return set(paths)
     with store:
-        checked = UnchangedFiles(store, ImportOptions()).reports([PlacedFile(path) for path in paths])
+        checked = UnchangedFiles(store, ImportOptions()).reports([InputFile(path) for path in paths])
         return {file.path for file, report in checked if report is None}
 
 
@@ -99,7 +99,7 @@ def import_in_turn(
     store: Store,
     paths: Iterable[str],
     *,
-    on_file: Callable[[int, PlacedFile], object] = lambda _, __: None,
+    on_file: Callable[[int, InputFile], object] = lambda _, __: None,
     on_trace: Callable[[], object] = lambda: None,
 ) -> Generator[FileReports, None, None]:
     """Import the files of which the database has another version or none, redacted; yields the reports of each file.

@@ -22,7 +22,7 @@ _BESIDE_A_DATABASE = ("-wal", "-shm", "-journal")  # SQLite's own files, which a
 _SAMPLE_SUFFIXES = (".jsonl", ".json", ".sse", ".txt")
 
 
-class PlacedFile(Struct, frozen=True):
+class InputFile(Struct, frozen=True):
     """A file to read: its path, its name for the user if that is different, and how much of it to read.
 
     `size_bytes` is None if all of it is read. `with_it` are further files that are read with it as one log. `is_walked`
@@ -59,7 +59,7 @@ class PlacedFile(Struct, frozen=True):
 
 
 @contextmanager
-def held_file(stream: BinaryIO, called: str, name: str) -> Iterator[PlacedFile]:
+def held_file(stream: BinaryIO, called: str, name: str) -> Iterator[InputFile]:
     """A stream's content as a file that reports call `called`; `name` is its file name. A context manager.
 
     The folder name is derived from the beginning of the stream. Some sources identify a session by its file and folder:
@@ -68,10 +68,10 @@ def held_file(stream: BinaryIO, called: str, name: str) -> Iterator[PlacedFile]:
     with HeldContent(stream) as content:
         with content.open() as copy:
             folder = hashlib.sha256(copy.read(_HEAD_BYTES)).hexdigest()[:16]
-        yield PlacedFile(f"{folder}/{name}", called, content=content)
+        yield InputFile(f"{folder}/{name}", called, content=content)
 
 
-def read_placed(file: PlacedFile, source: str | None) -> SourceReading:
+def read_placed(file: InputFile, source: str | None) -> SourceReading:
     """Read the file alone; see `read_source`."""
     numbering = file.numbering
     reading = read_source(
@@ -95,7 +95,7 @@ def _without_head(records: Iterable[Trace | Skipped], head: str) -> Iterator[Tra
             yield record
 
 
-def find_files(paths: Iterable[str]) -> Iterator[PlacedFile]:
+def find_files(paths: Iterable[str]) -> Iterator[InputFile]:
     """The files that `paths` name, each once; the files of a folder are sorted, without hidden ones and SQLite's logs.
 
     A path that does not exist may be a pattern (`logs/**/*.jsonl`): it means the matching files, or itself if none
@@ -116,18 +116,18 @@ def _place(path: str) -> str:
     return os.path.abspath(path)  # noqa: PTH100  # links stay links
 
 
-def _files_of(path: str) -> Iterator[PlacedFile]:
+def _files_of(path: str) -> Iterator[InputFile]:
     if (files := find_set_files(path)) is not None:
-        yield from (PlacedFile(file, is_walked=True) for file in files)
+        yield from (InputFile(file, is_walked=True) for file in files)
     elif Path(path).is_dir():
-        yield from (PlacedFile(file, is_walked=True) for file in _walked(path))
+        yield from (InputFile(file, is_walked=True) for file in _walked(path))
     elif glob.has_magic(path) and not os.path.lexists(path):
         matching = _matching(path)
-        yield from (PlacedFile(file, is_walked=matching[file]) for file in sorted(matching))
+        yield from (InputFile(file, is_walked=matching[file]) for file in sorted(matching))
         if not matching:
-            yield PlacedFile(path)
+            yield InputFile(path)
     else:
-        yield PlacedFile(path)
+        yield InputFile(path)
 
 
 def files_below(paths: Iterable[str]) -> Iterator[str]:
@@ -135,10 +135,10 @@ def files_below(paths: Iterable[str]) -> Iterator[str]:
     return (file.path for file in find_files(paths))
 
 
-def files_to_read(paths: Iterable[str], source: str | None = None) -> list[PlacedFile]:
+def files_to_read(paths: Iterable[str], source: str | None = None) -> list[InputFile]:
     """Files grouped for reading: those that form one log together. `source` is the source that the user named."""
     return [
-        PlacedFile(group.paths[0], with_it=group.paths[1:], recognised=group.recognised)
+        InputFile(group.paths[0], with_it=group.paths[1:], recognised=group.recognised)
         for group in group_files(list(paths), source)
     ]
 

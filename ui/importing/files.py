@@ -24,7 +24,7 @@ from weaklink.storage.record_rows import RecordRows, record_rows
 from weaklink.storage.saved import Saved, Verdict
 from weaklink.storage.store import Store
 from weaklink.storage.writing import StoredInspection, TraceDraft, TraceRows, UninspectedRows, WrittenTurns
-from weaklink.ui.importing.file_places import PlacedFile, read_placed
+from weaklink.ui.importing.file_places import InputFile, read_placed
 from weaklink.ui.reports.import_report import Counts, FileReport, counts_from, counts_of
 
 _MOST_TOGETHER, _LARGEST_TOGETHER = 200, 16 << 20  # limits of a transaction for small files: traces, bytes of text
@@ -91,11 +91,11 @@ FileRecord: TypeAlias = ReadRecord | ReadEnd
 
 def import_file(store: Store, path: str, source: str | None, redacts: Redacts) -> FileReport:
     """Save every trace of a file, redacted, or none if reading fails. Raises StoreError if the store refuses."""
-    return save_file(store, read_file(PlacedFile(path), source, redacts))[0]
+    return save_file(store, read_file(InputFile(path), source, redacts))[0]
 
 
 def read_file(
-    file: PlacedFile, source: str | None, redacts: Redacts, kept: InspectionLookup = no_inspection
+    file: InputFile, source: str | None, redacts: Redacts, kept: InspectionLookup = no_inspection
 ) -> Iterator[ReadItem]:
     """Every trace of a file, redacted and inspected, then its reports, which contain the reason if the file is refused.
 
@@ -106,7 +106,7 @@ def read_file(
 
 
 def read_records(
-    file: PlacedFile,
+    file: InputFile,
     source: str | None,
     redacts: Redacts,
     kept: InspectionLookup = no_inspection,
@@ -136,7 +136,7 @@ def read_records(
     yield ReadEnd(reading.source, reading.why)
 
 
-def with_reports(file: PlacedFile, records: Iterable[FileRecord]) -> Iterator[ReadItem]:
+def with_reports(file: InputFile, records: Iterable[FileRecord]) -> Iterator[ReadItem]:
     """The traces among a file's records, then the reports on all of the records."""
     tallies = [_ImportTally() for _ in (file, *file.with_it)]
     for record in records:
@@ -227,7 +227,7 @@ def _rows(record: Trace, trace: Trace, redacts: Redacts) -> RecordRows:
     return structs.replace(rows, exchanges=packed_exchanges(masked_exchanges(record, trace, redacts)))
 
 
-def _reports(file: PlacedFile, tallies: Sequence["_ImportTally"], end: ReadEnd) -> FileReports:
+def _reports(file: InputFile, tallies: Sequence["_ImportTally"], end: ReadEnd) -> FileReports:
     return tuple(
         FileReport(
             name,
@@ -243,7 +243,7 @@ def _reports(file: PlacedFile, tallies: Sequence["_ImportTally"], end: ReadEnd) 
     )
 
 
-def refused_reports(file: PlacedFile, why: str) -> FileReports:
+def refused_reports(file: InputFile, why: str) -> FileReports:
     """The reports of a refused file, and of the files that were read with it."""
     rest = (f"{path}: it was read as one log with {file.name}, which was refused." for path in file.with_it)
     others = (FileReport(path, refused=reason) for path, reason in zip(file.with_it, rest, strict=True))
@@ -273,7 +273,7 @@ class FileSaver:
     def __init__(
         self,
         store: Store,
-        done: Callable[[PlacedFile, FileReports], object],
+        done: Callable[[InputFile, FileReports], object],
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -285,7 +285,7 @@ class FileSaver:
         self._since_s = 0.0
 
     def save(
-        self, file: PlacedFile, items: Iterable[ReadItem], *, on_trace: Callable[[], object] = lambda: None
+        self, file: InputFile, items: Iterable[ReadItem], *, on_trace: Callable[[], object] = lambda: None
     ) -> None:
         """Save what `read_file` yields, now or with the next files. Raises StoreError if the store refuses."""
         reading = _FileRows(items, on_trace, is_newer=file.is_grown)
@@ -417,7 +417,7 @@ def _with_saved(report: FileReport, saved: Sequence[Saved]) -> FileReport:
 class _WaitingFile(Struct, frozen=True):
     """A file that was read and is waiting to be saved with others."""
 
-    file: PlacedFile
+    file: InputFile
     reading: _FileRows
     drafts: list[TraceDraft]
 

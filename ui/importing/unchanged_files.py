@@ -8,7 +8,7 @@ What was read with other options, or by another version of weaklink, is read aga
 deleted. Always read are streams, parts of files, files that are read together with others (gateways), and a database
 with a write-ahead log beside it, which holds what the file does not have yet.
 
-A file that begins with all that was imported from it has grown (`PlacedFile.is_grown`): its traces replace the stored
+A file that begins with all that was imported from it has grown (`InputFile.is_grown`): its traces replace the stored
 ones even if they are shorter, since a session may be rewound. It is read as a whole, and its chain is computed as a
 whole, since a new line may change any step; what a watch knows of its turns it does not find out again
 (`inspector.memoized`).
@@ -32,7 +32,7 @@ from weaklink.inspector.formats.format_table import FormatTable, registered_tabl
 from weaklink.inspector.importers.reading import reads_together
 from weaklink.inspector.version import __version__
 from weaklink.storage.known_files import ImportedFile, known_files
-from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.importing.file_places import InputFile
 from weaklink.ui.reports.import_report import FileReport
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class UnchangedFiles:
         self._states: dict[str, tuple[_SizeAndTime, int]] = {}
         self._new: list[tuple[ImportedFile, Sequence[int]]] = []
 
-    def reports(self, files: Sequence[PlacedFile]) -> Iterator[tuple[PlacedFile, FileReport | None]]:
+    def reports(self, files: Sequence[InputFile]) -> Iterator[tuple[InputFile, FileReport | None]]:
         """Each file with the report of its import if it is unchanged; None if it must be read."""
         states = _states(files)
         now_ns = time.time_ns()
@@ -88,7 +88,7 @@ class UnchangedFiles:
                 is_grown = state.size_bytes > stored.size_bytes and _begins_with(file.path, stored)
                 yield structs.replace(file, is_grown=is_grown), None
 
-    def add(self, file: PlacedFile, report: FileReport) -> None:
+    def add(self, file: InputFile, report: FileReport) -> None:
         """Remember a file that `reports` did not know and that is in the database now, unless it changed meanwhile."""
         state, seen_ns = self._states.pop(file.path, (None, 0))
         if state is None or not state.is_whole or report.refused is not None or reads_together(report.source):
@@ -124,7 +124,7 @@ class UnchangedFiles:
 
 
 def unchanged_reports(
-    files: Sequence[PlacedFile], options: ImportOptions, where: str | Path | None
+    files: Sequence[InputFile], options: ImportOptions, where: str | Path | None
 ) -> list[FileReport] | None:
     """The reports of files none of which must be read, in order; None if one must, or the database itself needs more.
 
@@ -155,11 +155,11 @@ def _place(path: str) -> bytes:
     return _digest(machine, b"\0", os.fsencode(os.path.abspath(path)))  # noqa: PTH100  # links stay links
 
 
-def _states(files: Iterable[PlacedFile]) -> dict[str, "_SizeAndTime"]:
+def _states(files: Iterable[InputFile]) -> dict[str, "_SizeAndTime"]:
     return {file.path: state for file in files if (state := _state(file)) is not None}
 
 
-def _state(file: PlacedFile) -> _SizeAndTime | None:
+def _state(file: InputFile) -> _SizeAndTime | None:
     """The state of a file that may be left out if it is read as a whole; None for any other."""
     if file.content is not None or file.with_it or file.numbering is not None:
         return None
@@ -199,7 +199,7 @@ def _begins_with(path: str, stored: ImportedFile) -> bool:
     return digest.digest() == stored.sha256
 
 
-def _report(file: PlacedFile, stored: ImportedFile) -> FileReport | None:
+def _report(file: InputFile, stored: ImportedFile) -> FileReport | None:
     """The report of an unchanged file; None if it cannot be read, as after damage."""
     try:
         report = msgspec.json.decode(stored.report, type=FileReport)

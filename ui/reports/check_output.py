@@ -42,10 +42,10 @@ _IN_MEMORY_BYTES = 8 << 20
 
 
 class CheckLines:
-    """Writes lines of `width` cells: faults and totals with `put`, unread records with `say`."""
+    """Writes lines of `width` cells: faults and totals with `put`, unread records with `notify`."""
 
-    def __init__(self, put: Callable[[Iterable[Line]], None], say: Callable[[str], None], width: int) -> None:
-        self._put, self._say, self._width = put, say, width
+    def __init__(self, put: Callable[[Iterable[Line]], None], notify: Callable[[str], None], width: int) -> None:
+        self._put, self._notify, self._width = put, notify, width
 
     def trace(self, trace: CheckedTrace) -> None:
         """Print the trace's position, the verdict, and each fault; nothing if there is neither fault nor break."""
@@ -59,13 +59,13 @@ class CheckLines:
     def file(self, file: CheckedFile) -> None:
         """Print the notes on records that were left out."""
         for line in file.notes:
-            self._say(line)
+            self._notify(line)
 
     def close(self, totals: CheckTotals) -> None:
         """Print the totals."""
         self._put(sum_lines(totals))
         for line in baseline_lines(totals):
-            self._say(line)
+            self._notify(line)
 
 
 def trace_lines(trace: CheckedTrace, width: int) -> Iterator[Line]:
@@ -100,13 +100,13 @@ def unread_lines(unread: UnreadRecord, width: int) -> Iterator[Line]:
 
 def fault_lines(unread: UnreadRecord, width: int) -> Iterator[Line]:
     """The lines of `unread_lines` without the empty line."""
-    fault, place = unread.fault, unread.place
-    line, column = (place.line, place.column or 1) if place is not None else (1, 1)
+    fault, position = unread.fault, unread.position
+    line, column = (position.line, position.column or 1) if position is not None else (1, 1)
     digits = len(str(line))
     yield from wrapped(title(fault), width, indent=6)
-    where = in_file(unread.path, unread.record) if place is None else visible_line(f"{unread.path}:{line}:{column}")
+    where = in_file(unread.path, unread.record) if position is None else visible_line(f"{unread.path}:{line}:{column}")
     yield (Run(f"{'':{digits}}--> ", Style.GUTTER), Run(where))
-    if unread.shown and place is not None:
+    if unread.shown and position is not None:
         shown = fault.range.moved(-unread.shown_from)
         excerpt = Excerpt(LineIndex(unread.shown), digits, width, line - unread.shown.count("\n", 0, shown.start))
         yield excerpt.gutter()
@@ -117,8 +117,8 @@ def fault_lines(unread: UnreadRecord, width: int) -> Iterator[Line]:
 
 def notes_of(file: CheckedFile, skipped: Iterable[Skipped], more: int, *, is_unread: bool) -> Iterator[str]:
     """The skipped records of a file, and why it was refused unless that is reported as unread."""
-    for one in skipped:
-        yield f"{in_file(file.path, one.record)}: skipped: {visible_line(one.reason)}"
+    for record in skipped:
+        yield f"{in_file(file.path, record.record)}: skipped: {visible_line(record.reason)}"
     if more > 0:
         yield f"{visible_line(file.path)}: {counted(more, 'more record')} skipped"
     if file.refused is not None and not is_unread:
@@ -167,8 +167,8 @@ def found_words(totals: CheckTotals) -> Line:
 def in_file(path: str, record: str) -> str:
     """A position in a file, in the form that editors understand if the record is a line."""
     line = _LINE.fullmatch(record)
-    place = line[1] if line else record
-    return visible_line(f"{path}:{place}" if place else path)
+    where = line[1] if line else record
+    return visible_line(f"{path}:{where}" if where else path)
 
 
 class CheckJson:
@@ -217,14 +217,14 @@ def checked_object(checked: CheckedDiagnostic) -> CheckedDiagnosticJson:
     members = dict[str, object](shown)
     related = [*shown.get("related", []), *more]
     del members["related"]  # which comes last
-    place = {"path": checked.path, "record": checked.record, "trace": checked.trace}
-    return cast("CheckedDiagnosticJson", {**place, **members, "related": related})
+    origin = {"path": checked.path, "record": checked.record, "trace": checked.trace}
+    return cast("CheckedDiagnosticJson", {**origin, **members, "related": related})
 
 
 def broken_object(broken: Break, checked: CheckedDiagnostic) -> BrokenChainJson:
     """A broken chain: its step, its reason, and the position of the failed call or of its error, as in a diagnostic."""
-    place = checked.diagnostic.location
-    line, column = checked.lines.position(place.range.start)
+    location = checked.diagnostic.location
+    line, column = checked.lines.position(location.range.start)
     return {
         "path": checked.path,
         "record": checked.record,
@@ -233,11 +233,11 @@ def broken_object(broken: Break, checked: CheckedDiagnostic) -> BrokenChainJson:
         "tool": broken.tool,
         "outcome": broken.outcome.value,
         "reaction": broken.reaction.value if broken.reaction is not None else None,
-        "turn": place.turn,
-        "part": place.part,
+        "turn": location.turn,
+        "part": location.part,
         "code": broken.code,
-        "start": place.range.start,
-        "end": place.range.end,
+        "start": location.range.start,
+        "end": location.range.end,
         "line": line,
         "column": column,
         "message": broken.message,
@@ -247,10 +247,10 @@ def broken_object(broken: Break, checked: CheckedDiagnostic) -> BrokenChainJson:
 
 def _placed_object(checked: CheckedDiagnostic, diagnostic: Diagnostic) -> RelatedJson:
     """A diagnostic with its place and fingerprint; the path in its arguments has another name here."""
-    place = diagnostic.location
+    location = diagnostic.location
     members = dict[str, object](diagnostic_object(diagnostic, checked.lines))
     members["path_in_arguments"] = members.pop("path")
-    placed = {"turn": place.turn, "part": place.part, **members, "fingerprint": checked.fingerprint}
+    placed = {"turn": location.turn, "part": location.part, **members, "fingerprint": checked.fingerprint}
     return cast("RelatedJson", placed)
 
 
@@ -259,7 +259,7 @@ def unread_object(unread: UnreadRecord) -> CheckedDiagnosticJson:
 
     `start` and `end` refer to the record's text.
     """
-    fault, place = unread.fault, unread.place
+    fault, position = unread.fault, unread.position
     return {
         "path": unread.path,
         "record": unread.record,
@@ -271,8 +271,8 @@ def unread_object(unread: UnreadRecord) -> CheckedDiagnosticJson:
         "severity": fault.rule.severity.value,
         "start": fault.range.start,
         "end": fault.range.end,
-        "line": place.line if place is not None else None,
-        "column": place.column if place is not None else None,
+        "line": position.line if position is not None else None,
+        "column": position.column if position is not None else None,
         "message": fault.message,
         "hint": fault.hint,
         "fix": None,

@@ -34,7 +34,7 @@ _RAW_TEXT = "raw-text"
 _AROUND = 120
 
 
-class FilePlace(Struct, frozen=True):
+class FilePosition(Struct, frozen=True):
     """A line of a file and, if they are known, the columns from `column` up to `end_column` of `end_line`.
 
     Lines and columns count from 1, columns in code points. `edits` is the fault's repair in the same units: a line and
@@ -57,7 +57,7 @@ def in_repository(path: str) -> str:
     return Path(os.path.abspath(path) if outside else relative).as_posix()  # noqa: PTH100  # links stay links
 
 
-class FilePlaces:
+class FilePositions:
     """The file positions of one trace's faults.
 
     A file of raw text is equal to its trace. If a record is one line, a fault has an exact position if the line
@@ -84,16 +84,16 @@ class FilePlaces:
         if trace.recognised_by is RecognisedBy.RECORD:
             self._line = number
 
-    def place(self, diagnostic: Diagnostic) -> FilePlace | None:
+    def of(self, diagnostic: Diagnostic) -> FilePosition | None:
         """The position of the fault, or None if it is unknown."""
         if self._lines is None:
-            exact = self._record.place(diagnostic) if self._record is not None else None
-            return exact or (None if self._line is None else FilePlace(self._line))
+            exact = self._record.position(diagnostic) if self._record is not None else None
+            return exact or (None if self._line is None else FilePosition(self._line))
         start = self._starts[min(diagnostic.location.turn, len(self._starts) - 1) - 1]
         fix = diagnostic.fault.fix
         edits = fix.moved(start).edits if fix is not None and fix.safe else ()
         line, column, end_line, end_column = _corners(self._lines, diagnostic.range.moved(start))
-        return FilePlace(line, column, end_line, end_column, tuple(_edit(self._lines, edit) for edit in edits))
+        return FilePosition(line, column, end_line, end_column, tuple(_edit(self._lines, edit) for edit in edits))
 
 
 def line_number(trace: Trace) -> int | None:
@@ -111,24 +111,24 @@ class _LineRecord:
         self._slots = find_slots(reading.nodes[0], trace) if reading.strict and reading.nodes else {}
         self._parts: dict[tuple[int, str], RecordPart] = {}
 
-    def place(self, diagnostic: Diagnostic) -> FilePlace | None:
+    def position(self, diagnostic: Diagnostic) -> FilePosition | None:
         in_turn = diagnostic.place_in_turn
-        at = in_turn.turn, in_turn.part
-        if at[1] == ROW_PART:
+        part_key = in_turn.turn, in_turn.part
+        if part_key[1] == ROW_PART:
             row_fix = diagnostic.fault.fix
             return self._placed(diagnostic.range, row_fix.edits if row_fix is not None and row_fix.safe else ())
-        if at not in self._parts and at in self._slots:
-            self._parts[at] = RecordPart(self._text, self._slots[at])
-        part = self._parts.get(at)
-        place = part.record_range(in_turn.range) if part is not None else None
-        if part is None or place is None:
+        if part_key not in self._parts and part_key in self._slots:
+            self._parts[part_key] = RecordPart(self._text, self._slots[part_key])
+        part = self._parts.get(part_key)
+        range_ = part.record_range(in_turn.range) if part is not None else None
+        if part is None or range_ is None:
             return None
         fix = diagnostic.fault.fix
-        return self._placed(place, part.edits(fix.edits) if fix is not None and fix.safe else ())
+        return self._placed(range_, part.edits(fix.edits) if fix is not None and fix.safe else ())
 
-    def _placed(self, place: Range, edits: Iterable[Edit]) -> FilePlace:
+    def _placed(self, range_: Range, edits: Iterable[Edit]) -> FilePosition:
         moved = tuple(self._edit(edit) for edit in edits)
-        return FilePlace(self._number, place.start + 1, self._number, place.end + 1, moved)
+        return FilePosition(self._number, range_.start + 1, self._number, range_.end + 1, moved)
 
     def _edit(self, edit: Edit) -> tuple[int, int, int, int, str]:
         return self._number, edit.range.start + 1, self._number, edit.range.end + 1, edit.text
@@ -138,14 +138,14 @@ def _edit(lines: LineIndex, edit: Edit) -> tuple[int, int, int, int, str]:
     return (*_corners(lines, edit.range), edit.text)
 
 
-def _corners(lines: LineIndex, place: Range) -> tuple[int, int, int, int]:
-    return (*lines.position(place.start), *lines.position(place.end))
+def _corners(lines: LineIndex, range_: Range) -> tuple[int, int, int, int]:
+    return (*lines.position(range_.start), *lines.position(range_.end))
 
 
 class CheckedDiagnostic(Struct, frozen=True):
     """One diagnostic of a trace: the file and record it was read from, the trace's title, and the lines around it.
 
-    `place` is its position in the file, or None if unknown. `fingerprint` identifies the fault: it does not change if
+    `position` is where it is in the file, or None if unknown. `fingerprint` identifies the fault: it does not change if
     the record moves, or if a later version of weaklink words the message differently. `more` are the later diagnostics
     of the same cause, if the trace is broken.
     """
@@ -155,7 +155,7 @@ class CheckedDiagnostic(Struct, frozen=True):
     trace: str
     diagnostic: Diagnostic
     lines: LineIndex
-    place: FilePlace | None = None
+    position: FilePosition | None = None
     fingerprint: str = ""
     more: tuple["CheckedDiagnostic", ...] = ()
 
@@ -178,8 +178,8 @@ class CheckedDiagnostic(Struct, frozen=True):
 class UnreadRecord(Struct, frozen=True):
     """A record that could not be read, or a whole file if `record` is empty.
 
-    `fault` refers to the record's text; `shown` is an excerpt of that text that begins at `shown_from`. `place` is the
-    fault's position in the file; None if the file has no lines, such as an archive.
+    `fault` refers to the record's text; `shown` is an excerpt of that text that begins at `shown_from`. `position` is
+    where the fault is in the file; None if the file has no lines, such as an archive.
     """
 
     path: str
@@ -187,7 +187,7 @@ class UnreadRecord(Struct, frozen=True):
     fault: Fault
     shown: str = ""
     shown_from: int = 0
-    place: FilePlace | None = None
+    position: FilePosition | None = None
     fingerprint: str = ""
 
     @property
@@ -326,12 +326,12 @@ class TraceInFile(Struct, frozen=True):
         known: dict[tuple[int, str], LineIndex] = {}
         places, fingerprints, texts = self._places, Fingerprints(self.trace), PlacedTexts(self.trace)
         for diagnostic in inspection.diagnostics:
-            at = (diagnostic.location.turn, diagnostic.location.part)
-            if at not in known:
-                known = {at: LineIndex(texts.at(diagnostic.location))}
-            lines, in_turn = known[at], diagnostic.place_in_turn
+            part_key = (diagnostic.location.turn, diagnostic.location.part)
+            if part_key not in known:
+                known = {part_key: LineIndex(texts.at(diagnostic.location))}
+            lines, in_turn = known[part_key], diagnostic.place_in_turn
             text = lines.text if in_turn is diagnostic.location else texts.at(in_turn)
-            yield self._checked(diagnostic, lines, places.place(diagnostic), fingerprints.of(diagnostic, text))
+            yield self._checked(diagnostic, lines, places.of(diagnostic), fingerprints.of(diagnostic, text))
 
     def broken_chain(self, chain: Chain) -> CheckedDiagnostic | None:
         """The break of the chain as an error at the call that failed, or at the result that was an error.
@@ -350,17 +350,17 @@ class TraceInFile(Struct, frozen=True):
         fault = Fault(rule, location.range, f"Broke at step {broken.step}: {broken.message}")
         diagnostic, text = fault.at(location.turn, location.part), PlacedTexts(self.trace).at(location)
         fingerprint = Fingerprints(self.trace).of(diagnostic, text, kind=BROKEN)
-        return self._checked(diagnostic, LineIndex(text), self._places.place(diagnostic), fingerprint)
+        return self._checked(diagnostic, LineIndex(text), self._places.of(diagnostic), fingerprint)
 
     @property
-    def _places(self) -> FilePlaces:
-        return FilePlaces(self.written or self.trace, self.source, self.line)
+    def _places(self) -> FilePositions:
+        return FilePositions(self.written or self.trace, self.source, self.line)
 
     def _checked(
-        self, diagnostic: Diagnostic, lines: LineIndex, place: FilePlace | None, fingerprint: str
+        self, diagnostic: Diagnostic, lines: LineIndex, position: FilePosition | None, fingerprint: str
     ) -> CheckedDiagnostic:
         record, title = self.trace.provenance.record, title_of(self.trace)
-        return CheckedDiagnostic(self.path, record, title, diagnostic, lines, place, fingerprint)
+        return CheckedDiagnostic(self.path, record, title, diagnostic, lines, position, fingerprint)
 
 
 def break_reason(
@@ -377,7 +377,7 @@ def break_reason(
 
 def grouped_diagnostics(diagnostics: Sequence[CheckedDiagnostic], chain: Chain) -> tuple[CheckedDiagnostic, ...]:
     """The first diagnostic of each cause with the others as its `more`; in an unbroken trace, each separately."""
-    groups = by_cause(diagnostics, lambda one: one.diagnostic, is_broken=chain.status is Status.BROKEN)
+    groups = by_cause(diagnostics, lambda checked: checked.diagnostic, is_broken=chain.status is Status.BROKEN)
     return tuple(structs.replace(first, more=tuple(more)) for first, *more in groups)
 
 
@@ -400,14 +400,14 @@ class Fingerprints:
         A fault of another `kind` has another fingerprint.
         """
         in_turn = diagnostic.place_in_turn
-        place = in_turn.range
+        range_ = in_turn.range
         digest = hashlib.sha256(self._opening)
         for piece in (
             kind + diagnostic.rule.code,
             in_turn.part.partition(":")[0],
-            text[max(place.start - _AROUND, 0) : place.start],
-            place.of(text),
-            text[place.end : place.end + _AROUND],
+            text[max(range_.start - _AROUND, 0) : range_.start],
+            range_.of(text),
+            text[range_.end : range_.end + _AROUND],
         ):
             raw = _bytes(piece)
             digest.update(len(raw).to_bytes(8, "big") + raw)

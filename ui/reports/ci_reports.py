@@ -142,10 +142,10 @@ _COMMANDS: Mapping[Severity, str] = MappingProxyType(
 
 
 class CheckGithub:
-    """Writes a workflow command for each diagnostic to `out`; notes and totals go to `say`."""
+    """Writes a workflow command for each diagnostic to `out`; notes and totals go to `notify`."""
 
-    def __init__(self, out: TextIO, say: Callable[[str], None]) -> None:
-        self._out, self._say = out, say
+    def __init__(self, out: TextIO, notify: Callable[[str], None]) -> None:
+        self._out, self._notify = out, notify
 
     def trace(self, trace: check_report.CheckedTrace) -> None:
         """Write its diagnostics, one line each."""
@@ -159,21 +159,21 @@ class CheckGithub:
     def file(self, file: check_report.CheckedFile) -> None:
         """Print the notes on records that were left out."""
         for line in file.notes:
-            self._say(line)
+            self._notify(line)
 
     def close(self, totals: check_report.CheckTotals) -> None:
         """Print the totals."""
-        self._say(plain((*read_words(totals), *found_words(totals))))
+        self._notify(plain((*read_words(totals), *found_words(totals))))
         for line in baseline_lines(totals):
-            self._say(line)
+            self._notify(line)
 
 
 def annotation(checked: check_report.CheckedDiagnostic) -> str:
     """`::error file=...,line=...,title=...::message`, escaped as actions/toolkit does (packages/core: command.ts)."""
-    place = checked.diagnostic.location
-    line, column = checked.lines.position(place.range.start)
+    location = checked.diagnostic.location
+    line, column = checked.lines.position(location.range.start)
     record = " ".join(word for word in (checked.record, checked.trace) if word)
-    return _command(checked, checked.shown.fault, f"{record}, turn {place.turn}, {place.part} {line}:{column}")
+    return _command(checked, checked.shown.fault, f"{record}, turn {location.turn}, {location.part} {line}:{column}")
 
 
 def unread_annotation(unread: check_report.UnreadRecord) -> str:
@@ -181,24 +181,24 @@ def unread_annotation(unread: check_report.UnreadRecord) -> str:
     return _command(unread, unread.fault, unread.record)
 
 
-def _command(found: check_report.CheckedDiagnostic | check_report.UnreadRecord, fault: Fault, where: str) -> str:
-    at = [f"at {where}"] if where else []
-    text = "\n".join([fault.message, *([f"help: {fault.hint}"] if fault.hint else []), *at])
+def _command(result: check_report.CheckedDiagnostic | check_report.UnreadRecord, fault: Fault, where: str) -> str:
+    where_line = [f"at {where}"] if where else []
+    text = "\n".join([fault.message, *([f"help: {fault.hint}"] if fault.hint else []), *where_line])
     properties = {
-        "file": visible(check_report.in_repository(found.path)),
-        **_github_region(found.place),
+        "file": visible(check_report.in_repository(result.path)),
+        **_github_region(result.position),
         "title": str(fault.rule),
     }
     listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     return f"::{_COMMANDS[fault.rule.severity]} {listed}::{_escaped(visible(text))}"
 
 
-def _github_region(place: check_report.FilePlace | None) -> dict[str, str]:
-    if place is None:
+def _github_region(position: check_report.FilePosition | None) -> dict[str, str]:
+    if position is None:
         return {}
-    numbers = {"line": place.line, "endLine": place.end_line}
-    if place.end_line == place.line:
-        numbers |= {"col": place.column, "endColumn": place.end_column}
+    numbers = {"line": position.line, "endLine": position.end_line}
+    if position.end_line == position.line:
+        numbers |= {"col": position.column, "endColumn": position.end_column}
     return {name: str(number) for name, number in numbers.items() if number is not None}
 
 
@@ -236,8 +236,8 @@ class CheckSarif:
         """Collect its notes as notifications, which are written at the end."""
         self._failed = self._failed or file.is_failure
         for note in file.notes[: _MOST_NOTIFICATIONS - len(self._notifications)]:
-            place: JsonObject = {"physicalLocation": {"artifactLocation": _artifact(file.path)}}
-            self._notifications.append({"level": "note", "message": {"text": note}, "locations": [place]})
+            location: JsonObject = {"physicalLocation": {"artifactLocation": _artifact(file.path)}}
+            self._notifications.append({"level": "note", "message": {"text": note}, "locations": [location]})
 
     def close(self, totals: check_report.CheckTotals) -> None:
         """Write the rest of the run."""
@@ -272,8 +272,8 @@ def result_object(checked: check_report.CheckedDiagnostic) -> JsonObject:
     if (against := fault.against) is not None:
         other: JsonObject = {"message": {"text": "The other layer's text."}, **_location(checked, against)}
         result["relatedLocations"] = [other, *map(_location, checked.more)]
-    if checked.place is not None and checked.place.edits:
-        result["fixes"] = [_fix(checked, checked.place)]
+    if checked.position is not None and checked.position.edits:
+        result["fixes"] = [_fix(checked, checked.position)]
     return result
 
 
@@ -281,8 +281,8 @@ def unread_object(unread: check_report.UnreadRecord) -> JsonObject:
     """A record or file that could not be read, as a result."""
     fault = unread.fault
     physical: JsonObject = {"artifactLocation": _artifact(unread.path)}
-    if unread.place is not None:
-        physical["region"] = _region(unread.place)
+    if unread.position is not None:
+        physical["region"] = _region(unread.position)
     location: JsonObject = {"physicalLocation": physical}
     if unread.record:
         record = visible(unread.record)
@@ -309,54 +309,54 @@ def _result(fault: Fault, location: JsonObject, fingerprint: str, properties: Js
     }
 
 
-def _location(checked: check_report.CheckedDiagnostic, place: Location | None = None) -> JsonObject:
+def _location(checked: check_report.CheckedDiagnostic, location: Location | None = None) -> JsonObject:
     """The location of a diagnostic, or of another place in its trace."""
     physical: JsonObject = {"artifactLocation": _artifact(checked.path)}
-    if checked.place is not None:
-        physical["region"] = _region(checked.place)
-    place = place or checked.diagnostic.location
+    if checked.position is not None:
+        physical["region"] = _region(checked.position)
+    location = location or checked.diagnostic.location
     logical: JsonObject = {
-        "name": visible(place.part),
-        "fullyQualifiedName": visible(_logical_name(checked, place)),
+        "name": visible(location.part),
+        "fullyQualifiedName": visible(_logical_name(checked, location)),
         "kind": "member",
     }
     return {"physicalLocation": physical, "logicalLocations": [logical]}
 
 
-def _logical_name(checked: check_report.CheckedDiagnostic, place: Location) -> str:
+def _logical_name(checked: check_report.CheckedDiagnostic, location: Location) -> str:
     record = "/".join(word for word in (checked.record, checked.trace) if word)
-    return f"{record}/turn {place.turn}/{place.part}"
+    return f"{record}/turn {location.turn}/{location.part}"
 
 
 def _properties(checked: check_report.CheckedDiagnostic) -> JsonObject:
-    place = checked.diagnostic.location
-    line, column = checked.lines.position(place.range.start)
-    shown = Range(place.range.start, min(place.range.end, place.range.start + _LONGEST_SNIPPET))
+    location = checked.diagnostic.location
+    line, column = checked.lines.position(location.range.start)
+    shown = Range(location.range.start, min(location.range.end, location.range.start + _LONGEST_SNIPPET))
     return {
         "record": visible(checked.record),
         "trace": visible(checked.trace),
-        "turn": place.turn,
-        "part": visible(place.part),
-        "charOffset": place.range.start,
-        "charLength": len(place.range),
+        "turn": location.turn,
+        "part": visible(location.part),
+        "charOffset": location.range.start,
+        "charLength": len(location.range),
         "lineInPart": line,
         "columnInPart": column,
         "snippet": visible(shown.of(checked.lines.text)),
     }
 
 
-def _region(place: check_report.FilePlace) -> JsonObject:
-    columns = {"startColumn": place.column, "endLine": place.end_line, "endColumn": place.end_column}
-    return {"startLine": place.line, **{name: number for name, number in columns.items() if number is not None}}
+def _region(position: check_report.FilePosition) -> JsonObject:
+    columns = {"startColumn": position.column, "endLine": position.end_line, "endColumn": position.end_column}
+    return {"startLine": position.line, **{name: number for name, number in columns.items() if number is not None}}
 
 
-def _fix(checked: check_report.CheckedDiagnostic, place: check_report.FilePlace) -> JsonObject:
+def _fix(checked: check_report.CheckedDiagnostic, position: check_report.FilePosition) -> JsonObject:
     replacements: list[Json] = [
         {
             "deletedRegion": {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column},
             "insertedContent": {"text": text},
         }
-        for line, column, end_line, end_column, text in place.edits
+        for line, column, end_line, end_column, text in position.edits
     ]
     change: JsonObject = {"artifactLocation": _artifact(checked.path), "replacements": replacements}
     hint = checked.diagnostic.fault.hint or checked.diagnostic.rule.summary
@@ -365,9 +365,9 @@ def _fix(checked: check_report.CheckedDiagnostic, place: check_report.FilePlace)
 
 def _artifact(path: str) -> JsonObject:
     """A file as a URI reference (RFC 3986): relative if possible, because code hosts need that."""
-    place = check_report.in_repository(path)
-    quoted = quote(place.encode("utf-8", "surrogateescape"), safe="/")
-    return {"uri": f"file://{quoted}" if place.startswith("/") else quoted}
+    path_ = check_report.in_repository(path)
+    quoted = quote(path_.encode("utf-8", "surrogateescape"), safe="/")
+    return {"uri": f"file://{quoted}" if path_.startswith("/") else quoted}
 
 
 RULE_INDEX: Mapping[str, int] = MappingProxyType({rule.code: index for index, rule in enumerate(RULES)})

@@ -74,10 +74,10 @@ class CheckGitlab(_DiagnosticReport):
         self._begun = True
 
     def _issue(self, result: check_report.CheckedDiagnostic | check_report.UnreadRecord, fault: Fault) -> JsonObject:
-        place = result.place
-        lines: JsonObject = {"begin": place.line if place is not None else 1}
-        if place is not None and place.end_line is not None:
-            lines["end"] = place.end_line
+        position = result.position
+        lines: JsonObject = {"begin": position.line if position is not None else 1}
+        if position is not None and position.end_line is not None:
+            lines["end"] = position.end_line
         return {
             "description": visible(f"{fault.message} {fault.hint}" if fault.hint else fault.message),
             "check_name": f"weaklink/{fault.rule.code} {fault.rule.name}",
@@ -116,6 +116,6 @@ class CheckMarkdown(_DiagnosticReport):
         text = f"{fault.message} {fault.hint}" if fault.hint else fault.message
         shown = text if len(text) <= _MAX_MESSAGE_CHARS else f"{text[:_MAX_MESSAGE_CHARS]}…"
         path = check_report.in_repository(result.path)
-        where = in_file(path, result.record) if result.place is None else f"{path}:{result.place.line}"
+        where = in_file(path, result.record) if result.position is None else f"{path}:{result.position.line}"
         cells = (where, fault.rule.severity.value, f"{fault.rule.code} {fault.rule.name}", shown)
         self._rows.append(f"| {' | '.join(map(prose, cells))} |\n")

@@ -66,17 +66,17 @@ class FixReport(Protocol):
 
 
 class FixLines:
-    """Prints lines of `width` cells with `put`; repairs that were not made go to `say`."""
+    """Prints lines of `width` cells with `put`; repairs that were not made go to `notify`."""
 
-    def __init__(self, put: Callable[[Iterable[Line]], None], say: Callable[[str], None], width: int) -> None:
-        self._put, self._say, self._width = put, say, width
+    def __init__(self, put: Callable[[Iterable[Line]], None], notify: Callable[[str], None], width: int) -> None:
+        self._put, self._notify, self._width = put, notify, width
 
     def repaired(self, repaired: Repaired) -> None:
         """Print the repairs of one record."""
         if repaired.changes:
             self._put(repaired_lines(repaired, self._width))
         for line in left_lines(repaired):
-            self._say(line)
+            self._notify(line)
 
     def file(self, file: FixedFile) -> None:
         """Print nothing: the command reports the files."""
@@ -113,11 +113,11 @@ def change_lines(change: AppliedRepair, width: int) -> Iterator[Line]:
 
 def left_lines(repaired: Repaired) -> Iterator[str]:
     """The repairs that were not made, with the reason."""
-    place = in_file(repaired.path, repaired.record)
+    where = in_file(repaired.path, repaired.record)
     for change in repaired.unplaced:
-        yield f"{place}: {_named(change.diagnostic)} is not repaired: its text is not a single value of the record"
+        yield f"{where}: {_named(change.diagnostic)} is not repaired: its text is not a single value of the record"
     for diagnostic in repaired.harmful:
-        yield f"{place}: {_named(diagnostic)} is not repaired: the repair would introduce new faults"
+        yield f"{where}: {_named(diagnostic)} is not repaired: the repair would introduce new faults"
 
 
 def _named(diagnostic: Diagnostic) -> str:
@@ -141,21 +141,21 @@ def _hunks(edits: Iterable[Edit], index: LineIndex, room: int) -> Iterator[list[
 def _hunk_lines(hunk: list[Edit], excerpt: Excerpt) -> Iterator[Line]:
     text = excerpt.index.text
     number, _ = excerpt.index.position(hunk[0].range.start)
-    place = Range(hunk[0].range.start, hunk[-1].range.end)
-    shown = excerpt.window(number, place)
+    changed = Range(hunk[0].range.start, hunk[-1].range.end)
+    shown = excerpt.window(number, changed)
     line = excerpt.index.line(number)
     head, tail = "…" if shown.start > line.start else "", "…" if shown.end < line.end else ""
-    end = max(shown.end, place.start)
+    end = max(shown.end, changed.start)
     for sign, style in (("-", Style.REMOVED), ("+", Style.ADDED)):
         runs: list[Run] = [Run(head, Style.DIM)] if head else []
-        at = shown.start
+        offset = shown.start
         for edit in hunk:
-            runs += visible_runs(text[at : min(edit.range.start, end)])
+            runs += visible_runs(text[offset : min(edit.range.start, end)])
             replaced = edit.text if sign == "+" else edit.range.of(text)
             shown_text = replaced if len(replaced) <= excerpt.room else f"{replaced[: excerpt.room]}…"
             runs += visible_runs(shown_text, style)
-            at = min(edit.range.end, end) if edit.range.end <= end else end
-        runs += visible_runs(text[at:end])
+            offset = min(edit.range.end, end) if edit.range.end <= end else end
+        runs += visible_runs(text[offset:end])
         yield (Run(f"{number:>{excerpt.digits}} {sign} ", style), *runs, Run(tail, Style.DIM))
 
 

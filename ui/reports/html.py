@@ -104,8 +104,12 @@ class PageBudget:
 
     def keeps(self, turn: int, part: str, where: Range) -> bool:
         """Whether the kept text begins in this range of a part."""
-        at = self.kept
-        return at is not None and (at.turn, at.part) == (turn, part) and where.start <= at.range.start <= where.end
+        location = self.kept
+        return (
+            location is not None
+            and (location.turn, location.part) == (turn, part)
+            and where.start <= location.range.start <= where.end
+        )
 
     def takes(self, *, is_kept: bool) -> bool:
         """Count one more span, or turn without spans. Returns whether it fits."""
@@ -217,12 +221,12 @@ def _span_html(text: str, span: Span, faults: Sequence[Fault], calls: Sequence[s
         yield f"<details{' open' if faults else ''}><summary>{counted(len(span.range), 'character')}: "
         yield f"<code>{begins} …</code></summary>"
     yield "<pre>"
-    at = span.range.start
+    shown_to = span.range.start
     for window in _windows(span, faults) if is_long else [span.range]:
-        yield _gap_html(window.start - at)
+        yield _gap_html(window.start - shown_to)
         yield from _pieces(text, span, faults, window)
-        at = window.end
-    yield _gap_html(span.range.end - at)
+        shown_to = window.end
+    yield _gap_html(span.range.end - shown_to)
     yield "</pre>"
     yield "</details>" if folded else ""
     yield from calls
@@ -236,14 +240,14 @@ def _windows(span: Span, faults: Sequence[Fault]) -> Iterator[Range]:
     """The beginning of a span and the text around its faults, in order; of a long fault, both ends."""
     whole = span.range
     edges = sorted(
-        {at for fault in faults for at in (fault.range.start, fault.range.end) if whole.start <= at <= whole.end}
+        {edge for fault in faults for edge in (fault.range.start, fault.range.end) if whole.start <= edge <= whole.end}
     )
     start, end = whole.start, min(whole.start + _BEGINNING, whole.end)
-    for at in edges:
-        if at - _AROUND > end:
+    for edge in edges:
+        if edge - _AROUND > end:
             yield Range(start, end)
-            start = at - _AROUND
-        end = max(end, min(at + _AROUND, whole.end))
+            start = edge - _AROUND
+        end = max(end, min(edge + _AROUND, whole.end))
     yield Range(start, whole.end if whole.end - end <= _AROUND else end)
 
 
@@ -254,7 +258,7 @@ def _pieces(text: str, span: Span, faults: Sequence[Fault], whole: Range) -> Ite
     pending = sorted(
         ((_shown(fault.range, span.range), fault) for fault in faults), key=lambda placed: placed[0].start, reverse=True
     )
-    for other in (span.inner, *(child.range for child in span.children), *(place for place, _ in pending)):
+    for other in (span.inner, *(child.range for child in span.children), *(range_ for range_, _ in pending)):
         cuts |= {cut for cut in (other.start, other.end) if whole.start < cut < whole.end}
     marking: list[tuple[Range, Fault]] = []
     children = list(reversed(span.children))
@@ -268,10 +272,10 @@ def _pieces(text: str, span: Span, faults: Sequence[Fault], whole: Range) -> Ite
         yield _marked(piece, [fault for _, fault in marking]) if marking else piece
 
 
-def _classed_html(piece: str, at: int, span: Span, children: Sequence[Span]) -> str:
-    if not span.inner.start <= at < span.inner.end:
+def _classed_html(piece: str, start: int, span: Span, children: Sequence[Span]) -> str:
+    if not span.inner.start <= start < span.inner.end:
         return f'<span class="markup">{escaped(piece)}</span>'
-    if children and children[-1].range.start <= at:
+    if children and children[-1].range.start <= start:
         child = children[-1]
         name = child.label or child.kind.value
         return f'<span class="child {child.kind}" title="{escaped(name)}">{escaped(piece)}</span>'
@@ -284,10 +288,10 @@ def _marked(piece: str, faults: Sequence[Fault]) -> str:
     return f'<mark class="{worst}" title="{escape(tooltip)}">{piece}</mark>'
 
 
-def _shown(place: Range, span: Range) -> Range:
+def _shown(range_: Range, span: Range) -> Range:
     """A fault's range within its span, at least one character wide, so that it is visible."""
-    start = max(min(place.start, span.end - 1), span.start)
-    return Range(start, max(place.end, start + 1))
+    start = max(min(range_.start, span.end - 1), span.start)
+    return Range(start, max(range_.end, start + 1))
 
 
 def _place(fault: Fault, lines: LineIndex | None) -> str:

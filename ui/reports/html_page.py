@@ -175,7 +175,7 @@ def _layers(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
                 f"<th>{escape(' '.join(word for word in (layer.name.value, layer.basis) if word))}</th>"
                 for layer in row
             )
-            words = (layer_words(one, before, is_result=is_result) for before, one in with_before(row))
+            words = (layer_words(line, before, is_result=is_result) for before, line in with_before(row))
             yield "</tr></thead>\n<tbody>\n<tr>"
             yield "".join(f"<td><code>{runs_html(line)}</code></td>" for line in words)
             yield "</tr>\n</tbody>\n</table>\n"

@@ -127,10 +127,10 @@ def _is_the_models(turn: Turn) -> bool:
     return turn.role is Role.ASSISTANT and not turn.flags & _NOT_THE_MODELS
 
 
-def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]:
-    if not one or not other:
-        return one or other
-    return Counter(one) + Counter(other)
+def _sum(counts: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]:
+    if not counts or not other:
+        return counts or other
+    return Counter(counts) + Counter(other)
 
 
 def import_lines(
@@ -180,7 +180,7 @@ def import_sentences(
 class _Rejection(Struct, frozen=True):
     """A record that was skipped or a file that was refused, and why."""
 
-    place: str
+    where: str
     reason: str
 
 
@@ -217,10 +217,10 @@ def _by_reason(rejections: Sequence[_Rejection]) -> list[list[_Rejection]]:
 
 def _rejected(group: Sequence[_Rejection], noun: str) -> Line:
     first = group[0]
-    place = visible_line(first.place)
+    where = visible_line(first.where)
     if len(group) == 1:
-        return (Run(place, Style.STRONG), Run(": "), *quoted(first.reason))
-    return (Run(f"{counted(len(group), noun)}: ", Style.STRONG), Run(f"for example {place}: "), *quoted(first.reason))
+        return (Run(where, Style.STRONG), Run(": "), *quoted(first.reason))
+    return (Run(f"{counted(len(group), noun)}: ", Style.STRONG), Run(f"for example {where}: "), *quoted(first.reason))
 
 
 def _short_names(files: Sequence[FileReport]) -> Mapping[str, str]:

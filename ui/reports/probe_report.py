@@ -39,7 +39,7 @@ class ProbeReport(Struct, frozen=True):
     @property
     def owners(self) -> Counter[Owner]:
         """The number of findings of each owner."""
-        return Counter(one.owner for _, one in self.findings)
+        return Counter(finding.owner for _, finding in self.findings)
 
 
 def report_lines(report: ProbeReport, *, width: int) -> Iterator[Line]:
@@ -104,14 +104,14 @@ def _finding_lines(report: ProbeReport, width: int) -> Iterator[Line]:
         yield (Run(known), Run(f"this server did the same in {sum(predicted)}, and something else in the others."))
     yield ()
     shown: dict[tuple[str, Owner], tuple[ProbeRecord, ProbeFinding]] = {}
-    for record, one in report.findings:
-        shown.setdefault((one.kind, one.owner), (record, one))
-    for record, one in list(shown.values())[:_MAX_FINDINGS]:
-        place = f"{record.id} ({record.mode.value})"
-        yield (Run(f"{one.kind}", Style.ERROR), Run(f"  {place}, owner: {_OWNER_WORDS[one.owner]}", Style.DIM))
-        yield (Run("  "), *quoted(visible_line(one.message)))
-        if one.evidence:
-            yield (Run("  "), *quoted(visible_line(one.evidence), Style.DIM))
+    for record, example in report.findings:
+        shown.setdefault((example.kind, example.owner), (record, example))
+    for record, example in list(shown.values())[:_MAX_FINDINGS]:
+        where = f"{record.id} ({record.mode.value})"
+        yield (Run(f"{example.kind}", Style.ERROR), Run(f"  {where}, owner: {_OWNER_WORDS[example.owner]}", Style.DIM))
+        yield (Run("  "), *quoted(visible_line(example.message)))
+        if example.evidence:
+            yield (Run("  "), *quoted(visible_line(example.evidence), Style.DIM))
     if len(shown) > _MAX_FINDINGS:
         yield (Run(f"and {len(shown) - _MAX_FINDINGS} more kinds", Style.DIM),)
 
@@ -186,12 +186,12 @@ def endpoint_html(report: ProbeReport) -> Iterator[str]:
         ),
     )
     yield "<details><summary>Every finding</summary>\n<ul>\n"
-    for record, one in report.findings:
-        place = f"{record.id} ({record.mode.value})"
-        evidence = f"<br><span class='dim'>{escaped(one.evidence)}</span>" if one.evidence else ""
+    for record, finding in report.findings:
+        where = f"{record.id} ({record.mode.value})"
+        evidence = f"<br><span class='dim'>{escaped(finding.evidence)}</span>" if finding.evidence else ""
         yield (
-            f"<li><strong>{escaped(one.kind)}</strong> {escaped(place)}, owner: {_OWNER_WORDS[one.owner]}<br>"
-            f"{escaped(one.message)}{evidence}</li>\n"
+            f"<li><strong>{escaped(finding.kind)}</strong> {escaped(where)}, owner: {_OWNER_WORDS[finding.owner]}<br>"
+            f"{escaped(finding.message)}{evidence}</li>\n"
         )
     yield "</ul>\n</details>\n</section>\n"
 

@@ -96,8 +96,8 @@ def days_html(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
             if count:
                 yield _rect(index * width + 0.5, top, max(width - 1, 0.8), height, style)
     words = " · ".join(
-        f'<span class="{style}">{escaped(status_run(one).text)}</span>'
-        for style, one in zip(_STYLES, STATUSES, strict=True)
+        f'<span class="{style}">{escaped(status_run(status).text)}</span>'
+        for style, status in zip(_STYLES, STATUSES, strict=True)
     )
     yield f"</svg>\n<figcaption>{escape(_stretch([day for day, _ in days]))}, at most {most:,} traces per day. {words}"
     yield "</figcaption>\n</figure>\n<details><summary>The numbers</summary>\n"
@@ -268,9 +268,9 @@ def _nothing() -> Iterator[str]:
 
 
 def _heat(triage: Triage) -> Iterator[str]:
-    found = heat(triage)
-    if found.models and found.codes:
-        yield from heat_html(found)
+    share_of = heat(triage)
+    if share_of.models and share_of.codes:
+        yield from heat_html(share_of)
     else:
         yield "<p>No trace with a known model has a fault.</p>\n"
 
@@ -280,9 +280,9 @@ def _measures(triage: Triage) -> Iterator[str]:
     yield '<th scope="col"><span class="unseen">share</span></th>'
     yield '<th scope="col">value, 95 % interval</th></tr></thead>\n'
     for measure in MEASURES:
-        one = estimate(measure, triage.whole.tally(measure.name))
-        drawn = share_bar(one.value) if one.value is not None and measure.kind is not MeasureKind.MEAN else ""
-        value = Run(page_value_text(one, FEWEST), Style.PLAIN if one.value is not None else Style.DIM)
+        measured = estimate(measure, triage.whole.tally(measure.name))
+        drawn = share_bar(measured.value) if measured.value is not None and measure.kind is not MeasureKind.MEAN else ""
+        value = Run(page_value_text(measured, FEWEST), Style.PLAIN if measured.value is not None else Style.DIM)
         yield f"<tr><td>{escape(measure.title)}<small>{escape(measure.meaning)}</small></td>"
         yield f'<td class="bar">{drawn}</td><td>{runs_html([value])}</td></tr>\n'
     yield "</table>\n"
@@ -318,8 +318,8 @@ def share_rows(report: Report) -> Iterator[tuple[str, str, float, float | None, 
     for group, share in report["shares"].items():
         recommended, off = report["recommended"].get(group), report["deviations"].get(group)
         if isinstance(share, Mapping):
-            for name, one in share.items():
-                yield group, name, one, (recommended or {}).get(name), (off or {}).get(name)
+            for name, figure in share.items():
+                yield group, name, figure, (recommended or {}).get(name), (off or {}).get(name)
         else:
             yield group, "yes", share, recommended, off
 
@@ -399,12 +399,12 @@ def count_lines(report: Report, other: Report | None = None) -> Iterator[str]:
         yield f"{title}: {_counts(report[key])}"
         if other is not None:
             yield f"  other: {_counts(other[key])}"
-    for one, word in ((report, ""), *([(other, "  other: ")] if other is not None else [])):
-        for unit, found in one["lengths"].items():
-            if found is not None:
-                quantiles = f"median {found['median']:,}, 95 % {found['p95']:,}, longest {found['max']:,}"
+    for counted_set, word in ((report, ""), *([(other, "  other: ")] if other is not None else [])):
+        for unit, length in counted_set["lengths"].items():
+            if length is not None:
+                quantiles = f"median {length['median']:,}, 95 % {length['p95']:,}, longest {length['max']:,}"
                 yield f"{word}length in {unit}: {quantiles}"
-        budget = one.get("budget")
+        budget = counted_set.get("budget")
         if budget is not None:
             fill = "" if budget["packed_fill"] is None else f", {budget['packed_fill']:.1%} full"
             yield (
@@ -412,15 +412,15 @@ def count_lines(report: Report, other: Report | None = None) -> Iterator[str]:
                 f"{budget['tokens_cut']:,} of {budget['tokens']:,} tokens; packed, the set is "
                 f"{counted(budget['packed_sequences'], 'sequence')}{fill}"
             )
-        mean = one["quality"]["mean"]
-        low = one["quality"]["below_0.9"]
+        mean = counted_set["quality"]["mean"]
+        low = counted_set["quality"]["below_0.9"]
         yield f"{word}quality score: mean {'-' if mean is None else format(mean, '.3f')}, below 0.9: {low:,}"
-        yield f"{word}duplicates: {one['duplicates']:,}"
+        yield f"{word}duplicates: {counted_set['duplicates']:,}"
 
 
-def _counts(found: Mapping[str, int]) -> str:
-    listed = [f"{visible_line(name)} {number:,}" for name, number in list(found.items())[:_MAX_VALUES]]
-    more = len(found) - _MAX_VALUES
+def _counts(counts: Mapping[str, int]) -> str:
+    listed = [f"{visible_line(name)} {number:,}" for name, number in list(counts.items())[:_MAX_VALUES]]
+    more = len(counts) - _MAX_VALUES
     return ", ".join(listed + ([f"{more:,} more"] if more > 0 else [])) or "none"
 
 

@@ -82,7 +82,7 @@ class AskScreen(UpperScreen):
         """Focus the server."""
         self.query_one("#server", Input).focus()
         turn = f", turn {self._turn}" if self._turn else ""
-        self.say((Run(f"trace {self._trace_id}{turn}"),))
+        self.update_status((Run(f"trace {self._trace_id}{turn}"),))
 
     def on_input_submitted(self) -> None:
         """Show what would be sent."""

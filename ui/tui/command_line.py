@@ -116,7 +116,7 @@ class CommandLine(ClosesOnce[str | None], ModalScreen[str | None]):
         if wrong is None:
             self.dismiss(event.value.strip() or None)
         else:
-            self.query_one(LineBar).say([(Run("✖ ", Style.ERROR), *quoted(visible_line(wrong)))])
+            self.query_one(LineBar).show_lines([(Run("✖ ", Style.ERROR), *quoted(visible_line(wrong)))])
 
     def on_click(self, event: events.Click) -> None:
         """Close the line on a click outside it."""
@@ -150,7 +150,7 @@ class CommandLine(ClosesOnce[str | None], ModalScreen[str | None]):
         words = [line.rstrip().rpartition(" ")[2] for line in known.lines[:_MAX_OFFERED]]
         shown = tuple(run for word in words for run in (Run(visible_line(word), Style.KEY), Run("  ")))
         about = quoted(visible_line(known.about), Style.DIM)
-        self.query_one(LineBar).say([line for line in (shown, about) if line])
+        self.query_one(LineBar).show_lines([line for line in (shown, about) if line])
 
 
 class CommandDestinations(Struct, frozen=True):

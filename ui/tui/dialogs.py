@@ -220,7 +220,7 @@ class JumpScreen(ClosesOnce[str | None], ModalScreen[str | None]):
         bar.styles.dock, bar.styles.height = "bottom", 2
         last = max(self._labels)
         keys = f"`{min(self._labels)}` to `{last}`" if len(self._labels) > 1 else f"`{last}`"
-        bar.say([quoted(f" {keys}: goes to the fault with that label; `esc` stays here.")])
+        bar.show_lines([quoted(f" {keys}: goes to the fault with that label; `esc` stays here.")])
         yield bar
 
     def on_key(self, event: events.Key) -> None:
@@ -272,7 +272,7 @@ class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         """Focus the line."""
-        self.query_one(LineBar).say([quoted(self._about, Style.DIM)])
+        self.query_one(LineBar).show_lines([quoted(self._about, Style.DIM)])
         self.query_one(Input).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -281,7 +281,7 @@ class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
         if wrong is None:
             self.dismiss(event.value)
         else:
-            self.query_one(LineBar).say([(Run("✖ ", Style.ERROR), *quoted(wrong))])
+            self.query_one(LineBar).show_lines([(Run("✖ ", Style.ERROR), *quoted(wrong))])
 
     async def action_accept(self) -> None:
         """Accept the line."""
@@ -421,7 +421,7 @@ class UpperScreen(ClosesOnce[None], ShowsToasts[None]):
         """The status line, at the top."""
         return self.query_one(StatusLine)
 
-    def say(self, about: Line = (), right: Line = (), problem: str = "") -> None:
+    def update_status(self, about: Line = (), right: Line = (), problem: str = "") -> None:
         """Show this in the status line."""
         for line in self.query(StatusLine):  # none while the screen closes
             line.status_text = StatusText(("traces", *self.crumbs), about, right, problem)
@@ -444,7 +444,7 @@ class UpperScreen(ClosesOnce[None], ShowsToasts[None]):
         try:
             return await run(query)
         except WeaklinkError as error:
-            self.say(problem=error_sentence(error, self.access.name))
+            self.update_status(problem=error_sentence(error, self.access.name))
             return None
 
     @asynccontextmanager

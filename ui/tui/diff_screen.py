@@ -108,12 +108,12 @@ class DiffScreen(UpperScreen):
 
     def on_resize(self) -> None:
         """Lay the lines out for the new width."""
-        self.call_after_refresh(self._say_all)
+        self.call_after_refresh(self._refresh_status)
 
     def on_line_view_moved(self, event: LineView.Moved) -> None:
         """Show the row that is selected now."""
         if event.view is self.grid:
-            self._say_all()
+            self._refresh_status()
 
     def on_line_view_chosen(self, event: LineView.Chosen) -> None:
         """Open the selected step."""
@@ -162,12 +162,12 @@ class DiffScreen(UpperScreen):
     def action_whole(self) -> None:
         """Show whole texts, or only the differences."""
         self._is_whole = not self._is_whole
-        self._look()
+        self._refresh_preview()
 
     def action_asked(self) -> None:
         """Show the verdict and the differences between the requests, in full."""
         if self._diff is not None:
-            self.query_one("#what", LineBar).say([(Run(" the requests of the runs, compared", Style.STRONG),)])
+            self.query_one("#what", LineBar).show_lines([(Run(" the requests of the runs, compared", Style.STRONG),)])
             self.texts.show(LineList(list(_request_lines(self._diff, max(self.size.width - 2, 20)))))
             self.texts.focus()
 
@@ -192,7 +192,7 @@ class DiffScreen(UpperScreen):
         self._diff = diff
         parted = diff.alignment.divergence
         self.grid.show(_Rows(self), cursor=parted.row if parted is not None else 0)
-        self._say_all()
+        self._refresh_status()
 
     def row_line(self, index: int, width: int) -> Line:
         """The line of a row."""
@@ -208,7 +208,7 @@ class DiffScreen(UpperScreen):
     def _choose(self, by: int) -> None:
         self._chosen = 1 + (self._chosen - 1 + by) % (len(self._ids) - 1)
         self.grid.renew()
-        self._say_all()
+        self._refresh_status()
 
     def _open(self, run: int) -> None:
         if self._diff is None:
@@ -231,24 +231,24 @@ class DiffScreen(UpperScreen):
             index += by
         self.toast(f"There is no {'later' if by > 0 else 'earlier'} row in which the runs differ.")
 
-    def _say_all(self) -> None:
+    def _refresh_status(self) -> None:
         diff, width = self._diff, max(self.size.width, 20)
         if diff is None:
             return
         verdict = list(wrapped(quoted(diff.verdict, Style.STRONG), width - 2))
         if len(verdict) > 2:
             verdict[1:] = [clipped((*verdict[1], Run(" …")), width - 2)]
-        self.query_one("#verdict", LineBar).say([(Run(" "), *line) for line in verdict])
-        self.query_one("#asked", LineBar).say([_request_line(diff)])
+        self.query_one("#verdict", LineBar).show_lines([(Run(" "), *line) for line in verdict])
+        self.query_one("#asked", LineBar).show_lines([_request_line(diff)])
         maps = aligned_map_lines(diff.alignment, len(self._ids), self.grid.cursor, width - 2)
-        self.query_one("#maps", LineBar).say(list(maps))
+        self.query_one("#maps", LineBar).show_lines(list(maps))
         self.grid.styles.height = max(min(self.rows, (self.size.height - len(self._ids) - 9) // 2), 2)
         room = max(self.grid.scrollable_content_region.width, 20)
         columns = grid_columns(len(self._ids), self._chosen, room)
         called = [f"{run.called} {title_of(run.trace)}" for run in diff.runs]
-        self.query_one("#head", LineBar).say([grid_head(columns, room, called, self._chosen)])
+        self.query_one("#head", LineBar).show_lines([grid_head(columns, room, called, self._chosen)])
         self._say_where(diff)
-        self._look()
+        self._refresh_preview()
 
     def _say_where(self, diff: RunDiff) -> None:
         rows = diff.alignment.rows
@@ -257,9 +257,9 @@ class DiffScreen(UpperScreen):
             Run(f"row {self.grid.cursor + 1 if rows else 0:,}/{len(rows):,}", Style.STRONG),
             Run(f"  {counted(differ, 'row')} {'differs' if differ == 1 else 'differ'}"),
         )
-        self.say((Run(LEGEND, Style.DIM),) if self.size.width >= _BROAD else (), right)
+        self.update_status((Run(LEGEND, Style.DIM),) if self.size.width >= _BROAD else (), right)
 
-    def _look(self) -> None:
+    def _refresh_preview(self) -> None:
         start_work(self, self._compare, "texts")
 
     async def _compare(self) -> None:
@@ -272,7 +272,9 @@ class DiffScreen(UpperScreen):
         async with self.working("comparing the texts"):
             lines = await asyncio.to_thread(_texts, diff, row, pair, width, full=full)
         labels = _pair_words(self._chosen)
-        self.query_one("#what", LineBar).say([(Run(f" {labels}", Style.STRONG), Run(f", row {row + 1:,}", Style.DIM))])
+        self.query_one("#what", LineBar).show_lines(
+            [(Run(f" {labels}", Style.STRONG), Run(f", row {row + 1:,}", Style.DIM))]
+        )
         self.texts.show(LineList(lines))
 
     async def _compare_requests(self) -> None:
@@ -280,11 +282,11 @@ class DiffScreen(UpperScreen):
         if diff is None:
             return
         steps = diff.alignment.rows[self.grid.cursor].steps if self.rows else [None] * len(self._ids)
-        one, other = ((diff.runs[run].trace, step.location.turn if (step := steps[run]) else 0) for run in pair)
+        first, second = ((diff.runs[run].trace, step.location.turn if (step := steps[run]) else 0) for run in pair)
         width, whole = max(self.texts.scrollable_content_region.width - 1, 20), self._is_whole
         async with self.working("comparing the requests"):
-            lines = await asyncio.to_thread(lambda: list(request_pair_lines(one, other, width, whole=whole)))
-        self.query_one("#what", LineBar).say([(Run(f" requests: {_pair_words(self._chosen)}", Style.STRONG),)])
+            lines = await asyncio.to_thread(lambda: list(request_pair_lines(first, second, width, whole=whole)))
+        self.query_one("#what", LineBar).show_lines([(Run(f" requests: {_pair_words(self._chosen)}", Style.STRONG),)])
         self.texts.show(LineList(lines[:_MAX_LINES]))
         self.texts.focus()
 

@@ -32,7 +32,7 @@ from weaklink.ui.importing.discovered_logs import (
     found_sentence,
     import_in_turn,
 )
-from weaklink.ui.importing.file_places import PlacedFile, files_below
+from weaklink.ui.importing.file_places import InputFile, files_below
 from weaklink.ui.reports.import_report import FileReport, import_lines, sum_line
 from weaklink.ui.tui.commands import Command, bindings
 from weaklink.ui.tui.dialogs import ClosesOnce
@@ -103,7 +103,7 @@ def import_files(
     each file. Raises StoreError if the store refuses; the files before that are then in the database.
     """
 
-    def begin(files: int, file: PlacedFile) -> None:
+    def begin(files: int, file: InputFile) -> None:
         progress.files, progress.path = files, file.name
 
     def count_trace() -> None:
@@ -194,7 +194,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
 
     def on_resize(self) -> None:
         """Lay the lines out for the new width."""
-        self.call_after_refresh(self._say_all)
+        self.call_after_refresh(self._refresh_status)
 
     def on_unmount(self) -> None:
         """Stop after the current file."""
@@ -279,7 +279,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
     def _hint(self, *line: Run) -> None:
         for hints in self.query("#hints").results(LineBar):  # none while the dialog closes
             hints.display = bool(line)
-            hints.say([line])
+            hints.show_lines([line])
 
     def _import(self, paths: Iterable[str]) -> None:
         start_work(self, partial(self._read, paths), "import")
@@ -290,9 +290,9 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             self._groups = await asyncio.to_thread(discovered_logs, self._where)
         except StoreError:
             self._groups = ()
-        self._say_logs()
+        self._refresh_logs()
 
-    def _say_logs(self) -> None:
+    def _refresh_logs(self) -> None:
         for view in self.query("#logs").results(LineView):  # none while the dialog closes
             now_s = time.time()
             rows = [group.cells(now_s)[:-1] for group in self._groups]
@@ -300,7 +300,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             lines = list(table_lines(rows, width=width, heads=_LOG_HEADS, numbers=NUMBER_COLUMNS, widest=24))
             everything: Line = (Run("all", Style.STRONG), Run(f"  {found_sentence(self._groups)}"))
             heads = self.query_one("#heads", LineBar)
-            heads.say(lines[:1])
+            heads.show_lines(lines[:1])
             heads.display = view.display = bool(rows)
             view.styles.height = min(len(lines), _MAX_LOG_LINES)
             view.show(LineList([everything, *lines[1:]]), cursor=view.cursor)
@@ -342,16 +342,16 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         self._lead, self._reports = lead, progress.reports
         view = self.query_one("#report", LineView)
         view.display = True
-        self._say_report()
+        self._refresh_report()
         if progress.reports:
             view.focus()
 
-    def _say_all(self) -> None:
-        self._say_logs()
+    def _refresh_status(self) -> None:
+        self._refresh_logs()
         if self._lead or self._reports:
-            self._say_report()
+            self._refresh_report()
 
-    def _say_report(self) -> None:
+    def _refresh_report(self) -> None:
         """Show the report of each file; above a report that must be scrolled, also its totals."""
         for view in self.query("#report").results(LineView):  # none while the dialog closes
             width = max(self.query_one("#progress").size.width - 1, 40)  # one cell for the scrollbar
@@ -361,7 +361,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             room = max(self.size.height * 9 // 10 - 5 - logs, 4)
             view.styles.height = min(len(lines), room)
             view.show(LineList(lines), cursor=view.cursor)
-            self.query_one("#progress", LineBar).say([sum_line(self._reports)] if len(lines) > room else [])
+            self.query_one("#progress", LineBar).show_lines([sum_line(self._reports)] if len(lines) > room else [])
 
     def _say_progress(self) -> None:
         progress = self._progress
@@ -374,7 +374,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         line = self.query_one("#progress", LineBar)
         name = "" if progress.is_indexing else visible_line(progress.path)
         fits = width_of((*lead, Run(name))) <= line.size.width
-        line.say([(*lead, Run(name if fits else f"…/{_last(progress.path)}"))])
+        line.show_lines([(*lead, Run(name if fits else f"…/{_last(progress.path)}"))])
 
     def _say_keys(self, keys: str) -> None:
         self.query_one(Vertical).border_subtitle = keys

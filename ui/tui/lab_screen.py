@@ -215,12 +215,12 @@ class LabScreen(UpperScreen):
 
     def on_resize(self) -> None:
         """Lay the lines out for the new width."""
-        self.call_after_refresh(self._say_all)
+        self.call_after_refresh(self._refresh_status)
 
     def on_line_view_moved(self, event: LineView.Moved) -> None:
         """Show the reading that is selected now."""
         if event.view is self.grid:
-            self._look()
+            self._refresh_preview()
 
     def action_next_cut(self) -> None:
         """Go to the next chunking."""
@@ -241,7 +241,7 @@ class LabScreen(UpperScreen):
             if cell is not None and cell.likeness in (ResultMatch.DIFFERS, ResultMatch.ERROR):
                 self._cut = cut
                 self.grid.move_to(row)
-                self._say_all()
+                self._refresh_status()
                 return
         self.toast("No other finished reading differs.")
 
@@ -255,7 +255,7 @@ class LabScreen(UpperScreen):
     def action_whole(self) -> None:
         """Show the whole reading, or only the differences."""
         self._is_whole = not self._is_whole
-        self._look()
+        self._refresh_preview()
 
     def action_write(self) -> None:
         """Ask for a file and write the selected reading to it."""
@@ -281,7 +281,7 @@ class LabScreen(UpperScreen):
 
     def _go_on(self) -> None:
         self.grid.renew()
-        self._say_all()
+        self._refresh_status()
         start_work(self, self._read_cells, "readings")
 
     async def _read_all(self) -> None:
@@ -292,7 +292,7 @@ class LabScreen(UpperScreen):
                 reason = (
                     "This trace contains no text that a format could read: its calls are fields of an API response."
                 )
-                self.query_one("#sample", LineBar).say([(Run(" "), *quoted(reason))])
+                self.query_one("#sample", LineBar).show_lines([(Run(" "), *quoted(reason))])
             return
         self._sample, self._cells = sample, {}
         self.crumbs = (f"{self._trace_id} {visible_line(sample.title)}".strip(), "lab")
@@ -303,7 +303,7 @@ class LabScreen(UpperScreen):
             return
         self._comparing = ResultComparison(sample, reading)
         self.grid.show(LabGrid(self._formats, lambda: self._cells))
-        self._say_all()
+        self._refresh_status()
         await self._read_cells()
 
     async def _read_cells(self) -> None:
@@ -350,17 +350,17 @@ class LabScreen(UpperScreen):
 
     def _choose(self, by: int) -> None:
         self._cut = _CHUNKINGS[(_CHUNKINGS.index(self._cut) + by) % len(_CHUNKINGS)]
-        self._say_all()
+        self._refresh_status()
 
-    def _say_all(self) -> None:
+    def _refresh_status(self) -> None:
         sample = self._sample
         if sample is None:
             return
-        self.query_one("#sample", LineBar).say([sample_line(sample, self._comparing, self._seed)])
+        self.query_one("#sample", LineBar).show_lines([sample_line(sample, self._comparing, self._seed)])
         room = max(self.grid.scrollable_content_region.width, 20)
-        self.query_one("#head", LineBar).say([LabGrid.head(room, self._cut, single_size(sample.text))])
+        self.query_one("#head", LineBar).show_lines([LabGrid.head(room, self._cut, single_size(sample.text))])
         self._say_counts()
-        self._look()
+        self._refresh_preview()
 
     def _say_counts(self) -> None:
         likenesses = [cell.likeness for cell in self._cells.values()]
@@ -368,9 +368,9 @@ class LabScreen(UpperScreen):
         right += [Run(f"≠ {likenesses.count(ResultMatch.DIFFERS)} differ", Style.WARNING)]
         errors = likenesses.count(ResultMatch.ERROR)
         right += [Run(f"  ✖ {counted(errors, 'error')}", Style.ERROR)] if errors else []
-        self.say((), tuple(right))
+        self.update_status((), tuple(right))
 
-    def _look(self) -> None:
+    def _refresh_preview(self) -> None:
         if self._comparing is not None:
             start_work(self, self._compare, "unlike")
 
@@ -382,7 +382,7 @@ class LabScreen(UpperScreen):
             return
         format_, cut = self._formats[self.grid.cursor][0], self._cut
         what = f" stored ({sample.stored.format}, whole)  │  read as {format_.name}, {cut.value}"
-        self.query_one("#what", LineBar).say([(Run(what, Style.STRONG),)])
+        self.query_one("#what", LineBar).show_lines([(Run(what, Style.STRONG),)])
         width, whole = max(self.unlike.scrollable_content_region.width - 1, 20), self._is_whole
         selected = SelectedResult(sample, comparing, format_, cut, self._seed)
         lines = await self._thread(partial(selected.lines, width, self._left.is_set, whole=whole))

@@ -63,7 +63,7 @@ class LineBar(Widget):
         self._targets: Sequence[ClickTarget] = ()
         self._gap = 0
 
-    def say(self, lines: Sequence[Line]) -> None:
+    def show_lines(self, lines: Sequence[Line]) -> None:
         """Show these lines; nothing in them can be clicked."""
         if self._targets or lines != self._lines:
             self._lines, self._targets = lines, ()

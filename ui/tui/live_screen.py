@@ -97,7 +97,7 @@ class LiveScreen(UpperScreen):
     def on_mount(self) -> None:
         """Watch the trace."""
         self.stream.focus()
-        self._say_all()
+        self._refresh_status()
         start_work(self, self._watch, "watch")
 
     def on_resize(self) -> None:
@@ -108,7 +108,7 @@ class LiveScreen(UpperScreen):
         """Stop following when the cursor goes up in the stream; follow again at its end."""
         if event.view is self.stream:
             self._follows = event.index >= self._lines.count - 1
-            self._say_all()
+            self._refresh_status()
 
     def action_pause(self) -> None:
         """Pause the stream, or continue."""
@@ -116,7 +116,7 @@ class LiveScreen(UpperScreen):
         if not self._is_paused:
             waiting, self._waiting = self._waiting, []
             self._add(waiting)
-        self._say_all()
+        self._refresh_status()
 
     def action_follow(self) -> None:
         """Follow the end of the stream, or stop following it."""
@@ -154,7 +154,7 @@ class LiveScreen(UpperScreen):
                 await asyncio.sleep(_POLL_S)
             except WeaklinkError as error:
                 self._problem = error_sentence(error, self.access.name)
-                self._say_all()
+                self._refresh_status()
                 await asyncio.sleep(_RETRY_S)
 
     def _receive(self, events: Sequence[RecordEvent], *, is_first: bool) -> None:
@@ -162,7 +162,7 @@ class LiveScreen(UpperScreen):
         self._rate.count(0 if is_first else chunks, time.monotonic())
         if self._is_paused:
             self._waiting += events
-            self._say_all()
+            self._refresh_status()
         else:
             self._add(events)
 
@@ -175,7 +175,7 @@ class LiveScreen(UpperScreen):
         if events:
             self._show_grown()
         else:
-            self._say_all()
+            self._refresh_status()
 
     def _show_grown(self) -> None:
         moved, cursor = self._lines.update(), self.stream.cursor
@@ -190,7 +190,7 @@ class LiveScreen(UpperScreen):
             if self.focused is not self.events:
                 self.events.move_to(len(self._events) - 1)
         self.call_after_refresh(self._reveal_end)
-        self._say_all()
+        self._refresh_status()
 
     def _restart(self) -> None:
         self._growing = GrowingTrace(self._span_closed, self._fault_found)
@@ -207,7 +207,7 @@ class LiveScreen(UpperScreen):
             self.stream.show(self._lines, cursor=self._lines.count - 1 if self._follows else cursor)
             self.events.show(LineList(self._events), cursor=len(self._events) - 1)
         self.call_after_refresh(self._reveal_end)  # the scroll range is known only then
-        self._say_all()
+        self._refresh_status()
 
     def _reveal_end(self) -> None:
         for view in self.query("#stream").results(LineView):  # none while the screen closes
@@ -234,17 +234,17 @@ class LiveScreen(UpperScreen):
         self.dismiss(None)
         self._on_ended(self._trace_id)
 
-    def _say_all(self) -> None:
+    def _refresh_status(self) -> None:
         trace = self._growing.trace
         title = visible_line(title_of(trace)) if trace is not None else ""
         self.crumbs = (f"{self._trace_id} {title}".strip(), "live")
         about: Line = (Run("▸ running", Style.INFO),)
         if trace is not None and model_of(trace):
             about = (*about, Run(f"  {visible_line(model_of(trace))}", Style.DIM))
-        self.say(about, self._facts(), self._problem)
+        self.update_status(about, self._facts(), self._problem)
         faults = self._growing.faults
         heading = [Run(" what happened", Style.STRONG), Run(f"  {counted(faults, 'fault')} so far", Style.ERROR)]
-        self.query_one("#heading", LineBar).say([tuple(heading if faults else heading[:1])])
+        self.query_one("#heading", LineBar).show_lines([tuple(heading if faults else heading[:1])])
 
     def _facts(self) -> Line:
         growing = self._growing
@@ -268,8 +268,8 @@ class _LiveEvent(Protocol):
 
 def newest_running(store: Store) -> int | None:
     """The id of the newest running trace, else of the newest idle one; None if there is none."""
-    pulse = store.paging().pulse()
-    return max(pulse.running or pulse.idle, default=None)
+    version = store.paging().version()
+    return max(version.running or version.idle, default=None)
 
 
 class ChunkRate:

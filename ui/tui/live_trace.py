@@ -1,4 +1,25 @@
-"""A running trace and its lines: turns with their texts, closed spans, the open span, and the faults so far."""
+"""A running trace and its lines: turns with their texts, closed spans, the open span, and the faults so far.
+
+Theory of operation. `GrowingTrace` keeps the state and `GrowingLines` its rows; both take only what is new, so that a
+screen that is drawn with every event costs as much for a long trace as for a short one.
+
+The events of one trace come in order: TraceStarted, then for each turn TurnStarted, ChunksArrived (any number) and
+TurnEnded, then TraceEnded. The chunks of an answer also go to an incremental parser (`GrowingTurn.reading`), which
+calls back as spans close and faults appear. The ended turn has the final texts: where they do not begin with the chunks
+(a recorder that dropped some), the spans of that part are forgotten. Ended turns before the last 200 are dropped, and
+only counted.
+
+Rows are laid out once per piece of text that no longer changes:
+
+    _before   one row, if turns were dropped: "… 12 earlier turns"
+    _done     the rows of ended turns
+    _open     the rows from the first turn that has not ended, made anew in each update; within a part, the rows of
+              closed spans are kept (`_PartLines`), so only the text after the last closed span is wrapped again
+
+With the chunks `<tool_call>{"na` and `me": "f"}</tool_call>`, the first update shows an open row
+`▸▸ tool_call │ <tool_call>{"na`, the second the closed span's row without the sign. A fault in text that was already
+shown makes its part's rows anew.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import assert_never

@@ -96,12 +96,12 @@ class RulesScreen(UpperScreen):
     def on_resize(self) -> None:
         """Put the page beside the list if there is room."""
         self.query_one(Container).set_class(self.size.width >= _BROAD, "broad")
-        self.call_after_refresh(self._look)
+        self.call_after_refresh(self._refresh_preview)
 
     def on_line_view_moved(self, event: LineView.Moved) -> None:
         """Show the page on the rule that is selected now."""
         if event.view is self.rules:
-            self._look()
+            self._refresh_preview()
 
     def on_line_view_chosen(self, event: LineView.Chosen) -> None:
         """List the chains in which the rule was broken."""
@@ -149,17 +149,17 @@ class RulesScreen(UpperScreen):
         self._rules = sorted(RULES, key=lambda rule: 0 if self._by_code else -traces.get(rule.code, 0))
         cursor = next((index for index, rule in enumerate(self._rules) if rule.code == code), 0)
         self.rules.show(_RuleLines(self._rules, self._traces), cursor=cursor)
-        self._say()
-        self._look()
+        self._refresh_status()
+        self._refresh_preview()
 
-    def _say(self) -> None:
+    def _refresh_status(self) -> None:
         order = "by code" if self._by_code else "the most broken first"
-        self.query_one("#head", LineBar).say([(Run("   code   traces  rule", Style.DIM),)])
+        self.query_one("#head", LineBar).show_lines([(Run("   code   traces  rule", Style.DIM),)])
         broken = sum(1 for count in (self._traces or {}).values() if count)
         counts = f"{counted(len(RULES), 'rule')}, {broken:,} broken, {order}" if self._traces is not None else ""
-        self.say((), (Run(counts),))
+        self.update_status((), (Run(counts),))
 
-    def _look(self) -> None:
+    def _refresh_preview(self) -> None:
         start_work(self, self._explain, "page")
 
     async def _explain(self) -> None:

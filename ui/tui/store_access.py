@@ -11,7 +11,7 @@ from textual.dom import DOMNode, NoScreen
 from textual.worker import Worker
 
 from weaklink.inspector.errors import StoreError, WeaklinkError
-from weaklink.storage.engine import place_of
+from weaklink.storage.engine import location_of
 from weaklink.storage.store import Store, open_store
 
 _MAX_THREADS = 6  # concurrent queries, including those whose caller no longer waits
@@ -35,7 +35,7 @@ class StoreAccess:
     @property
     def name(self) -> str:
         """The database as users name it, without a password."""
-        return str(place_of(self.where))
+        return str(location_of(self.where))
 
     async def query(self, query: Callable[[Store], _Answer]) -> _Answer:
         """Run a query on the store in a thread. Raises WeaklinkError if the store cannot be opened or refuses.

@@ -20,11 +20,11 @@ _OPEN, _CLOSE = "\u27e6", "\u27e7"  # around the characters of the fault
 _TICKS = re.compile(r"`+")
 
 
-def brief(id_: int, title: str, trace: Trace, inspection: Inspection, *, place: str = "") -> str:
-    """The verdict on a trace. `place` is its database, if commands must name it."""
+def brief(id_: int, title: str, trace: Trace, inspection: Inspection, *, where: str = "") -> str:
+    """The verdict on a trace. `where` is its database, if commands must name it."""
     chain = inspection.chain
     broken = chain.broken
-    database = f" --db {shlex.quote(place)}" if place else ""
+    database = f" --db {shlex.quote(where)}" if where else ""
     turns = f" --turns {max(broken.turn - 1, 1)}-{broken.turn + 1}" if broken is not None else ""
     look = [f"weaklink show {id_}{turns}{database}"]
     look += [f"weaklink rules {broken.code}"] if broken is not None and broken.code else []

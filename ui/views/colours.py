@@ -78,14 +78,14 @@ LIGHT = Colours(
 )
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(color: str, other: str) -> float:
     """The contrast ratio of two colours, from 1 to 21, as WCAG 2.2 defines it."""
-    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    lighter, darker = sorted((_luminance(color), _luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
 
 def _luminance(colour: str) -> float:
-    red, green, blue = (_linear(int(colour[at : at + 2], 16) / 255) for at in (1, 3, 5))
+    red, green, blue = (_linear(int(colour[start : start + 2], 16) / 255) for start in (1, 3, 5))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 

@@ -1,4 +1,20 @@
-"""The model's input for a turn: the messages of its request, and the changes since the previous request."""
+"""The model's input for a turn: the messages of its request, and the changes since the previous request.
+
+Theory of operation. Agents send the whole conversation with each request, so a trace stores each message once, as a
+turn. `requests_of` gives a request as the number of messages that it keeps of an earlier request, and its own: turns by
+their numbers, and whole messages where a text differs from its turn or belongs to none. With a system prompt, a
+question, an answer with a call, its result and another answer, the requests are
+
+    ReadRequest(turn=3, before=None, kept=0, own=(turn 1, turn 2))
+    ReadRequest(turn=5, before=<that of turn 3>, kept=2, own=(turn 3, turn 4))
+
+and the difference of the second from the first: turns 3 and 4 added, nothing dropped. A context that was compacted
+shows here as turns dropped and a message added that is no turn.
+
+A cache of a provider can reuse a request up to its first difference. So the last line counts the equal messages and
+characters at the beginning, and names what ends them: a changed list of tools (which providers send first), or a
+message and, if the difference is near a clock or a date, that.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,8 +24,9 @@ from weaklink.inspector.checks.context import window_of
 from weaklink.inspector.checks.reasoning import estimated_tokens
 from weaklink.inspector.diagnostics import SENT_PART, Diagnostic
 from weaklink.inspector.model import Generation, Trace, Turn
-from weaklink.inspector.model.exchange import ReadMessage, ReadRequest, requests_of, shared_prefix
+from weaklink.inspector.model.exchange import ReadMessage, ReadRequest, requests_of
 from weaklink.inspector.rules.layers import RESULT_TRUNCATED_BEFORE_READ
+from weaklink.inspector.text import shared_prefix
 from weaklink.inspector.wire.events import WIRE_PREFIX
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, padded, visible_line, wrapped, wrapped_words
 from weaklink.ui.views.text_diff import KeyedLine, side_by_side
@@ -139,8 +156,8 @@ def _difference_lines(
     differences: Iterable[Diagnostic], request: ReadRequest, turns: Sequence[Turn], width: int
 ) -> Iterator[Line]:
     for diagnostic in differences:
-        place = diagnostic.location
-        if place.turn == request.turn and place.part.startswith(SENT_PART):
+        location = diagnostic.location
+        if location.turn == request.turn and location.part.startswith(SENT_PART):
             words = f"~ {diagnostic.rule.code} turn {diagnostic.place_in_turn.turn}: {diagnostic.fault.message}"
             yield from wrapped((Run(visible_line(words), Style.WARNING),), width, indent=4)
             if diagnostic.rule is RESULT_TRUNCATED_BEFORE_READ:
@@ -158,10 +175,13 @@ def _changed_settings(then: Generation, now: Generation, width: int) -> Iterator
 
 def _kept_and_lost(diagnostic: Diagnostic, turns: Sequence[Turn], width: int) -> Iterator[Line]:
     """The end of the kept part of a truncated text, and the beginning of the lost part, as separate lines."""
-    place = diagnostic.place_in_turn
-    part = turns[place.turn - 1].part(place.part)
+    location = diagnostic.place_in_turn
+    part = turns[location.turn - 1].part(location.part)
     text = part.text if part is not None else ""
-    kept, lost = text[max(place.range.start - _SHOWN, 0) : place.range.start], text[place.range.start : place.range.end]
+    kept, lost = (
+        text[max(location.range.start - _SHOWN, 0) : location.range.start],
+        text[location.range.start : location.range.end],
+    )
     for name, words, style in (("kept", kept, Style.DIM), ("lost", lost[:_SHOWN], Style.REMOVED)):
         yield from wrapped((Run(f"    {name}: ", Style.DIM), Run(visible_line(words), style)), width, indent=10)
 
@@ -265,8 +285,8 @@ def _prefix(before: ReadRequest | None, request: ReadRequest, old: Sequence[Read
     if tools:
         tools = f"differs in the tools ({tools})"
     else:
-        for one, other in zip(old, request.messages(), strict=False):
-            old_turn, new_turn = _message(one, turns), _message(other, turns)
+        for earlier, later in zip(old, request.messages(), strict=False):
+            old_turn, new_turn = _message(earlier, turns), _message(later, turns)
             if old_turn.parts != new_turn.parts or old_turn.calls != new_turn.calls:
                 begins, why = _first_difference(old_turn, new_turn)
                 characters += begins
@@ -289,9 +309,9 @@ def _first_difference(old_turn: Turn, new_turn: Turn) -> tuple[int, str]:
     text, sent = old_turn.part("text"), new_turn.part("text")
     if text is None or sent is None:
         return 0, ""
-    at = shared_prefix(text.text, sent.text)
-    start = max(at - _NEAR, 0)
-    times = ([match.span() for match in _CLOCK.finditer(part.text[start : at + _NEAR])] for part in (text, sent))
-    if all(any(begins <= at - start < ends for begins, ends in spans) for spans in times):
-        return at, f"a time or date, character {at}"
-    return at, f"character {at}"
+    offset = shared_prefix(text.text, sent.text)
+    start = max(offset - _NEAR, 0)
+    times = ([match.span() for match in _CLOCK.finditer(part.text[start : offset + _NEAR])] for part in (text, sent))
+    if all(any(begins <= offset - start < ends for begins, ends in spans) for spans in times):
+        return offset, f"a time or date, character {offset}"
+    return offset, f"character {offset}"

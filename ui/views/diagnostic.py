@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain as one_by_one
 from itertools import takewhile
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -46,9 +47,9 @@ _HELP = {
     ),
     StepOutcome.UNANSWERED: "Answer every call before the next request, at least with an error.",
 }
-_LONGEST = 160
+_MAX_EXCERPT_CHARS = 160
 _NEAR = 64  # diagnostics before a step that may reach into it
-_MOST = 2_000  # diagnostics in the part that are searched if none reaches into the step
+_MAX_COMMENTS = 2_000  # diagnostics in the part that are searched if none reaches into the step
 _MOST_NAMED = 8
 _SEVERITIES = {severity: index for index, severity in enumerate(Severity)}
 
@@ -69,43 +70,43 @@ class Excerpt(Struct, frozen=True):
         """The cells available for a line's text."""
         return max(self.width - self.digits - 3, 12)
 
-    def lines(self, place: Range, style: Style, mark: str = "^") -> Iterator[Line]:
-        """The line that contains `place`, marked; if it spans several lines, the first and the last."""
-        first = self.index.position(place.start)[0]
-        last = self.index.position(max(place.end - 1, place.start))[0]
-        over = Range(place.start, place.end if first == last else self.index.line(first).end + 1)
+    def lines(self, range_: Range, style: Style, mark: str = "^") -> Iterator[Line]:
+        """The line that contains `range_`, marked; if it spans several lines, the first and the last."""
+        first = self.index.position(range_.start)[0]
+        last = self.index.position(max(range_.end - 1, range_.start))[0]
+        over = Range(range_.start, range_.end if first == last else self.index.line(first).end + 1)
         yield from self._marked(first, over, style, mark)
         if last - first > 1:
             hidden = counted(last - first - 1, "line")
             yield (Run(f"{'…':>{self.digits}} | ", Style.GUTTER), Run(hidden, Style.DIM))
         if last > first:
-            yield from self._marked(last, Range(self.index.line(last).start, place.end), style, mark)
+            yield from self._marked(last, Range(self.index.line(last).start, range_.end), style, mark)
 
     def gutter(self) -> Line:
         """The gutter of a line without a number."""
         return (Run(f"{'':{self.digits}} |", Style.GUTTER),)
 
-    def window(self, number: int, place: Range) -> Range:
+    def window(self, number: int, range_: Range) -> Range:
         """The part of a line that fits: the place with text around it, preferably the text before it."""
         line, text, room = self.index.line(number), self.index.text, self.room - 2
         if len(line) <= room and cell_width(visible_line(line.of(text))) <= room:
             return line
-        start = min(place.start, line.end)
+        start = min(range_.start, line.end)
         before = text[max(line.start, start - room) : start]
         after = text[start : min(line.end, start + room)]
-        under = min(cell_width(visible_line(after[: max(place.end - start, 1)])), room * 2 // 3)
+        under = min(cell_width(visible_line(after[: max(range_.end - start, 1)])), room * 2 // 3)
         after_width = min(cell_width(visible_line(after)), under + room // 4)
         head = _fitting(before[::-1], room - after_width)
         tail_room = room - cell_width(visible_line(before[len(before) - head :]))
         return Range(start - head, start + _fitting(after, tail_room))
 
-    def _marked(self, number: int, place: Range, style: Style, mark: str) -> Iterator[Line]:
+    def _marked(self, number: int, range_: Range, style: Style, mark: str) -> Iterator[Line]:
         line, text = self.index.line(number), self.index.text
-        shown = self.window(number, place)
-        start = min(place.start, shown.end)
-        end = max(min(place.end, shown.end), start)
+        shown = self.window(number, range_)
+        start = min(range_.start, shown.end)
+        end = max(min(range_.end, shown.end), start)
         is_cut = shown.start > line.start
-        has_feed = place.start <= line.end < place.end and shown.end == line.end
+        has_feed = range_.start <= line.end < range_.end and shown.end == line.end
         yield (
             Run(f"{number + self.first - 1:>{self.digits}} | ", Style.GUTTER),
             *((Run("…", Style.DIM),) if is_cut else ()),
@@ -140,7 +141,7 @@ def diagnostic_lines(
     fault = diagnostic.fault
     index = lines or LineIndex(text)
     places = (fault.range, *(related.range for related in fault.related))
-    digits = max(len(str(index.position(place.end)[0])) for place in places)
+    digits = max(len(str(index.position(location.end)[0])) for location in places)
     excerpt = Excerpt(index, digits, width)
     yield from wrapped(title(fault), width, indent=_INDENT)
     yield (Run(f"{'':{digits}}--> ", Style.GUTTER), Run(_where(diagnostic, file, index)))
@@ -155,18 +156,18 @@ def diagnostic_lines(
         yield from _fix_lines(excerpt, fault.fix)
 
 
-def place_words(place: Location, index: LineIndex) -> str:
+def place_words(location: Location, index: LineIndex) -> str:
     """The start of a place in words; `index` is the line index of its part."""
-    line, column = index.position(place.range.start)
-    return f"turn {place.turn}, {part_words(place.part)}, line {line} column {column}"
+    line, column = index.position(location.range.start)
+    return f"turn {location.turn}, {part_words(location.part)}, line {line} column {column}"
 
 
 def side_words(diagnostic: Diagnostic) -> str:
     """The place of a difference in a request or a tool's run, and what it differs from; `""` for other faults."""
-    place, other = diagnostic.location, diagnostic.fault.against
-    if place.is_in_turn or other is None:
+    location, other = diagnostic.location, diagnostic.fault.against
+    if location.is_in_turn or other is None:
         return ""
-    return f"at {part_words(place.part)}; against turn {other.turn}, {part_words(other.part)}"
+    return f"at {part_words(location.part)}; against turn {other.turn}, {part_words(other.part)}"
 
 
 def part_words(part: str) -> str:
@@ -187,18 +188,18 @@ def _where(diagnostic: Diagnostic, file: str, index: LineIndex) -> str:
 
 def _fix_lines(excerpt: Excerpt, fix: Fix) -> Iterator[Line]:
     """The line before and after the edits, if they are on one line and near each other."""
-    place = Range(fix.edits[0].range.start, fix.edits[-1].range.end)
-    number = excerpt.index.position(place.start)[0]
+    fixed = Range(fix.edits[0].range.start, fix.edits[-1].range.end)
+    number = excerpt.index.position(fixed.start)[0]
     line, text = excerpt.index.line(number), excerpt.index.text
-    shown = excerpt.window(number, place)
+    shown = excerpt.window(number, fixed)
     added = sum(len(edit.text) for edit in fix.edits)
-    if place.end > shown.end or len(place) + added > _SMALL_FIX or any("\n" in edit.text for edit in fix.edits):
+    if fixed.end > shown.end or len(fixed) + added > _SMALL_FIX or any("\n" in edit.text for edit in fix.edits):
         return
-    new, at = "", shown.start
+    new, offset = "", shown.start
     for edit in fix.edits:
-        new += text[at : edit.range.start] + edit.text
-        at = edit.range.end
-    new += text[at : shown.end]
+        new += text[offset : edit.range.start] + edit.text
+        offset = edit.range.end
+    new += text[offset : shown.end]
     for sign, style, content in (("-", Style.REMOVED, shown.of(text)), ("+", Style.ADDED, new)):
         lead, tail = "…" if shown.start > line.start else "", "…" if shown.end < line.end else ""
         yield (Run(f"{number:>{excerpt.digits}} {sign} ", style), *visible_runs(f"{lead}{content}{tail}", style))
@@ -228,8 +229,8 @@ class BreakFacts(Struct, frozen=True, eq=False, dict=True):
     @property
     def first_error(self) -> int | None:
         """The index of the first diagnostic that is an error, or None."""
-        at = self._severities.find(_SEVERITIES[Severity.ERROR])
-        return None if at < 0 else at
+        position = self._severities.find(_SEVERITIES[Severity.ERROR])
+        return None if position < 0 else position
 
     @property
     def failed(self) -> int:
@@ -290,14 +291,14 @@ def break_lines(
     head = (Run(f"{glyph} broke at step {broken.step}", Style.ERROR), Run(f" (turn {broken.turn}): "))
     yield from wrapped((*head, *quoted(broken.message)), width, indent=2)
     cause = cause_of(broken, step, inspection)
-    place = cause.location if cause else step.result_location or step.location
-    index = _lines_at(trace, place)
+    location = cause.location if cause else step.result_location or step.location
+    index = _lines_at(trace, location)
     if quote_width is None:
-        yield from _excerpt(place, index, width)
+        yield from _excerpt(location, index, width)
     else:
-        yield from _facts("at", (Run(place_words(place, index)),), width)
+        yield from _facts("at", (Run(place_words(location, index)),), width)
         if quote_width and index.text:
-            yield from _quote(index, place, quote_width).lines(place.range, Style.ERROR)
+            yield from _quote(index, location, quote_width).lines(location.range, Style.ERROR)
     if cause is not None:
         yield from _facts("rule", quoted(f"{cause.rule} (`weaklink rules {cause.rule.code}` explains it)"), width)
     hint = cause.fault.hint if cause is not None else None
@@ -325,62 +326,64 @@ def _help(trace: Trace, broken: Break) -> str:
 def _is_last(trace: Trace, turn: int) -> bool:
     """Whether this turn has a known generation and no answer of a model follows."""
     later = map(trace.turns.__getitem__, range(turn, len(trace.turns)))
-    return trace.turns[turn - 1].generation is not None and all(one.role is not Role.ASSISTANT for one in later)
+    return trace.turns[turn - 1].generation is not None and all(step.role is not Role.ASSISTANT for step in later)
 
 
 def cause_of(broken: Break, step: Step, inspection: Inspection) -> Diagnostic | None:
     """The diagnostic that explains why the chain broke; None if its rule was not selected."""
-    place = step.result_location if broken.outcome is StepOutcome.ERROR_RESULT else step.location
-    if place is None:
+    location = step.result_location if broken.outcome is StepOutcome.ERROR_RESULT else step.location
+    if location is None:
         return None
-    diagnostics, here = inspection.diagnostics, _faults_in(inspection, place)
-    first = bisect_left(diagnostics, place.range.start, here.start, here.stop, key=_start)
+    diagnostics, here = inspection.diagnostics, _faults_in(inspection, location)
+    first = bisect_left(diagnostics, location.range.start, here.start, here.stop, key=attrgetter("range.start"))
     near = range(max(first - _NEAR, here.start), here.stop)
     reaching = takewhile(
-        lambda diagnostic: diagnostic.range.start <= place.range.end, map(diagnostics.__getitem__, near)
+        lambda diagnostic: diagnostic.range.start <= location.range.end, map(diagnostics.__getitem__, near)
     )
     overlapping = (
         diagnostic
         for diagnostic in reaching
-        if place.range.start <= diagnostic.range.end and _is_fault_at(diagnostic, broken.code, place)
+        if location.range.start <= diagnostic.range.end and _is_fault_at(diagnostic, broken.code, location)
     )
     elsewhere = (
         diagnostic
-        for diagnostic in map(diagnostics.__getitem__, here[:_MOST])
-        if _is_fault_at(diagnostic, broken.code, place)
+        for diagnostic in map(diagnostics.__getitem__, here[:_MAX_COMMENTS])
+        if _is_fault_at(diagnostic, broken.code, location)
     )
     return next(overlapping, None) or next(elsewhere, None)
 
 
-def _faults_in(inspection: Inspection, place: Location) -> range:
+def _faults_in(inspection: Inspection, part_location: Location) -> range:
     """The indices of the diagnostics in a part; diagnostics in no part of the turn count to its first part."""
-    parts, found = inspection.parts, inspection.diagnostics
-    of_turn = range(bisect_left(parts, place.turn, key=_turn), bisect_right(parts, place.turn, key=_turn))
+    parts, diagnostics = inspection.parts, inspection.diagnostics
+    of_turn = range(
+        bisect_left(parts, part_location.turn, key=_turn), bisect_right(parts, part_location.turn, key=_turn)
+    )
     orders = {parts[index].part: order for order, index in enumerate(of_turn)}
 
-    def order(one: Diagnostic) -> tuple[int, int]:
-        location = one.location
-        return location.turn, orders.get(location.part, 0) if location.turn == place.turn else 0
+    def order(diagnostic: Diagnostic) -> tuple[int, int]:
+        location = diagnostic.location
+        return location.turn, orders.get(location.part, 0) if location.turn == part_location.turn else 0
 
-    target = place.turn, orders.get(place.part, 0)
-    return range(bisect_left(found, target, key=order), bisect_right(found, target, key=order))
+    target = part_location.turn, orders.get(part_location.part, 0)
+    return range(bisect_left(diagnostics, target, key=order), bisect_right(diagnostics, target, key=order))
 
 
-def _lines_at(trace: Trace, place: Location) -> LineIndex:
-    part = trace.turns[place.turn - 1].part(place.part) if place.turn <= len(trace.turns) else None
+def _lines_at(trace: Trace, location: Location) -> LineIndex:
+    part = trace.turns[location.turn - 1].part(location.part) if location.turn <= len(trace.turns) else None
     return LineIndex(part.text if part else "")
 
 
-def _excerpt(place: Location, index: LineIndex, width: int) -> Iterator[Line]:
-    excerpt = _quote(index, place, width)
-    yield (Run(f"{'':{excerpt.digits}}--> ", Style.GUTTER), Run(place_words(place, index)))
+def _excerpt(location: Location, index: LineIndex, width: int) -> Iterator[Line]:
+    excerpt = _quote(index, location, width)
+    yield (Run(f"{'':{excerpt.digits}}--> ", Style.GUTTER), Run(place_words(location, index)))
     if index.text:
         yield excerpt.gutter()
-        yield from excerpt.lines(place.range, Style.ERROR)
+        yield from excerpt.lines(location.range, Style.ERROR)
 
 
-def _quote(index: LineIndex, place: Location, width: int) -> Excerpt:
-    return Excerpt(index, len(str(index.position(place.range.end)[0])), width)
+def _quote(index: LineIndex, location: Location, width: int) -> Excerpt:
+    return Excerpt(index, len(str(index.position(location.range.end)[0])), width)
 
 
 def _facts(name: str, words: Line, width: int, style: Style = Style.STRONG) -> Iterator[Line]:
@@ -391,19 +394,15 @@ def _reaction(broken: Break, clause: str, comment: tuple[int, str] | None) -> Li
     if comment is None:
         return (Run(f"{clause}."),)
     turn, words = comment
-    shown = " ".join(words[: 8 * _LONGEST].split())
-    short = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1].rstrip() + "…"
+    shown = " ".join(words[: 8 * _MAX_EXCERPT_CHARS].split())
+    short = shown if len(shown) <= _MAX_EXCERPT_CHARS else shown[: _MAX_EXCERPT_CHARS - 1].rstrip() + "…"
     where = f" (turn {turn})" if broken.reaction is Reaction.REPORTED else f"; its last message (turn {turn})"
     return (Run(f"{clause}{where}: "), Run(f"“{visible_line(short)}”", Style.KEY))
 
 
-def _is_fault_at(diagnostic: Diagnostic, code: str, place: Location) -> bool:
+def _is_fault_at(diagnostic: Diagnostic, code: str, searched: Location) -> bool:
     location = diagnostic.location
-    return (diagnostic.rule.code, location.turn, location.part) == (code, place.turn, place.part)
-
-
-def _start(diagnostic: Diagnostic) -> int:
-    return diagnostic.range.start
+    return (diagnostic.rule.code, location.turn, location.part) == (code, searched.turn, searched.part)
 
 
 def _turn(part: PartInspection) -> int:
@@ -461,12 +460,12 @@ def _named(numbers: Sequence[int]) -> str:
 
 def _comments(trace: Trace, inspection: Inspection, indices: Iterable[int]) -> Iterator[tuple[int, str]]:
     """The agent's text in some of the parts: the turn, and the beginning of the text."""
-    for found in map(inspection.parts.__getitem__, indices):
-        turn = trace.turns[found.turn - 1] if found.part == "text" else None
-        part = turn.part(found.part) if turn is not None and turn.role is Role.ASSISTANT else None
-        words = _beginning(part.text, found.spans) if part is not None else ""
+    for inspected in map(inspection.parts.__getitem__, indices):
+        turn = trace.turns[inspected.turn - 1] if inspected.part == "text" else None
+        part = turn.part(inspected.part) if turn is not None and turn.role is Role.ASSISTANT else None
+        words = _beginning(part.text, inspected.spans) if part is not None else ""
         if words.strip():
-            yield found.turn, words
+            yield inspected.turn, words
 
 
 def _beginning(text: str, spans: Iterable[Span]) -> str:

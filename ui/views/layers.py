@@ -1,4 +1,27 @@
-"""The layers of calls and results, with the characters marked that differ from the previous layer."""
+"""The layers of calls and results, with the characters marked that differ from the previous layer.
+
+Theory of operation. Between the model and the tool, programs that nobody sees hand a call on: the server's parser, the
+agent, the tool's wrapper, and the agent again when it builds the next request. Each may change it. Where a trace has
+several versions, they are layers, in the order in which they came to be:
+
+    call      emitted     what the model wrote: the call in the turn's text
+              parsed      the server's reply, in a part `call:N`
+              executed    the arguments that the tool's own record has
+              read        the arguments in a later request, if they differ there
+    result    returned    what the tool's own record has
+              read        the turn with the result, and a later request, if it differs there
+
+A layer that nobody recorded has the text None: "not recorded" is never taken for "equal". Layers are compared as
+values, each with the last recorded one before it: `{"a": 1}` and `{"a":1}` are the same, written differently. A record
+in a form of its own, such as a log line that shortens arguments, is shown and not compared.
+
+For a model that wrote `{"days": "3"}` and a server that answered `{"days": 3}`, `StepLayers.call` is
+
+    (CallLayer(EMITTED, '{"days": "3"}', ...), CallLayer(PARSED, '{"days": 3}', ..., is_same=False),
+     CallLayer(EXECUTED, None))
+
+and `layer_words` shows the second as `≠ {"days": [-"3"-]{+3+}}`.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +38,8 @@ from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART, Diagnostic, Location
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Part, RecordedRun, ToolCall, Trace, Turn
-from weaklink.inspector.model.exchange import requests_of, shared_prefix, shared_suffix
-from weaklink.inspector.text import Range
+from weaklink.inspector.model.exchange import requests_of
+from weaklink.inspector.text import Range, shared_prefix, shared_suffix
 from weaklink.inspector.wire.provider_json import parse_json
 from weaklink.ui.views.styled_text import Line, LineKind, Run, Style, padded, visible_line, wrapped
 
@@ -26,7 +49,7 @@ NOT_COMPARABLE = "not comparable"
 FIRST_READ = "first-read"
 """The basis of a returned layer that was not recorded: it is taken from the first request with the result."""
 
-_AROUND, _LONGEST = 60, 400  # code points shown before a difference, and of a text
+_AROUND, _MAX_TEXT_CHARS = 60, 400  # code points shown before a difference, and of a text
 _COLUMN, _WIDEST_COLUMN = 50, 500  # cells of a layer in a column; a page that wraps lines has none
 
 
@@ -50,7 +73,7 @@ class CallLayer(NamedTuple):
 
     name: Layer
     text: str | None
-    place: Location | None = None
+    location: Location | None = None
     basis: str = ""
     request: int = 0
     is_same: bool | None = None
@@ -88,12 +111,12 @@ class StepLayers(NamedTuple):
     @property
     def places(self) -> list[Location]:
         """The places of the layers in the texts of the trace, each once."""
-        return list(dict.fromkeys(layer.place for layer in (*self.call, *self.result) if layer.place is not None))
+        return list(dict.fromkeys(layer.location for layer in (*self.call, *self.result) if layer.location is not None))
 
     def text_of(self, layer: Layer) -> tuple[str | None, str | None]:
         """The arguments and the result at a layer, or None if not recorded; of several, the last one read."""
-        call = [one.text for one in self.call if one.name is layer and one.text is not None]
-        result = [one.text for one in self.result if one.name is layer and one.text is not None]
+        call = [shown.text for shown in self.call if shown.name is layer and shown.text is not None]
+        result = [shown.text for shown in self.result if shown.name is layer and shown.text is not None]
         return call[-1] if call else None, result[-1] if result else None
 
 
@@ -104,10 +127,10 @@ class SentVersion(NamedTuple):
     number: int
     said: Turn
 
-    def place(self, part: str) -> Location:
+    def location(self, part: str) -> Location:
         """The place of one of its parts, whole."""
-        found = self.said.part(part)
-        return Location(self.request, f"{SENT_PART}{self.number}:{part}", Range(0, len(found.text) if found else 0))
+        said = self.said.part(part)
+        return Location(self.request, f"{SENT_PART}{self.number}:{part}", Range(0, len(said.text) if said else 0))
 
 
 class TraceLayers:
@@ -122,78 +145,78 @@ class TraceLayers:
     @cached_property
     def sent_versions(self) -> Mapping[int, SentVersion]:
         """The turns that a later request has in a changed version, each with the first such version."""
-        found: dict[int, SentVersion] = {}
+        versions: dict[int, SentVersion] = {}
         for request in requests_of(self._trace.turns) if self._has_requests else ():
             if isinstance(request, int):
                 continue
             for number, message in enumerate(request.own, request.kept + 1):
                 if message.turn is not None and message.version is not None:
-                    found.setdefault(message.turn, SentVersion(request.turn, number, message.version))
-        return found
+                    versions.setdefault(message.turn, SentVersion(request.turn, number, message.version))
+        return versions
 
     @cached_property
     def differences(self) -> Mapping[int, Sequence[Diagnostic]]:
         """The diagnostics of each turn's request: its differences from earlier turns."""
-        found: dict[int, list[Diagnostic]] = {}
+        by_turn: dict[int, list[Diagnostic]] = {}
         for diagnostic in self._inspection.diagnostics if self._has_requests else ():
             if diagnostic.location.part.startswith(SENT_PART):
-                found.setdefault(diagnostic.location.turn, []).append(diagnostic)
-        return found
+                by_turn.setdefault(diagnostic.location.turn, []).append(diagnostic)
+        return by_turn
 
     def of(self, step: Step) -> StepLayers:
         """The layers of a step."""
-        turns, place = self._trace.turns, step.result_location
-        run = turns[place.turn - 1].run if place is not None else None
-        call = [*self._answer_layers(step), _run_layer(Layer.EXECUTED, run, place)]
+        turns, location = self._trace.turns, step.result_location
+        run = turns[location.turn - 1].run if location is not None else None
+        call = [*self._answer_layers(step), _run_layer(Layer.EXECUTED, run, location)]
         text = step.result.content if step.result is not None else None
-        returned = _run_layer(Layer.RETURNED, run, place)
+        returned = _run_layer(Layer.RETURNED, run, location)
         if returned.text is None and text is not None:
             returned = returned._replace(basis=FIRST_READ)
-        basis = f"first read, turn {place.turn}" if place is not None else ""
-        result = [returned, CallLayer(Layer.READ, text, place, basis)]
+        basis = f"first read, turn {location.turn}" if location is not None else ""
+        result = [returned, CallLayer(Layer.READ, text, location, basis)]
         for sent in self._later_versions(step):
             version, later = sent.said, f"request of turn {sent.request}"
             if (part := _sent_call(version, step)) is not None:
-                call.append(CallLayer(Layer.READ, part.text, sent.place(part.name), later, sent.request))
+                call.append(CallLayer(Layer.READ, part.text, sent.location(part.name), later, sent.request))
             elif (whole := version.part("text")) is not None and version.result is not None:
-                result.append(CallLayer(Layer.READ, whole.text, sent.place("text"), later, sent.request))
+                result.append(CallLayer(Layer.READ, whole.text, sent.location("text"), later, sent.request))
         return StepLayers(tuple(call), tuple(result))
 
-    def in_turn(self, place: Location) -> Location:
+    def in_turn(self, location: Location) -> Location:
         """The place in a turn's own text for a place in a request, if a difference or a changed version is there."""
-        if not place.part.startswith(SENT_PART):
-            return place
-        number, _, name = place.part.removeprefix(SENT_PART).partition(":")
-        for diagnostic in self.differences.get(place.turn, ()):
-            if diagnostic.location.part == place.part:
+        if not location.part.startswith(SENT_PART):
+            return location
+        number, _, name = location.part.removeprefix(SENT_PART).partition(":")
+        for diagnostic in self.differences.get(location.turn, ()):
+            if diagnostic.location.part == location.part:
                 return diagnostic.place_in_turn
         for turn, sent in self.sent_versions.items():
-            if (sent.request, str(sent.number)) == (place.turn, number):
-                return Location(turn, name, place.range)
-        return place
+            if (sent.request, str(sent.number)) == (location.turn, number):
+                return Location(turn, name, location.range)
+        return location
 
-    def other_sides(self, place: Location) -> list[Location]:
+    def other_sides(self, wanted: Location) -> list[Location]:
         """Both places of each difference that has this place on one of its sides."""
-        found = (diagnostic for diagnostics in self.differences.values() for diagnostic in diagnostics)
-        sides = ((diagnostic.place_in_turn, diagnostic.location) for diagnostic in found)
+        differences = (diagnostic for diagnostics in self.differences.values() for diagnostic in diagnostics)
+        sides = ((diagnostic.place_in_turn, diagnostic.location) for diagnostic in differences)
         return [
             side
             for both in sides
-            if any(((place.turn, place.part) == (location.turn, location.part)) for location in both)
+            if any(((wanted.turn, wanted.part) == (location.turn, location.part)) for location in both)
             for side in both
         ]
 
-    def emitted_at(self, place: Location) -> Step | None:
+    def emitted_at(self, location: Location) -> Step | None:
         """The step whose call the model wrote at a place, if the server's reply also has the call."""
         steps = self._inspection.chain.steps
-        for index in range(bisect_left(steps, place.turn, key=lambda step: step.location.turn), len(steps)):
-            if steps[index].location.turn != place.turn:
+        for index in range(bisect_left(steps, location.turn, key=lambda step: step.location.turn), len(steps)):
+            if steps[index].location.turn != location.turn:
                 break
-            wrote = self._answer_layers(steps[index])[0].place
+            wrote = self._answer_layers(steps[index])[0].location
             if (
                 wrote is not None
-                and wrote.part == place.part
-                and wrote.range.start <= place.range.start < wrote.range.end
+                and wrote.part == location.part
+                and wrote.range.start <= location.range.start < wrote.range.end
             ):
                 return steps[index]
         return None
@@ -207,25 +230,25 @@ class TraceLayers:
         parsed = [call for name, part_calls in calls.items() if name.startswith("call:") for call in part_calls]
         changed = {id(reply): call for call, reply in compare_reply(written, parsed).changed}
         reply = next((call for call in calls.get(step.location.part, ()) if call.range == step.call.range), step.call)
-        found = changed.get(id(reply)) or next((call for call in written if same_call(call, step.call)), None)
-        place = Location(step.location.turn, "text", found.range) if found is not None else None
-        emitted = CallLayer(Layer.EMITTED, found.raw_arguments if found is not None else None, place)
-        is_same = None if found is None else id(reply) not in changed
+        emitted_call = changed.get(id(reply)) or next((call for call in written if same_call(call, step.call)), None)
+        location = Location(step.location.turn, "text", emitted_call.range) if emitted_call is not None else None
+        emitted = CallLayer(Layer.EMITTED, emitted_call.raw_arguments if emitted_call is not None else None, location)
+        is_same = None if emitted_call is None else id(reply) not in changed
         return emitted, CallLayer(Layer.PARSED, step.call.raw_arguments, step.location, is_same=is_same)
 
     def _calls_of(self, turn: int) -> dict[str, Sequence[ToolCall]]:
         parts = self._inspection.parts
-        found: dict[str, Sequence[ToolCall]] = {}
+        by_part: dict[str, Sequence[ToolCall]] = {}
         for index in range(bisect_left(parts, turn, key=lambda part: part.turn), len(parts)):
             if parts[index].turn != turn:
                 break
-            found[parts[index].part] = parts[index].calls
-        return found
+            by_part[parts[index].part] = parts[index].calls
+        return by_part
 
     def _later_versions(self, step: Step) -> Iterator[SentVersion]:
         """The first changed version of the call's turn, and of its result's turn, in later requests."""
-        for place in (step.location, step.result_location):
-            version = self.sent_versions.get(place.turn) if place is not None else None
+        for location in (step.location, step.result_location):
+            version = self.sent_versions.get(location.turn) if location is not None else None
             if version is not None:
                 yield version
 
@@ -274,7 +297,7 @@ def layer_lines(layers: StepLayers, width: int) -> Iterator[tuple[Line, Location
             continue
         for before, layer in with_before(row):
             for line in _layer_lines(layer, before, width, is_result=is_result):
-                yield line, layer.place, LineKind.FACT
+                yield line, layer.location, LineKind.FACT
 
 
 def with_before(row: Sequence[CallLayer]) -> Iterator[tuple[str | None, CallLayer]]:
@@ -291,7 +314,7 @@ def layer_words(layer: CallLayer, before: str | None, *, is_result: bool) -> Lin
         return (Run(NOT_RECORDED, Style.DIM),)
     if layer.is_same_as(before, is_result=is_result) is not False or before is None:
         word = "" if before is None or before == layer.text else "= same value, written differently: "
-        return Run(word, Style.DIM), Run(_shown(layer.text[:_LONGEST]))
+        return Run(word, Style.DIM), Run(_shown(layer.text[:_MAX_TEXT_CHARS]))
     return Run("≠ ", Style.WARNING), *_difference(before, layer.text)
 
 
@@ -306,11 +329,11 @@ def _columns(
             words = layer_words(layer, before, is_result=is_result)
             columns.append([(Run(layer.name.value, Style.KEY), *basis), *wrapped(words, cells - 3)])
     missing = ", ".join(layer.name.value for layer in row if layer.text is None)
-    place = next((layer.place for layer in reversed(row) if layer.place is not None), None)
+    location = next((layer.location for layer in reversed(row) if layer.location is not None), None)
     for lines in zip_longest(*columns, fillvalue=()):
         sides = [padded(line, cells - 3) for line in lines]
         beside = tuple(run for side in sides for run in (*side, Run(" │ ", Style.GUTTER)))[:-1]
-        yield beside, place, LineKind.COLUMNS
+        yield beside, location, LineKind.COLUMNS
     if missing:
         yield (Run(f"{missing}: {NOT_RECORDED}", Style.DIM),), None, LineKind.SENTENCE
 
@@ -329,9 +352,13 @@ def _difference(before: str, text: str) -> tuple[Run, ...]:
     new, gone = text[start : len(text) - end], before[start : len(before) - end]
     runs = [Run(("…" if first else "") + _shown(text[first:start]))]
     if gone:
-        runs.append(Run(f"[-{_shown(gone[:_LONGEST])}{'…' if len(gone) > _LONGEST else ''}-]", Style.REMOVED))
+        runs.append(
+            Run(f"[-{_shown(gone[:_MAX_TEXT_CHARS])}{'…' if len(gone) > _MAX_TEXT_CHARS else ''}-]", Style.REMOVED)
+        )
     if new:
-        runs.append(Run(f"{{+{_shown(new[:_LONGEST])}{'…' if len(new) > _LONGEST else ''}+}}", Style.ADDED))
+        runs.append(
+            Run(f"{{+{_shown(new[:_MAX_TEXT_CHARS])}{'…' if len(new) > _MAX_TEXT_CHARS else ''}+}}", Style.ADDED)
+        )
     runs.append(Run(_shown(tail[:_AROUND]) + ("…" if len(tail) > _AROUND else "")))
     return tuple(run for run in runs if run.text)
 
@@ -340,14 +367,14 @@ def _shown(text: str) -> str:
     return visible_line(text)
 
 
-def _run_layer(name: Layer, run: RecordedRun | None, place: Location | None) -> CallLayer:
+def _run_layer(name: Layer, run: RecordedRun | None, location: Location | None) -> CallLayer:
     """The arguments or the result in a tool's recorded run, which belongs to the turn with the result."""
     is_call = name is Layer.EXECUTED
     text = None if run is None else run.arguments if is_call else run.result
-    if text is None or run is None or place is None:
+    if text is None or run is None or location is None:
         return CallLayer(name, None)
     is_comparable = run.comparable()[0 if is_call else 1] is not None
-    where = Location(place.turn, RUN_ARGUMENTS if is_call else RUN_RESULT, Range(0, len(text)))
+    where = Location(location.turn, RUN_ARGUMENTS if is_call else RUN_RESULT, Range(0, len(text)))
     basis = "" if is_comparable else NOT_COMPARABLE
     return CallLayer(name, text, where, basis, is_comparable=is_comparable)
 

@@ -25,7 +25,7 @@ from weaklink.ui.views.dissect.dissection import Dissection
 
 SCHEME = "weaklink"
 _HOST = "trace"
-_LONGEST = 2_000
+_MAX_LINK_CHARS = 2_000
 _MOST_KEYS = 20
 _MOST_DIGITS = 12
 _OUR_KEYS = ("trace", "step", "turn", "part", "start", "end")
@@ -46,7 +46,7 @@ class Link(Struct, frozen=True):
     trace: str
     step: int | None = None
     turn: int | None = None
-    place: Location | None = None
+    location: Location | None = None
 
     def __str__(self) -> str:
         """The link as text."""
@@ -55,9 +55,14 @@ class Link(Struct, frozen=True):
             parameters.append(("step", self.step))
         if self.turn is not None:
             parameters.append(("turn", self.turn))
-        if self.place is not None:
-            at = self.place
-            parameters += [("turn", at.turn), ("part", at.part), ("start", at.range.start), ("end", at.range.end)]
+        if self.location is not None:
+            location = self.location
+            parameters += [
+                ("turn", location.turn),
+                ("part", location.part),
+                ("start", location.range.start),
+                ("end", location.range.end),
+            ]
         query = urlencode(parameters, errors="surrogatepass")
         return f"{SCHEME}://{_HOST}/{quote(self.trace, safe='', errors='surrogatepass')}" + (
             f"?{query}" if query else ""
@@ -66,16 +71,16 @@ class Link(Struct, frozen=True):
     @property
     def leads(self) -> str:
         """The target in words; empty for the whole trace."""
-        if self.place is not None:
-            at = self.place
-            return f"turn {at.turn}, {at.part} {at.range.start}-{at.range.end}"
+        if self.location is not None:
+            location = self.location
+            return f"turn {location.turn}, {location.part} {location.range.start}-{location.range.end}"
         return f"step {self.step}" if self.step is not None else f"turn {self.turn}" if self.turn is not None else ""
 
     def find(self, dissection: Dissection) -> Location | None:
         """The place in the trace, clipped to its text; None if the link names none, or the trace does not have it."""
         steps = dissection.inspection.chain.steps
-        if self.place is not None:
-            return _clipped(dissection, self.place)
+        if self.location is not None:
+            return _clipped(dissection, self.location)
         if self.step is not None:
             return steps[self.step - 1].location if self.step <= len(steps) else None
         if self.turn is not None:
@@ -85,12 +90,12 @@ class Link(Struct, frozen=True):
 
     def turns(self, steps: tuple[Step, ...], turns: int) -> frozenset[int]:
         """The turns that it refers to, in a trace with `turns` turns; empty if it names no place, or a missing one."""
-        if self.place is not None:
-            numbers = {self.place.turn}
+        if self.location is not None:
+            numbers = {self.location.turn}
         elif self.step is not None:
             step = steps[self.step - 1] if self.step <= len(steps) else None
             answer = step.result_location if step is not None else None
-            numbers = {place.turn for place in (step.location if step else None, answer) if place is not None}
+            numbers = {location.turn for location in (step.location if step else None, answer) if location is not None}
         else:
             numbers = {self.turn} if self.turn is not None else set()
         return frozenset(number for number in numbers if 1 <= number <= turns)
@@ -101,43 +106,43 @@ def read_link(words: str) -> Link:
     scheme = words.partition("://")[0].lower()
     if "://" not in words or scheme not in (SCHEME, "http", "https"):
         return Link(words)
-    if len(words) > _LONGEST:
-        raise LinkError(f"the link is longer than {_LONGEST:,} characters")
+    if len(words) > _MAX_LINK_CHARS:
+        raise LinkError(f"the link is longer than {_MAX_LINK_CHARS:,} characters")
     try:
         address = urlsplit(words)
         parameters = parse_qsl(address.query, keep_blank_values=True, errors="surrogatepass", max_num_fields=_MOST_KEYS)
         id_ = unquote(address.path[1:], errors="surrogatepass") if address.netloc == _HOST else ""
     except ValueError as error:
         raise LinkError(f"`{words[:80]}` is not a valid link: {error}") from error
-    found = _unique_parameters(parameters)
+    values = _unique_parameters(parameters)
     if scheme == SCHEME:
-        found["trace"] = id_
-    if not found.get("trace"):
+        values["trace"] = id_
+    if not values.get("trace"):
         expected = f"`{SCHEME}://{_HOST}/ID`" if scheme == SCHEME else "an address of the web page with `trace=ID`"
         raise LinkError(f"`{words[:80]}` names no trace; expected {expected}")
-    return _linked(found)
+    return _linked(values)
 
 
 def _unique_parameters(parameters: list[tuple[str, str]]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    unique: dict[str, str] = {}
     for key, value in parameters:
-        if key in _OUR_KEYS and found.setdefault(key, value) != value:
+        if key in _OUR_KEYS and unique.setdefault(key, value) != value:
             raise LinkError(f"the link has two values for `{key}`")
-    return found
+    return unique
 
 
-def _linked(found: dict[str, str]) -> Link:
-    step, turn = _number(found, "step", least=1), _number(found, "turn", least=1)
-    start, end = _number(found, "start", least=0), _number(found, "end", least=0)
+def _linked(parameters: dict[str, str]) -> Link:
+    step, turn = _number(parameters, "step", least=1), _number(parameters, "turn", least=1)
+    start, end = _number(parameters, "start", least=0), _number(parameters, "end", least=0)
     if turn is not None and start is not None and end is not None:
         if start > end:
             raise LinkError(f"the link's `start` of {start} is after its `end` of {end}")
-        return Link(found["trace"], place=Location(turn, found.get("part") or "text", Range(start, end)))
-    return Link(found["trace"], step=step, turn=None if step is not None else turn)
+        return Link(parameters["trace"], location=Location(turn, parameters.get("part") or "text", Range(start, end)))
+    return Link(parameters["trace"], step=step, turn=None if step is not None else turn)
 
 
-def _number(found: dict[str, str], key: str, *, least: int) -> int | None:
-    word = found.get(key)
+def _number(parameters: dict[str, str], key: str, *, least: int) -> int | None:
+    word = parameters.get(key)
     if word is None:
         return None
     if not (word.isascii() and word.isdecimal() and len(word) <= _MOST_DIGITS and int(word) >= least):
@@ -145,11 +150,11 @@ def _number(found: dict[str, str], key: str, *, least: int) -> int | None:
     return int(word)
 
 
-def _clipped(dissection: Dissection, place: Location) -> Location | None:
-    part = dissection.part(place.turn, place.part)
-    if part is None or place.range.start > len(part.text):
+def _clipped(dissection: Dissection, location: Location) -> Location | None:
+    part = dissection.part(location.turn, location.part)
+    if part is None or location.range.start > len(part.text):
         return None
-    return part.location(Range(place.range.start, min(place.range.end, len(part.text))))
+    return part.location(Range(location.range.start, min(location.range.end, len(part.text))))
 
 
 class SavedView(Struct, frozen=True):
@@ -186,7 +191,7 @@ def save_view(view: SavedView) -> None:
     name = view.name.strip()[:_LONGEST_NAME]
     if not name:
         raise WeaklinkError("a saved view needs a name")
-    others = [one for one in saved_views() if one.name != name]
+    others = [view for view in saved_views() if view.name != name]
     if len(others) >= MOST_VIEWS:
         raise WeaklinkError(f"{MOST_VIEWS} views are already saved; delete one first")
     _write([*others, SavedView(name, view.page, view.state)])

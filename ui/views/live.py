@@ -37,7 +37,7 @@ from weaklink.ui.views.trace_summary import moment, reason_words
 from weaklink.ui.views.turn import characters_in, error_words, turn_facts
 
 _PLACE, _KIND = 8, 11
-_LONGEST = 1_000
+_MAX_TEXT_CHARS = 1_000
 
 
 class TraceReported(Struct, frozen=True):
@@ -47,9 +47,9 @@ class TraceReported(Struct, frozen=True):
 
 
 class SpanReported(Struct, frozen=True):
-    """A span closed at `place`; `text` is its inner text."""
+    """A span closed at `location`; `text` is its inner text."""
 
-    place: Location
+    location: Location
     span: Span
     text: str
     calls: Sequence[ToolCall] = ()
@@ -85,8 +85,8 @@ def event_lines(id: str, event: LiveEvent, *, width: int) -> Iterator[Line]:
     match event:
         case TraceReported(trace):
             yield _began_line(id, trace, width)
-        case SpanReported(place, span, text, calls):
-            yield from span_lines(id, place.turn, span, text, calls, width=width)
+        case SpanReported(location, span, text, calls):
+            yield from span_lines(id, location.turn, span, text, calls, width=width)
         case FaultReported(diagnostic, _):
             yield from fault_lines(id, diagnostic, width=width)
         case TurnReported(number, turn, model):
@@ -97,7 +97,7 @@ def event_lines(id: str, event: LiveEvent, *, width: int) -> Iterator[Line]:
 
 def _began_line(id: str, trace: Trace, width: int) -> Line:
     facts = [title_of(trace), model_of(trace), trace.provenance.source]
-    facts_text = " · ".join(visible_line(fact[:_LONGEST]) for fact in facts if fact)
+    facts_text = " · ".join(visible_line(fact[:_MAX_TEXT_CHARS]) for fact in facts if fact)
     return clipped((*_place(id), RUNNING, Run(f"  {facts_text}" if facts_text else "")), width)
 
 
@@ -111,7 +111,7 @@ def span_lines(id: str, turn: int, span: Span, words: str, calls: Sequence[ToolC
             yield clipped((*lead, Run(mark, style), Run(call_brief(call, width))), width)
     elif span.kind is not SpanKind.MARKUP and words.strip():
         unread: Line = (Run("✖ ", Style.ERROR),) if span.kind is SpanKind.TOOL_CALL else ()
-        yield clipped((*lead, *unread, Run(visible_line(words.strip()[:_LONGEST]))), width)
+        yield clipped((*lead, *unread, Run(visible_line(words.strip()[:_MAX_TEXT_CHARS]))), width)
 
 
 def fault_lines(id: str, diagnostic: Diagnostic, *, width: int) -> Iterator[Line]:
@@ -136,7 +136,7 @@ def turn_lines(id: str, number: int, turn: Turn, *, width: int, model: str = "")
     if turn.role is not Role.ASSISTANT:
         text = next((part.text for part in turn.parts if not part.name.startswith(WIRE_PREFIX)), "").strip()
         named = (Run(f"{facts}: " if text else facts, Style.DIM),) if facts else ()
-        words = Run(visible_line(text[:_LONGEST]))
+        words = Run(visible_line(text[:_MAX_TEXT_CHARS]))
         yield clipped((*lead, *_kind(turn.role.value, Style.STRONG), *named, words), width)
         return
     length = counted(characters_in(turn), "character")
@@ -185,20 +185,20 @@ def event_object(id: int, event: LiveEvent) -> LiveEventJson:
                 "external_ids": {id_.name: id_.value for id_ in trace.external_ids},
                 "started_at": moment(trace.started.at_s if trace.started else None),
             }
-        case SpanReported(place, span, text, calls):
+        case SpanReported(location, span, text, calls):
             return {
                 "event": "span_closed",
                 "trace": id,
-                "turn": place.turn,
-                "part": place.part,
+                "turn": location.turn,
+                "part": location.part,
                 **span_object(span),
                 "text": text,
                 "tool_calls": [call_object(call) for call in calls],
             }
         case FaultReported(diagnostic, text_so_far):
-            place = diagnostic.location
-            found = diagnostic_object(diagnostic, LineIndex(text_so_far()))
-            return {"event": "fault_found", "trace": id, "turn": place.turn, "part": place.part, **found}
+            location = diagnostic.location
+            value = diagnostic_object(diagnostic, LineIndex(text_so_far()))
+            return {"event": "fault_found", "trace": id, "turn": location.turn, "part": location.part, **value}
         case TurnReported(number, turn, _):
             return {
                 "event": "turn_ended",

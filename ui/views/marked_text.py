@@ -58,14 +58,14 @@ class Folding(Struct, frozen=True):
     tail: int = 6
 
 
-def cut_rows(text: str, place: Range, room: int) -> Iterator[Range]:
-    """The rows of at most `room` cells that show `place`, without the line feeds between them."""
-    at = place.start
-    while at < place.end:
-        feed = text.find("\n", at, place.end)
-        end = feed if feed >= 0 else place.end
-        yield from _cut_line(text, at, end, room)
-        at = end + 1 if feed >= 0 else end
+def cut_rows(text: str, range_: Range, room: int) -> Iterator[Range]:
+    """The rows of at most `room` cells that show `range_`, without the line feeds between them."""
+    start = range_.start
+    while start < range_.end:
+        feed = text.find("\n", start, range_.end)
+        end = feed if feed >= 0 else range_.end
+        yield from _cut_line(text, start, end, room)
+        start = end + 1 if feed >= 0 else end
 
 
 def shown_ranges(text: str, span: Range, faults: Iterable[Range], room: int, folding: Folding) -> list[Range]:
@@ -91,14 +91,14 @@ def caret_place(text: str, row: Range, fault: Range) -> tuple[int, int]:
 def _cut_line(text: str, start: int, end: int, room: int) -> Iterator[Range]:
     if start == end:
         yield Range(start, end)
-    at = start
-    while at < end:
-        row_end = at + _fitting(text[at : min(at + room, end)], room)
+    offset = start
+    while offset < end:
+        row_end = offset + _fitting(text[offset : min(offset + room, end)], room)
         if row_end < end:
-            blank = text.rfind(" ", at + room // 2, row_end)
+            blank = text.rfind(" ", offset + room // 2, row_end)
             row_end = blank + 1 if blank >= 0 else row_end
-        yield Range(at, row_end)
-        at = row_end
+        yield Range(offset, row_end)
+        offset = row_end
 
 
 def _fitting(piece: str, room: int) -> int:
@@ -113,18 +113,18 @@ def _fitting(piece: str, room: int) -> int:
     return len(piece)
 
 
-def _rows_down(text: str, at: int, end: int, rows: int, room: int) -> int:
+def _rows_down(text: str, offset: int, end: int, rows: int, room: int) -> int:
     for _ in range(rows):
-        feed = text.find("\n", at, min(at + room, end))
-        at = feed + 1 if feed >= 0 else min(at + room, end)
-    return at
+        feed = text.find("\n", offset, min(offset + room, end))
+        offset = feed + 1 if feed >= 0 else min(offset + room, end)
+    return offset
 
 
-def _rows_up(text: str, at: int, start: int, rows: int, room: int) -> int:
+def _rows_up(text: str, offset: int, start: int, rows: int, room: int) -> int:
     for _ in range(rows):
-        feed = text.rfind("\n", max(at - room, start), max(at - 1, start))
-        at = feed + 1 if feed >= 0 else max(at - room, start)
-    return at
+        feed = text.rfind("\n", max(offset - room, start), max(offset - 1, start))
+        offset = feed + 1 if feed >= 0 else max(offset - room, start)
+    return offset
 
 
 def _around(text: str, span: Range, point: int, room: int) -> Range:
@@ -141,12 +141,12 @@ def _is_small(text: str, start: int, end: int, room: int) -> bool:
 
 def _joined_ranges(text: str, ranges: Sequence[Range], room: int) -> list[Range]:
     joined = [ranges[0]]
-    for place in ranges[1:]:
+    for range_ in ranges[1:]:
         last = joined[-1]
-        if place.start <= last.end or _is_small(text, last.end, place.start, room):
-            joined[-1] = Range(last.start, max(last.end, place.end))
+        if range_.start <= last.end or _is_small(text, last.end, range_.start, room):
+            joined[-1] = Range(last.start, max(last.end, range_.end))
         else:
-            joined.append(place)
+            joined.append(range_)
     return joined
 
 
@@ -180,12 +180,11 @@ class SpanRows(Struct, frozen=True):
             if index in self.whole:
                 yield SpanRow(index, span, span.range, begins=True, ends=True)
             elif len(self.spans) == 1 or not self._is_gap(span):
-                place = Range(first_row_start(self.text, span), span.range.end)
-                inside = self.faults[bisect_left(starts, place.start) : bisect_left(starts, place.end)]
-                yield from self._rows_of(index, span, self._pieces(place, inside))
-
-    def _pieces(self, place: Range, faults: Sequence[Range]) -> list[Range]:
-        return shown_ranges(self.text, place, faults, self.room, self.folding) if self.folding else [place]
+                shown = Range(first_row_start(self.text, span), span.range.end)
+                inside = self.faults[bisect_left(starts, shown.start) : bisect_left(starts, shown.end)]
+                folding = self.folding
+                pieces = shown_ranges(self.text, shown, inside, self.room, folding) if folding else [shown]
+                yield from self._rows_of(index, span, pieces)
 
     def _rows_of(self, index: int, span: Span, pieces: Sequence[Range]) -> Iterator[SpanRow]:
         begins, end = True, pieces[0].start
@@ -198,8 +197,8 @@ class SpanRows(Struct, frozen=True):
 
     def _is_gap(self, span: Span) -> bool:
         """Whether a span is only white space between two others."""
-        place = span.range
-        return span.kind is SpanKind.TEXT and len(place) <= _LONGEST_GAP and not place.of(self.text).strip()
+        range_ = span.range
+        return span.kind is SpanKind.TEXT and len(range_) <= _LONGEST_GAP and not range_.of(self.text).strip()
 
 
 def first_row_start(text: str, span: Span) -> int:
@@ -316,23 +315,23 @@ def _left_out(text: str, folded: Range) -> str:
 
 def _content(text: str, row: SpanRow, marks: Sequence[CaretMark]) -> Iterator[Run]:
     """A row's text: markers, children and faults in their own styles."""
-    span, place = row.span, row.range
+    span, shown = row.span, row.range
     faults = [mark.fault for mark in marks]
-    cuts = {place.start, place.end}
+    cuts = {shown.start, shown.end}
     for other in (span.inner, *(child.range for child in span.children), *(fault.range for fault in faults)):
-        cuts |= {cut for cut in (other.start, other.end) if place.start < cut < place.end}
+        cuts |= {cut for cut in (other.start, other.end) if shown.start < cut < shown.end}
     for start, end in pairwise(sorted(cuts)):
         yield from visible_runs(text[start:end], _style_at(start, span, faults))
 
 
-def _style_at(at: int, span: Span, faults: Sequence[Fault]) -> Style:
+def _style_at(offset: int, span: Span, faults: Sequence[Fault]) -> Style:
     for fault in faults:
-        if fault.range.start <= at < fault.range.end:
+        if fault.range.start <= offset < fault.range.end:
             return style_of(fault.rule.severity)
-    if not span.inner.start <= at < span.inner.end:
+    if not span.inner.start <= offset < span.inner.end:
         return Style.MARKUP
     for child in span.children:
-        if child.range.start <= at < child.range.end:
+        if child.range.start <= offset < child.range.end:
             return style_of(child.kind)
     return style_of(span.kind)
 
@@ -388,41 +387,41 @@ def caret_lines(places: Sequence[CaretLabel], room: int) -> Iterator[Line]:
     directly after its carets, on the same line if they fit.
     """
     places = _joined(places)
-    spoken = [place for place in places if place.said]
+    spoken = [label for label in places if label.said]
     if len(spoken) <= 1:
-        yield from _drawn([_CaretRun(place, "", room) for place in places if not place.said])
-        for place in spoken:
-            yield from _single_place(place, room)
+        yield from _drawn([_CaretRun(label, "", room) for label in places if not label.said])
+        for label in spoken:
+            yield from _single_label(label, room)
         return
-    numbers = {id(place): str(number) for number, place in enumerate(spoken, 1)}
-    yield from _drawn([_CaretRun(place, numbers.get(id(place), ""), room) for place in places])
-    for place in spoken:
-        lead = f"{numbers[id(place)]} "
-        for words in place.said:
+    numbers = {id(label): str(number) for number, label in enumerate(spoken, 1)}
+    yield from _drawn([_CaretRun(label, numbers.get(id(label), ""), room) for label in places])
+    for label in spoken:
+        lead = f"{numbers[id(label)]} "
+        for words in label.said:
             for index, line in enumerate(words):
-                begins = Run(" " * len(lead) if index else lead, place.style)
+                begins = Run(" " * len(lead) if index else lead, label.style)
                 yield from _wrapped((begins, *line), room, len(lead))
 
 
 class _CaretRun:
     """Carets with their number, and the cells of both; the number is after the carets, or before at a row's end."""
 
-    def __init__(self, place: CaretLabel, label: str, room: int) -> None:
-        self.place = place
-        self.suffix = f" {label}" if label and place.before + place.cells + len(label) < room else ""
-        self.prefix = f"{label} " if label and not self.suffix and place.before > len(label) else ""
-        self.start = place.before - len(self.prefix)
-        self.end = place.before + place.cells + len(self.suffix)
+    def __init__(self, caret: CaretLabel, label: str, room: int) -> None:
+        self.caret = caret
+        self.suffix = f" {label}" if label and caret.before + caret.cells + len(label) < room else ""
+        self.prefix = f"{label} " if label and not self.suffix and caret.before > len(label) else ""
+        self.start = caret.before - len(self.prefix)
+        self.end = caret.before + caret.cells + len(self.suffix)
 
     def __iter__(self) -> Iterator[Run]:
-        style = self.place.style
-        yield from (Run(text, style) for text in (self.prefix, "^" * self.place.cells, self.suffix) if text)
+        style = self.caret.style
+        yield from (Run(text, style) for text in (self.prefix, "^" * self.caret.cells, self.suffix) if text)
 
 
 def _joined(places: Sequence[CaretLabel]) -> list[CaretLabel]:
     by_cells: dict[tuple[int, int], list[CaretLabel]] = {}
-    for place in places:
-        by_cells.setdefault((place.before, place.cells), []).append(place)
+    for caret in places:
+        by_cells.setdefault((caret.before, caret.cells), []).append(caret)
     return [
         CaretLabel(
             *cells, [fault for label in some for fault in label.faults], [said for label in some for said in label.said]
@@ -435,18 +434,18 @@ def _drawn(carets: Sequence[_CaretRun]) -> Iterator[Line]:
     """The carets in as few lines as possible without overlaps."""
     lines: list[tuple[int, list[Run]]] = []
     for caret in carets:
-        at = next((index for index, (end, _) in enumerate(lines) if end < caret.start or not end), len(lines))
-        if at == len(lines):
+        line = next((index for index, (end, _) in enumerate(lines) if end < caret.start or not end), len(lines))
+        if line == len(lines):
             lines.append((0, []))
-        end, runs = lines[at]
-        lines[at] = caret.end, [*runs, Run(" " * (caret.start - end)), *caret]
+        end, runs = lines[line]
+        lines[line] = caret.end, [*runs, Run(" " * (caret.start - end)), *caret]
     yield from (tuple(runs) for _, runs in lines)
 
 
-def _single_place(place: CaretLabel, room: int) -> Iterator[Line]:
-    carets = (Run(" " * place.before), Run("^" * place.cells, place.style))
-    rest = [list(words) for words in place.said]
-    if len(rest) == 1 and place.before + place.cells + 1 + width_of(rest[0][0]) <= room:
+def _single_label(label: CaretLabel, room: int) -> Iterator[Line]:
+    carets = (Run(" " * label.before), Run("^" * label.cells, label.style))
+    rest = [list(words) for words in label.said]
+    if len(rest) == 1 and label.before + label.cells + 1 + width_of(rest[0][0]) <= room:
         yield (*carets, Run(" "), *rest[0].pop(0))
     else:
         yield carets

@@ -1,9 +1,27 @@
-"""A trace as one line of boxes, one for each span, so that the broken one is easy to see."""
+"""A trace as one line of boxes, one for each span, so that the broken one is easy to see.
+
+Theory of operation. A list shows a minimap in each row, and a trace may have 100,000 turns. So a map is made from its
+middle: `BoxWalk` iterates from the focus (the break, or else the first failed step, or else the end) forwards and
+backwards, and reads no more parts than fill the width. What is left out at an end is `…`. After 2,000 items without
+enough boxes (a very long run of empty spans) the walk stops too, and the end counts as left out.
+
+An item is a call, a result or a span of a part; the three lists are merged by their starts. Spans that are only white
+space have no box, and adjacent texts share one. With system, user, the answer with its call and that call's error
+result four times, and a last answer, the boxes are
+
+    Box("s", turn 1)  Box("u", turn 2)  Box("[c]", turn 3, step 1, is_focus)  Box("✖", turn 4, step 1, is_focus)  ...
+
+and the lines in 30 and in 9 cells
+
+    s u [c]✖ [c]✖ [c]✖ [c]✖ a
+    … u [c]✖…
+"""
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from weaklink.inspector.chain.steps import Chain, Status, Step, StepOutcome
@@ -18,7 +36,7 @@ from weaklink.ui.views.styled_text import Line, Run, Style, width_of
 
 _CALL_ITSELF = (StepOutcome.MALFORMED, StepOutcome.UNKNOWN_TOOL, StepOutcome.INVALID, StepOutcome.UNANSWERED)
 _WORDS = (SpanKind.TEXT, SpanKind.REASONING)
-_GLANCE = 1024
+_PREVIEW_CHARS = 1024
 
 LEGEND = (
     "s system  u user  t reasoning  [c] call  r result  a answer",
@@ -27,7 +45,7 @@ LEGEND = (
 )
 """The meaning of the letters and glyphs of a minimap, in lines of at most 80 cells."""
 
-_MOST = 2_000  # parts, spans, calls and results that are examined on either side of the focus
+_MAX_SCANNED = 2_000  # parts, spans, calls and results that are examined on either side of the focus
 _ELLIPSIS = Run("…", Style.DIM)
 _DIFFERS = Run("≠", Style.WARNING)
 _BoxSource: TypeAlias = ToolCall | ToolResult | Span
@@ -60,7 +78,7 @@ def boxes(trace: Trace, inspection: Inspection) -> Iterator[Box]:
 def differing_in(diagnostics: Iterable[Diagnostic]) -> Differing:
     """The parts that differ in another layer, by a warning or an error."""
     places = (diagnostic.place_in_turn for diagnostic in diagnostics if is_layer_difference(diagnostic.rule))
-    return {(place.turn, place.part) for place in places}
+    return {(location.turn, location.part) for location in places}
 
 
 def is_layer_difference(rule: Rule) -> bool:
@@ -75,10 +93,10 @@ def focus_of(chain: Chain) -> int:
     return 0 if chain.status is Status.OK else next((step.number for step in chain.steps if step.outcome.failed), 0)
 
 
-def with_heads(found: Iterable[Box]) -> Iterator[Box]:
+def with_heads(boxes: Iterable[Box]) -> Iterator[Box]:
     """Boxes in order, with `is_first` only on the first box of each turn."""
     turn = 0
-    for box in found:
+    for box in boxes:
         yield box._replace(is_first=False) if box.location.turn == turn else box
         turn = box.location.turn
 
@@ -100,13 +118,13 @@ class BoxWalk:
         """The index of the part that contains the focus, and its offset; the end of the trace without a focus."""
         parts = self._inspection.parts
         if self._focus:
-            place = self._inspection.chain.steps[self._focus - 1].location
-            for index in range(bisect_left(parts, place.turn, key=_turn), len(parts)):
+            location = self._inspection.chain.steps[self._focus - 1].location
+            for index in range(bisect_left(parts, location.turn, key=attrgetter("turn")), len(parts)):
                 part = parts[index]
-                if part.turn != place.turn:
+                if part.turn != location.turn:
                     break
-                if part.part == place.part:
-                    return index, place.range.start
+                if part.part == location.part:
+                    return index, location.range.start
         return len(parts), 0
 
     def behind(self, part: int, offset: int) -> Iterator[Box | None]:
@@ -131,39 +149,39 @@ class BoxWalk:
             return
         last: SpanKind | None = None
         for source_item in _box_sources(part, offset, backwards=backwards):
-            step, kind, place = None, SpanKind.TOOL_CALL, source_item.range
+            step, kind, range_ = None, SpanKind.TOOL_CALL, source_item.range
             if isinstance(source_item, ToolCall):
                 step = self._steps.of_call(part.turn, part.part, source_item)
             elif isinstance(source_item, ToolResult):
-                kind, step = SpanKind.TOOL_RESULT, self._steps.of_result(part.turn, part.part, place)
+                kind, step = SpanKind.TOOL_RESULT, self._steps.of_result(part.turn, part.part, range_)
             else:
-                kind, place = source_item.kind, source_item.inner
-                words = text[place.start : min(place.end, place.start + _GLANCE)] if kind in _WORDS else ""
+                kind, range_ = source_item.kind, source_item.inner
+                words = text[range_.start : min(range_.end, range_.start + _PREVIEW_CHARS)] if kind in _WORDS else ""
                 if kind is last or not words.strip():
                     yield None
                     continue
-            yield self._box(part, turn.role, kind, place, step)
+            yield self._box(part, turn.role, kind, range_, step)
             last = kind
 
-    def _box(self, part: PartInspection, role: Role, kind: SpanKind, place: Range, step: Step | None) -> Box:
+    def _box(self, part: PartInspection, role: Role, kind: SpanKind, range_: Range, step: Step | None) -> Box:
         line = _line(kind, role, step, None if step is None else step_glyph(step))
         if kind in (SpanKind.TOOL_CALL, SpanKind.TOOL_RESULT) and (part.turn, part.part) in self._differing:
             line = (*line, _DIFFERS)
         is_first = part.turn > 1 and role is not Role.TOOL
         is_focus = step is not None and step.number == self._focus
-        return Box(line, Location(part.turn, part.part, place), kind, step, is_first, is_focus)
+        return Box(line, Location(part.turn, part.part, range_), kind, step, is_first, is_focus)
 
 
 def _box_sources(part: PartInspection, offset: int | None, *, backwards: bool) -> Iterator[_BoxSource]:
     """The calls, results and spans of a part, from an offset or from the end, in the order of their starts."""
     rows: list[Sequence[_BoxSource]] = [part.calls, part.results, part.spans]
-    found = (_from(row, offset, backwards=backwards) for row in (reversed(rows) if backwards else rows))
-    return merge(*found, key=_start, reverse=backwards)
+    sources = (_from(row, offset, backwards=backwards) for row in (reversed(rows) if backwards else rows))
+    return merge(*sources, key=_start, reverse=backwards)
 
 
 def _from(items: Sequence[_BoxSource], offset: int | None, *, backwards: bool) -> Iterator[_BoxSource]:
-    at = bisect_left(items, offset, key=_start) if offset is not None else len(items) if backwards else 0
-    return map(items.__getitem__, range(at - 1, -1, -1) if backwards else range(at, len(items)))
+    first = bisect_left(items, offset, key=_start) if offset is not None else len(items) if backwards else 0
+    return map(items.__getitem__, range(first - 1, -1, -1) if backwards else range(first, len(items)))
 
 
 def _line(kind: SpanKind, role: Role, step: Step | None, glyph: Run | None) -> Line:
@@ -179,10 +197,6 @@ def _line(kind: SpanKind, role: Role, step: Step | None, glyph: Run | None) -> L
         return (Run("t", Style.REASONING),)
     letter = {Role.SYSTEM: "s", Role.USER: "u"}.get(role, "a")
     return (Run(letter, Style.TEXT),)
-
-
-def _turn(part: PartInspection) -> int:
-    return part.turn
 
 
 def _start(item: _BoxSource) -> int:
@@ -208,11 +222,11 @@ def minimap(
     focus = focus_of(chain) if focus is None else focus
     differing = differing_in(inspection.diagnostics) if differing is None else differing
     walk = BoxWalk(trace, inspection, StepPlaces(chain) if steps is None else steps, focus, differing)
-    at, offset = walk.place_of_focus()
-    before, saw_first = _enough(walk.before(at, offset), width)
-    after, saw_last = _enough(walk.behind(at, offset), width)
-    found = with_heads((*reversed(before), *after))
-    lines = [(*((Run(" "),) if box.is_first else ()), *box.line) for box in found]
+    row, offset = walk.place_of_focus()
+    before, saw_first = _enough(walk.before(row, offset), width)
+    after, saw_last = _enough(walk.behind(row, offset), width)
+    boxes = with_heads((*reversed(before), *after))
+    lines = [(*((Run(" "),) if box.is_first else ()), *box.line) for box in boxes]
     more: Line = (Run(" " * (width + 1)),)  # the unexamined rest acts as a box that never fits
     shown = [*(() if saw_first else (more,)), *lines, *(() if saw_last else (more,))]
     return _fitted(shown, len(before) + (not saw_first) - (not after), width)
@@ -220,14 +234,14 @@ def minimap(
 
 def _enough(walk: Iterator[Box | None], width: int) -> tuple[list[Box], bool]:
     """The first boxes, one more than fits into `width` cells, and whether the walk ended."""
-    found: list[Box] = []
-    for box in islice(walk, _MOST):
+    boxes: list[Box] = []
+    for box in islice(walk, _MAX_SCANNED):
         if box is not None:
-            found.append(box)
+            boxes.append(box)
             if width < 0:
-                return found, True
+                return boxes, True
             width -= width_of(box.line)
-    return found, next(walk, found) is found
+    return boxes, next(walk, boxes) is boxes
 
 
 def _fitted(boxes: list[Line], focus: int, width: int) -> Line:

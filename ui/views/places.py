@@ -82,15 +82,15 @@ class PositionIndex:
         first = bisect_left(self._starts, start, within.start, within.stop)
         return range(first, bisect_left(self._starts, end, first, within.stop))
 
-    def holding(self, within: range, at: int) -> Iterator[int]:
+    def holding(self, within: range, offset: int) -> Iterator[int]:
         """The positions in one part that contain the character at an offset; an empty place contains the next one."""
-        stop = bisect_right(self._starts, at, within.start, within.stop)
+        stop = bisect_right(self._starts, offset, within.start, within.stop)
         for first in range(within.start, stop, _BATCH):
             last = min(first + _BATCH, stop)
-            if max(self._ends[first:last]) >= at:
-                yield from (index for index in range(first, last) if self._reaches(index, at))
+            if max(self._ends[first:last]) >= offset:
+                yield from (index for index in range(first, last) if self._reaches(index, offset))
 
-    def is_held(self, order: PositionKey, position: int) -> bool:
+    def starts_within(self, order: PositionKey, position: int) -> bool:
         """Whether a place begins inside the one at a position."""
         turn, part, start, _ = self.order(position)
         return order[:2] == (turn, part) and start <= order[2] and self._reaches(position, order[2])
@@ -101,32 +101,32 @@ class PositionIndex:
 
     def beside(self, order: PositionKey, *, back: bool) -> int | None:
         """The number of the nearest item after a place, or before it with `back`, or None."""
-        at = bisect_left(range(len(self)), order, key=self.order) - 1 if back else self.first_after(order)
-        return self.indices[at] if 0 <= at < len(self) else None
+        position = bisect_left(range(len(self)), order, key=self.order) - 1 if back else self.first_after(order)
+        return self.indices[position] if 0 <= position < len(self) else None
 
     def first(self, positions: Iterable[int]) -> int | None:
         """The smallest number at some positions; None if there are none."""
         if isinstance(positions, range) and isinstance(self.indices, range):
             return positions.start if positions else None
-        return min((self.indices[at] for at in positions), default=None)
+        return min((self.indices[position] for position in positions), default=None)
 
     def nearest(self, order: PositionKey) -> int | None:
         """The first item at exactly this place, or else one that contains its start, or one in its part or turn."""
         turn, part, start, end = order
         here = self.of_part(turn, part)
-        same = (at for at in self.begun(here, start, start + 1) if self._ends[at] == end)
-        found = self.first(same)
-        if found is None:
-            found = self.first(self.holding(here, start))
-        return self.first(here or self.of_turn(turn)) if found is None else found
+        same = (position for position in self.begun(here, start, start + 1) if self._ends[position] == end)
+        index = self.first(same)
+        if index is None:
+            index = self.first(self.holding(here, start))
+        return self.first(here or self.of_turn(turn)) if index is None else index
 
     def numbers(self, positions: range) -> Sequence[int]:
         """The numbers of the items at some positions, in the order in which they were added."""
-        found = self.indices[positions.start : positions.stop]
-        return found if isinstance(found, range) else sorted(found)
+        indices = self.indices[positions.start : positions.stop]
+        return indices if isinstance(indices, range) else sorted(indices)
 
-    def _reaches(self, position: int, at: int) -> bool:
-        return at < max(self._ends[position], self._starts[position] + 1)
+    def _reaches(self, position: int, offset: int) -> bool:
+        return offset < max(self._ends[position], self._starts[position] + 1)
 
 
 class StepPlaces:
@@ -143,9 +143,9 @@ class StepPlaces:
         self.calls, self.results, answered = PositionIndex(), PositionIndex(), array("I")
         failed = first = 0
         for index, step in enumerate(chain.steps):
-            for place in (step.location, step.result_location) if number is None else ():
-                if place is not None:
-                    names.setdefault(place.part, len(names))
+            for location in (step.location, step.result_location) if number is None else ():
+                if location is not None:
+                    names.setdefault(location.part, len(names))
             if step.outcome.failed:
                 failed, first = failed + 1, first or step.number
             self.calls.add(*self._order(step.location))
@@ -161,31 +161,31 @@ class StepPlaces:
         steps = self._at(self.calls, turn, part, call.range)
         return next((step for step in reversed(steps) if step.location == Location(turn, part, call.range)), None)
 
-    def of_result(self, turn: int, part: str, place: Range) -> Step | None:
+    def of_result(self, turn: int, part: str, range_: Range) -> Step | None:
         """The step whose result is at this place of this part of this turn."""
-        steps = self._at(self.results, turn, part, place)
-        return next((step for step in steps if step.result_location == Location(turn, part, place)), None)
+        steps = self._at(self.results, turn, part, range_)
+        return next((step for step in steps if step.result_location == Location(turn, part, range_)), None)
 
     def answered_in(self, turn: int) -> Sequence[Step]:
         """The steps whose results are in this turn."""
         return LazyColumn(self.results.numbers(self.results.of_turn(turn)), self._steps.__getitem__)
 
-    def answered_at(self, turn: int, part: str, at: int) -> Step | None:
+    def answered_at(self, turn: int, part: str, offset: int) -> Step | None:
         """The first step whose result contains a character."""
         places = self.results
-        indices = sorted(places.indices[one] for one in places.holding(self._in(places, turn, part), at))
+        indices = sorted(places.indices[position] for position in places.holding(self._in(places, turn, part), offset))
         steps = (self._steps[index] for index in indices)
         return next((step for step in steps if step.result_location and step.result_location.part == part), None)
 
-    def _order(self, place: Location) -> tuple[int, int, int, int]:
-        return place.turn, self._number(place.turn, place.part), place.range.start, place.range.end
+    def _order(self, location: Location) -> tuple[int, int, int, int]:
+        return location.turn, self._number(location.turn, location.part), location.range.start, location.range.end
 
     def _in(self, places: PositionIndex, turn: int, part: str) -> range:
         return places.of_part(turn, self._number(turn, part))
 
-    def _at(self, places: PositionIndex, turn: int, part: str, place: Range) -> Sequence[Step]:
+    def _at(self, places: PositionIndex, turn: int, part: str, range_: Range) -> Sequence[Step]:
         """The steps whose call or result begins where a place begins."""
-        positions = places.begun(self._in(places, turn, part), place.start, place.start + 1)
+        positions = places.begun(self._in(places, turn, part), range_.start, range_.start + 1)
         return LazyColumn(places.numbers(positions), self._steps.__getitem__)
 
 

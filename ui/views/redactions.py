@@ -38,12 +38,12 @@ def placed_texts(trace: Trace) -> Iterator[tuple[str, str]]:
 def redaction_lines(trace: Trace) -> Iterator[Line]:
     """A line for each place at which a secret was replaced: where, how long, and the rule that finds it."""
     total = 0
-    for place, text in dict.fromkeys(placed_texts(trace)):
+    for where, text in dict.fromkeys(placed_texts(trace)):
         for secret in _redactions(text):
             total += 1
             size = counted(secret.end - secret.start, "character")
             yield (
-                Run(f"{visible_line(place)} {secret.start}-{secret.end}"),
+                Run(f"{visible_line(where)} {secret.start}-{secret.end}"),
                 Run(f"  {size}, {secret.rule or _UNKNOWN}", Style.DIM),
             )
     yield (Run(f"{counted(total, 'place')} with asterisks for secrets"),)
@@ -54,10 +54,10 @@ def _redactions(text: str) -> list[Secret]:
 
     Asterisks that were in the text before look the same; short ones without a rule are left out.
     """
-    runs = [found.span() for found in _FILLERS.finditer(text)]
+    runs = [match.span() for match in _FILLERS.finditer(text)]
     rules: dict[int, str] = {}
     for sample in _SAMPLES if runs else ():
-        filled = _FILLERS.sub(lambda found, sample=sample: (sample * len(found[0]))[: len(found[0])], text)  # type: ignore[misc]  # it is bound at once
+        filled = _FILLERS.sub(lambda match, sample=sample: (sample * len(match[0]))[: len(match[0])], text)  # type: ignore[misc]  # it is bound at once
         for secret in find_secrets(filled):
             rules = {start: secret.rule for start, _ in runs if secret.start <= start < secret.end} | rules
     known = (Secret(start, end, rule=rules.get(start, "")) for start, end in runs)

@@ -40,17 +40,17 @@ def linted_rows(text: str) -> tuple[Trace, Inspection]:
     before_context, _, context = text.partition("\n@context ")
     rows, _, evaluated = before_context.partition("\n@eval\n")
     options = LintOptions(counter=_Words() if context else None, context=int(context or CONTEXT_WINDOW))
-    leaked = [sample_keys(one, with_shingles=False, with_runs=True) for one, _ in _samples(evaluated)]
+    leaked = [sample_keys(row, with_shingles=False, with_runs=True) for row, _ in _samples(evaluated)]
     try:
         finder = DuplicateFinder(leaked, near="\n" in rows)
     except MissingLibraryError:
         finder = DuplicateFinder(leaked, near=False)
     faults: list[Fault] = []
     for sample, start in _samples(rows):
-        found = lint_sample(sample, options)
+        of_sample = lint_sample(sample, options)
         for rule, message, _ in finder.add(sample_keys(sample, with_runs=True), sample.record):
-            found.append(duplicate_fault(sample, rule, message))
-        faults += (_in_text(sample, diagnostic).moved(start) for diagnostic in found)
+            of_sample.append(duplicate_fault(sample, rule, message))
+        faults += (_in_text(sample, diagnostic).moved(start) for diagnostic in of_sample)
     trace = Trace((Turn(Role.USER, (Part("text", text),)),))
     diagnostics = tuple(fault.at(1, "text") for fault in sorted(faults, key=lambda fault: fault.range))
     return trace, replace(inspect_trace(trace, select=("C5",)), diagnostics=diagnostics)
@@ -78,6 +78,6 @@ def _in_text(sample: Sample, diagnostic: Diagnostic) -> Fault:
         if node is not None
         else None
     )
-    place = RecordPart(sample.raw_text, slot).record_range(diagnostic.range) if slot is not None else None
+    range_ = RecordPart(sample.raw_text, slot).record_range(diagnostic.range) if slot is not None else None
     whole = Range(0, len(sample.raw_text))
-    return replace(diagnostic.fault, range=place or whole, fix=None, related=(), call=None)
+    return replace(diagnostic.fault, range=range_ or whole, fix=None, related=(), call=None)

@@ -129,11 +129,11 @@ def row_diff_lines(
     match steps:
         case (None, None):
             yield (Run(f"Neither {labels[0]} nor {labels[1]} makes a call here.", Style.DIM),)
-        case (Step() as one, Step() as other):
-            lines = list(_step_diff((one, other), pair, width, full=full, more=more))
-            yield from lines[1:] if lines else _same_call_lines(one, other, labels, width)
-        case (one, other):
-            step, label = (one, labels[0]) if one is not None else (other, labels[1])
+        case (Step() as first, Step() as second):
+            lines = list(_step_diff((first, second), pair, width, full=full, more=more))
+            yield from lines[1:] if lines else _same_call_lines(first, second, labels, width)
+        case (first, second):
+            step, label = (first, labels[0]) if first is not None else (second, labels[1])
             assert step is not None
             yield from islice(_only(label, step, width, full=full, more=more), 1, None)
 
@@ -166,7 +166,7 @@ def differing_pair(diff: RunDiff) -> tuple[int, int] | None:
         return None
     row = diff.alignment.rows[divergence.row]
     stem = next(index for index, step in enumerate(row.steps) if step is not None)
-    other = next(index for index, one in enumerate(row.sameness) if one is not Sameness.SAME)
+    other = next(index for index, sameness in enumerate(row.sameness) if sameness is not Sameness.SAME)
     return min(stem, other), max(stem, other)
 
 
@@ -225,16 +225,16 @@ def first_difference_lines(diff: RunDiff, width: int, *, full: bool = False) -> 
     yield from _step_diff((steps[0], steps[1]), pair, width, full=full)
 
 
-def _same_call_lines(one: Step, other: Step, labels: Sequence[str], width: int) -> Iterator[Line]:
+def _same_call_lines(first: Step, second: Step, labels: Sequence[str], width: int) -> Iterator[Line]:
     """Two steps with the same call and result: the call, and their outcomes if these differ."""
-    judged = [outcome_words(step) for step in (one, other)]
+    judged = [outcome_words(step) for step in (first, second)]
     yield (Run(f"{labels[0]} and {labels[1]} make the same call with the same result.", Style.DIM),)
     if judged[0] != judged[1]:
         line = f"  {labels[0]}: {judged[0]}; {labels[1]}: {judged[1]}"
         yield clipped((Run(visible_line(line), Style.WARNING),), width)
-    yield from call_lines(one.call, width=width, indent=2, step=one)
-    if one.result is not None:
-        line = folded_middle(one.result.content, max(width - 4, 24))
+    yield from call_lines(first.call, width=width, indent=2, step=first)
+    if first.result is not None:
+        line = folded_middle(first.result.content, max(width - 4, 24))
         yield clipped((Run("  → ", Style.TOOL_RESULT), Run(line)), width)
 
 
@@ -294,9 +294,9 @@ def _text_diff(
 ) -> Iterator[Line]:
     yield ()
     yield (Run(f"What differs in the {what}", Style.STRONG),)
-    for sign, run, place, style in zip("-+", pair, places, (Style.REMOVED, Style.ADDED), strict=True):
+    for sign, run, location, style in zip("-+", pair, places, (Style.REMOVED, Style.ADDED), strict=True):
         yield clipped(
-            (Run(f"    {sign} {run_label(run)}", style), Run(f"  {place}" if place else "", Style.DIM)), width
+            (Run(f"    {sign} {run_label(run)}", style), Run(f"  {location}" if location else "", Style.DIM)), width
         )
     yield from text_diff_lines(texts[0], texts[1], width, full=full, more=more)
 
@@ -380,17 +380,17 @@ def _text_diff_object(diff: RunDiff) -> TextDiffJson | None:
     pair, divergence = differing_pair(diff), diff.alignment.divergence
     if pair is None or divergence is None:
         return None
-    one, other = divergence.steps[pair[0]], divergence.steps[pair[1]]
-    texts = iter(call_texts(*(step for step in (one, other) if step is not None)))
+    first, other = divergence.steps[pair[0]], divergence.steps[pair[1]]
+    texts = iter(call_texts(*(step for step in (first, other) if step is not None)))
     return {
         "runs": [run_label(run) for run in pair],
-        "call": _pieces(next(texts) if one else "", next(texts) if other else ""),
-        "result": _pieces(_result(one), _result(other)),
+        "call": _pieces(next(texts) if first else "", next(texts) if other else ""),
+        "result": _pieces(_result(first), _result(other)),
     }
 
 
-def _pieces(one: str, other: str) -> list[TextPieceJson]:
-    return [{"kind": piece.kind.value, "text": piece.text} for piece in diff_texts(one, other)]
+def _pieces(before: str, after: str) -> list[TextPieceJson]:
+    return [{"kind": piece.kind.value, "text": piece.text} for piece in diff_texts(before, after)]
 
 
 def _result(step: Step | None) -> str:

@@ -33,27 +33,27 @@ LONGEST = 60
 _AROUND = 12
 
 
-def aligned_map_lines(alignment: Alignment, runs: int, at: int, width: int) -> Iterator[Line]:
+def aligned_map_lines(alignment: Alignment, runs: int, row: int, width: int) -> Iterator[Line]:
     """A line of pointers, then one line per run, with three cells per row: a sign for the comparison, and the outcome.
 
-    `▼` points to the first divergence, `▽` to row `at`. If not all rows fit, those around `at` are shown, between `…`.
+    `▼` points to the first divergence, `▽` to row `row`. If not all rows fit, those around it are shown, between `…`.
     """
     room = max((width - _LEAD - 4) // _CELLS, 1)
     rows = alignment.rows
-    start = max(min(at - room // 2, len(rows) - room), 0)
+    start = max(min(row - room // 2, len(rows) - room), 0)
     shown = range(start, min(start + room, len(rows)))
     suffix = Run(" …", Style.DIM) if shown.stop < len(rows) else Run("")
     diverging_row = alignment.divergence.row if alignment.divergence is not None else -1
-    yield (Run(" " * (_LEAD + 2)), *(_pointer(index, at, diverging_row) for index in shown))
+    yield (Run(" " * (_LEAD + 2)), *(_pointer(index, row, diverging_row) for index in shown))
     for run in range(runs):
         lead = (Run(f" {run_label(run)[-1]} ", Style.STRONG), Run("… " if start else "  ", Style.DIM))
         yield (*lead, *(piece for index in shown for piece in _map_cell(rows[index], run)), suffix)
 
 
-def _pointer(index: int, at: int, diverging_row: int) -> Run:
+def _pointer(index: int, row: int, diverging_row: int) -> Run:
     if index == diverging_row:
         return Run("▼  ", Style.ERROR)
-    return Run("▽  ", Style.KEY) if index == at else Run(" " * _CELLS)
+    return Run("▽  ", Style.KEY) if index == row else Run(" " * _CELLS)
 
 
 def _map_cell(row: AlignedRow, run: int) -> Line:
@@ -139,7 +139,7 @@ def _answer(step: Step | None, steps: Sequence[Step | None]) -> str:
     if step is None or step.result is None:
         return "nothing"
     own_result = step.result.content.strip()
-    others = (one.result.content.strip() for one in steps if one is not None and one.result is not None)
+    others = (step.result.content.strip() for step in steps if step is not None and step.result is not None)
     return quoted(excerpt(own_result, next((text for text in others if text != own_result), ""), LONGEST), LONGEST + 2)
 
 
@@ -215,14 +215,14 @@ def _rows(
 ) -> Iterator[Line]:
     diverging_row = alignment.divergence.row if alignment.divergence is not None else -1
     for is_same, group in groupby(rows, key=lambda numbered: numbered[1].is_same):
-        found = list(group)
-        if is_same and not full and len(found) > 2 * _FOLDED + 1:
-            for _, row in found[:_FOLDED]:
+        alike = list(group)
+        if is_same and not full and len(alike) > 2 * _FOLDED + 1:
+            for _, row in alike[:_FOLDED]:
                 yield _row(row, columns, cell, is_first=False)
-            note = counted(len(found) - 2 * _FOLDED, "step") + " the same in all runs"
+            note = counted(len(alike) - 2 * _FOLDED, "step") + " the same in all runs"
             yield (Run(f"   … {note}", Style.DIM),)
-            found = found[-_FOLDED:]
-        for index, row in found:
+            alike = alike[-_FOLDED:]
+        for index, row in alike:
             yield _row(row, columns, cell, is_first=index == diverging_row)
 
 
@@ -277,9 +277,9 @@ def differing_call(step: Step, others: Sequence[Step | None] = (), room: int = 2
 def _differing(step: Step, arguments_of_step: Mapping[str, Json], others: Sequence[Step | None]) -> dict[str, str]:
     """The arguments that differ from the others, with their values as JSON; of long values an excerpt."""
     other_arguments: list[dict[str, Json]] = []
-    for one in others:
-        arguments = one.call.arguments if one is not None and one.call.name == step.call.name else None
-        if one is not step and isinstance(arguments, dict):
+    for other in others:
+        arguments = other.call.arguments if other is not None and other.call.name == step.call.name else None
+        if other is not step and isinstance(arguments, dict):
             other_arguments.append(arguments)
     return {
         key: _value(value, [argument.get(key) for argument in other_arguments])
@@ -293,14 +293,14 @@ def _value(value: Json, others: Sequence[Json]) -> str:
     text = write_json(value, ascii_only=False)
     if len(text) <= LONGEST // 2:
         return text
-    other_text = next((write_json(one, ascii_only=False) for one in others if one != value), "")
+    other_text = next((write_json(other, ascii_only=False) for other in others if other != value), "")
     return excerpt(text, other_text, LONGEST // 2)
 
 
 def excerpt(text: str, other: str, room: int) -> str:
     """`text` from shortly before its difference from `other`, in at most `room` code points."""
     shorter = min(len(text), len(other))
-    at = next((at for at in range(shorter) if text[at] != other[at]), shorter) if other else 0
-    start = 0 if at + _AROUND < room else max(at - _AROUND, 0)
+    offset = next((index for index in range(shorter) if text[index] != other[index]), shorter) if other else 0
+    start = 0 if offset + _AROUND < room else max(offset - _AROUND, 0)
     shown = text[start : start + room]
     return ("…" if start else "") + shown + ("…" if start + room < len(text) else "")

@@ -18,8 +18,8 @@ def hit_lines(hits: Iterable[SearchHit], *, width: int) -> Iterator[Line]:
     for hit in hits:
         yield clipped(_head(hit), width)
         if hit.location is not None:
-            place = f"turn {hit.location.turn}, {visible_line(hit.location.part)}"
-            yield (Run(" " * _INDENT), Run(place, Style.DIM))
+            where = f"turn {hit.location.turn}, {visible_line(hit.location.part)}"
+            yield (Run(" " * _INDENT), Run(where, Style.DIM))
             yield from _excerpt(hit, width - _INDENT)
 
 
@@ -29,16 +29,16 @@ def hit_object(hit: SearchHit) -> SearchHitJson:
     `turn`, `part`, `start` and `end` are the place of the words in the trace, `found_start` and `found_end` their
     position in the excerpt; all of these and `excerpt` are null if no place is known.
     """
-    place, known = hit.location, hit.location is not None
+    location, known = hit.location, hit.location is not None
     return {
         **summary_object(hit.trace),
-        "turn": place.turn if place else None,
-        "part": place.part if place else None,
-        "start": place.range.start if place else None,
-        "end": place.range.end if place else None,
+        "turn": location.turn if location else None,
+        "part": location.part if location else None,
+        "start": location.range.start if location else None,
+        "end": location.range.end if location else None,
         "excerpt": hit.excerpt if known else None,
-        "found_start": hit.found.start if known else None,
-        "found_end": hit.found.end if known else None,
+        "found_start": hit.match.start if known else None,
+        "found_end": hit.match.end if known else None,
     }
 
 
@@ -70,7 +70,7 @@ def _excerpt(hit: SearchHit, room: int) -> Iterator[Line]:
 
 def _pieces(hit: SearchHit) -> tuple[str, str, str]:
     """The text before the found words, the words, and the text after them, in visible form; `…` marks truncation."""
-    text, range_ = hit.excerpt, hit.found
+    text, range_ = hit.excerpt, hit.match
     begins = hit.location is None or hit.location.range.start == range_.start
     before = text[: range_.start] if begins else f"…{text[: range_.start]}"
     after = text[range_.end :] if len(text) - range_.end < _AROUND else f"{text[range_.end :]}…"

@@ -54,7 +54,7 @@ _SINGLE_STEPS, _STEP_ENDS = 10, (20, 50, 100)
 _MOST_CODES, _MOST_VIOLATIONS = 8, 12
 _MAX_COMPARISONS = 60
 _WIDE = 120
-_AT_LEAST, _MOST = 12, 40  # rows
+_AT_LEAST, _MAX_CHARS = 12, 40  # rows
 _GAP = "  "
 _MAX_SCHEMAS = 12
 _SCHEMA_BAR = 16
@@ -91,27 +91,27 @@ class Statistics(Struct, frozen=True):
     fewest: int = metrics.FEWEST
 
 
-def statistics_lines(found: Statistics, *, width: int, full: bool = False) -> Iterator[Line]:
+def statistics_lines(statistics: Statistics, *, width: int, full: bool = False) -> Iterator[Line]:
     """The lines of `weaklink stats` within `width` cells; there must be at least one trace.
 
     With `full`, every group is shown with every measure.
     """
-    assert found.whole is not None
-    for sentence in _sentences(found, found.whole):
+    assert statistics.whole is not None
+    for sentence in _sentences(statistics, statistics.whole):
         yield from wrapped((Run(sentence, Style.STRONG),), width)
     blocks: tuple[Iterator[Line], ...] = (
-        _measure_lines(found.whole, found.fewest, width)
-        if not found.by
-        else group_lines(found, width=width, full=full),
-        _case_lines(found.whole, width),
-        comparison_lines(found, width=width),
-        schema_lines(found, width=width),
-        _step_lines(found.steps, width),
-        _code_lines("first fault", found.codes, width),
-        _code_lines("aborted by", found.aborts, width),
-        _verdict_lines("result kind", kind_counts(found.verdicts), width),
-        _verdict_lines("the agent", said_counts(found.verdicts), width),
-        _violation_lines(found, width),
+        _measure_lines(statistics.whole, statistics.fewest, width)
+        if not statistics.by
+        else group_lines(statistics, width=width, full=full),
+        _case_lines(statistics.whole, width),
+        comparison_lines(statistics, width=width),
+        schema_lines(statistics, width=width),
+        _step_lines(statistics.steps, width),
+        _code_lines("first fault", statistics.codes, width),
+        _code_lines("aborted by", statistics.aborts, width),
+        _verdict_lines("result kind", kind_counts(statistics.verdicts), width),
+        _verdict_lines("the agent", said_counts(statistics.verdicts), width),
+        _violation_lines(statistics, width),
     )
     for block in blocks:
         lines = list(block)
@@ -120,26 +120,26 @@ def statistics_lines(found: Statistics, *, width: int, full: bool = False) -> It
             yield from lines
 
 
-def _sentences(found: Statistics, whole: GroupFigures) -> Iterator[str]:
+def _sentences(statistics: Statistics, whole: GroupFigures) -> Iterator[str]:
     broken = whole.tally("broken")
     summary = f"{counted(broken.trials, 'trace')}, {broken.hits:,} broken"
-    if broken.trials >= found.fewest:
+    if broken.trials >= statistics.fewest:
         interval = wilson(broken.share)
         summary += f" ({percent(broken.share.value)} %, {percent(interval.low)}–{percent(interval.high)})"
-    yield f"{summary}." + _most(found)
-    sentence = comparison_sentence(found)
+    yield f"{summary}." + _most(statistics)
+    sentence = comparison_sentence(statistics)
     if sentence:
         yield sentence
-    if found.uncounted:
-        one = counted(found.uncounted, "trace")
-        yield f"{one} could not be counted; `weaklink db reinspect` tries again."
+    if statistics.uncounted:
+        uncounted = counted(statistics.uncounted, "trace")
+        yield f"{uncounted} could not be counted; `weaklink db reinspect` tries again."
 
 
-def _most(found: Statistics) -> str:
-    if not found.codes:
+def _most(statistics: Statistics) -> str:
+    if not statistics.codes:
         return ""
-    code, step = found.codes[0], max(found.steps, key=lambda step: step.traces)
-    breaks = sum(code.traces for code in found.codes)
+    code, step = statistics.codes[0], max(statistics.steps, key=lambda step: step.traces)
+    breaks = sum(code.traces for code in statistics.codes)
     text = f" Most breaks: {code_title(code.value)} ({code.traces:,} of {breaks:,})"
     return f"{text}, at step {step.value} ({step.traces:,} of {breaks:,})."
 
@@ -160,17 +160,17 @@ def _case_lines(whole: GroupFigures, width: int) -> Iterator[Line]:
         yield from table_lines(rows, width=width, heads=TASK_HEADS, numbers=(1, 2, 3))
 
 
-def _measure_row(one: metrics.Estimate, fewest: int, width: int) -> Sequence[Line]:
-    measure = one.measure
-    share = one.value if one.value is not None and measure.kind is not metrics.MeasureKind.MEAN else 0.0
+def _measure_row(estimate: metrics.Estimate, fewest: int, width: int) -> Sequence[Line]:
+    measure = estimate.measure
+    share = estimate.value if estimate.value is not None and measure.kind is not metrics.MeasureKind.MEAN else 0.0
     room = _BAR if width >= _ROOMY else max(min(_BAR, width - 64), 6)
     lead: tuple[Line, ...] = (
         (Run(measure.title, Style.STRONG),),
-        (Run(value_text(one, fewest)),),
-        (Run(f"{one.tally.trials:,}" if one.value is not None else ""),),
-        (Run(f"{one.tally.traces:,}" if one.value is not None else ""),),
+        (Run(value_text(estimate, fewest)),),
+        (Run(f"{estimate.tally.trials:,}" if estimate.value is not None else ""),),
+        (Run(f"{estimate.tally.traces:,}" if estimate.value is not None else ""),),
     )
-    last_cell = dim(measure.absent) if one.value is None else (Run(bar(share, room), Style.KEY),)
+    last_cell = dim(measure.absent) if estimate.value is None else (Run(bar(share, room), Style.KEY),)
     return (*lead, last_cell) if width < _ROOMY else (*lead, last_cell, dim(measure.meaning))
 
 
@@ -251,9 +251,9 @@ def _bars(
     yield from table_lines(rows, width=width, heads=(*heads, ""), numbers=range(1, len(heads)), widest=widest)
 
 
-def _violation_lines(found: Statistics, width: int) -> Iterator[Line]:
+def _violation_lines(statistics: Statistics, width: int) -> Iterator[Line]:
     """The places of schemas that were violated most often."""
-    shown = found.violations[:_MOST_VIOLATIONS]
+    shown = statistics.violations[:_MOST_VIOLATIONS]
     if not shown:
         return
     rows = [
@@ -269,44 +269,44 @@ def _violation_lines(found: Statistics, width: int) -> Iterator[Line]:
     heads = ("schema of", "argument", "calls", "traces", "rule")
     for line in table_lines(rows, width=width, heads=heads, numbers=(2, 3), widest=max((width - 40) // 2, 12)):
         yield clipped(line, width)
-    left = len(found.violations) - len(shown)
+    left = len(statistics.violations) - len(shown)
     if left:
         yield dim(f"and {counted(left, 'more place')}; --json lists all")
 
 
-def comparison_sentence(found: Statistics, number: Callable[[metrics.Measure, float], str] = number_text) -> str:
+def comparison_sentence(statistics: Statistics, number: Callable[[metrics.Measure, float], str] = number_text) -> str:
     """A sentence on whether any group differs from the baseline by more than noise; `""` if nothing was compared.
 
     `number` formats a value of a measure.
     """
-    if found.baseline is None:
+    if statistics.baseline is None:
         return ""
-    baseline = group_title(found.by, found.baseline.keys, found.prompts)
-    judged = [comparison for comparison in found.comparisons if comparison.difference is not None]
+    baseline = group_title(statistics.by, statistics.baseline.keys, statistics.prompts)
+    judged = [comparison for comparison in statistics.comparisons if comparison.difference is not None]
     if not judged:
-        return f"Nothing can be compared with {baseline}: one side has fewer than {found.fewest} traces."
+        return f"Nothing can be compared with {baseline}: one side has fewer than {statistics.fewest} traces."
     significant = [comparison for comparison in judged if comparison.is_more_than_noise]
     if not significant:
         which = "The one difference" if len(judged) == 1 else f"None of {len(judged):,} differences"
         verb = "is not" if len(judged) == 1 else "is"
         return f"{which} from {baseline} {verb} more than noise (Holm-corrected, at 5 %)."
     best = min(significant, key=lambda comparison: comparison.adjusted_p or 0.0)
-    clearest = _comparison_sentence(found, best, number)
+    clearest = _comparison_sentence(statistics, best, number)
     verb = "is" if len(significant) == 1 else "are"
     counts = f"{len(significant):,} of {counted(len(judged), 'difference')} from {baseline} {verb}"
     return f"{counts} more than noise (Holm-corrected, at 5 %); the clearest: {clearest}."
 
 
-def comparison_lines(found: Statistics, *, width: int) -> Iterator[Line]:
+def comparison_lines(statistics: Statistics, *, width: int) -> Iterator[Line]:
     """Every difference that could be tested, with its interval and whether it is more than noise."""
-    judged = [comparison for comparison in found.comparisons if comparison.difference is not None]
-    if found.baseline is None or not judged:
+    judged = [comparison for comparison in statistics.comparisons if comparison.difference is not None]
+    if statistics.baseline is None or not judged:
         return
-    baseline = group_title(found.by, found.baseline.keys, found.prompts)
-    yield from wrapped(dim(f"differences from {baseline} ({counted(found.baseline.traces, 'trace')})"), width)
+    baseline = group_title(statistics.by, statistics.baseline.keys, statistics.prompts)
+    yield from wrapped(dim(f"differences from {baseline} ({counted(statistics.baseline.traces, 'trace')})"), width)
     rows = [
         (
-            (Run(group_title(found.by, comparison.group.keys, found.prompts)),),
+            (Run(group_title(statistics.by, comparison.group.keys, statistics.prompts)),),
             (Run(comparison.measure.title, Style.STRONG),),
             (Run(_difference_text(comparison)),),
             (Run(p_text(comparison.adjusted_p)),),
@@ -322,7 +322,7 @@ def comparison_lines(found: Statistics, *, width: int) -> Iterator[Line]:
     yield from table_lines(rows, width=width, heads=heads, widest=max(width - 70, 22))
     if len(judged) > _MAX_COMPARISONS:
         yield dim(f"and {counted(len(judged) - _MAX_COMPARISONS, 'more difference')}; --json lists all")
-    if any(key in MANY_VALUED for key in found.by):
+    if any(key in MANY_VALUED for key in statistics.by):
         note = "A trace may be in several of these groups, so they are not independent: treat p as a hint."
         yield from wrapped(dim(note), width)
 
@@ -335,19 +335,24 @@ def p_text(p: float | None) -> str:
 
 
 def _comparison_sentence(
-    found: Statistics, one: MeasureComparison, number: Callable[[metrics.Measure, float], str]
+    statistics: Statistics, comparison: MeasureComparison, number: Callable[[metrics.Measure, float], str]
 ) -> str:
-    first, second = (group.tally(one.measure.name) for group in (one.group, one.baseline))
-    value, baseline_value = (number(one.measure, tally.hits / tally.trials) for tally in (first, second))
-    group = group_title(found.by, one.group.keys, found.prompts)
-    return f"{one.measure.title} {value} in {group}, against {baseline_value} (p {p_text(one.adjusted_p)})"
+    first, second = (group.tally(comparison.measure.name) for group in (comparison.group, comparison.baseline))
+    value, baseline_value = (number(comparison.measure, tally.hits / tally.trials) for tally in (first, second))
+    group = group_title(statistics.by, comparison.group.keys, statistics.prompts)
+    return (
+        f"{comparison.measure.title} {value} in {group}, against {baseline_value} (p {p_text(comparison.adjusted_p)})"
+    )
 
 
-def _difference_text(one: MeasureComparison) -> str:
-    difference = one.difference
+def _difference_text(comparison: MeasureComparison) -> str:
+    difference = comparison.difference
     assert difference is not None  # only such are shown
-    low, high = difference.interval.low, difference.interval.high
-    return f"{_signed(one.measure, difference.value)} ({_signed(one.measure, low)} to {_signed(one.measure, high)})"
+    value, low, high = (
+        _signed(comparison.measure, number)
+        for number in (difference.value, difference.interval.low, difference.interval.high)
+    )
+    return f"{value} ({low} to {high})"
 
 
 def _signed(measure: metrics.Measure, value: float) -> str:
@@ -355,17 +360,17 @@ def _signed(measure: metrics.Measure, value: float) -> str:
     return digits.replace("-", "−")
 
 
-def group_lines(found: Statistics, *, width: int, full: bool = False) -> Iterator[Line]:
+def group_lines(statistics: Statistics, *, width: int, full: bool = False) -> Iterator[Line]:
     """The tables of the groups, the largest first.
 
     Without `full`, only the measures that are compared are shown, and only groups large enough for an interval, or a
     dozen groups if few are. A last line lists the measures that no group has.
     """
-    shown = found.groups if full else _informative_measures(found.groups, found.fewest)
+    shown = statistics.groups if full else _informative_measures(statistics.groups, statistics.fewest)
     candidates = [measure for measure in metrics.MEASURES if full or measure.name in COMPARED]
     measures = [candidate for candidate in candidates if any(group.tally(candidate.name).trials for group in shown)]
-    lead = _lead(found, shown, width)
-    columns = [_column(found, measure, shown, width) for measure in measures]
+    lead = _lead(statistics, shown, width)
+    columns = [_column(statistics, measure, shown, width) for measure in measures]
     for number, some in enumerate(_fitting(columns, width - sum(width_of(cell) for cell in lead[0]))):
         if number:
             yield ()
@@ -373,8 +378,8 @@ def group_lines(found: Statistics, *, width: int, full: bool = False) -> Iterato
             row = (*cells, *(column[index] for column in some))
             yield clipped([run for cell in row for run in cell], width)
     yield from _left_out(
-        found,
-        len(found.groups) - len(shown),
+        statistics,
+        len(statistics.groups) - len(shown),
         [candidate for candidate in candidates if candidate not in measures],
         width,
     )
@@ -382,11 +387,13 @@ def group_lines(found: Statistics, *, width: int, full: bool = False) -> Iterato
 
 def _informative_measures(groups: Sequence[GroupFigures], fewest: int) -> Sequence[GroupFigures]:
     large = sum(group.traces >= fewest for group in groups)
-    return groups[: min(max(large, _AT_LEAST), _MOST)]
+    return groups[: min(max(large, _AT_LEAST), _MAX_CHARS)]
 
 
-def _left_out(found: Statistics, groups: int, measures: Sequence[metrics.Measure], width: int) -> Iterator[Line]:
-    missing = [f"{measure.title} ({measure.absent})" for measure in measures if measure.name in found.groups[0].tallies]
+def _left_out(statistics: Statistics, groups: int, measures: Sequence[metrics.Measure], width: int) -> Iterator[Line]:
+    missing = [
+        f"{measure.title} ({measure.absent})" for measure in measures if measure.name in statistics.groups[0].tallies
+    ]
     if groups or missing:
         yield ()
     if groups:
@@ -395,15 +402,15 @@ def _left_out(found: Statistics, groups: int, measures: Sequence[metrics.Measure
         yield from wrapped(dim(f"not present in any of these groups: {', '.join(missing)}"), width)
 
 
-def _lead(found: Statistics, groups: Sequence[GroupFigures], width: int) -> list[tuple[Line, ...]]:
+def _lead(statistics: Statistics, groups: Sequence[GroupFigures], width: int) -> list[tuple[Line, ...]]:
     """The names of the groups and their numbers of traces, one row each under a head; columns have a fixed width."""
-    most = max(min(width - 34, width // 2) // len(found.by), 10)
+    most = max(min(width - 34, width // 2) // len(statistics.by), 10)
     titles = [
-        [key_title(key, value, found.prompts) for key, value in zip(found.by, group.keys, strict=True)]
+        [key_title(key, value, statistics.prompts) for key, value in zip(statistics.by, group.keys, strict=True)]
         for group in groups
     ]
     columns: list[list[Line]] = []
-    for index, key in enumerate(found.by):
+    for index, key in enumerate(statistics.by):
         cells: list[Line] = [dim(key.value), *((Run(row[index], Style.STRONG),) for row in titles)]
         room = min(max(width_of(cell) for cell in cells), most)
         columns.append([padded(cell, room) for cell in cells])
@@ -415,21 +422,21 @@ def _lead(found: Statistics, groups: Sequence[GroupFigures], width: int) -> list
     return list(zip(*columns, strict=True))
 
 
-def _column(found: Statistics, measure: metrics.Measure, groups: Sequence[GroupFigures], width: int) -> list[Line]:
+def _column(statistics: Statistics, measure: metrics.Measure, groups: Sequence[GroupFigures], width: int) -> list[Line]:
     """One measure of every group under its title: bar (if there is room), value, interval and count."""
-    estimates = [metrics.estimate(measure, group.tally(measure.name), found.fewest) for group in groups]
+    estimates = [metrics.estimate(measure, group.tally(measure.name), statistics.fewest) for group in groups]
     bars = 6 if width >= _WIDE and measure.kind is not metrics.MeasureKind.MEAN else 0
-    values = [value_text(estimate, found.fewest) for estimate in estimates]
+    values = [value_text(estimate, statistics.fewest) for estimate in estimates]
     # A count equal to the number of traces, which has its own column, is not repeated.
     counts = [
-        f" n={one.tally.trials:,}" if one.tally.trials not in (0, group.traces) else ""
-        for one, group in zip(estimates, groups, strict=True)
+        f" n={estimate.tally.trials:,}" if estimate.tally.trials not in (0, group.traces) else ""
+        for estimate, group in zip(estimates, groups, strict=True)
     ]
     room = max(map(len, values))
     cells: list[Line] = [dim(measure.title)]
-    for one, value, count in zip(estimates, values, counts, strict=True):
-        drawn = f"{bar(one.value or 0.0, bars):{bars}} " if bars else ""
-        style = Style.PLAIN if one.interval is not None else Style.DIM
+    for group_estimate, value, count in zip(estimates, values, counts, strict=True):
+        drawn = f"{bar(group_estimate.value or 0.0, bars):{bars}} " if bars else ""
+        style = Style.PLAIN if group_estimate.interval is not None else Style.DIM
         cells.append(
             (Run(drawn, Style.KEY), Run(f"{value:{room if any(counts) else 0}}", style), Run(count, Style.DIM))
         )
@@ -452,37 +459,40 @@ def _fitting(columns: Sequence[list[Line]], room: int) -> Iterator[Sequence[list
         yield some
 
 
-def schema_lines(found: Statistics, *, width: int) -> Iterator[Line]:
+def schema_lines(statistics: Statistics, *, width: int) -> Iterator[Line]:
     """Compliance by the depth of schemas, and the tools with the most complex schemas; only for groups by tool."""
-    rows_by_tool = [(tool, schema, tally) for tool, schema, tally in _schema_sentence(found) if tally.trials]
+    rows_by_tool = [(tool, schema, tally) for tool, schema, tally in _schema_sentence(statistics) if tally.trials]
     if not rows_by_tool:
         return
-    yield from _by_depth(rows_by_tool, found.fewest, width)
+    yield from _by_depth(rows_by_tool, statistics.fewest, width)
     yield ()
     intricate = sorted(rows_by_tool, key=lambda row: (-row[1].depth, -row[1].references, -row[1].properties, row[0]))
     rows = [
         (
             (Run(visible_line(tool), Style.STRONG),),
-            *((Run(f"{count:,}"),) for count in (one.depth, one.properties, one.references, one.alternatives)),
+            *(
+                (Run(f"{count:,}"),)
+                for count in (schema.depth, schema.properties, schema.references, schema.alternatives)
+            ),
             (
-                Run(value_text(metrics.estimate(_COMPLIANCE, tally, found.fewest), found.fewest)),
+                Run(value_text(metrics.estimate(_COMPLIANCE, tally, statistics.fewest), statistics.fewest)),
                 *dim(f" n={tally.trials:,}"),
             ),
         )
-        for tool, one, tally in intricate[:_MAX_SCHEMAS]
+        for tool, schema, tally in intricate[:_MAX_SCHEMAS]
     ]
     heads = ("most complex", "depth", "properties", "$ref", "anyOf", "schema compliance")
     yield from table_lines(rows, width=width, heads=heads, numbers=(1, 2, 3, 4), widest=max(width - 56, 12))
 
 
-def _schema_sentence(found: Statistics) -> Iterator[tuple[str, SchemaComplexity, metrics.Tally]]:
+def _schema_sentence(statistics: Statistics) -> Iterator[tuple[str, SchemaComplexity, metrics.Tally]]:
     """Each tool with a known schema, with the tally of its compliance over all its groups."""
-    at = list(found.by).index(GroupKey.TOOL) if GroupKey.TOOL in found.by else None
+    index = list(statistics.by).index(GroupKey.TOOL) if GroupKey.TOOL in statistics.by else None
     sums: dict[str, metrics.Tally] = {}
-    for group in found.groups if at is not None else ():
-        tool = group.keys[at or 0]
+    for group in statistics.groups if index is not None else ():
+        tool = group.keys[index or 0]
         sums[tool] = sums.get(tool, metrics.Tally()) + group.tally(_COMPLIANCE.name)
-    yield from ((tool, found.schemas[tool], tally) for tool, tally in sums.items() if tool in found.schemas)
+    yield from ((tool, statistics.schemas[tool], tally) for tool, tally in sums.items() if tool in statistics.schemas)
 
 
 def _by_depth(
@@ -513,9 +523,9 @@ def stored_traces(stats: StoreStats) -> str:
     return f"{stats.traces:,}{further}"
 
 
-def stats_lines(stats: StoreStats, place: str) -> Iterator[Line]:
+def stats_lines(stats: StoreStats, database: str) -> Iterator[Line]:
     """The lines of `weaklink db stats`; a command that helps is next to the number."""
-    yield from _fact("database", f"{visible_line(place)}, {size_text(stats.size_bytes)}")
+    yield from _fact("database", f"{visible_line(database)}, {size_text(stats.size_bytes)}")
     yield from _fact("traces", stored_traces(stats))
     for status in Status:
         if stats.by_status.get(status.value):
@@ -528,10 +538,10 @@ def stats_lines(stats: StoreStats, place: str) -> Iterator[Line]:
         yield from _fact("outdated", f"{stats.outdated:,}; `weaklink db reinspect` inspects them again")
 
 
-def stats_object(stats: StoreStats, place: str) -> DatabaseStatsJson:
+def stats_object(stats: StoreStats, database: str) -> DatabaseStatsJson:
     """The JSON of `weaklink db stats --json`; every key and every status is always present."""
     return {
-        "database": place,
+        "database": database,
         "size_bytes": stats.size_bytes,
         "traces": stats.traces,
         "by_status": {status.value: stats.by_status.get(status.value, 0) for status in Status},

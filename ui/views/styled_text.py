@@ -153,13 +153,13 @@ def visible_runs(text: str, style: Style = Style.PLAIN) -> Line:
     if _is_visible(text):
         return (Run(text, style),) if text else ()
     runs: list[Run] = []
-    at = 0
+    start = 0
     for match in _SUSPECT.finditer(text):
         glyph = _IN_LINE[ord(match[0])]
         if glyph != match[0]:
-            runs += (Run(text[at : match.start()], style), Run(glyph, Style.CONTROL))
-            at = match.end()
-    runs.append(Run(text[at:], style))
+            runs += (Run(text[start : match.start()], style), Run(glyph, Style.CONTROL))
+            start = match.end()
+    runs.append(Run(text[start:], style))
     return tuple(run for run in runs if run.text)
 
 
@@ -206,16 +206,16 @@ def fitting(text: str, room: int) -> int:
 def wrapped_words(text: str, room: int) -> Iterator[str]:
     """`text` in pieces of at most `room` cells, split at spaces if possible; a longer word is split."""
     room = max(room, 2)
-    at = 0
-    while cell_width(piece := text[at : at + 4 * room]) > room or at + len(piece) < len(text):
+    start = 0
+    while cell_width(piece := text[start : start + 4 * room]) > room or start + len(piece) < len(text):
         hard = max(fitting(piece, room), 1)
         soft = piece.rfind(" ", 1, hard + 1)
         cut = soft if soft > 0 else hard
         yield piece[:cut].rstrip(" ")
-        at += cut
-        while text.startswith(" ", at):
-            at += 1
-    yield text[at:]
+        start += cut
+        while text.startswith(" ", start):
+            start += 1
+    yield text[start:]
 
 
 @lru_cache(maxsize=65_536)
@@ -280,19 +280,19 @@ def quoted(sentence: str, style: Style = Style.PLAIN) -> Line:
 
 def wrapped(line: Line, width: int, indent: int = 0) -> Iterator[Line]:
     """A line wrapped at spaces; lines after the first are indented by `indent` spaces."""
-    at = 0
+    end = 0
     text = plain(line)
     rows = list(wrapped_words(text, max(width - indent, 8)))
     for number, row in enumerate(rows):
-        start = text.find(row, at)
-        at = start + len(row)
+        start = text.find(row, end)
+        end = start + len(row)
         lead = (Run(" " * indent),) if number and indent else ()
-        yield (*lead, *_slice(line, start, at))
+        yield (*lead, *_slice(line, start, end))
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def counted(number: int, singular: str, many: str = "") -> str:
     """A number and its noun: `1 call`, `1,204 calls`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
 def folded_middle(text: str, room: int) -> str:
@@ -309,10 +309,10 @@ def folded_middle(text: str, room: int) -> str:
 def _slice(line: Line, start: int, end: int) -> Line:
     """The runs of a line's code points from `start` up to `end`."""
     kept: list[Run] = []
-    at = 0
+    position = 0
     for run in line:
-        text = run.text[max(start - at, 0) : max(end - at, 0)]
-        at += len(run.text)
+        text = run.text[max(start - position, 0) : max(end - position, 0)]
+        position += len(run.text)
         if text:
             kept.append(Run(text, run.style))
     return tuple(kept)
@@ -358,12 +358,12 @@ def short_time(at_s: float, now_s: float, room: int = 12, zone: tzinfo | None = 
     `at_s` and `now_s` are seconds since 1970-01-01 UTC; `zone` is the reader's time zone, None for this machine's.
     """
     try:
-        at, now = (datetime.fromtimestamp(one, zone) for one in (at_s, now_s))
+        moment, now = (datetime.fromtimestamp(second, zone) for second in (at_s, now_s))
     except (OverflowError, ValueError, OSError):
         return "?"
-    if at.date() == now.date():
-        return at.strftime("%H:%M:%S")
+    if moment.date() == now.date():
+        return moment.strftime("%H:%M:%S")
     is_near = abs(now_s - at_s) < _NEAR_S
     if room < 12:
-        return at.strftime("%b %d" if is_near else "%Y-%m")
-    return at.strftime("%b %d %H:%M" if is_near else "%Y-%m-%d")
+        return moment.strftime("%b %d" if is_near else "%Y-%m")
+    return moment.strftime("%b %d %H:%M" if is_near else "%Y-%m-%d")

@@ -102,10 +102,10 @@ def _most_typical(runs: Sequence[ComparedRun]) -> ComparedRun:
 def _parting(reference: ComparedRun, run: ComparedRun, *, is_good: bool) -> RunParting | None:
     """The first difference between the run's calls and the reference's, or None."""
     rows = align([reference.steps, run.steps]).rows
-    at = next((at for at, row in enumerate(rows) if not _DECISIONS.isdisjoint(row.sameness)), None)
-    if at is None:
+    index = next((number for number, row in enumerate(rows) if not _DECISIONS.isdisjoint(row.sameness)), None)
+    if index is None:
         return None
-    reference_step, run_step = rows.first_step(0, at), rows.first_step(1, at)
+    reference_step, run_step = rows.first_step(0, index), rows.first_step(1, index)
     return RunParting(
         run, is_good, reference_step.number if reference_step is not None else None, _did(run_step, reference_step)
     )
@@ -126,9 +126,8 @@ def task_diff_lines(diff: TaskDiff, width: int) -> Iterator[Line]:
     runs = counted(len(diff.good) + len(diff.bad) + len(diff.unknown), "run")
     yield from wrapped((Run(f"{runs}: {', '.join(counts)}", Style.STRONG), Run(f", by {basis}")), width)
     kind = "good run" if diff.good else "run (there is no good one)"
-    yield from wrapped(
-        quoted(f"Compared with the most typical {kind}: {diff.reference.called}, {_steps(diff.reference)}."), width
-    )
+    steps = counted(len(diff.reference.steps), "step")
+    yield from wrapped(quoted(f"Compared with the most typical {kind}: {diff.reference.called}, {steps}."), width)
     same = len(diff.bad) - sum(not parting.is_good for parting in diff.partings)
     if diff.good and same:
         yield (Run(f"{counted(same, 'bad run makes', 'bad runs make')} the same calls."),)
@@ -148,10 +147,6 @@ def task_diff_lines(diff: TaskDiff, width: int) -> Iterator[Line]:
     yield from wrapped(
         quoted(f"`weaklink diff {diff.reference.called} {example.run.called}` shows one of them."), width
     )
-
-
-def _steps(run: ComparedRun) -> str:
-    return counted(len(run.steps), "step")
 
 
 def _place_lines(diff: TaskDiff, step: int | None, group: Sequence[RunParting], width: int) -> Iterator[Line]:

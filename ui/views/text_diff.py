@@ -1,4 +1,26 @@
-"""Text differences as screen rows: two texts by line and word, and two parses of one text side by side."""
+"""Text differences as screen rows: two texts by line and word, and two parses of one text side by side.
+
+Theory of operation. `diff_texts` of the core gives the pieces of both texts that are the same, removed and added, each
+of any length. They become rows in three steps. Take texts of six lines that differ in the last one, `meal: no` and
+`meal: yes`:
+
+1. `_hunks` splits the pieces at line feeds. A line that is the same in both is a hunk of its own; lines that replace
+   each other are one hunk, whose pieces remember what changed within the line:
+   `_Hunk(gone=[["meal: ", "no" changed]], new=[["meal: ", "yes" changed]])`.
+2. `_folded_hunks` keeps two equal lines around each change and counts the others: `_Fold(lines=3)`.
+3. `_hunk_rows` wraps the lines to the width, with carets below the changed pieces of a line that is partly the same:
+
+       … 3 equal lines
+         seats: 2
+         class: first
+       - meal: no
+               ^^
+       + meal: yes
+               ^^^
+
+Whatever the texts are, the rows are few unless `full`: long equal text within a line and long changes are shortened,
+as are hunks of many lines, and after about sixty rows the changed lines are only counted.
+"""
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TypeAlias
@@ -28,20 +50,20 @@ _AROUND = 40  # code points of equal text shown on either side of a change withi
 _MOST_CHANGED = 600  # code points shown of one changed piece
 _MOST_ROWS = 60
 _MOST_OF_A_HUNK = 20
-_MOST = 4_000  # spans, calls and diagnostics of a parse that are shown
+_MAX_PIECES = 4_000  # spans, calls and diagnostics of a parse that are shown
 _EXCERPT = 160
 KeyedLine: TypeAlias = tuple[Hashable, Line]
 """A line and its key; lines with equal keys are the same."""
 
 
 def text_diff_lines(
-    one: str, other: str, width: int, *, full: bool = False, more: str = "--full shows all"
+    before: str, after: str, width: int, *, full: bool = False, more: str = "--full shows all"
 ) -> Iterator[Line]:
     """The rows of a diff. Equal lines are folded except two around each change, as is long equal text within a line.
 
     Unless `full`, about sixty rows are shown and the rest is counted.
     """
-    hunks = _folded_hunks(list(_hunks(one, other)), full=full)
+    hunks = _folded_hunks(list(_hunks(before, after)), full=full)
     shown = 0
     for index, hunk in enumerate(hunks):
         for row in _hunk_rows(hunk, width, full=full):
@@ -71,10 +93,10 @@ class _Fold(Struct, frozen=True):
     lines: int
 
 
-def _hunks(one: str, other: str) -> Iterator[_Hunk]:
+def _hunks(before: str, after: str) -> Iterator[_Hunk]:
     """The lines of both texts in order; each unchanged line is a hunk."""
     hunk = _Hunk([[]], [[]], is_same=True)
-    for piece in diff_texts(one, other):
+    for piece in diff_texts(before, after):
         for index, text in enumerate(piece.text.split("\n")):
             match piece.kind:
                 case DiffPieceKind.SAME:
@@ -105,8 +127,8 @@ def _folded_hunks(hunks: Sequence[_Hunk], *, full: bool) -> list[_Hunk | _Fold]:
     near = [False] * len(hunks)
     for index, hunk in enumerate(hunks):
         if not hunk.is_same:
-            for at in range(max(index - _CONTEXT, 0), min(index + _CONTEXT + 1, len(hunks))):
-                near[at] = True
+            for neighbour in range(max(index - _CONTEXT, 0), min(index + _CONTEXT + 1, len(hunks))):
+                near[neighbour] = True
     kept: list[_Hunk | _Fold] = []
     for hunk, is_near in zip(hunks, near, strict=True):
         last = kept[-1] if kept else None
@@ -196,14 +218,16 @@ class ReadingFacts(Struct, frozen=True):
 
 
 def reading_diff_lines(
-    text: str, one: ReadingFacts, other: ReadingFacts, width: int, *, whole: bool = False
+    text: str, reading: ReadingFacts, other: ReadingFacts, width: int, *, whole: bool = False
 ) -> Iterator[Line]:
     """Both parses side by side, with `-` and `+` before lines that only one has; a run of equal lines is folded.
 
     With `whole`, equal lines are not folded. Only the first few thousand items of a parse are shown.
     """
-    yield from side_by_side(_keyed_lines(text, one), _keyed_lines(text, other), width, whole=whole)
-    left_out = max(len(facts.spans) + len(facts.calls) + len(facts.diagnostics) for facts in (one, other)) - _MOST
+    yield from side_by_side(_keyed_lines(text, reading), _keyed_lines(text, other), width, whole=whole)
+    left_out = (
+        max(len(facts.spans) + len(facts.calls) + len(facts.diagnostics) for facts in (reading, other)) - _MAX_PIECES
+    )
     if left_out > 0:
         yield (Run(f"  … {left_out:,} more are not shown", Style.DIM),)
 
@@ -248,9 +272,11 @@ def _side(sign: str, line: Line, style: Style, room: int) -> Line:
 
 def _keyed_lines(text: str, facts: ReadingFacts) -> list[KeyedLine]:
     """Each span, call and diagnostic as a line, with a key for comparison."""
-    lines: list[KeyedLine] = [(_span_key(span), _span(text, span)) for span in facts.spans[:_MOST]]
-    lines += ((_call_key(call), _call(call)) for call in facts.calls[: _MOST - len(lines)])
-    lines += ((diagnostic, _diagnostic(diagnostic)) for diagnostic in facts.diagnostics[: max(_MOST - len(lines), 0)])
+    lines: list[KeyedLine] = [(_span_key(span), _span(text, span)) for span in facts.spans[:_MAX_PIECES]]
+    lines += ((_call_key(call), _call(call)) for call in facts.calls[: _MAX_PIECES - len(lines)])
+    lines += (
+        (diagnostic, _diagnostic(diagnostic)) for diagnostic in facts.diagnostics[: max(_MAX_PIECES - len(lines), 0)]
+    )
     return lines
 
 
@@ -282,11 +308,11 @@ def _call(call: ToolCall) -> Line:
     return (Run(f"{mark} call", style), Run(f" {name}", Style.TOOL_CALL), Run(f" {arguments}"))
 
 
-def _diagnostic(one: Diagnostic) -> Line:
-    rule = one.rule
-    place = f" {one.range.start}–{one.range.end}"
+def _diagnostic(diagnostic: Diagnostic) -> Line:
+    rule = diagnostic.rule
+    range_ = f" {diagnostic.range.start}–{diagnostic.range.end}"
     return (
         Run(f"{GLYPHS[rule.severity]} {rule.code}", style_of(rule.severity)),
-        Run(place, Style.GUTTER),
-        Run(f" {visible_line(one.fault.message[: 4 * _EXCERPT])}"),
+        Run(range_, Style.GUTTER),
+        Run(f" {visible_line(diagnostic.fault.message[: 4 * _EXCERPT])}"),
     )

@@ -39,7 +39,7 @@ from weaklink.ui.views.styled_text import (
 from weaklink.ui.views.turn import UnfinishedTurn, answers, turn_facts, turn_lines, unfinished_turn_lines
 
 _MARGIN = 11
-_LONGEST = 1_000
+_MAX_TITLE_CHARS = 1_000
 _LONGEST_ANSWER = 300
 _WRAPPER = frozenset({"name", "content", "tool_call_id", "call_id", "id"})
 _LONGEST_UNWRAPPED = 100_000
@@ -66,7 +66,7 @@ def trace_lines(
     yield from verdict_lines(trace, inspection, id=id, width=width, liveness=liveness)
     yield ()
     for name, value in trace_facts(trace, inspection):
-        yield from _fact(name, (Run(folded_middle(value, _LONGEST)),), width)
+        yield from _fact(name, (Run(folded_middle(value, _MAX_TITLE_CHARS)),), width)
     if inspection.chain.steps:
         yield ()
         yield (Run("chain", Style.STRONG),)
@@ -131,7 +131,9 @@ class TurnContents:
 
 def _summarised_in(turn: Turn, number: int, summaries: Sequence[tuple[int, int]]) -> Iterator[str]:
     """The first summary that the model reads in place of a turn; `summaries` are turns and how many each stands for."""
-    first = next((at for at, count in summaries if number <= count and turn.role is not Role.SYSTEM), None)
+    first = next(
+        (summary_turn for summary_turn, count in summaries if number <= count and turn.role is not Role.SYSTEM), None
+    )
     if first is not None:
         yield f"summarised in turn {first}"
 
@@ -147,7 +149,9 @@ def verdict_lines(
     trace: Trace, inspection: Inspection, *, id: int, width: int, liveness: Liveness | None = None
 ) -> Iterator[Line]:
     """The trace's title, its status (so far, while it is recorded), its break, and the agent's answer."""
-    yield clipped((Run(f"trace {id}", Style.STRONG), Run(f"  {visible_line(heading_of(trace)[:_LONGEST])}")), width)
+    yield clipped(
+        (Run(f"trace {id}", Style.STRONG), Run(f"  {visible_line(heading_of(trace)[:_MAX_TITLE_CHARS])}")), width
+    )
     chain = inspection.chain
     status = status_run(chain.status, chain.broken)
     counts = fault_counts(inspection)
@@ -241,9 +245,9 @@ def fault_counts(inspection: Inspection) -> str:
     return severity_counts(Counter(diagnostic.rule.severity for diagnostic in inspection.diagnostics))
 
 
-def severity_counts(found: Mapping[Severity, int]) -> str:
+def severity_counts(counts: Mapping[Severity, int]) -> str:
     """These numbers of errors and warnings in words; empty if there are none."""
-    numbers = ((severity, found.get(severity, 0)) for severity in (Severity.ERROR, Severity.WARNING))
+    numbers = ((severity, counts.get(severity, 0)) for severity in (Severity.ERROR, Severity.WARNING))
     return ", ".join(counted(number, severity.value) for severity, number in numbers if number)
 
 

@@ -43,7 +43,7 @@ MARKED, NOTED = Run("●", Style.KEY), Run("✎", Style.KEY)
 """The marks of a trace that the user marked, and of one with a note."""
 
 _GAP = 2
-_LONGEST = 400  # code points of a text that are used
+_MAX_CELL_CHARS = 400  # code points of a text that are used
 
 
 class ListedTrace(Struct, frozen=True):
@@ -66,25 +66,27 @@ def forks_grouped(rows: Sequence[ListedTrace]) -> list[ListedTrace]:
 
     Forks of one parent keep their order too. Parents are found by their external ids.
     """
-    place_of = {(name, value): at for at, row in enumerate(rows) for name, value in row.summary.external_ids.items()}
-    place_of |= {("trace", str(row.summary.id)): at for at, row in enumerate(rows)}
+    place_of = {
+        (name, value): index for index, row in enumerate(rows) for name, value in row.summary.external_ids.items()
+    }
+    place_of |= {("trace", str(row.summary.id)): index for index, row in enumerate(rows)}
     forks: dict[int, list[int]] = {}
     roots: list[int] = []
-    for at, row in enumerate(rows):
+    for index, row in enumerate(rows):
         parent = row.summary.parent
         parent_row = None
         if parent is not None and parent.why is ParentWhy.FORK:
             parent_row = place_of.get((parent.external_id.name, parent.external_id.value))
-        if parent_row is None or parent_row == at:
-            roots.append(at)
+        if parent_row is None or parent_row == index:
+            roots.append(index)
         else:
-            forks.setdefault(parent_row, []).append(at)
+            forks.setdefault(parent_row, []).append(index)
     traces: list[ListedTrace] = []
-    pending = [(at, 0) for at in reversed(roots)]
+    pending = [(index, 0) for index in reversed(roots)]
     while pending:
-        at, depth = pending.pop()
-        traces.append(structs.replace(rows[at], depth=depth))
-        pending += [(fork, depth + 1) for fork in reversed(forks.get(at, ()))]
+        index, depth = pending.pop()
+        traces.append(structs.replace(rows[index], depth=depth))
+        pending += [(fork, depth + 1) for fork in reversed(forks.get(index, ()))]
     return traces if len(traces) == len(rows) else list(rows)  # traces that are forks of each other
 
 
@@ -114,7 +116,7 @@ class TraceColumn(Struct, frozen=True):
 
 
 def _text(text: str) -> Line:
-    return visible_runs(text[:_LONGEST]) or NOTHING
+    return visible_runs(text[:_MAX_CELL_CHARS]) or NOTHING
 
 
 def _status(trace: ListedTrace, room: int) -> Line:
@@ -221,10 +223,10 @@ def _texts(text: Callable[[TraceSummary], str]) -> _Cell:
     return lambda trace, room: _text(text(trace.summary))
 
 
-_id = _words(lambda one: str(one.id), Style.STRONG)
-_errors = _words(lambda one: short_count(one.errors) if one.errors else None, Style.ERROR)
-_tokens = _words(lambda one: None if (count := _token_count(one)) is None else short_count(count))
-_took = _words(lambda one: None if one.duration_s is None else short_duration(one.duration_s))
+_id = _words(lambda row: str(row.id), Style.STRONG)
+_errors = _words(lambda row: short_count(row.errors) if row.errors else None, Style.ERROR)
+_tokens = _words(lambda row: None if (count := _token_count(row)) is None else short_count(count))
+_took = _words(lambda row: None if row.duration_s is None else short_duration(row.duration_s))
 
 # Key, JSON value, heading and cell; the least and the most width of the cell; the column's priority.
 _COLUMNS = (
@@ -245,9 +247,9 @@ _COLUMNS = (
     TraceColumn(
         "duration_s", attrgetter("duration_s"), "took", _took, 5, 5, 12, Order.DURATION, "duration", is_number=True
     ),
-    TraceColumn("layers", lambda one: [*one.layers], "layer", _layer, 8, 20, 17, filter_key="layer"),
+    TraceColumn("layers", lambda row: [*row.layers], "layer", _layer, 8, 20, 17, filter_key="layer"),
     TraceColumn("certainty", _sure, "sure", _certainty, 4, 4, 18, Order.CERTAINTY, "certainty"),
-    TraceColumn("map", lambda _: None, "map", lambda one, room: one.minimap or NOTHING, 12, 60, 16),
+    TraceColumn("map", lambda _: None, "map", lambda row, room: row.minimap or NOTHING, 12, 60, 16),
     TraceColumn("break", _broken, "break", _break, 26, 80, 2, Order.BROKEN, "code"),
 )
 
@@ -312,7 +314,7 @@ def summary_object(summary: TraceSummary) -> ListedTraceJson:
 
 def find_column(name: str) -> TraceColumn | None:
     """The column with this key or heading, or None."""
-    return TRACE_COLUMNS.get(name) or next((one for one in _COLUMNS if one.heading == name), None)
+    return TRACE_COLUMNS.get(name) or next((column for column in _COLUMNS if column.heading == name), None)
 
 
 class FittedColumns(Struct, frozen=True):
@@ -359,9 +361,13 @@ def fitted(
     """
     columns = [TRACE_COLUMNS[key] for key in keys]
     needed = {
-        one.key: 0 if one.key in _left_out(rows, are_chosen=are_chosen) else _needed(one, rows) for one in columns
+        column.key: 0 if column.key in _left_out(rows, are_chosen=are_chosen) else _needed(column, rows)
+        for column in columns
     }
-    shown = sorted((one for one in columns if needed[one.key] or one.key == "title"), key=lambda one: one.priority)
+    shown = sorted(
+        (column for column in columns if needed[column.key] or column.key == "title"),
+        key=lambda column: column.priority,
+    )
     widths: dict[str, int] = {}
     left = width + _GAP
 
@@ -383,17 +389,17 @@ def fitted(
             if fits and (are_chosen or column.priority < _ESSENTIAL) is is_essential:
                 widths[column.key] = least
                 left -= least + _GAP
-        for bound in _COMFORTS if is_essential else (_LONGEST,):
-            for column in sorted(shown, key=lambda one: one.is_whole):
+        for bound in _COMFORTS if is_essential else (_MAX_CELL_CHARS,):
+            for column in sorted(shown, key=lambda column: column.is_whole):
                 grow(column, bound)
     if not are_chosen and "break" in widths:
         broken = [row for row in rows if row.summary.broken]
         left += _make_room_for_breaks(widths, _needed(TRACE_COLUMNS["break"], broken), _GIVE_WAY)
         named = (trace_summary.break_words(row.summary.broken) for row in broken if row.summary.broken)
         left += _make_room_for_breaks(widths, max(map(width_of, named), default=0), _GIVE_WAY_TO_NAMES)
-        grow(TRACE_COLUMNS["status"], _LONGEST)
-        grow(TRACE_COLUMNS["title"], _LONGEST)
-    return FittedColumns({one.key: widths[one.key] for one in columns if one.key in widths})
+        grow(TRACE_COLUMNS["status"], _MAX_CELL_CHARS)
+        grow(TRACE_COLUMNS["title"], _MAX_CELL_CHARS)
+    return FittedColumns({column.key: widths[column.key] for column in columns if column.key in widths})
 
 
 def _left_out(rows: Sequence[ListedTrace], *, are_chosen: bool) -> tuple[str, ...]:
@@ -449,7 +455,7 @@ def _plain_value(column: TraceColumn, row: ListedTrace) -> str:
     if column.key == "status":
         return trace_summary.listed_status(row.summary).text[2:]
     if isinstance(value, dict | list) or column.key in (*_DRAWN_ONLY, "break"):
-        cell = column.cell(row, _LONGEST)
+        cell = column.cell(row, _MAX_CELL_CHARS)
         return "" if cell == NOTHING else plain(cell)
     if isinstance(value, float):
         value = round(value, 3)

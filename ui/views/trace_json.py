@@ -115,7 +115,7 @@ def _break_in_full(chain: Chain) -> ShownBreakJson | None:
 
 
 def _turn_objects(trace: Trace, inspection: Inspection) -> list[TurnJson]:
-    parts = {number: list(found) for number, found in groupby(inspection.parts, key=lambda part: part.turn)}
+    parts = {number: list(parts) for number, parts in groupby(inspection.parts, key=lambda part: part.turn)}
     return [_turn_object(turn, number, parts.get(number, [])) for number, turn in enumerate(trace.turns, 1)]
 
 
@@ -175,8 +175,8 @@ def _layer_objects(layers: Sequence[CallLayer], *, is_result: bool) -> list[Laye
             "recorded": layer.text is not None,
             "comparable": layer.is_comparable,
             "same": layer.is_same_as(before, is_result=is_result),
-            "text": None if layer.place is not None and layer.place.is_in_turn else layer.text,
-            "place": location_object(layer.place) if layer.place is not None else None,
+            "text": None if layer.location is not None and layer.location.is_in_turn else layer.text,
+            "place": location_object(layer.location) if layer.location is not None else None,
             "basis": layer.basis,
             "request": layer.request or None,
         }
@@ -212,12 +212,12 @@ def _step_object(step: Step, layers: StepLayers) -> StepJson:
 def _diagnostic_objects(trace: Trace, inspection: Inspection) -> list[TraceDiagnosticJson]:
     """The first diagnostic of each cause; the others of its cause are complete objects in `related`."""
     objects = _PlacedObjects(trace)
-    found: list[TraceDiagnosticJson] = []
+    shown: list[TraceDiagnosticJson] = []
     for group in grouped(inspection.diagnostics, inspection.chain):
         value = objects.of(group.shown)
         more = [cast("RelatedJson", objects.of(diagnostic)) for diagnostic in group.more]
-        found.append({**value, "related": [*value["related"], *more]})
-    return found
+        shown.append({**value, "related": [*value["related"], *more]})
+    return shown
 
 
 class _PlacedObjects:
@@ -228,8 +228,8 @@ class _PlacedObjects:
         self._lines: dict[tuple[int, str], LineIndex] = {}
 
     def of(self, diagnostic: Diagnostic) -> TraceDiagnosticJson:
-        place = diagnostic.location
-        key = place.turn, place.part
+        location = diagnostic.location
+        key = location.turn, location.part
         if key not in self._lines:
-            self._lines[key] = LineIndex(self._texts.at(place))
-        return {"turn": place.turn, "part": place.part, **diagnostic_object(diagnostic, self._lines[key])}
+            self._lines[key] = LineIndex(self._texts.at(location))
+        return {"turn": location.turn, "part": location.part, **diagnostic_object(diagnostic, self._lines[key])}

@@ -77,8 +77,8 @@ def reason_words(summary: TraceSummary) -> Line:
 
 def _worst_fault(codes: Iterable[str]) -> Line:
     """The worst rule among these: errors before warnings, then loops, which concern the whole session."""
-    found = frozenset(codes)
-    serious = [rule for rule in RULES if rule.code in found and rule.severity is not Severity.INFO]
+    present = frozenset(codes)
+    serious = [rule for rule in RULES if rule.code in present and rule.severity is not Severity.INFO]
     worst = min(
         serious, key=lambda rule: (rule.severity is not Severity.ERROR, rule is not REPEATED_CALL), default=None
     )

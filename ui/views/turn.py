@@ -110,8 +110,8 @@ def turn_lines(
         yield from wrapped(error_words(turn.generation.error), width, indent=4)
     shown = {part.part for part in parts}
     for part in parts:
-        found = [diagnostic for diagnostic in diagnostics if diagnostic.location.part == part.part]
-        yield from _part_lines(turn, part, found, width, steps, full=full)
+        of_part = [diagnostic for diagnostic in diagnostics if diagnostic.location.part == part.part]
+        yield from _part_lines(turn, part, of_part, width, steps, full=full)
     for diagnostic in diagnostics:
         if diagnostic.location.part not in shown:
             yield from fault_lines(diagnostic.fault, width)
@@ -148,8 +148,8 @@ class _SpanNotes:
         self._part, self._steps, self._full = part, steps, full
         sound = {call.range for call in part.calls if call.valid}
         pointing = sorted(fault.range for fault in faults if not _is_of_a_whole_call(fault, sound))
-        self._starts = [place.start for place in pointing]
-        self._ends = list(accumulate((place.end for place in pointing), max))
+        self._starts = [location.start for location in pointing]
+        self._ends = list(accumulate((location.end for location in pointing), max))
         self._calls: defaultdict[int, list[ToolCall]] = defaultdict(list)
         for call in part.calls:
             self._calls[call.span].append(call)

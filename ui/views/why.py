@@ -21,12 +21,12 @@ def why_lines(trace: Trace, inspection: Inspection, *, width: int) -> Iterator[L
     chain = inspection.chain
     yield from wrapped((status_run(chain.status), Run(f"  {_verdict(chain)}")), width, indent=2)
     yield from _rule_lines(chain.rule, width)
-    found = False
+    has_lines = False
     for explanation in explanations(trace, chain):
-        found = True
+        has_lines = True
         yield ()
         yield from _step_lines(trace, chain, explanation, width)
-    if not found:
+    if not has_lines:
         yield (Run("Every call did what it was made for."),)
 
 
@@ -90,14 +90,14 @@ def _fact(name: str, words: str, width: int) -> Iterator[Line]:
     yield from wrapped((Run(f"  {name}: ", Style.KEY), Run(visible_line(words))), width, indent=4)
 
 
-def _place(trace: Trace, place: Location) -> str:
-    part = trace.turns[place.turn - 1].part(place.part)
-    return place_words(place, LineIndex(part.text if part is not None else ""))
+def _place(trace: Trace, location: Location) -> str:
+    part = trace.turns[location.turn - 1].part(location.part)
+    return place_words(location, LineIndex(part.text if part is not None else ""))
 
 
-def _text(trace: Trace, place: Location) -> str:
-    part = trace.turns[place.turn - 1].part(place.part)
-    return place.range.of(part.text) if part is not None else ""
+def _text(trace: Trace, location: Location) -> str:
+    part = trace.turns[location.turn - 1].part(location.part)
+    return location.range.of(part.text) if part is not None else ""
 
 
 def _quoted(text: str) -> str:

@@ -1,5 +1,11 @@
 """The delta between two JSON values; it is small if the new value continues the old one, as a text or list that grew.
 
+A page that follows a recording asks for its data again and again, which is each time a little longer. The browser names
+the version that it has, and gets the delta from it. From `{"text": "Hel", "ends": [1, 2]}` to
+`{"text": "Hello", "ends": [1, 2, 4, 7, 11], "done": true}` that is
+
+    {"c": {"text": {"t": "lo"}, "ends": {"s": [2, 3, 4]}, "done": {"v": true}}}
+
 A delta is an object in one of these forms, without its empty members; `dissector/delta.js` applies it:
 
 * `{"v": value}`: replaces the value;
@@ -56,11 +62,11 @@ def _list_delta(before: list[Json], now: list[Json]) -> dict[str, Json]:
     if length < len(before):
         delta["n"] = length
     tail = now[length:]
-    if len(tail) >= _LEAST_ALIKE and all(type(one) is int for one in tail):
+    if len(tail) >= _LEAST_ALIKE and all(type(item) is int for item in tail):
         numbers = cast("list[int]", tail)
         earlier = [_last_number(now[:length]), *numbers]
-        delta["s"] = [one - before for before, one in zip(earlier, numbers, strict=False)]
-    elif len(tail) >= _LEAST_ALIKE and all(type(one) is dict and one for one in tail):
+        delta["s"] = [number - before for before, number in zip(earlier, numbers, strict=False)]
+    elif len(tail) >= _LEAST_ALIKE and all(type(item) is dict and item for item in tail):
         delta |= _members(cast("list[dict[str, Json]]", tail))
     else:
         delta["t"] = tail
@@ -71,8 +77,10 @@ def _members(items: list[dict[str, Json]]) -> dict[str, Json]:
     """Objects as one list per member: in the rows of a table, a member differs little from one row to the next."""
     names = list(dict.fromkeys(name for item in items for name in item))
     values: dict[str, Json] = {name: json_delta([], [item[name] for item in items if name in item]) for name in names}
-    absent: dict[str, list[Json]] = {name: [at for at, one in enumerate(items) if name not in one] for name in names}
-    return {"r": len(items), "m": values, "a": {name: at for name, at in absent.items() if at}}
+    absent: dict[str, list[Json]] = {
+        name: [index for index, item in enumerate(items) if name not in item] for name in names
+    }
+    return {"r": len(items), "m": values, "a": {name: indices for name, indices in absent.items() if indices}}
 
 
 def _without_empty(delta: dict[str, Json]) -> dict[str, Json]:
@@ -84,13 +92,13 @@ def _last_number(kept: list[Json]) -> int:
     return last if type(last) is int else 0
 
 
-def _is_same(one: Json, other: Json) -> bool:
+def _is_same(first: Json, second: Json) -> bool:
     """Whether both are the same JSON value; unlike `==`, it distinguishes `1`, `1.0` and `True`."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_is_same(value, other[key]) for key, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_is_same, one, other))
-    return type(one) is type(other) and one == other
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(_is_same(value, second[key]) for key, value in first.items())
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(_is_same, first, second))
+    return type(first) is type(second) and first == second
 
 
 def with_delta(before: Json, delta: dict[str, Json]) -> Json:
@@ -120,7 +128,7 @@ def _added(kept: list[Json], delta: dict[str, Json]) -> list[Json]:
     items: list[dict[str, Json]] = [{} for _ in range(cast("int", delta["r"]))]
     for name, change in cast("dict[str, dict[str, Json]]", delta["m"]).items():
         values = iter(cast("list[Json]", with_delta([], change)))
-        for index, one in enumerate(items):
+        for index, item in enumerate(items):
             if index not in absent.get(name, ()):
-                one[name] = next(values)
+                item[name] = next(values)
     return cast("list[Json]", items)

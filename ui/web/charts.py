@@ -114,7 +114,7 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height
     count = len({row[across] for row in painted})
     x_axis = {"orient": "top", "labelAngle": -90, "labelFontSize": _FONT, "labelOverlap": False}
     y_axis = {"labelLimit": {"expr": _LABELS}}
-    place: _Spec = {
+    axes: _Spec = {
         name: {"field": field, "type": "nominal", "sort": None, "title": None, "axis": {**axis, **_BARE_AXIS}}
         for name, field, axis in (("x", across, x_axis), ("y", down, y_axis))
     }
@@ -126,19 +126,19 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height
     ]
     cells = {
         "mark": {"type": "rect", "stroke": colours.background, "strokeWidth": 2, "cursor": "pointer"},
-        "encoding": {**place, "color": _as_is("fill"), "tooltip": tooltip},
+        "encoding": {**axes, "color": _as_is("fill"), "tooltip": tooltip},
         "params": [_pick(across, down)],
     }
     is_wide = f"width / {count} >= {_WIDE_CELL}"
     words, numbers = (
         {
             "mark": {"type": "text", "fontSize": _FONT, "opacity": {"expr": f"{is_shown} ? 1 : 0"}},
-            "encoding": {**place, "text": _tip(text, "nominal"), "color": _as_is("ink")},
+            "encoding": {**axes, "text": _tip(text, "nominal"), "color": _as_is("ink")},
         }
         for text, is_shown in (("said", is_wide), ("number", f"!({is_wide}) && width / {count} >= {_NARROW_CELL}"))
     )
-    found = _picked({"data": _data(painted), "layer": [cells, words, numbers]}, key, height)
-    return (originals[str(found[across])], originals[str(found[down])]) if found else None
+    clicked = _picked({"data": _data(painted), "layer": [cells, words, numbers]}, key, height)
+    return (originals[str(clicked[across])], originals[str(clicked[down])]) if clicked else None
 
 
 def _paint(share: float, colours: Colours) -> dict[str, str]:
@@ -176,8 +176,8 @@ def _pick(*fields: str) -> _Spec:
 
 
 def _clicked(spec: _Spec, key: str, label: str, height: int) -> str | None:
-    found = _picked(spec, key, height)
-    return str(found[label]) if found else None
+    selection = _picked(spec, key, height)
+    return str(selection[label]) if selection else None
 
 
 def _picked(spec: _Spec, key: str, height: int) -> Mapping[str, Any] | None:

@@ -224,17 +224,17 @@ def lines_data(
     }
 
 
-def _runs(one: SideLine) -> list[tuple[str, str]]:
+def _runs(line: SideLine) -> list[tuple[str, str]]:
     """The styles and texts of a line; a fact's name is without the blanks around it."""
-    match one.kind:
+    match line.kind:
         case LineKind.SENTENCE:
-            return prose_runs(one.line)
+            return prose_runs(line.line)
         case LineKind.FACT:
-            name, *value = one.line
+            name, *value = line.line
             return [(name.style.value, name.text.strip()), *prose_runs(tuple(value))]
         case LineKind.COLUMNS:
-            return [(run.style.value, run.text) for run in one.line]
-    assert_never(one.kind)
+            return [(run.style.value, run.text) for run in line.line]
+    assert_never(line.kind)
 
 
 def lines(data: dict[str, Json], *, key: str) -> None:
@@ -258,7 +258,7 @@ def header(
     lists with their meanings.
     """
     data: dict[str, Json] = {
-        "pages": [list(one) for one in pages],
+        "pages": [list(page) for page in pages],
         "page": page,
         "filter": filter_text,
         "keys": [list(key) for key in keys],

@@ -45,7 +45,7 @@ _CLOSE = "weaklink_facet_close"
 _STATUS = "status"
 _BROKEN = "broken "
 _KEYS = (GroupKey.MODEL, GroupKey.CODE, GroupKey.TOOL, GroupKey.SOURCE, GroupKey.FORMAT, GroupKey.REASONING)
-_MOST = 100
+_MAX_VALUES = 100
 STATUSES = ("broken", "aborted", "recovered", "unknown", "ok")
 """The statuses of traces, the worst first."""
 
@@ -54,7 +54,7 @@ _CHOSEN = "weaklink_view_chosen"
 _FAULT = "weaklink_view_fault"
 
 _MOST_ARGUMENTS, _MOST_CODES, _MOST_IDS = 12, 8, 4
-_LONGEST = 200  # characters of a value
+_MAX_VALUE_CHARS = 200  # characters of a value
 _PLAIN = re.compile(r"[A-Za-z0-9_./-]+")
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 
@@ -190,8 +190,8 @@ def facets(filter_text: str) -> None:
         is_eager=True,
         most_rem=18,
     )
-    if len(rows) == _MOST:
-        st.caption(f"Only the {_MOST} most frequent values are shown.")
+    if len(rows) == _MAX_VALUES:
+        st.caption(f"Only the {_MAX_VALUES} most frequent values are shown.")
     if done.opened is not None:
         st.session_state[_CLOSE] = True
         row = rows[int(done.opened.removeprefix(_BROKEN))]
@@ -229,7 +229,7 @@ def facet_rows(name: str, groups: Sequence[GroupFigures]) -> list[FacetRow]:
         counts = {status: hits(groups[0], status) for status in STATUSES} if groups else {}
         rows = [FacetRow(status, status, count, count * (status == "broken")) for status, count in counts.items()]
         return [row for row in rows if row.traces]
-    named = [group for group in groups if group.keys[0]][:_MOST]
+    named = [group for group in groups if group.keys[0]][:_MAX_VALUES]
     return [
         FacetRow(figures.keys[0], _title(GroupKey(name), figures.keys[0]), figures.traces, hits(figures, "broken"))
         for figures in named
@@ -314,45 +314,45 @@ def narrowed(filter_text: str, *terms: str) -> str:
     return f"({filter_text.strip()}) {further}" if _CHOICE.search(filter_text) else f"{filter_text.strip()} {further}"
 
 
-def column_terms(one: TraceSummary) -> Mapping[str, str]:
+def column_terms(trace: TraceSummary) -> Mapping[str, str]:
     """The filter terms for a trace's values in a list, by column key; columns without a value have none."""
-    task = task_outcome(one.outcome)
+    task = task_outcome(trace.outcome)
     terms = {
-        "status": "" if one.liveness or one.damaged else field("status", one.status.value),
-        "model": field("model", one.model) if one.model else "",
-        "outcome": field("outcome", task.value) if one.outcome and task is not TaskOutcome.UNKNOWN else "",
-        "project": field("project", one.project) if one.project else "",
-        "break": field("break", one.broken.code) if one.broken and one.broken.code else "",
+        "status": "" if trace.liveness or trace.damaged else field("status", trace.status.value),
+        "model": field("model", trace.model) if trace.model else "",
+        "outcome": field("outcome", task.value) if trace.outcome and task is not TaskOutcome.UNKNOWN else "",
+        "project": field("project", trace.project) if trace.project else "",
+        "break": field("break", trace.broken.code) if trace.broken and trace.broken.code else "",
     }
     return {key: term for key, term in terms.items() if term}
 
 
-def trace_filters(one: TraceSummary) -> Iterator[ValueFilter]:
+def trace_filters(trace: TraceSummary) -> Iterator[ValueFilter]:
     """Filters for the values of a whole trace."""
-    named = column_terms(one)
-    facts = {"status": one.status.value, "model": one.model, "outcome": task_outcome(one.outcome).value}
+    named = column_terms(trace)
+    facts = {"status": trace.status.value, "model": trace.model, "outcome": task_outcome(trace.outcome).value}
     yield from (ValueFilter(name, value, named[name]) for name, value in facts.items() if name in named)
-    tool = (one.broken.tool or "") if one.broken else ""
-    broke = {"break": one.broken.code if one.broken else "", "break_tool": tool}
-    described = {"project": one.project, "source": one.source, "format": one.format, "name": one.name}
+    tool = (trace.broken.tool or "") if trace.broken else ""
+    broke = {"break": trace.broken.code if trace.broken else "", "break_tool": tool}
+    described = {"project": trace.project, "source": trace.source, "format": trace.format, "name": trace.name}
     for name, value in (broke | described).items():
-        if value and len(value) <= _LONGEST:
+        if value and len(value) <= _MAX_VALUE_CHARS:
             yield ValueFilter(name, value, field(name, value))
-    for name, value in islice(one.external_ids.items(), _MOST_IDS):
-        if 0 < len(value) <= _LONGEST:
+    for name, value in islice(trace.external_ids.items(), _MOST_IDS):
+        if 0 < len(value) <= _MAX_VALUE_CHARS:
             yield ValueFilter(name, value, field("session", value))
 
 
-def position_filters(dissection: Dissection, at: Location) -> Iterator[ValueFilter]:
+def position_filters(dissection: Dissection, location: Location) -> Iterator[ValueFilter]:
     """Filters for the values at a position: the rules of the faults there, the tool of the call, its arguments."""
-    part = dissection.part(at.turn, at.part)
-    place = Range(at.range.start, max(at.range.end, at.range.start + 1))
-    codes = dict.fromkeys(diagnostic.rule.code for diagnostic in part.wrong_in(place)) if part else {}
+    part = dissection.part(location.turn, location.part)
+    range_ = Range(location.range.start, max(location.range.end, location.range.start + 1))
+    codes = dict.fromkeys(diagnostic.rule.code for diagnostic in part.wrong_in(range_)) if part else {}
     yield from (ValueFilter("rule", code, field("code", code)) for code in islice(codes, _MOST_CODES))
-    call = call_at(dissection, at)
+    call = call_at(dissection, location)
     if call is None:
         return
-    if call.name and len(call.name) <= _LONGEST:
+    if call.name and len(call.name) <= _MAX_VALUE_CHARS:
         yield ValueFilter("tool", call.name, field("tool", call.name))
     if isinstance(call.arguments, dict):
         yield from islice(_arguments(call.arguments), _MOST_ARGUMENTS)
@@ -363,17 +363,17 @@ def _arguments(arguments: Json) -> Iterator[ValueFilter]:
         path = unescaped(kept)
         text = leaf if isinstance(leaf, str) else write_json(leaf)
         term = f"arg:{path}={_written(text)}"
-        if len(text) <= _LONGEST and check_filter(term) is None:
+        if len(text) <= _MAX_VALUE_CHARS and check_filter(term) is None:
             yield ValueFilter(path, text, term)
 
 
-def filter_menu(one: TraceSummary, dissection: Dissection | None = None, at: Location | None = None) -> None:
+def filter_menu(trace: TraceSummary, dissection: Dissection | None = None, location: Location | None = None) -> None:
     """Draw the menu of filters for a trace and for the call at a position; a click lists the matching traces."""
     with st.popover("Filter by", icon=":material/filter_alt:", key="weaklink_filter_by", on_change="rerun") as menu:
         if not menu.open:
             return
-        found = [] if dissection is None or at is None else list(position_filters(dissection, at))
-        for title, filters in (("The selection", found), ("The trace", list(trace_filters(one)))):
+        of_selection = [] if dissection is None or location is None else list(position_filters(dissection, location))
+        for title, filters in (("The selection", of_selection), ("The trace", list(trace_filters(trace)))):
             if filters:
                 st.caption(title)
             with st.container(gap=None):

@@ -1,4 +1,22 @@
-"""Access control of the dashboard: allowed hosts, origins and the token, and the middleware that checks requests."""
+"""Access control of the dashboard: allowed hosts, origins and the token, and the middleware that checks requests.
+
+Theory of operation. Traces contain source code, prompts and what tools read, and a browser sends requests to this
+machine for every page that the user has open. Each request is checked in this order, and the first check that fails
+answers it; nothing of the application runs before all have passed.
+
+1. The Host header (421). A foreign page may let its own name point to this machine (DNS rebinding): then the browser
+   takes the dashboard for a part of that page. So a name other than `localhost` must be one of `names`. An address is
+   accepted as it is, since nobody can let an address point elsewhere. A missing or doubled header is refused.
+2. The Origin header (403). A change, a socket, or whatever names an origin must come from a page of the dashboard
+   itself: `http://127.0.0.1:8501` for the host `127.0.0.1:8501`.
+3. The token (401), if one is required, from a cookie that scripts cannot read and that other sites' requests do not
+   carry. The token of the command line is compared in constant time; a token of the database gives its role, which is
+   cached for two seconds, so that a revoked one ends soon and a page with many requests asks once.
+
+A browser gets the cookie with `GET /?token=WORD&page=tools` and an accepted host: the answer is a redirect (303) to
+`/?page=tools`, so that the token does not stay in the address. If the database cannot be read, no token of it can be
+checked, and the answer is 503: never the page.
+"""
 
 import asyncio
 import re
@@ -82,7 +100,7 @@ class Access(Struct, frozen=True):
 
     def is_token(self, word: str) -> bool:
         """Whether the word is the token of the command line; compares in constant time."""
-        given, expected = (one.encode(errors="surrogatepass") for one in (word, self.token))
+        given, expected = (text.encode(errors="surrogatepass") for text in (word, self.token))
         return bool(expected) and compare_digest(given, expected)
 
 

@@ -308,10 +308,10 @@ def _theme(colours: Colours) -> Iterator[tuple[str, str]]:
         yield f"{name}Color", of[style]
 
 
-def mixed(one: str, other: str, share: float) -> str:
-    """The mixture of two colours (`#rrggbb`): a share of 0 gives `one`, 1 gives `other`."""
+def mixed(color: str, other: str, share: float) -> str:
+    """The mixture of two colours (`#rrggbb`): a share of 0 gives `color`, 1 gives `other`."""
     far = min(max(share, 0.0), 1.0)
-    return "#" + "".join(f"{round(a + (b - a) * far):02x}" for a, b in zip(_parts(one), _parts(other), strict=True))
+    return "#" + "".join(f"{round(a + (b - a) * far):02x}" for a, b in zip(_parts(color), _parts(other), strict=True))
 
 
 def ink_on(ground: str) -> str:
@@ -320,5 +320,5 @@ def ink_on(ground: str) -> str:
 
 
 def _parts(colour: str) -> tuple[int, int, int]:
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
     return red, green, blue

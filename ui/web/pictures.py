@@ -34,10 +34,10 @@ SvgTag: TypeAlias = Literal["rect", "line", "text", "path"]
 
 
 class SvgElement(Struct, frozen=True):
-    """One SVG element; `at` are its attributes (numbers, except for a path's `d`), `style` its CSS classes."""
+    """One SVG element; `attributes` are numbers (except for a path's `d`), `style` its CSS classes."""
 
     tag: SvgTag
-    at: dict[str, float | str]
+    attributes: dict[str, float | str]
     style: str = Style.PLAIN.value
     text: str = ""
     anchor: str = ""
@@ -85,7 +85,13 @@ def location_object(location: Location) -> dict[str, Json]:
 
 
 def _shape(element: SvgElement) -> Json:
-    return {"tag": element.tag, "style": element.style, "text": element.text, "anchor": element.anchor, **element.at}
+    return {
+        "tag": element.tag,
+        "style": element.style,
+        "text": element.text,
+        "anchor": element.anchor,
+        **element.attributes,
+    }
 
 
 def flow_picture(chain: Chain, flow: DataFlow, around: int = 1) -> Picture:
@@ -99,7 +105,7 @@ def flow_picture(chain: Chain, flow: DataFlow, around: int = 1) -> Picture:
     steps = chain.steps[first : first + MOST_STEPS]
     edges = [(used - first, step.number - first) for step in steps for used in step.depends_on if used > first]
     top = max((_height(edge) for edge in edges), default=0) + 24
-    longest = {(one - first, other - first) for one, other in pairwise(flow.critical_path)}
+    longest = {(number - first, other - first) for number, other in pairwise(flow.critical_path)}
     arcs = [_arc(edge, top, first, is_longest=edge in longest) for edge in edges]
     broken = chain.broken.step if chain.broken is not None else 0
     boxes = [_box(step, top, first, is_break=step.number == broken) for step in steps]
@@ -231,7 +237,9 @@ def _row(timed: _TimedTurn, top: float, first: float, scale: float) -> ShapeGrou
         if wait is not None:
             shapes.append(_bar(left + wait * scale, top + 2, (took - wait) * scale, 14, Style.INFO))
             title += f", first chunk after {wait:.3f} s"
-        shapes += (_bar(left + at * scale, top, gap * scale, 18, Style.WARNING) for at, gap in _stalls(timed.turn))
+        shapes += (
+            _bar(left + start * scale, top, gap * scale, 18, Style.WARNING) for start, gap in _stalls(timed.turn)
+        )
     else:
         outline = "" if timed.kind is _TimeKind.RUN else "box "
         shapes.append(_bar(left, top + 2, took * scale, 14, f"{outline}{Style.TOOL_RESULT}"))
@@ -249,7 +257,7 @@ def first_chunk_s(turn: Turn) -> float | None:
     if generation is not None and generation.started is not None and generation.first_token is not None:
         return generation.first_token.at_s - generation.started.at_s
     known = [part.chunks.offsets_s[0] for part in turn.parts if part.chunks is not None and part.chunks.offsets_s]
-    return min((at for at in known if at is not None), default=None)
+    return min((offset for offset in known if offset is not None), default=None)
 
 
 def _stalls(turn: Turn) -> Iterator[tuple[float, float]]:
@@ -261,42 +269,46 @@ def _stalls(turn: Turn) -> Iterator[tuple[float, float]]:
                 yield before, after - before
 
 
-def rail_boxes(dissection: Dissection, at: Location | None) -> Sequence[Box]:
+def rail_boxes(dissection: Dissection, location: Location | None) -> Sequence[Box]:
     """The boxes of a trace; of a long one, `MOST_BOXES` around a place, the same boxes for neighbouring places."""
-    found = list(boxes(dissection.trace, dissection.inspection))
-    if len(found) <= MOST_BOXES:
-        return found
-    first = min(max(_box_at(found, at) - MOST_BOXES // 2, 0) // _RAIL_LEAP * _RAIL_LEAP, len(found) - MOST_BOXES)
-    return found[first : first + MOST_BOXES]
+    all_boxes = list(boxes(dissection.trace, dissection.inspection))
+    if len(all_boxes) <= MOST_BOXES:
+        return all_boxes
+    first = min(
+        max(_box_at(all_boxes, location) - MOST_BOXES // 2, 0) // _RAIL_LEAP * _RAIL_LEAP, len(all_boxes) - MOST_BOXES
+    )
+    return all_boxes[first : first + MOST_BOXES]
 
 
-def rail(found: Sequence[Box]) -> Picture:
+def rail(boxes: Sequence[Box]) -> Picture:
     """The boxes in a row, with the number of its step under each call. A box's key is its index."""
     left, groups = 4.0, []
-    for index, box in enumerate(found):
+    for index, box in enumerate(boxes):
         if box.is_first and index:
             left += _TURN
         groups.append(_group(box, left, str(index)))
         left += _BOX_WIDTH + _BOX_GAP
-    turns = counted(len({box.location.turn for box in found}), "turn")
+    turns = counted(len({box.location.turn for box in boxes}), "turn")
     label = f"Map of the trace: {turns}; click a box to select its text"
     return Picture(left + 4, _TOP + _BOX_HEIGHT + 14, tuple(groups), label)
 
 
-def selected_box(found: Sequence[Box], at: Location | None) -> str | None:
+def selected_box(boxes: Sequence[Box], location: Location | None) -> str | None:
     """The key of the box that contains a place; None without boxes or a place."""
-    return str(_box_at(found, at)) if found and at is not None else None
+    return str(_box_at(boxes, location)) if boxes and location is not None else None
 
 
-def _box_at(found: Sequence[Box], at: Location | None) -> int:
+def _box_at(boxes: Sequence[Box], location: Location | None) -> int:
     """The index of the last box in a place's turn that begins at or before it; 0 without a place."""
     best = 0
-    for index, box in enumerate(found if at is not None else ()):
-        assert at is not None
+    for index, box in enumerate(boxes if location is not None else ()):
+        assert location is not None
         here = box.location
-        if here.turn < at.turn or (here.turn == at.turn and here.part != at.part):
-            best = index if here.turn < at.turn or found[best].location.turn < at.turn else best
-        elif here.turn == at.turn and (here.range.start <= at.range.start or found[best].location.turn < at.turn):
+        if here.turn < location.turn or (here.turn == location.turn and here.part != location.part):
+            best = index if here.turn < location.turn or boxes[best].location.turn < location.turn else best
+        elif here.turn == location.turn and (
+            here.range.start <= location.range.start or boxes[best].location.turn < location.turn
+        ):
             best = index
     return best
 

@@ -43,8 +43,8 @@ def find_prices(folder: Path) -> dict[str, ModelPrice]:
 
     Raises PriceError if they cannot be read.
     """
-    for place in (folder, *folder.parents):
-        path = place / _FILE
+    for parent in (folder, *folder.parents):
+        path = parent / _FILE
         if path.is_file():
             try:
                 return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _Configuration).prices
@@ -53,12 +53,12 @@ def find_prices(folder: Path) -> dict[str, ModelPrice]:
     return {}
 
 
-def cost_of(one: TraceSummary, prices: dict[str, ModelPrice]) -> float | None:
+def cost_of(trace: TraceSummary, prices: dict[str, ModelPrice]) -> float | None:
     """What a trace cost at most; None if the price of its model or its tokens are not known."""
-    if one.input_tokens is None or one.output_tokens is None:
+    if trace.input_tokens is None or trace.output_tokens is None:
         return None
-    price = next((price for pattern, price in prices.items() if fnmatchcase(one.model, pattern)), None)
-    return None if price is None else (one.input_tokens * price.input + one.output_tokens * price.output) / _MILLION
+    price = next((price for pattern, price in prices.items() if fnmatchcase(trace.model, pattern)), None)
+    return None if price is None else (trace.input_tokens * price.input + trace.output_tokens * price.output) / _MILLION
 
 
 def cost_text(cost: float) -> str:

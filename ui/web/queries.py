@@ -1,6 +1,22 @@
 """Background queries over many traces: each is computed once in a thread, however many pages wait for its result.
 
-A query that no page waits for any more is not started; one that has started runs to its end, and its result is cached.
+Theory of operation. Streamlit runs the script of a page from top to bottom after every click, and a count over many
+traces may take seconds. So a page does not compute: it names its queries, draws the results that are there, and runs
+again when there are more. A `CountQuery` is identified by its key, such as `("grouped", "status:broken", (MODEL,))`;
+queries with equal keys are one, in whichever page, tab or browser they are named.
+
+A query is at any time in one of these states of a `QueryRunner`:
+
+    unknown    no result that began late enough, and no job
+    waiting    a job that no thread has begun; dropped once no page has requested it for five seconds
+    running    a job that a thread has begun; it runs to its end, also if all pages that wanted it were left
+    known      a result: its value, when its query began and how long it took; the least recently used are dropped
+    failed     an error, which `known` raises once; the next request runs the query again
+
+When the database has changed, results that began before the change are not valid any more (`StoreQueryCache.since_s`).
+The page then shows its last complete set of results, marked "as of 14:03:09, counting again", until all new ones are
+there: figures of two versions are never mixed in one set. While a recorder writes, the database changes all the time;
+the queries of a page that is being completed stay valid for it, or it would never be complete.
 """
 
 import dataclasses
@@ -26,7 +42,7 @@ from weaklink.ui.web.watching import put_part, watch
 
 T = TypeVar("T")
 _THREADS = 2  # while an abandoned query runs, another one can start; two leave time for the page
-_KEPT = 512
+_CACHED_RESULTS = 512
 _ABANDONED_S = 5.0  # open pages repeat their requests twice a second
 _RETRY_AFTER_FAILURE_S = 5.0  # after a failure, a request later than this runs the query again
 _RETRY_S = 1.0
@@ -111,10 +127,10 @@ class QueryRunner:
             failures = [self._failures.pop(query)[1] for query in requested if self._has_failed(query)]
             if failures:
                 raise failures[0]
-            found = {query: self._results[query] for query in requested if self._is_known(query, since_s)}
-            for query in found:
+            known = {query: self._results[query] for query in requested if self._is_known(query, since_s)}
+            for query in known:
                 self._results.move_to_end(query)
-            return found
+            return known
 
     def has_more(self, queries: Iterable[CountQuery[Any]], since_s: float, known: int) -> bool:
         """Whether more than `known` results are available by now, or one query failed."""
@@ -176,13 +192,13 @@ class QueryRunner:
     def _end(self, job: _QueryJob, outcome: CountResult[Any] | BaseException) -> None:
         with self._changed:
             del self._jobs[job.query]
-            self._failures = {one: failure for one, failure in self._failures.items() if self._has_failed(one)}
+            self._failures = {failed: failure for failed, failure in self._failures.items() if self._has_failed(failed)}
             if isinstance(outcome, BaseException):
                 self._failures[job.query] = (monotonic(), outcome)
             else:
                 self._results[job.query] = outcome
                 self._results.move_to_end(job.query)
-                while len(self._results) > _KEPT:
+                while len(self._results) > _CACHED_RESULTS:
                     self._results.popitem(last=False)
             self._changed.notify_all()
 
@@ -252,8 +268,8 @@ class StoreQueryCache(Struct):
 
     def refresh(self) -> None:
         """Check whether the database has changed. While a recorder writes, only its traces tell."""
-        stamp, pulse = self.runner.store.stamp(), self.runner.store.paging().pulse()
-        version = f"{pulse.newest_id}.{len(pulse.running)}.{len(pulse.idle)}.{'' if pulse.open else stamp}"
+        stamp, stored = self.runner.store.stamp(), self.runner.store.paging().version()
+        version = f"{stored.newest_id}.{len(stored.running)}.{len(stored.idle)}.{'' if stored.open else stamp}"
         if version != self.version:
             self.version, self.changed_s = version, monotonic()
 
@@ -270,7 +286,7 @@ class StoreQueryCache(Struct):
         with _LOCK:
             now_s = monotonic()
             self.in_progress = {
-                one: seen for one, seen in self.in_progress.items() if now_s - seen[1] <= _ABANDONED_PAGE_S
+                waiting: seen for waiting, seen in self.in_progress.items() if now_s - seen[1] <= _ABANDONED_PAGE_S
             }
             self.in_progress[queries] = (since_s, now_s)
 
@@ -388,12 +404,12 @@ def put_placeholder(height: int) -> None:
 
 def wait_for(query: CountQuery[T]) -> T:
     """The value of a query, if need be an older one; without one, waits and shows the progress. The user can leave."""
-    place = st.empty()
+    placeholder = st.empty()
     while query not in (results := page_results(query)):
-        with place.container():  # here Streamlit can end the run of a page that was left
+        with placeholder.container():  # here Streamlit can end the run of a page that was left
             put_sentence(aside=_counting(results, parameter("filter")))
         results.wait(monotonic() + _EVERY_S)
-    place.empty()  # the last call on `place`: a container that followed at once would keep the old content
+    placeholder.empty()  # the last call on `placeholder`: a container that followed at once would keep the old content
     with st.container():
         put_progress(results)
     return results[query]

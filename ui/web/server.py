@@ -100,8 +100,8 @@ def _role_of(word: str) -> str:
 def free_port(access: Access) -> int:
     """The port to listen on, any free one for 0. Raises WeaklinkError if it is taken: the server prints a traceback."""
     try:
-        found = socket.getaddrinfo(access.host, access.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, address = found[0]
+        addresses = socket.getaddrinfo(access.host, access.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = addresses[0]
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)

@@ -11,7 +11,7 @@ from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import data_flow_of
 from weaklink.inspector.model import Trace
 from weaklink.storage.access_tokens import TokenRole
-from weaklink.storage.engine import place_of
+from weaklink.storage.engine import location_of
 from weaklink.storage.store import Store, open_store
 from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.views.dissect.dissection import Dissection
@@ -20,7 +20,7 @@ from weaklink.ui.views.turn import continued
 from weaklink.ui.web.guard import Access
 from weaklink.ui.web.prices import ModelPrice
 
-_KEPT = 8  # traces; each may be large
+_CACHED_TRACES = 8  # traces; each may be large
 _FRESH_S = 600
 _LONGEST_NAME = 80
 ICON = Path(__file__).parent / "icon.png"
@@ -66,12 +66,12 @@ def data_flow(shown: ShownTrace) -> DataFlow:
     return _flow(current_options().where, shown.version, shown.dissection)
 
 
-@st.cache_resource(show_spinner="Reading the trace …", max_entries=_KEPT, ttl=_FRESH_S)
+@st.cache_resource(show_spinner="Reading the trace …", max_entries=_CACHED_TRACES, ttl=_FRESH_S)
 def _read(where: str | None, id_: int, version: str) -> Dissection:
     return Dissection(*store().inspected(id_))
 
 
-@st.cache_resource(show_spinner="Finding the origins of values …", max_entries=_KEPT, ttl=_FRESH_S)
+@st.cache_resource(show_spinner="Finding the origins of values …", max_entries=_CACHED_TRACES, ttl=_FRESH_S)
 def _flow(where: str | None, version: str, _dissection: Dissection) -> DataFlow:
     return data_flow_of(_dissection.trace, _dissection.inspection)
 
@@ -90,8 +90,8 @@ def database_name() -> str:
     """The name for titles: the file name of the database, its URL without the password, or the folder of results."""
     if current_options().results:
         return current_options().results.rstrip("/").rpartition("/")[2]
-    place = place_of(current_options().where)
-    return place.path.name if place.path is not None else str(place)
+    location = location_of(current_options().where)
+    return location.path.name if location.path is not None else str(location)
 
 
 def put_page_name(*names: str) -> None:

@@ -39,7 +39,7 @@ MOST_ROWS = 5_000
 EXPANDED_TURNS = 250
 """The number of turns before and after the selected one that are expanded; turns further away have one row each."""
 
-_LONGEST = 2_000  # characters of one sentence
+_MAX_SENTENCE_CHARS = 2_000  # characters of one sentence
 _MAX_MARKED_LINES = 4
 _MAX_MARKED, _MAX_MARK = 600, 80  # characters: about ten rows of a laptop's screen, and one
 
@@ -64,7 +64,7 @@ def window_of(trace: Trace, turn: int, part: str = "text", start: int = 0) -> Tu
     If the turn alone is too long, the window has the characters around `start` of `part`, and as much of the turn's
     other parts as fits. At most MOST_CHARACTERS.
     """
-    sizes = [sum(len(part.text) for part in one.parts) for one in trace.turns]
+    sizes = [sum(len(part.text) for part in turn.parts) for turn in trace.turns]
     if not sizes:
         return TurnWindow(1, 0, is_whole=True)
     first = last = min(max(turn, 1), len(sizes)) - 1
@@ -88,14 +88,14 @@ def window_of(trace: Trace, turn: int, part: str = "text", start: int = 0) -> Tu
 def _cuts(trace: Trace, turn: int, name: str, start: int) -> tuple[tuple[int, str, Range], ...]:
     """The characters around a position, the beginnings of the parts after it, and the ends of the parts before it."""
     parts = trace.turns[turn - 1].parts
-    at = next((index for index, part in enumerate(parts) if part.name == name), 0)
-    others = sum(len(part.text) for index, part in enumerate(parts) if index != at)
-    shown = {at: _around(len(parts[at].text), start, MOST_CHARACTERS - min(others, MOST_CHARACTERS // 4))}
-    room = MOST_CHARACTERS - len(shown[at])
-    for index in (*range(at + 1, len(parts)), *range(at - 1, -1, -1)):
+    chosen = next((index for index, part in enumerate(parts) if part.name == name), 0)
+    others = sum(len(part.text) for index, part in enumerate(parts) if index != chosen)
+    shown = {chosen: _around(len(parts[chosen].text), start, MOST_CHARACTERS - min(others, MOST_CHARACTERS // 4))}
+    room = MOST_CHARACTERS - len(shown[chosen])
+    for index in (*range(chosen + 1, len(parts)), *range(chosen - 1, -1, -1)):
         length = len(parts[index].text)
         fits = min(length, room)
-        shown[index] = Range(0, fits) if index > at else Range(length - fits, length)
+        shown[index] = Range(0, fits) if index > chosen else Range(length - fits, length)
         room -= fits
     return tuple((turn, parts[index].name, range_) for index, range_ in sorted(shown.items()))
 
@@ -114,7 +114,7 @@ def stream_data(trace: Trace, inspection: Inspection, window: TurnWindow) -> dic
 
     `order` lists the names of the parts of each turn with several parts: it decides which of two positions is first.
     """
-    found = {(part.turn, part.part): part for part in inspection.parts}
+    inspected = {(part.turn, part.part): part for part in inspection.parts}
     chunks = sum(len(part.chunks.ends) for _, _, part in _parts(trace, window) if part.chunks is not None)
     facts = _Facts(trace, inspection)
     return {
@@ -126,7 +126,7 @@ def stream_data(trace: Trace, inspection: Inspection, window: TurnWindow) -> dic
                 "title": f"{number} {role}{'' if part.name == 'text' else f' · {visible_line(part.name)}'}",
                 "facts": facts.of(number),
                 **_text(part.text, window.shown(number, part)),
-                "spans": _spans(found.get((number, part.name)), window.shown(number, part)),
+                "spans": _spans(inspected.get((number, part.name)), window.shown(number, part)),
                 **(_arrivals(part) if chunks <= _MOST_CHUNKS else {}),
             }
             for number, role, part in _parts(trace, window)
@@ -189,8 +189,8 @@ def _spans(inspected: PartInspection | None, shown: Range) -> list[Json]:
     if inspected is None or not inspected.spans:
         return [["text", shown.start, shown.end, shown.start, shown.end, ""]]
 
-    def within(at: int) -> int:
-        return min(max(at, shown.start), shown.end)
+    def within(offset: int) -> int:
+        return min(max(offset, shown.start), shown.end)
 
     return [
         [
@@ -207,14 +207,14 @@ def _layers(trace: Trace, inspection: Inspection) -> Iterator[Json]:
     """The locations of the layers of each call and result with several layers, and the sides of other differences."""
     layers = TraceLayers(trace, inspection)
     apart: defaultdict[tuple[int, str], list[Location]] = defaultdict(list)
-    for diagnostic in (diagnostic for found in layers.differences.values() for diagnostic in found):
+    for diagnostic in (diagnostic for of_turn in layers.differences.values() for diagnostic in of_turn):
         apart[diagnostic.place_in_turn.turn, diagnostic.place_in_turn.part] += (
             diagnostic.place_in_turn,
             diagnostic.location,
         )
     for step in islice(inspection.chain.steps, _MOST_LAYERED_STEPS):
         places = layers.of(step).places
-        later = [side for place in places for side in apart.pop((place.turn, place.part), ())[1::2]]
+        later = [side for location in places for side in apart.pop((location.turn, location.part), ())[1::2]]
         yield from _layer_rows(trace, (*places, *later), step.number)
     for number, sides in enumerate(islice(apart.values(), _MOST_LAYERED_STEPS), 1):
         yield from _layer_rows(trace, sides, -number)
@@ -222,9 +222,9 @@ def _layers(trace: Trace, inspection: Inspection) -> Iterator[Json]:
 
 def _layer_rows(trace: Trace, places: Iterable[Location], group: int) -> Iterator[Json]:
     """The places of one group, where the stream shows them; none if the group has a single place."""
-    shown = list(dict.fromkeys(stream_place(trace, place) for place in places))
-    for place in shown if len(shown) > 1 else ():
-        yield {**location_object(place), "step": group}
+    shown = list(dict.fromkeys(stream_place(trace, location) for location in places))
+    for location in shown if len(shown) > 1 else ():
+        yield {**location_object(location), "step": group}
 
 
 def _arrivals(part: Part) -> dict[str, Json]:
@@ -251,9 +251,9 @@ def _list(values: Sequence[float] | None) -> Json:
 def _steps(inspection: Inspection) -> Iterator[Json]:
     for step in inspection.chain.steps:
         glyph = step_glyph(step)
-        at = step.location
+        location = step.location
         yield {
-            **location_object(at),
+            **location_object(location),
             "depth": 0,
             "step": step.number,
             "runs": run_objects(
@@ -286,8 +286,8 @@ def _cut_words(window: TurnWindow, trace: Trace) -> Iterator[str]:
 def value_rows(dissection: Dissection, window: TurnWindow, turn: int) -> list[Json]:
     """The rows of the window's turns; turns near `turn` are expanded if that is fast. At most `MOST_ROWS` rows."""
     rows: list[Json] = []
-    at = max(turn - MOST_ROWS // 2, window.first)
-    waiting = _reversed(turn_rows(dissection, at, window.last))
+    first = max(turn - MOST_ROWS // 2, window.first)
+    waiting = _reversed(turn_rows(dissection, first, window.last))
     room = HEAVY
     while waiting:
         row = waiting.pop()
@@ -310,9 +310,9 @@ def _reversed(rows: Iterable[TreeRow]) -> list[TreeRow]:
 
 
 def _row(row: TreeRow) -> Json:
-    at = row.location
-    where = {} if at is None else location_object(at)
-    named = {} if row.named is None or row.named == at else {"from": row.named.range.start}
+    location = row.location
+    where = {} if location is None else location_object(location)
+    named = {} if row.named is None or row.named == location else {"from": row.named.range.start}
     styled = run_objects(*((run.style.value, run.text) for run in row.label))
     path = {"path": row.pointer} if row.pointer else {}
     return {**where, **named, **path, "depth": min(row.depth, 12), "runs": styled}
@@ -321,28 +321,28 @@ def _row(row: TreeRow) -> Json:
 _Named = TypeVar("_Named", bound=Hashable)
 
 
-def stream_place(trace: Trace, place: Location) -> Location:
+def stream_place(trace: Trace, location: Location) -> Location:
     """Where the stream shows a place: a place in a request or in a tool's run is shown at the start of its turn."""
-    if place.is_in_turn or not 0 < place.turn <= len(trace.turns):
-        return place
-    parts = trace.turns[place.turn - 1].parts
-    return Location(place.turn, parts[0].name if parts else "text", Range(0, 0))
+    if location.is_in_turn or not 0 < location.turn <= len(trace.turns):
+        return location
+    parts = trace.turns[location.turn - 1].parts
+    return Location(location.turn, parts[0].name if parts else "text", Range(0, 0))
 
 
-def short_mark(trace: Trace, place: Location) -> Location:
+def short_mark(trace: Trace, location: Location) -> Location:
     """The characters to mark for a fault: of a range of many lines or characters, its opening brace or first line.
 
     So its message is at the start of the range, and not below its end some screens further down.
     """
-    part = trace.turns[place.turn - 1].part(place.part) if 0 < place.turn <= len(trace.turns) else None
+    part = trace.turns[location.turn - 1].part(location.part) if 0 < location.turn <= len(trace.turns) else None
     if part is None:
-        return place
-    start, last = place.range.start, place.range.end - 1
-    if len(place.range) <= _MAX_MARKED and part.text.count("\n", start, last) < _MAX_MARKED_LINES:
-        return place
+        return location
+    start, last = location.range.start, location.range.end - 1
+    if len(location.range) <= _MAX_MARKED and part.text.count("\n", start, last) < _MAX_MARKED_LINES:
+        return location
     line_end = part.text.find("\n", start, start + _MAX_MARK)
     end = start + 1 if part.text[start] in "{[\n" else line_end if line_end > start else start + _MAX_MARK
-    return Location(place.turn, place.part, Range(start, min(end, place.range.end)))
+    return Location(location.turn, location.part, Range(start, min(end, location.range.end)))
 
 
 def fault_data(trace: Trace, diagnostics: Sequence[Diagnostic], chain: Chain) -> dict[str, Json]:
@@ -363,40 +363,40 @@ def fault_data(trace: Trace, diagnostics: Sequence[Diagnostic], chain: Chain) ->
     sentences.index_of("")
     against: dict[str, Json] = {}
     columns: dict[str, list[Json]] = {name: [] for name in ("part", "start", "end", "rule", "message", "hint", "more")}
-    for index, one in enumerate(diagnostics):
-        fault, at, more = one.fault, stream_place(trace, one.location), counts.get(index, 0)
+    for index, diagnostic in enumerate(diagnostics):
+        fault, location, more = diagnostic.fault, stream_place(trace, diagnostic.location), counts.get(index, 0)
         if fault.against is not None:
             against[str(index)] = _against_row(trace, fault.against)
         columns["more"].append(more)
-        at = short_mark(trace, at)
-        columns["part"].append(parts.index_of((at.turn, at.part)))
-        columns["start"].append(at.range.start)
-        columns["end"].append(at.range.end)
+        location = short_mark(trace, location)
+        columns["part"].append(parts.index_of((location.turn, location.part)))
+        columns["start"].append(location.range.start)
+        columns["end"].append(location.range.end)
         columns["rule"].append(rules.index_of(fault.rule))
-        columns["message"].append(sentences.index_of(fault.message[:_LONGEST]))
-        columns["hint"].append(sentences.index_of((fault.hint or "")[:_LONGEST]))
+        columns["message"].append(sentences.index_of(fault.message[:_MAX_SENTENCE_CHARS]))
+        columns["hint"].append(sentences.index_of((fault.hint or "")[:_MAX_SENTENCE_CHARS]))
     return {
         **columns,
         "firsts": firsts,
         "against": against,
-        "parts": [[turn, part] for turn, part in parts.found],
-        "rules": [[rule.severity.value, rule.code, rule.name, GLYPHS[rule.severity]] for rule in rules.found],
-        "sentences": [visible_line(one) for one in sentences.found],
+        "parts": [[turn, part] for turn, part in parts.values],
+        "rules": [[rule.severity.value, rule.code, rule.name, GLYPHS[rule.severity]] for rule in rules.values],
+        "sentences": [visible_line(sentence) for sentence in sentences.values],
     }
 
 
-def _against_row(trace: Trace, place: Location) -> Json:
+def _against_row(trace: Trace, other_side: Location) -> Json:
     """The row below a fault that links to its other side."""
-    text = f"≠ against turn {place.turn}, {part_words(place.part)}"
-    return {**location_object(stream_place(trace, place)), "depth": 1, "runs": run_objects(("dim", text))}
+    text = f"≠ against turn {other_side.turn}, {part_words(other_side.part)}"
+    return {**location_object(stream_place(trace, other_side)), "depth": 1, "runs": run_objects(("dim", text))}
 
 
 class _UniqueValues(Generic[_Named]):
     """Distinct values, in the order of their first occurrence."""
 
     def __init__(self) -> None:
-        self.found: dict[_Named, int] = {}
+        self.values: dict[_Named, int] = {}
 
     def index_of(self, value: _Named) -> int:
         """The index of a value; adds the value if it is new."""
-        return self.found.setdefault(value, len(self.found))
+        return self.values.setdefault(value, len(self.values))

@@ -41,7 +41,7 @@ from weaklink.ui.web.stores import READS_ONLY, ShownTrace, current_options, requ
 from weaklink.ui.web.watching import put_part, watch
 
 _NOTE = "weaklink_note"
-_MOST_IDS, _LONGEST = 4, 1_000
+_MOST_IDS, _MAX_TEXT_CHARS = 4, 1_000
 
 _WORK, _PREVIEW = "weaklink_ask_work", "weaklink_ask_preview"
 _BESIDE, _ASK = "beside", "ask"
@@ -49,16 +49,16 @@ _EVERY_S = 1.0
 _WIDTH = 160  # characters of a line
 
 
-def trace_actions(shown: ShownTrace, at: Location | None) -> None:
-    """Draw the buttons in a row; a note belongs to the whole trace, or to the turn or step at the position `at`."""
+def trace_actions(shown: ShownTrace, location: Location | None) -> None:
+    """Draw the buttons in a row; a note belongs to the whole trace, or to the turn or step at `location`."""
     id_ = shown.summary.id
     with st.container(horizontal=True, gap="xsmall", width="content", key="weaklink_trace_actions"):
         _adjacent_links(shown)
-        filter_menu(shown.summary, shown.dissection, at)
+        filter_menu(shown.summary, shown.dissection, location)
         with st.popover(_mark_title(shown), key="weaklink_mark", on_change="rerun"):  # the selection may have moved
-            _marks(shown, at)
+            _marks(shown, location)
         with st.popover("Link", icon=":material/content_copy:", key="weaklink_copy", on_change="rerun"):
-            _copies(shown, at)
+            _copies(shown, location)
         st.download_button(
             "HTML file",
             data=lambda: "".join(html_page([(id_, shown.trace, shown.inspection)], title=f"trace {id_}")).encode(),
@@ -72,18 +72,18 @@ def trace_actions(shown: ShownTrace, at: Location | None) -> None:
         _ask_button(shown)
 
 
-def _copies(shown: ShownTrace, at: Location | None) -> None:
+def _copies(shown: ShownTrace, location: Location | None) -> None:
     """Draw what users copy, each with a copy button: the address, the command, and the ids."""
     summary = shown.summary
-    what = "the selected characters" if at is not None else "this trace"
+    what = "the selected characters" if location is not None else "this trace"
     copies = {
         f"The address that opens {what}": _address(),
-        f"The command that opens {what} in a terminal": _command(summary.id, at),
+        f"The command that opens {what} in a terminal": _command(summary.id, location),
         **{label(name): value for name, value in islice(summary.external_ids.items(), _MOST_IDS)},
     }
     for caption, text in copies.items():
         st.caption(caption)
-        st.code(visible_line(text[:_LONGEST]), language=None, wrap_lines=True)
+        st.code(visible_line(text[:_MAX_TEXT_CHARS]), language=None, wrap_lines=True)
 
 
 def _adjacent_links(shown: ShownTrace) -> None:
@@ -99,19 +99,19 @@ def _mark_title(shown: ShownTrace) -> str:
     return ":material/bookmark: Marked" if shown.summary.marked else ":material/bookmark_border: Mark"
 
 
-def _marks(shown: ShownTrace, at: Location | None) -> None:
+def _marks(shown: ShownTrace, location: Location | None) -> None:
     """Draw the notes of the trace, and an input for a new one."""
     id_ = shown.summary.id
     for mark in store().marks.of([id_]).get(id_, ()):
         by = f" ({visible_line(mark.author)})" if mark.author else ""
         st.text(f"● {_where(mark.turn, mark.step)}: {visible_line(mark.note) or 'marked'}{by}")
     may_write = visitor().may_write
-    step = None if at is None else step_at(shown.dissection, at)
+    step = None if location is None else step_at(shown.dissection, location)
     places: list[tuple[int | None, int | None]] = [(None, None)]
-    places += [(at.turn, None)] if at is not None else []
+    places += [(location.turn, None)] if location is not None else []
     places += [(None, step.number)] if step is not None else []
     turn, number = st.radio(
-        "On", places, format_func=lambda place: _where(*place), horizontal=True, key=f"weaklink_marked_{id_}"
+        "On", places, format_func=lambda mark: _where(*mark), horizontal=True, key=f"weaklink_marked_{id_}"
     )
     note = st.text_input("Note", key=f"{_NOTE}_{id_}", placeholder="What you found")
     save, drop = st.columns(2)
@@ -138,17 +138,17 @@ def _address() -> str:
     return f"{base}?{urlencode(st.query_params.to_dict())}"
 
 
-def _command(id_: int, at: Location | None) -> str:
+def _command(id_: int, location: Location | None) -> str:
     """The command that opens the trace in the terminal, at the characters that are selected."""
     where = current_options().where
-    words = str(id_) if at is None else str(Link(str(id_), place=at))
+    words = str(id_) if location is None else str(Link(str(id_), location=location))
     return shlex.join(["weaklink", "tui", words, *(("--db", where) if where else ())])
 
 
 def adjacent_traces(summary: TraceSummary) -> tuple[int | None, int | None]:
     """The ids of the newer and the older trace that match the filter of the address; None at an end."""
     filter_text, paging = parameter("filter"), store().paging()
-    newer = paging.before(filter_text, at=summary.cursor)
+    newer = paging.before(filter_text, start=summary.cursor)
     older = paging.page(filter_text, limit=1, after=summary.cursor)
     return newer.summary.id if newer else None, older[0].summary.id if older else None
 
@@ -248,9 +248,9 @@ def _open_panel(is_open: bool) -> None:  # noqa: FBT001  # a callback of Streaml
         del st.session_state[_WORK]
 
 
-def ask_panel(shown: ShownTrace, at: Location | None) -> None:
+def ask_panel(shown: ShownTrace, location: Location | None) -> None:
     """Draw the form, and below it the preview, or the results while they come; nothing is sent before a preview."""
-    id_, turn = shown.summary.id, _turn(shown, at)
+    id_, turn = shown.summary.id, _turn(shown, location)
     with st.container(key="weaklink_ask_panel"):
         with st.form(f"weaklink_ask_form_{id_}", border=False):
             st.markdown(f"**Ask again: {f'turn {turn}' if turn else 'the turn that broke the chain'}**")
@@ -343,8 +343,10 @@ def _new_work(id_: int) -> PageWork:
     return work
 
 
-def _turn(shown: ShownTrace, at: Location | None) -> int | None:
+def _turn(shown: ShownTrace, location: Location | None) -> int | None:
     """The turn of the selected answer; None if the selection is in no answer."""
     turns = shown.trace.turns
-    is_answer = at is not None and 0 < at.turn <= len(turns) and turns[at.turn - 1].role is Role.ASSISTANT
-    return at.turn if at is not None and is_answer else None
+    is_answer = (
+        location is not None and 0 < location.turn <= len(turns) and turns[location.turn - 1].role is Role.ASSISTANT
+    )
+    return location.turn if location is not None and is_answer else None

@@ -57,26 +57,26 @@ from weaklink.ui.web.stores import ShownTrace, current_options, data_flow, shown
 from weaklink.ui.web.stream_data import EXPANDED_TURNS, short_mark, stream_data, stream_place, value_rows, window_of
 
 PATH = "/weaklink/trace/{id:int}"
-_KEPT = 6  # data of traces that browsers have, each as large as a window
+_CACHED_ANSWERS = 6  # data of traces that browsers have, each as large as a window
 _MOST_VIEWS = 16
 _LEAST_PACKED = 500  # bytes; the headers of a smaller response are as large as its body
 _LONGEST_NUMBER = 15
 _SENT: "OrderedDict[str, dict[str, Json]]" = OrderedDict()
 _LOCK = Lock()
 
-_LONGEST = 80
+_MAX_NAME_CHARS = 80
 _LONGEST_MESSAGE = 400
 _VERDICT_WIDTH = 40  # it is beside the stream
 _MOST_LINES = 400
 _NO_PICTURE = Picture(0, 0, (), "Nothing to draw")
 
 
-def browser_data(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
+def browser_data(shown: ShownTrace, location: Location | None) -> dict[str, Json]:
     """The data of the dissector: the window of a trace around a position, or around `default_position` without one.
 
     `version` identifies this state of the window; `near` are the first and last turn whose values it contains.
     """
-    around = at or default_position(shown)
+    around = location or default_position(shown)
     window = window_of(shown.trace, around.turn, around.part, around.range.start)
     block = around.turn // EXPANDED_TURNS * EXPANDED_TURNS
     version = f"{shown.version}.{window.first}.{window.last}.{window.cuts}.{block}"
@@ -94,7 +94,7 @@ def browser_data(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
     }
     with _LOCK:
         _SENT[version] = data
-        while len(_SENT) > _KEPT:
+        while len(_SENT) > _CACHED_ANSWERS:
             _SENT.popitem(last=False)
     return data
 
@@ -129,23 +129,23 @@ def _is_number(word: str) -> bool:
 def _answer(request: Request, open_trace: Callable[[int], ShownTrace]) -> Response:
     """Respond to one request of a page; 404 if there is no such trace or view."""
     query = request.query_params
-    at = position_of(*(query.get(name, "") for name in ("turn", "part", "start", "end")))
+    location = position_of(*(query.get(name, "") for name in ("turn", "part", "start", "end")))
     try:
         shown = open_trace(int(request.path_params["id"]))
         views = {
-            name: _changed(name, version, shown, at)
+            name: _changed(name, version, shown, location)
             for name, _, version in (word.partition(":") for word in query.getlist("view")[:_MOST_VIEWS])
         }
     except (StoreError, KeyError) as error:
         return JSONResponse({"error": str(error)}, 404)
     answer: dict[str, Any] = {"views": views}
     if "have" in query:
-        answer |= _gained(query["have"], browser_data(shown, at))
+        answer |= _gained(query["have"], browser_data(shown, location))
     return JSONResponse(answer, headers={"cache-control": "no-store"})
 
 
-def _changed(name: str, version: str, shown: ShownTrace, at: Location | None) -> dict[str, Json]:
-    data = view_data(name, shown, at)
+def _changed(name: str, version: str, shown: ShownTrace, location: Location | None) -> dict[str, Json]:
+    data = view_data(name, shown, location)
     return {"selected": data.get("selected")} if data["version"] == version else data
 
 
@@ -166,12 +166,12 @@ def trace_route(open_trace: Callable[[int], ShownTrace] = shown_trace) -> Route:
     return Route(PATH, answer, methods=["GET"], middleware=[Middleware(GZipMiddleware, minimum_size=_LEAST_PACKED)])
 
 
-def view_data(name: str, shown: ShownTrace, at: Location | None) -> dict[str, Json]:
+def view_data(name: str, shown: ShownTrace, location: Location | None) -> dict[str, Json]:
     """The data of a view for its component and the selected characters. Raises KeyError if there is no such view.
 
     `version` changes when anything but `selected` does.
     """
-    data = VIEWS[name](shown, at)
+    data = VIEWS[name](shown, location)
     encoded = json.dumps({key: value for key, value in data.items() if key != "selected"}, sort_keys=True)
     version = hashlib.blake2b(encoded.encode(errors="surrogatepass"), digest_size=6).hexdigest()
     return {**data, "view": name, "trace": shown.summary.id, "version": version}
@@ -200,7 +200,7 @@ def _ending(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     else:
         status = status_run(chain.status, broken)
     facts = [
-        *([visible_line(summary.model)[:_LONGEST]] if summary.model else []),
+        *([visible_line(summary.model)[:_MAX_NAME_CHARS]] if summary.model else []),
         counted(len(shown.trace.turns), "turn"),
         counted(len(chain.steps), "step"),
         fault_counts(shown.inspection) or "no faults",
@@ -216,7 +216,7 @@ def _ending(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
         sentences.append(_shown_line(shown, SideLine((head, *quoted(message)), initial_position(shown.inspection))))
     elif recovered is not None:
         head = Run(f"step {recovered.number}, turn {recovered.location.turn}: ", Style.REASONING)
-        words = f"`{visible_line((recovered.call.name or UNNAMED)[:_LONGEST])}` {outcome_words(recovered)}"
+        words = f"`{visible_line((recovered.call.name or UNNAMED)[:_MAX_NAME_CHARS])}` {outcome_words(recovered)}"
         sentences.append(_shown_line(shown, SideLine((head, *quoted(words)), recovered.location)))
     elif chain.status is Status.ABORTED and (why := reason_words(summary)):
         sentences.append(SideLine(why))
@@ -236,46 +236,46 @@ def _amounts(summary: TraceSummary) -> Iterator[str]:
         yield f"cost {cost_text(cost)}"
 
 
-def _rail(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
-    boxes = rail_boxes(shown.dissection, at)
+def _rail(shown: ShownTrace, location: Location | None) -> dict[str, Json]:
+    boxes = rail_boxes(shown.dissection, location)
     places = {str(index): box.location for index, box in enumerate(boxes)}
     caption = f"The map shows {MOST_BOXES} boxes around the selection." if len(boxes) == MOST_BOXES else ""
-    return rail(boxes).data(selected_box(boxes, at), places, caption)
+    return rail(boxes).data(selected_box(boxes, location), places, caption)
 
 
-def _flow(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
+def _flow(shown: ShownTrace, location: Location | None) -> dict[str, Json]:
     """The chain as a picture, with the step of the selected characters."""
     chain = shown.inspection.chain
     if not chain.steps:
         return _NO_PICTURE.data(None, {}, "This trace has no tool calls, so there is no data flow.")
-    step = step_at(shown.dissection, _position(shown, at))
+    step = step_at(shown.dissection, _position(shown, location))
     drawn = flow_picture(chain, data_flow(shown), step.number if step else 1)
     places = {str(step.number): step.location for step in chain.steps}
     caption = f"{drawn.label}. The thick path is the longest. Click a step to select it."
     return drawn.data(str(step.number) if step else None, places, caption)
 
 
-def _origins(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
+def _origins(shown: ShownTrace, location: Location | None) -> dict[str, Json]:
     if not shown.inspection.chain.steps:
         return lines_data([], label="Where values came from")
-    step = step_at(shown.dissection, _position(shown, at))
+    step = step_at(shown.dissection, _position(shown, location))
     return _lines(shown, origins(data_flow(shown), step), "Where values came from")
 
 
 def _verdict(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
-    place = initial_position(shown.inspection)
+    location = initial_position(shown.inspection)
     sentences = list(
         break_lines(shown.trace, shown.inspection, UNWRAPPED, quote_width=_VERDICT_WIDTH, gist=shown.dissection.gist)
     )
     lines = [
-        _shown_line(shown, SideLine(one, place, LineKind.SENTENCE if is_folded else LineKind.COLUMNS))
-        for one, is_folded in zip(sentences, folds(sentences), strict=True)
+        _shown_line(shown, SideLine(sentence, location, LineKind.SENTENCE if is_folded else LineKind.COLUMNS))
+        for sentence, is_folded in zip(sentences, folds(sentences), strict=True)
     ]
     return lines_data(lines, label="Verdict", wraps=True)
 
 
-def _schema(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
-    return _lines(shown, schema(shown.dissection, _position(shown, at), UNWRAPPED), "Schema")
+def _schema(shown: ShownTrace, location: Location | None) -> dict[str, Json]:
+    return _lines(shown, schema(shown.dissection, _position(shown, location), UNWRAPPED), "Schema")
 
 
 def _timing(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
@@ -283,7 +283,7 @@ def _timing(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     if drawn is None:
         return _NO_PICTURE.data(None, {}, "")
     parts = ((group.key, shown.dissection.parts_of(int(group.key))) for group in drawn.groups if group.key)
-    places = {key: found[0].location(Range(0, 0)) for key, found in parts if found}
+    places = {key: parts_of_turn[0].location(Range(0, 0)) for key, parts_of_turn in parts if parts_of_turn}
     return drawn.data(None, places, f"{drawn.label}. A chunk is not a token.")
 
 
@@ -291,12 +291,12 @@ def _times(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     return _lines(shown, timing(shown.dissection), "Times of the answers")
 
 
-def _raw(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
-    return _lines(shown, raw(shown.dissection, _position(shown, at), UNWRAPPED), "Request and answer")
+def _raw(shown: ShownTrace, location: Location | None) -> dict[str, Json]:
+    return _lines(shown, raw(shown.dissection, _position(shown, location), UNWRAPPED), "Request and answer")
 
 
-def _context(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
-    return _lines(shown, context(shown.dissection, _position(shown, at), UNWRAPPED), "What the model read")
+def _context(shown: ShownTrace, location: Location | None) -> dict[str, Json]:
+    return _lines(shown, context(shown.dissection, _position(shown, location), UNWRAPPED), "What the model read")
 
 
 def _notes(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
@@ -320,11 +320,11 @@ VIEWS: Mapping[str, Callable[[ShownTrace, Location | None], dict[str, Json]]] = 
 """The views by their names."""
 
 
-def _position(shown: ShownTrace, at: Location | None) -> Location:
+def _position(shown: ShownTrace, location: Location | None) -> Location:
     """The selected characters; without a selection, the first call, else the start of the model's first turn."""
     dissection: Dissection = shown.dissection
-    if at is not None and at.turn <= len(dissection.trace.turns):
-        return at
+    if location is not None and location.turn <= len(dissection.trace.turns):
+        return location
     if dissection.inspection.chain.steps:
         return dissection.inspection.chain.steps[0].location
     turns = enumerate(dissection.trace.turns, 1)
@@ -337,8 +337,12 @@ def _lines(shown: ShownTrace, source: SideSource, name: str) -> dict[str, Json]:
 
 def _shown_line(shown: ShownTrace, line: SideLine) -> SideLine:
     """The line, linked to where the stream shows its place."""
-    place = line.location
-    return line if place is None else line._replace(location=short_mark(shown.trace, stream_place(shown.trace, place)))
+    location = line.location
+    return (
+        line
+        if location is None
+        else line._replace(location=short_mark(shown.trace, stream_place(shown.trace, location)))
+    )
 
 
 def _first(source: SideSource) -> Iterator[SideLine]:

@@ -48,7 +48,7 @@ _PREVIEW, _CLOSED = "preview", "closed"
 MOST_RUNS = 6
 """The maximum number of traces in a comparison."""
 
-_LONGEST = 200
+_MAX_TITLE_CHARS = 200
 
 _ELASTIC = {"title", "break"}
 _ROOMS = {
@@ -101,7 +101,7 @@ LISTING_COLUMNS = tuple(column._replace(order="") for column in SORTED_COLUMNS)
 CELLS = 40
 _MAX_CHARACTERS = 50_000  # characters of one trace, for a minimap
 _ROOM = 1_000_000  # characters of all traces that are read for one page
-_KEPT = 4_000
+_CACHED_MINIMAPS = 4_000
 _FRESH_S = 3_600
 
 T = TypeVar("T")
@@ -119,20 +119,20 @@ def table_and_details(name: str, *, is_open: bool) -> tuple[DeltaGenerator, Delt
         return st.container(), st.container()
 
 
-def trace_preview(one: TraceSummary) -> None:
+def trace_preview(trace: TraceSummary) -> None:
     """Draw the preview of a trace, with its buttons; one of them closes the preview."""
     with st.container(horizontal=True, gap="xsmall", key="weaklink_preview_bar"):
         if st.button("Open", key="weaklink_open", type="primary", icon=":material/open_in_full:"):
-            go_to_page("trace", trace=one.id, filter=parameter("filter"))
-        _compare(one)
-        filter_menu(one)
+            go_to_page("trace", trace=trace.id, filter=parameter("filter"))
+        _compare(trace)
+        filter_menu(trace)
         st.button(
             "Close", key="weaklink_preview_hides_details", icon=":material/close:", on_click=set_preview, args=(False,)
         )
-    shown = shown_trace(one.id)
-    put_prose(_heading(one))
+    shown = shown_trace(trace.id)
+    put_prose(_heading(trace))
     put_lines([minimap(shown.trace, shown.inspection, _WIDTH)], hint=_LEGEND)
-    put_prose([*break_lines(shown.trace, shown.inspection, UNWRAPPED, quote_width=_WIDTH), *_facts(one)])
+    put_prose([*break_lines(shown.trace, shown.inspection, UNWRAPPED, quote_width=_WIDTH), *_facts(trace)])
 
 
 def is_preview_open() -> bool:
@@ -146,35 +146,35 @@ def set_preview(is_open: bool) -> None:  # noqa: FBT001  # a callback of Streaml
     set_parameters(**{_PREVIEW: None if is_open else _CLOSED})
 
 
-def _heading(one: TraceSummary) -> Iterator[Line]:
-    yield (Run(f"{one.id} ", Style.DIM), Run(title_of(one), Style.STRONG))
-    yield (listed_status(one),)
-    if one.certainty is VerdictCertainty.LOW:
+def _heading(trace: TraceSummary) -> Iterator[Line]:
+    yield (Run(f"{trace.id} ", Style.DIM), Run(title_of(trace), Style.STRONG))
+    yield (listed_status(trace),)
+    if trace.certainty is VerdictCertainty.LOW:
         yield (Run("certainty low: the rules had to guess", Style.WARNING),)
 
 
-def _facts(one: TraceSummary) -> Iterator[Line]:
+def _facts(trace: TraceSummary) -> Iterator[Line]:
     facts = {
-        "note": one.note,
-        "model": one.model or "unknown",
-        "source": f"{one.source} {one.file[-200:]}".strip(),
-        "began": "" if one.started_at_s is None else short_time(one.started_at_s, time.time()),
-        "took": "" if one.duration_s is None else short_duration(one.duration_s),
-        "size": f"{counted(one.turns, 'turn')}, {short_count(one.characters)} characters",
+        "note": trace.note,
+        "model": trace.model or "unknown",
+        "source": f"{trace.source} {trace.file[-200:]}".strip(),
+        "began": "" if trace.started_at_s is None else short_time(trace.started_at_s, time.time()),
+        "took": "" if trace.duration_s is None else short_duration(trace.duration_s),
+        "size": f"{counted(trace.turns, 'turn')}, {short_count(trace.characters)} characters",
     }
     for name, text in facts.items():
         if text:
             yield (Run(f"{name}: ", Style.DIM), Run(visible_line(text)))
 
 
-def _compare(one: TraceSummary) -> None:
+def _compare(trace: TraceSummary) -> None:
     """Draw the buttons that choose traces one by one, and compare them."""
     chosen = parameter(_RUNS).split()
-    if str(one.id) in chosen:
+    if str(trace.id) in chosen:
         if st.button(
             "Compare", key="weaklink_less", icon=":material/remove:", help="Take this trace from those to compare"
         ):
-            _choose([id_ for id_ in chosen if id_ != str(one.id)])
+            _choose([id_ for id_ in chosen if id_ != str(trace.id)])
     elif st.button(
         "Compare",
         key="weaklink_more",
@@ -182,7 +182,7 @@ def _compare(one: TraceSummary) -> None:
         disabled=len(chosen) >= MOST_RUNS,
         help="Add this trace to those to compare",
     ):
-        _choose([*chosen, str(one.id)])
+        _choose([*chosen, str(trace.id)])
     if len(chosen) > 1 and st.button(
         f"Compare {len(chosen)}", key="weaklink_compare", icon=":material/compare_arrows:"
     ):
@@ -281,25 +281,25 @@ def trace_list(rows: Sequence[ListingRow], filter_text: str, *, key: str, label:
     return done.opened
 
 
-def title_of(one: TraceSummary) -> str:
+def title_of(trace: TraceSummary) -> str:
     """The title of a trace, on one line."""
-    return visible_line(listed_title(one)[:_LONGEST])
+    return visible_line(listed_title(trace)[:_MAX_TITLE_CHARS])
 
 
 def minimaps(traces: Iterable[TraceSummary]) -> dict[int, Line]:
     """The minimaps of traces, by id; a long trace has none, nor has a trace after the limit of one page."""
-    found: dict[int, Line] = {}
+    maps: dict[int, Line] = {}
     room = _ROOM
     for trace in traces:
         room -= min(trace.characters, _MAX_CHARACTERS)
         if trace.characters <= _MAX_CHARACTERS and room > 0:
-            found[trace.id] = _minimap_of(
+            maps[trace.id] = _minimap_of(
                 current_options().where, trace.id, f"{trace.turns}.{trace.characters}.{trace.status}.{trace.is_open}"
             )
-    return found
+    return maps
 
 
-@st.cache_resource(show_spinner=False, max_entries=_KEPT, ttl=_FRESH_S)
+@st.cache_resource(show_spinner=False, max_entries=_CACHED_MINIMAPS, ttl=_FRESH_S)
 def _minimap_of(where: str | None, id_: int, version: str) -> Line:
     return minimap(*store().inspected(id_), CELLS)
 
@@ -313,13 +313,13 @@ class SortedColumn(NamedTuple, Generic[T]):
 
 def sorted_items(items: Sequence[T], columns: Sequence[SortedColumn[T]], order: str) -> list[T]:
     """The items sorted by the column with this order (reversed after a `-`); unchanged if there is no such column."""
-    by = next((one.value for one in columns if one.column.order == order.removeprefix(_REVERSED)), None)
+    by = next((column.value for column in columns if column.column.order == order.removeprefix(_REVERSED)), None)
     if by is None:
         return list(items)
     known = [(value, item) for item in items if (value := by(item)) is not None]
     numbers = all(not isinstance(value, str) for value, _ in known)
     is_descending = numbers is not order.startswith(_REVERSED)
-    ordered = sorted(known, key=lambda one: _key(one[0]), reverse=is_descending)
+    ordered = sorted(known, key=lambda row: _key(row[0]), reverse=is_descending)
     return [*(item for _, item in ordered), *(item for item in items if by(item) is None)]
 
 
@@ -345,13 +345,13 @@ def sorted_listing(
 
     `default` is the order of a column; the other arguments are those of `listing`.
     """
-    orders = {one.column.order for one in columns}
+    orders = {column.column.order for column in columns}
     named = parameter(name)
     order = named if named.removeprefix(_REVERSED) in orders else default
     shown = sorted_items(items, columns, order)
     done = listing(
-        [one.column for one in columns],
-        [row(one) for one in shown],
+        [column.column for column in columns],
+        [row(item) for item in shown],
         key=key,
         selected=selected,
         label=label,
@@ -369,5 +369,5 @@ def sorted_listing(
 
 
 def _is_ascending(item: T, columns: Sequence[SortedColumn[T]], order: str) -> bool:
-    by = next(one.value for one in columns if one.column.order == order.removeprefix(_REVERSED))
+    by = next(column.value for column in columns if column.column.order == order.removeprefix(_REVERSED))
     return isinstance(by(item), str) is not order.startswith(_REVERSED)

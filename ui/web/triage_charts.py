@@ -181,9 +181,9 @@ def worse_rules(now: Sequence[Slice], traces_now: int, before: Sequence[Slice], 
 def heat_rows(by_model: Sequence[GroupFigures], by_model_and_code: Sequence[GroupFigures]) -> Rows:
     """A row for each pair of a frequent model and a frequent rule, even if they never occur together."""
     totals = {group.keys[0]: group.traces for group in by_model if group.keys[0]}
-    found = {(group.keys[0], group.keys[1]): group.traces for group in by_model_and_code if group.keys[0]}
-    codes = _frequent_codes(found)
-    met = {model for model, code in found if code in codes}
+    counts = {(group.keys[0], group.keys[1]): group.traces for group in by_model_and_code if group.keys[0]}
+    codes = _frequent_codes(counts)
+    met = {model for model, code in counts if code in codes}
     models = [model for model in totals if model in met][:_MOST_MODELS]
     return [
         {
@@ -191,8 +191,8 @@ def heat_rows(by_model: Sequence[GroupFigures], by_model_and_code: Sequence[Grou
             "value": model,
             "rule": code,
             "title": code_title(code),
-            "traces": found.get((model, code), 0),
-            "share": found.get((model, code), 0) / totals[model],
+            "traces": counts.get((model, code), 0),
+            "share": counts.get((model, code), 0) / totals[model],
         }
         for model in models
         for code in codes
@@ -208,9 +208,9 @@ def step_rows(steps: Sequence[Slice]) -> Rows:
     return [{"step": step, "traces": traces} for step, traces in counts.items()]
 
 
-def _frequent_codes(found: dict[tuple[str, str], int]) -> list[str]:
+def _frequent_codes(traces_by_cell: dict[tuple[str, str], int]) -> list[str]:
     counts: dict[str, int] = {}
-    for (_, code), traces in found.items():
+    for (_, code), traces in traces_by_cell.items():
         counts[code] = counts.get(code, 0) + traces
     return sorted(counts, key=lambda code: (-counts[code], code))[:_MOST_CODES]
 
@@ -350,23 +350,23 @@ def _what_got_worse(figures: TriageFigures, filter_text: str) -> None:
 
 
 _WORSE_COLUMNS: tuple[SortedColumn[WorseRule], ...] = (
-    SortedColumn(ListingColumn("first break", order="rule"), lambda one: code_title(one.value)),
-    SortedColumn(ListingColumn("last 7 days", "end", order="now"), lambda one: one.now / one.traces_now),
-    SortedColumn(ListingColumn("before", "end", order="before"), lambda one: one.before / one.traces_before),
-    SortedColumn(ListingColumn("increase", "end", order="increase"), lambda one: one.increase),
+    SortedColumn(ListingColumn("first break", order="rule"), lambda rule: code_title(rule.value)),
+    SortedColumn(ListingColumn("last 7 days", "end", order="now"), lambda rule: rule.now / rule.traces_now),
+    SortedColumn(ListingColumn("before", "end", order="before"), lambda rule: rule.before / rule.traces_before),
+    SortedColumn(ListingColumn("increase", "end", order="increase"), lambda rule: rule.increase),
 )
 
 
-def _worse_row(one: WorseRule) -> ListingRow:
-    now, before = one.now / one.traces_now, one.before / one.traces_before
-    before_cell = (Run(f"{one.before:,} · {percent(before)} %"),)
+def _worse_row(rule: WorseRule) -> ListingRow:
+    now, before = rule.now / rule.traces_now, rule.before / rule.traces_before
+    before_cell = (Run(f"{rule.before:,} · {percent(before)} %"),)
     cells: tuple[ListingCell, ...] = (
-        (Run(code_title(one.value), Style.STRONG),),
-        (Run(f"{one.now:,} · {percent(now)} %", Style.ERROR),),
-        LinkCell(f"{_BEFORE}{one.value}", before_cell) if one.before else before_cell,
-        (Run(f"+{percent(one.increase)} %"),),
+        (Run(code_title(rule.value), Style.STRONG),),
+        (Run(f"{rule.now:,} · {percent(now)} %", Style.ERROR),),
+        LinkCell(f"{_BEFORE}{rule.value}", before_cell) if rule.before else before_cell,
+        (Run(f"+{percent(rule.increase)} %"),),
     )
-    return ListingRow(one.value, cells)
+    return ListingRow(rule.value, cells)
 
 
 def _tools(figures: TriageFigures, filter_text: str, height: int) -> None:
@@ -382,7 +382,7 @@ def _tools(figures: TriageFigures, filter_text: str, height: int) -> None:
     done = sorted_listing(
         _TOOL_COLUMNS,
         tools[:_MOST_TOOLS],
-        lambda one: _tool_row(one, total),
+        lambda tool: _tool_row(tool, total),
         name="broken",
         default="chains",
         key=f"weaklink_broken_tools_{filter_text}",
@@ -395,15 +395,15 @@ def _tools(figures: TriageFigures, filter_text: str, height: int) -> None:
 
 
 _TOOL_COLUMNS: tuple[SortedColumn[Slice], ...] = (
-    SortedColumn(ListingColumn("first break at", order="tool"), lambda one: one.value),
-    SortedColumn(ListingColumn("traces, share of all breaks", order="chains"), lambda one: one.traces),
+    SortedColumn(ListingColumn("first break at", order="tool"), lambda tool: tool.value),
+    SortedColumn(ListingColumn("traces, share of all breaks", order="chains"), lambda tool: tool.traces),
 )
 
 
-def _tool_row(one: Slice, total: int) -> ListingRow:
+def _tool_row(tool: Slice, total: int) -> ListingRow:
     """A row for a tool at whose calls chains broke first; its key is the tool's name."""
-    bar = BarCell(one.traces / total, (Run(f"{one.traces:,} · {percent(one.traces / total)} %"),))
-    return ListingRow(one.value, ((Run(visible_line(one.value) or "(no readable name)", Style.STRONG),), bar))
+    bar = BarCell(tool.traces / total, (Run(f"{tool.traces:,} · {percent(tool.traces / total)} %"),))
+    return ListingRow(tool.value, ((Run(visible_line(tool.value) or "(no readable name)", Style.STRONG),), bar))
 
 
 def _days(figures: TriageFigures, filter_text: str, height: int) -> None:
@@ -417,7 +417,7 @@ def _days(figures: TriageFigures, filter_text: str, height: int) -> None:
         st.caption("No trace has a recording time.")
         return
     is_share = parameter("days") == _SHARES
-    found = statuses_over_time(rows, key=f"weaklink_days_{is_share}_{filter_text}", is_share=is_share, height=height)
+    clicked = statuses_over_time(rows, key=f"weaklink_days_{is_share}_{filter_text}", is_share=is_share, height=height)
     address_toggle("As percentages", "days", _SHARES, key="weaklink_day_shares")
     for undated in (group for group in days if not group.keys[0]):
         broken = hits(undated, "broken")
@@ -427,8 +427,8 @@ def _days(figures: TriageFigures, filter_text: str, height: int) -> None:
                 open_list(filter_text, UNDATED)
             if broken and st.button(f"{broken:,} of them broken", key="weaklink_undated_broken", type="tertiary"):
                 open_list(filter_text, UNDATED, field("status", "broken"))
-    if found is not None:
-        open_list(filter_text, *found.split())
+    if clicked is not None:
+        open_list(filter_text, *clicked.split())
 
 
 def _heat(figures: TriageFigures, filter_text: str, height: int) -> None:
@@ -441,7 +441,7 @@ def _heat(figures: TriageFigures, filter_text: str, height: int) -> None:
     if not rows:
         st.caption("No trace with a known model has a fault.")
         return
-    found = heat_map(
+    clicked = heat_map(
         rows, across="rule", down="model", share="share", key=f"weaklink_heat_{filter_text}", height=height
     )
     unnamed = next((group.traces for group in models if not group.keys[0]), 0)
@@ -450,10 +450,10 @@ def _heat(figures: TriageFigures, filter_text: str, height: int) -> None:
         f"{counted(unnamed, 'more trace')} without a known model", key="weaklink_unnamed", type="tertiary"
     ):
         open_list(filter_text, field("model", ""))
-    if found is not None:
-        cell = next(row for row in rows if (row["rule"], row["model"]) == found)
+    if clicked is not None:
+        cell = next(row for row in rows if (row["rule"], row["model"]) == clicked)
         if cell["traces"]:
-            open_list(filter_text, field("model", str(cell["value"])), field("code", found[0]))
+            open_list(filter_text, field("model", str(cell["value"])), field("code", clicked[0]))
 
 
 def _steps(figures: TriageFigures, filter_text: str, height: int) -> None:
@@ -465,9 +465,9 @@ def _steps(figures: TriageFigures, filter_text: str, height: int) -> None:
     if not steps:
         st.caption("No chain broke.")
         return
-    found = columns(
+    clicked = columns(
         step_rows(steps), label="step", count="traces", key=f"weaklink_steps_{filter_text}", title="step", height=height
     )
     st.caption("Broken traces by the step at which they broke.")
-    if found is not None:
-        open_list(filter_text, f"step:{found}")
+    if clicked is not None:
+        open_list(filter_text, f"step:{clicked}")

@@ -23,7 +23,7 @@ from weaklink.ui.web.components import watch_element
 from weaklink.ui.web.markup import message
 
 PATH = "/weaklink/watch/{id}"
-_MOST = 1_000  # of all open pages; those that no browser asked for longest are forgotten
+_MAX_STATES = 1_000  # of all open pages; those that no browser asked for longest are forgotten
 _ID_BYTES, _DIGEST_BYTES = 12, 12
 _STATES: "OrderedDict[str, Callable[[], str]]" = OrderedDict()
 _LOCK = Lock()
@@ -70,7 +70,7 @@ def watch(state: Callable[[], str], shown: str, *, key: str, every_s: float) -> 
     with _LOCK:
         _STATES[id_] = state
         _STATES.move_to_end(id_)
-        while len(_STATES) > _MOST:
+        while len(_STATES) > _MAX_STATES:
             _STATES.popitem(last=False)
     watch_element(id_, _digest(shown), key=f"weaklink_watch_{key}", every_s=every_s)
 

@@ -24,9 +24,10 @@ from weaklink.inspector.dataset.samples import (
     read_sample,
 )
 from weaklink.inspector.diagnostics import Diagnostic, Edit, Fault, Fix, edited
-from weaklink.inspector.importers.data.public_shapes import refusal
-from weaklink.inspector.importers.data.sharegpt import CALL_ROLES, ROLE_WORDS
+from weaklink.inspector.importers.data.refusals import refusal
+from weaklink.inspector.importers.data.sharegpt import ROLE_WORDS
 from weaklink.inspector.importers.data.training_rows import Shape
+from weaklink.inspector.importers.data.written_calls import CALL_ROLES
 from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_text import write_json

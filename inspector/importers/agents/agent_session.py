@@ -2,7 +2,7 @@
 
 A source is a reader and a map. The reader gives records (`rows_of`: JSON lines, an array or documents; `SessionLogs`:
 lines of one session after another; `open_tables`: the tables of an SQLite database). The map says which member of a
-record is which of ours, by calling the methods of `AgentSession` in the log's order:
+record is which of ours, by descriptions of paths (`record_maps`) and the methods of `AgentSession`, in the log's order:
 
     {"type": "toolResult", "toolCallId": "a1", "isError": true, ...}    a record of Pi
     session.result("a1", content, is_error=True, recorded=...)          what the map makes of it

@@ -15,7 +15,7 @@ with a value that is not empty counts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -29,19 +29,19 @@ from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import object_of, text_or_json
 from weaklink.inspector.model import GenerationError, Json, Usage
 
-_Steps: TypeAlias = tuple[tuple[str, str | None], ...]
+_Get: TypeAlias = Callable[[JsonObject], Json]
 
 
 def objects_at(record: JsonObject, path: str) -> list[JsonObject]:
     """The objects at the ends of a path."""
-    return [value for steps in _parsed(path) for value in _ends(record, steps) if isinstance(value, dict)]
+    return [value for value in _ends(record, _steps(path)) if isinstance(value, dict)]
 
 
 def value_at(record: JsonObject, paths: str) -> Json:
     """The first value that is not empty, else the last one that is; None if there is none."""
     last: Json = None
-    for steps in _parsed(paths):
-        value = _value(record, steps)
+    for get in _getters(paths):
+        value = get(record)
         if value:
             return value
         last = last if value is None else value
@@ -50,36 +50,42 @@ def value_at(record: JsonObject, paths: str) -> Json:
 
 def words_at(record: JsonObject, paths: str) -> str:
     """The first text that is not empty, else `""`."""
-    for steps in _parsed(paths):
-        value = _value(record, steps)
+    for get in _getters(paths):
+        value = get(record)
         if isinstance(value, str) and value:
             return value
     return ""
 
 
 @cache
-def _parsed(paths: str) -> tuple[_Steps, ...]:
-    """The paths, each as its members; for one that is a list, the `type` of the elements that count."""
-    return tuple(tuple(map(_step, path.split("."))) for path in paths.split())
+def _getters(paths: str) -> tuple[_Get, ...]:
+    """What gets the value of each path: compiled once, since every record of a log is read by the same paths."""
+    return tuple(map(_getter, paths.split()))
 
 
-def _step(name: str) -> tuple[str, str | None]:
-    key, bracket, kind = name.removesuffix("]").partition("[")
-    return key, kind if bracket else None
-
-
-def _value(record: JsonObject, steps: _Steps) -> Json:
+def _getter(path: str) -> _Get:
+    steps = _steps(path)
     if any(kind is not None for _, kind in steps):
-        return "".join(end for end in _ends(record, steps) if isinstance(end, str))
-    value: Json = record
-    for key, _ in steps:
+        return lambda record: "".join(end for end in _ends(record, steps) if isinstance(end, str))
+    return partial(_member, keys=path.split(".")) if len(steps) > 1 else lambda record: record.get(path)
+
+
+def _member(value: Json, keys: Sequence[str]) -> Json:
+    for key in keys:
         if not isinstance(value, dict):
             return None
         value = value.get(key)
     return value
 
 
-def _ends(record: JsonObject, steps: _Steps) -> Sequence[Json]:
+@cache
+def _steps(path: str) -> tuple[tuple[str, str | None], ...]:
+    """The members of a path; for one that is a list, the `type` of the elements that count."""
+    names = (name.removesuffix("]").partition("[") for name in path.split("."))
+    return tuple((key, kind if bracket else None) for key, bracket, kind in names)
+
+
+def _ends(record: JsonObject, steps: tuple[tuple[str, str | None], ...]) -> Sequence[Json]:
     values: Sequence[Json] = (record,)
     for key, kind in steps:
         values = [value[key] for value in values if isinstance(value, dict) and key in value]

@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from msgspec import structs
+
 from weaklink.inspector import model
-from weaklink.inspector.apis.openai.messages import read_message, read_tools
+from weaklink.inspector.apis.openai.messages import call_object, message_object, read_message, read_tools
+from weaklink.inspector.importers.generations import stored_generation
 from weaklink.inspector.importers.identity import row_ids
 from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row
 from weaklink.inspector.importers.records import Row
@@ -121,31 +124,23 @@ def _answer(
 ) -> model.Turn:
     input_tokens, output_tokens, reasoning = facts
     failed = isinstance(result, str) and result.startswith(_FAILED)
-    calls = tuple(_calls(result)) if isinstance(result, list) else ()
-    text = "" if failed or not result else result if isinstance(result, str) else write_json(result, ascii_only=False)
-    parts = [model.Part("reasoning", reasoning)] if isinstance(reasoning, str) and reasoning else []
-    parts += [model.Part(header.part, arguments) for header, arguments in calls] or [model.Part("text", text)]
-    return model.Turn(
-        model.Role.ASSISTANT,
-        tuple(parts),
-        calls=tuple(header for header, _ in calls),
-        generation=model.Generation(
-            answered_model=model_name,
-            tools=tools,
-            tools_origin=model.ToolsOrigin.REQUEST if tools else None,
-            usage=model.Usage(whole_number(input_tokens), whole_number(output_tokens)),
-            error=model.GenerationError(model.ErrorPhase.TRANSPORT, str(result)) if failed else None,
-            body=model.BodyState.NOT_STORED if failed else model.BodyState.COMPLETE,
-        ),
+    calls = [call_object(name, _text(arguments)) for one in objects_of(result) for name, arguments in one.items()]
+    content = None if calls else "" if failed or not result else _text(result)
+    thoughts = reasoning if isinstance(reasoning, str) else None
+    turn = read_message(message_object("assistant", content, reasoning_content=thoughts, calls=calls))
+    generation = stored_generation(
+        answered_model=model_name,
+        tools=tools,
+        usage=model.Usage(whole_number(input_tokens), whole_number(output_tokens)),
+        error=model.GenerationError(model.ErrorPhase.TRANSPORT, str(result)) if failed else None,
     )
+    body = model.BodyState.NOT_STORED if failed else model.BodyState.COMPLETE
+    return model.Turn(turn.role, turn.parts, calls=turn.calls, generation=structs.replace(generation, body=body))
 
 
-def _calls(result: list[model.Json]) -> Iterator[tuple[model.CallHeader, str]]:
-    """Calls in BFCL's own shape, `[{name: arguments}]`; arguments that are not text are written as JSON."""
-    calls = [pair for one in result if isinstance(one, dict) for pair in one.items()]
-    for index, (name, arguments) in enumerate(calls):
-        text = arguments if isinstance(arguments, str) else write_json(arguments, ascii_only=False)
-        yield model.CallHeader(f"call:{index}", name), text
+def _text(value: model.Json) -> str:
+    """A text unchanged; any other value, such as a call `{name: arguments}` and its arguments, as JSON."""
+    return value if isinstance(value, str) else write_json(value, ascii_only=False)
 
 
 def _score(sample: FileSample) -> float:

@@ -40,7 +40,7 @@ def read_conversations(
                 yield from rows
 
 
-class _Conversation(Struct):
+class _GatheredConversation(Struct):
     """Messages of one session, in order."""
 
     first: Row
@@ -67,7 +67,7 @@ def _gathered(
     rows: Iterable[Row | Skipped], is_message: IsMessage, is_answer: IsMessage, place: ExternalId, limit: int
 ) -> Iterator[Row | Skipped]:
     left = limit
-    found: dict[tuple[tuple[str, str], ...], tuple[JsonObject, _Conversation]] = {}
+    found: dict[tuple[tuple[str, str], ...], tuple[JsonObject, _GatheredConversation]] = {}
     for row in rows:
         if isinstance(row, Skipped):
             yield row
@@ -82,7 +82,7 @@ def _gathered(
         session: JsonObject = {key: row.value[key] for key in SESSION_KEYS if isinstance(row.value.get(key), str | int)}
         session_key = tuple((key, str(value)) for key, value in session.items())
         if session_key not in found:
-            found[session_key] = session, _Conversation(row)
+            found[session_key] = session, _GatheredConversation(row)
         found[session_key][1].take(row, is_answer)
     for session, conversation in found.values():
         yield conversation.row(session, place)

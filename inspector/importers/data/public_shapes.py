@@ -9,13 +9,13 @@ A call keeps its own text as the message's arguments wherever the row has one, s
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from itertools import islice
 
 from msgspec import Struct
 
 from weaklink.inspector.apis.openai.messages import call_object, message_object
-from weaklink.inspector.importers.data.sharegpt import read_calls
+from weaklink.inspector.importers.data.tool_definitions import json_objects, openai_tools
+from weaklink.inspector.importers.data.written_calls import read_calls
 from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_scanner import read_json
@@ -82,110 +82,6 @@ def answer_messages(answer: Json) -> list[Json]:
     return (answer if isinstance(answer, list) else [answer]) or [{"role": "assistant", "content": ""}]
 
 
-def refusal(row: JsonObject) -> str:
-    """Why no conversation was read from a row: its members, the nearest known shape, and a mapping that would read it.
-
-    One sentence without a period.
-    """
-    names = list(row)
-    shown = ", ".join(f"`{name}`" for name in names[:_MAX_NAMES]) + (", ..." if len(names) > _MAX_NAMES else "")
-    nearest, mapping = _nearest(row)
-    keys = ", ".join(f"`{key}`" for key in nearest.keys)
-    if not mapping and all(row.get(key) is not None for key in nearest.keys):
-        return f"no conversation: {keys} of {nearest.name} cannot be read as one"
-    among = f"among {shown}" if shown else "and no members"
-    found = f"no conversation {among}; the nearest known shape is {nearest.name} ({keys})"
-    return f"{found}: `--map {mapping}` would read it" if mapping else found
-
-
-def _objects(value: Json) -> list[JsonObject]:
-    """The objects of a list, which may be JSON text, as may each of them; a single object is a list of one."""
-    listed = json_within(value)
-    items = listed if isinstance(listed, list) else [listed]
-    decoded = (item if isinstance(item, dict) else json_within(item) for item in items)
-    return [one for one in decoded if isinstance(one, dict)]
-
-
-# ---------------------------------------------------------------- tools
-
-
-_TYPES = {
-    **dict.fromkeys(("str", "string", "char", "String", "text"), "string"),
-    **dict.fromkeys(("int", "integer", "long", "short", "byte", "Bigint"), "integer"),
-    **dict.fromkeys(("float", "number", "double"), "number"),
-    **dict.fromkeys(("bool", "boolean"), "boolean"),
-    **dict.fromkeys(("list", "array", "tuple", "set", "ArrayList", "Array", "Stack", "Queue"), "array"),
-    **dict.fromkeys(("dict", "object", "HashMap", "Hashtable"), "object"),
-}
-_GENERIC = lazy_pattern(r"(?i)(list|set|tuple|dict|union|optional)\[.*\]")
-_MAX_DEPTH = 16
-
-
-def openai_tools(value: Json) -> list[Json]:
-    """Definitions in OpenAI's form: of a list, its JSON text, or a list of JSON texts.
-
-    Python's and Java's names of types, as in the Berkeley leaderboard's sets, become those of JSON Schema, and
-    parameters without `properties`, as xLAM writes them, become a schema; one whose type ends in `optional` is not
-    required.
-    """
-    return [{"type": "function", "function": _function(tool)} for tool in _objects(value)]
-
-
-def _function(tool: JsonObject) -> JsonObject:
-    inner = tool.get("function")
-    function = inner if isinstance(inner, dict) else {key: one for key, one in tool.items() if key != "type"}
-    parameters = json_within(function.get("parameters"))
-    if not isinstance(parameters, dict):
-        return function
-    is_schema = "properties" in parameters or "$ref" in parameters or "$defs" in parameters
-    flat = parameters and not is_schema and all(isinstance(parameter, dict) for parameter in parameters.values())
-    schema = _flat_schema(parameters) if flat else parameters
-    return {**function, "parameters": _json_types(schema, 0)}
-
-
-def _flat_schema(parameters: JsonObject) -> JsonObject:
-    """XLAM's `{name: {"type": "str, optional", "description": ...}}` as a schema."""
-    required: list[Json] = []
-    properties: JsonObject = {}
-    for name, described in parameters.items():
-        assert isinstance(described, dict)
-        word = described.get("type")
-        is_optional = isinstance(word, str) and "optional" in word
-        if not is_optional and "default" not in described and described.get("required") is not False:
-            required.append(name)
-        kept = {key: one for key, one in described.items() if key != "required"}
-        properties[name] = {**kept, "type": word.split(",")[0].strip()} if isinstance(word, str) else kept
-    return {"type": "object", "properties": properties, "required": required}
-
-
-def _json_types(schema: Json, depth: int) -> Json:
-    """A schema with JSON Schema's names of types; a type that has none there is left out, as it allows anything."""
-    if isinstance(schema, list):
-        return [_json_types(one, depth + 1) for one in schema]
-    if not isinstance(schema, dict) or depth > _MAX_DEPTH:
-        return schema
-    found: JsonObject = {}
-    for key, value in schema.items():
-        if key == "properties" and isinstance(value, dict):
-            found[key] = {name: _json_types(one, depth + 1) for name, one in value.items()}
-        elif key == "type" and isinstance(value, str):
-            named = _type_name(value)
-            if named is not None:
-                found[key] = named
-        elif key in ("items", "additionalProperties", "anyOf", "oneOf", "allOf"):
-            found[key] = _json_types(value, depth + 1)
-        else:
-            found[key] = value
-    return found
-
-
-def _type_name(word: str) -> str | None:
-    generic = _GENERIC.fullmatch(word)
-    if generic is not None:
-        return _TYPES.get(generic[1].lower())
-    return _TYPES.get(word, word if word == "null" else None)
-
-
 def _with(row: JsonObject, messages: Iterable[Json], tools: Json = None, **more: Json) -> JsonObject:
     found: JsonObject = {**row, **more, "messages": list(messages)}
     if tools is not None:
@@ -199,13 +95,10 @@ def _call(name: Json, arguments: Json) -> JsonObject:
 
 def _calls_in(value: Json) -> list[JsonObject]:
     """The calls in the content of a message or block: objects, or the text of some, which may be broken."""
-    calls = [_call(object_.get("name"), object_.get("arguments", {})) for object_ in _objects(value)]
+    calls = [_call(object_.get("name"), object_.get("arguments", {})) for object_ in json_objects(value)]
     if calls or not isinstance(value, str):
         return calls or [_call(None, value)]
     return [_call(header.name, arguments) for header, arguments in read_calls(value)]
-
-
-# ---------------------------------------------------------------- the shapes
 
 
 def _xlam(row: JsonObject) -> JsonObject | None:
@@ -230,13 +123,13 @@ def _bfcl(row: JsonObject) -> JsonObject | None:
         messages: list[Json] = [{"role": "user", "content": question}]
     else:
         turns = question if isinstance(question, list) else []
-        messages = list(_objects(turns[0] if turns and isinstance(turns[0], list) else turns))
+        messages = list(json_objects(turns[0] if turns and isinstance(turns[0], list) else turns))
     return _with(row, messages, row["function"]) if messages else None
 
 
 def _verl(row: JsonObject) -> JsonObject | None:
     """Verl's prompts: the reference is in `reward_model`, further members may be in `extra_info`."""
-    prompt = _objects(row["prompt"])
+    prompt = json_objects(row["prompt"])
     if not prompt or any(row.get(key) is not None for key in _OTHER_ANSWERS):
         return None
     if row.get("tools") is not None:
@@ -264,7 +157,7 @@ def _without_tools(row: JsonObject, member: str, names: tuple[str, ...]) -> tupl
 
 
 def _when2call_preference(row: JsonObject) -> JsonObject | None:
-    chosen, messages = json_within(row["chosen_response"]), _objects(row["messages"])
+    chosen, messages = json_within(row["chosen_response"]), json_objects(row["messages"])
     answer: JsonObject = chosen if isinstance(chosen, dict) else {"role": "assistant", "content": chosen}
     kept = {key: one for key, one in row.items() if key not in ("chosen_response", "rejected_response")}
     return _with(kept, [*messages, answer], row.get("tools"))
@@ -283,7 +176,7 @@ def _when2call_test(row: JsonObject) -> JsonObject | None:
 
 def _art(row: JsonObject) -> JsonObject | None:
     """ART's trajectories: messages, and OpenAI's choices in the places of the answers."""
-    listed = _objects(row["messages_and_choices"])
+    listed = json_objects(row["messages_and_choices"])
     messages = [one["message"] if isinstance(one.get("message"), dict) else one for one in listed]
     return _with(row, messages, row.get("tools")) if messages else None
 
@@ -292,7 +185,7 @@ _CONTENTS = frozenset({"content", "tool_calls"})
 
 
 def _trajectory(row: JsonObject) -> JsonObject | None:
-    listed = _objects(row["trajectory"])
+    listed = json_objects(row["trajectory"])
     # In a table, a content of null is absent.
     if not listed or not all(isinstance(one.get("role"), str) and one.keys() & _CONTENTS for one in listed):
         return None
@@ -372,7 +265,7 @@ def _toolace(row: JsonObject) -> JsonObject | None:
 
     Its other rows are ShareGPT with calls in Python's syntax.
     """
-    system, conversation = row["system"], _objects(row["conversations"])
+    system, conversation = row["system"], json_objects(row["conversations"])
     if not isinstance(system, str) or not all(one.get("from") in _TOOLACE_ROLES for one in conversation):
         return None
     definitions = _definitions_in(system)
@@ -406,7 +299,7 @@ _SPACED_NAME = lazy_pattern(r"(?:^\s*\[|\),\s*)([A-Za-z][\w./-]*(?: [\w./-]+){1,
 
 def _blocks(row: JsonObject) -> JsonObject | None:
     """LLaMA-Factory v1: contents are lists of `{"type", "value"}`, and a call is a block."""
-    messages = _objects(row["messages"])
+    messages = json_objects(row["messages"])
     if not any(_is_block(block) for message in messages for block in list_of(message.get("content"))):
         return None
     return _with(row, map(_unblocked, messages), row.get("tools"))
@@ -433,7 +326,7 @@ def _unblocked(message: JsonObject) -> JsonObject:
 
 def _swift(row: JsonObject) -> JsonObject | None:
     """ms-swift's roles `tool_call` and `tool_response`; calls that follow each other are parallel."""
-    messages = _objects(row["messages"])
+    messages = json_objects(row["messages"])
     if not any(message.get("role") in ("tool_call", "tool_response") for message in messages):
         return None
     found: list[JsonObject] = []
@@ -458,12 +351,12 @@ def _swift(row: JsonObject) -> JsonObject | None:
 def _smoltalk(row: JsonObject) -> JsonObject | None:
     """smoltalk2: the tools are arguments of the chat template."""
     kept, tools = _without_tools(row, "chat_template_kwargs", ("xml_tools", "python_tools"))
-    return _with(kept, _objects(row["messages"]), tools) if tools and row.get("tools") is None else None
+    return _with(kept, json_objects(row["messages"]), tools) if tools and row.get("tools") is None else None
 
 
 def _verifiers_result(row: JsonObject) -> JsonObject | None:
     """A result of `verifiers`: TRL's prompt and completion, with the tools in `info`."""
-    prompt, completion = _objects(row["prompt"]), _objects(row["completion"])
+    prompt, completion = json_objects(row["prompt"]), json_objects(row["completion"])
     kept, tools = _without_tools(row, "info", ("oai_tools", "tools"))
     if not prompt or not completion or not tools or row.get("tools") is not None:
         return None
@@ -472,7 +365,7 @@ def _verifiers_result(row: JsonObject) -> JsonObject | None:
 
 def _ranking(row: JsonObject) -> JsonObject | None:
     """LLaMA-Factory's ranking: the chosen answer is one more message of the conversation."""
-    conversation, chosen = _objects(row["conversations"]), json_within(row["chosen"])
+    conversation, chosen = json_objects(row["conversations"]), json_within(row["chosen"])
     if not conversation or not isinstance(chosen, dict):
         return None
     kept = {key: one for key, one in row.items() if key not in ("chosen", "rejected")}
@@ -486,7 +379,7 @@ _MAX_LISTS = 4
 
 def _toolbench(row: JsonObject) -> JsonObject | None:
     """ToolBench: the system prompt lists the tools in its prose, as Python or JSON writes them; calls are ReAct's."""
-    conversation = _objects(row["conversations"])
+    conversation = json_objects(row["conversations"])
     prompt = conversation[0].get("value") if conversation and row.get("tools") is None else None
     is_react = any(isinstance(text := one.get("value"), str) and _REACT.search(text) for one in conversation[1:])
     if not isinstance(prompt, str) or not is_react:
@@ -522,90 +415,3 @@ PUBLIC_SHAPES = (
     PublicShape("verl", ("prompt", "reward_model"), _verl, ("prompt",)),
 )
 """Every shape that needs a reader of its own, the more specific ones first."""
-
-
-# ---------------------------------------------------------------- refusals
-
-
-_MAX_NAMES = 12
-_COMMON = (
-    PublicShape("OpenAI's messages", ("messages",), lambda _: None),
-    PublicShape("ShareGPT", ("conversations",), lambda _: None),
-    PublicShape("instruction rows", ("instruction", "output"), lambda _: None),
-    PublicShape("a prompt and its completion", ("prompt", "completion"), lambda _: None),
-    PublicShape("a preference", ("prompt", "chosen"), lambda _: None),
-)
-_SYNONYMS = {
-    "messages": ("dialogue", "dialog", "history", "chat_history", "turns", "trace", "context", "chat"),
-    "conversations": ("dialogue", "dialog", "turns", "talk"),
-    "query": ("question", "instruction", "user_query", "utterance", "input", "request", "task", "user"),
-    "question": ("query", "instruction", "utterance", "input"),
-    "answers": ("calls", "function_calls", "expected_calls", "ground_truth", "label", "target", "api_calls"),
-    "tools": ("functions", "apis", "api_list", "available_tools", "tool_list", "function"),
-    "function": ("functions", "apis", "tools"),
-    "prompt": ("query", "question", "input", "instruction", "user_query", "user", "request", "source", "src"),
-    "completion": (
-        "generation",
-        "model_output",
-        "prediction",
-        "reply",
-        "assistant",
-        "answer_text",
-        "solution",
-        "target",
-        "tgt",
-    ),
-    "instruction": ("prompt", "query", "question"),
-    "output": ("reply", "target", "solution"),
-}
-
-
-_NEEDED_MEMBERS: Mapping[str, frozenset[str]] = {
-    "messages": frozenset({"role"}),
-    "trajectory": frozenset({"role"}),
-    "conversations": frozenset({"from", "value"}),
-    **dict.fromkeys(("tools", "function", "answers"), frozenset[str]()),
-}
-
-
-def _nearest(row: JsonObject) -> tuple[PublicShape, str]:
-    """The shape of which the row has most members, under their own or similar names, and the mapping to it."""
-    best: tuple[float, PublicShape, str] = (-1.0, _COMMON[0], "")
-    for shape in (*_COMMON, *PUBLIC_SHAPES):
-        pairs = [(key, _source(key, row)) for key in shape.keys]
-        found = [(key, name) for key, name in pairs if name is not None]
-        share = len(found) / len(pairs)
-        renamed = [f"{name}={key}" for key, name in found if name != key]
-        mapping = ",".join(renamed) if len(found) == len(pairs) and renamed else ""
-        if share > best[0]:
-            best = share, shape, mapping
-    return (best[1], best[2]) if best[2] or best[0] == 1.0 else _by_content(row) or (best[1], "")
-
-
-_LABELS = frozenset({"id", "uid", "source", "type", "split", "category", "task", "lang", "language", "model", "system"})
-
-
-def _by_content(row: JsonObject) -> tuple[PublicShape, str] | None:
-    """The mapping of members with unknown names: the only list of messages, or the only two texts, in their order."""
-    for key, shape in (("messages", _COMMON[0]), ("conversations", _COMMON[1])):
-        listed = [name for name, value in row.items() if isinstance(value, str | list) and _fits(key, value)]
-        if len(listed) == 1:
-            return shape, f"{listed[0]}={key}"
-    texts = [name for name, value in row.items() if isinstance(value, str) and value and name not in _LABELS]
-    return (_COMMON[3], f"{texts[0]}=prompt,{texts[1]}=completion") if len(texts) == 2 else None
-
-
-def _source(key: str, row: JsonObject) -> str | None:
-    if row.get(key) is not None:
-        return key
-    names = [name for name, value in row.items() if value is not None and _fits(key, value)]
-    known = next((name for name in _SYNONYMS.get(key, ()) if name in names), None)
-    return known or next(iter(get_close_matches(key, names, 1, 0.8)), None)
-
-
-def _fits(key: str, value: Json) -> bool:
-    """Whether a value can be what the member of a shape has: a list of objects for messages, a text for a query."""
-    if key in _NEEDED_MEMBERS:
-        objects = _objects(value)
-        return bool(objects) and all(_NEEDED_MEMBERS[key] <= object_.keys() for object_ in objects)
-    return isinstance(value, str)

@@ -7,28 +7,24 @@ written, without a zone) and `completed`.
 Rows that are messages themselves are together one conversation; a row that is a list of messages is one too.
 
 A value is the model's raw stream and becomes the turn's part `text` unchanged. The exception is the role
-`function_call` (LLaMA-Factory), whose value is one call as JSON, or a list of them, without any marker of a format: it
-becomes a structured call, the part `call:N` being the exact characters of its arguments. A thought before the call, in
-`<think>`, is the part `reasoning`, as LLaMA-Factory's `FunctionFormatter` reads it. A value that is not valid JSON
-of this shape becomes the part `call:0` as a whole, in a call without a name, so that its faults are reported at their
-positions.
+`function_call` (LLaMA-Factory), whose value is calls as JSON (`written_calls`): each becomes a structured call, the
+part `call:N` being the exact characters of its arguments, and a thought before it the part `reasoning`. A value that is
+not valid JSON of this shape becomes the part `call:0` as a whole, in a call without a name, so that its faults are
+reported at their positions.
 """
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import read_tools
-from weaklink.inspector.diagnostics import Edit, edited
 from weaklink.inspector.importers.data.conversation_rows import read_conversations
+from weaklink.inspector.importers.data.written_calls import CALL_ROLES, read_calls, split_thought
 from weaklink.inspector.importers.generations import stored_generation
 from weaklink.inspector.importers.identity import instant, recognised_by, reward_of, row_ids, text_of
 from weaklink.inspector.importers.log_source import LogSource, traces_of
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject, Skipped
-from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
 from weaklink.inspector.json_text import flag_of, write_json
-from weaklink.inspector.scanning import lazy_pattern
 
 ROLE_WORDS = {
     "system": model.Role.SYSTEM,
@@ -42,9 +38,6 @@ ROLE_WORDS = {
 """The words for roles in training data."""
 
 _LISTS = ("conversations", "conversation", "items", "messages")  # only few data sets use the last three
-CALL_ROLES = frozenset({"function_call", "tool_call"})
-"""The roles of LLaMA-Factory's and ms-swift's turns of calls."""
-_THOUGHT = lazy_pattern(r"\s*<think>(.*?)</think>", re.DOTALL)
 
 
 def _is_conversation(value: JsonObject) -> bool:
@@ -132,56 +125,6 @@ def _result(message: JsonObject) -> model.ResultHeader | None:
     """The id and name in a tool message, which some writers add; everything else is in the value."""
     header = model.ResultHeader(text_of(message, "tool_call_id") or None, text_of(message, "name") or None)
     return header if header.call_id or header.name else None
-
-
-def split_thought(text: str) -> tuple[str | None, str]:
-    """The reasoning before the calls of a turn, None if there is none, and the text of the calls."""
-    thought = _THOUGHT.match(text)
-    return (None, text) if thought is None else (thought[1], text[thought.end() :])
-
-
-def read_calls(text: str) -> Iterator[tuple[model.CallHeader, str]]:
-    """The calls in a `function_call`, each with the exact text of its arguments; always at least one.
-
-    A call whose faults are all within its arguments keeps its name; otherwise the whole text are the arguments.
-    """
-    reading = read_json(text)
-    nodes: tuple[JsonNode, ...] = ()
-    if reading.nodes:
-        root = reading.nodes[0]
-        nodes = root.items if root.kind is JsonKind.ARRAY else (root,)
-    is_read = bool(nodes) and all(_name(node) for node in nodes)
-    if not is_read or not (reading.strict or _is_strict_around(nodes, text)):
-        yield model.CallHeader("call:0", None), text
-        return
-    for index, node in enumerate(nodes):
-        call_id = node.member("id")
-        header = model.CallHeader(f"call:{index}", _name(node), _scalar(call_id.value) or None if call_id else None)
-        yield header, _arguments(node, text)
-
-
-def _is_strict_around(nodes: Iterable[JsonNode], text: str) -> bool:
-    """Whether a text would be JSON if each call had other arguments."""
-    members = (node.member("arguments") or node.member("parameters") for node in nodes)
-    edits = [Edit(member.value.range, "{}") for member in members if member is not None]
-    return read_json(edited(text, edits)).strict
-
-
-def _name(node: JsonNode) -> str:
-    member = node.member("name")
-    return _scalar(member.value) if member else ""
-
-
-def _scalar(node: JsonNode) -> str:
-    return node.scalar if isinstance(node.scalar, str) else ""
-
-
-def _arguments(node: JsonNode, text: str) -> str:
-    """The text of a JSON string, as in OpenAI's calls, or the exact JSON of other arguments; `""` if there are none."""
-    member = node.member("arguments") or node.member("parameters")
-    if member is None:
-        return ""
-    return _scalar(member.value) if member.value.kind is JsonKind.STRING else member.value.range.of(text)
 
 
 def _outcome(value: JsonObject) -> model.Outcome | None:

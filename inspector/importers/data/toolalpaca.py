@@ -9,7 +9,7 @@ words (`"Required. Integer. ..."`). An instance without steps is a conversation 
 from collections.abc import Iterator
 
 from weaklink.inspector.apis.openai.messages import call_object, message_object
-from weaklink.inspector.importers.data.public_shapes import openai_tools
+from weaklink.inspector.importers.data.tool_definitions import openai_tools
 from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import list_of, member_at, object_of, objects_of, write_json

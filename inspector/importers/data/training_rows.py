@@ -13,8 +13,9 @@ from msgspec import Struct
 
 from weaklink.inspector.apis.openai.messages import message_object
 from weaklink.inspector.importers.data.openai_messages import is_anthropic, messages_trace
-from weaklink.inspector.importers.data.public_shapes import answer_messages, public_row, refusal
+from weaklink.inspector.importers.data.public_shapes import answer_messages, public_row
 from weaklink.inspector.importers.data.raw_text import completion_trace
+from weaklink.inspector.importers.data.refusals import refusal
 from weaklink.inspector.importers.data.sharegpt import sharegpt_trace
 from weaklink.inspector.importers.data.toolalpaca import instance_rows
 from weaklink.inspector.importers.log_source import LogSource, traces_of

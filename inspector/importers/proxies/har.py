@@ -1,49 +1,31 @@
-"""HAR files (HTTP Archive 1.2) of browsers and proxies, read one entry after another.
+"""HAR files (HTTP Archive 1.2) of browsers and proxies: each entry is an exchange (`har_document` reads the files).
 
-A file is plain JSON, zlib (mitmproxy's `.zhar`), or a ZIP archive with the bodies as separate members (Playwright).
 Source: http://www.softwareishard.com/blog/har-12-spec.
 """
 
 import base64
 import binascii
 import codecs
-import io
 import re
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import BinaryIO
 
-from msgspec import Struct, structs
-
+from weaklink.inspector.importers.archives import ZIP
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.identity import instant, text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
+from weaklink.inspector.importers.proxies.har_document import HarContent, HarDocument, open_har
 from weaklink.inspector.importers.records import (
-    TEXT_AFTER_ARRAY,
     Element,
     NotJsonError,
     parse_json_bytes,
-    read_elements,
 )
 from weaklink.inspector.importers.source import HEAD_BYTES, FileSample, JsonObject, Skipped, SourceFile, until_damage
-from weaklink.inspector.importers.streams import BlockStream
 from weaklink.inspector.json_text import list_of, object_of, objects_of, word_of
 from weaklink.inspector.model import Json, Trace
-from weaklink.inspector.scanning import closing_quote, lazy_pattern
+from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
 from weaklink.inspector.wire.framing import SseDecoder
-
-_ZIP = b"PK\x03\x04"
-_BLOCK = 1 << 16
-_LEAST_BOUND = 1 << 30
-_GROWTH = 200
-_BODY_BYTES = 64 << 20
-_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
-"""What `zipfile` raises: RuntimeError for an encrypted member, OSError for a position before the file's beginning."""
 
 _LOG = re.compile(rb'"log"\s*:\s*\{')
 _OF_A_LOG = re.compile(rb'"entries"\s*:\s*\[|"creator"\s*:\s*\{')
@@ -54,9 +36,6 @@ _LOST_ANSWERS = (
 )
 
 _LOST_REQUESTS = "the HAR contains no request body"
-_MOST_BEFORE = 32 << 20
-_BRACKET_OR_QUOTE = re.compile(rb'[\[\]{}"]')
-_NO_ENTRIES = "no list `entries` within `log` was found in this HAR document"
 _URL = lazy_pattern(r"(?P<upstream>[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*)?(?P<target>.*)", re.DOTALL)
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _LOOKED_AT = 256
@@ -67,130 +46,20 @@ _UNPACKED = "the HAR contains unpacked bodies: their original compression is unk
 _REBUILT = "an answer without a body was assembled from the events that the browser recorded, with their times"
 
 
-class HarContent(Struct, frozen=True):
-    """A HAR document's bytes, and a function that returns an archive's separate body by its name, or None."""
-
-    stream: BinaryIO
-    body: Callable[[str], bytes | None]
-
-
-def beginning_of(file: SourceFile) -> bytes:
+def _beginning_of(file: SourceFile) -> bytes:
     """The first bytes of the HAR document that a file may contain; `b""` if it cannot contain one."""
-    if not file.head.startswith(_ZIP) and not _is_zlib(file.head):
+    if not file.head.startswith(ZIP):
         return file.head
     try:
         with open_har(file) as har:
-            return har.stream.read(HEAD_BYTES)
+            return har.stream.read1(HEAD_BYTES)
     except DamagedDataError:
         return b""
 
 
-@contextmanager
-def open_har(file: SourceFile) -> Iterator[HarContent]:
-    """The document in a file. Compressed data may unpack to 200 times its size, or one GiB if that is more.
-
-    An archive's document is its first member whose name ends with `.har`. Names in an archive are only compared;
-    nothing is ever written under them. DamagedDataError, also while reading, if the container is broken or has no
-    document.
-    """
-    if file.head.startswith(_ZIP):
-        with file.open_seekable() as stream, _archive(stream, file.stored_bytes) as content:
-            yield content
-        return
-    with file.open() as stream:
-        if not _is_zlib(file.head):
-            yield HarContent(stream, _no_body)
-            return
-        bound = max(_LEAST_BOUND, file.stored_bytes * _GROWTH)
-        yield HarContent(_stream(_bounded(_inflated(stream), bound)), _no_body)
-
-
-def _no_body(name: str) -> None:
-    """A document outside an archive has no separate bodies: a name in it is never used as a file's name."""
-
-
-def _is_zlib(head: bytes) -> bool:
-    """Whether a zlib stream (RFC 1950, section 2.2) with a JSON document begins here."""
-    if head[:1] != b"\x78" or int.from_bytes(head[:2]) % 31:
-        return False
-    try:
-        return zlib.decompressobj().decompress(head, 64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
-    except zlib.error:
-        return False
-
-
-@contextmanager
-def _archive(stream: BinaryIO, stored_bytes: int) -> Iterator[HarContent]:
-    with _opened(stream) as archive:
-        members = {one.filename: one for one in archive.infolist() if one.compress_type in _METHODS}
-        document = next((one for name, one in members.items() if name.endswith(".har")), None)
-        if document is None:
-            raise DamagedDataError("the archive contains no `.har` file")
-
-        def body(name: str) -> bytes | None:
-            return _body(archive, members.get(name))
-
-        bound = max(_LEAST_BOUND, stored_bytes * _GROWTH)
-        yield HarContent(_stream(_bounded(_read(archive, document), bound)), body)
-
-
-def _opened(stream: BinaryIO) -> zipfile.ZipFile:
-    try:
-        return zipfile.ZipFile(stream)
-    except _DAMAGE as error:
-        raise DamagedDataError(f"the archive is damaged: {error}") from error
-
-
-def _body(archive: zipfile.ZipFile, member: zipfile.ZipInfo | None) -> bytes | None:
-    if member is None:
-        return None
-    try:
-        with archive.open(member) as stream:
-            body = stream.read(_BODY_BYTES + 1)
-    except _DAMAGE:
-        return None
-    return body if len(body) <= _BODY_BYTES else None
-
-
-def _stream(blocks: Iterator[bytes]) -> BinaryIO:
-    return io.BufferedReader(BlockStream(blocks), _BLOCK)
-
-
-def _bounded(blocks: Iterator[bytes], bound: int) -> Iterator[bytes]:
-    left = bound
-    for block in blocks:
-        left -= len(block)
-        if left < 0:
-            raise DamagedDataError(f"the compressed data unpacks to more than {bound >> 20} MiB")
-        yield block
-
-
-def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
-    try:
-        with archive.open(member) as stream:
-            while block := stream.read(_BLOCK):
-                yield block
-    except _DAMAGE as error:
-        raise DamagedDataError(f"the archive is damaged: {error}") from error
-
-
-def _inflated(stream: BinaryIO) -> Iterator[bytes]:
-    decompressor = zlib.decompressobj()
-    try:
-        while raw := stream.read(_BLOCK):
-            while raw:
-                yield decompressor.decompress(raw, _BLOCK)
-                raw = decompressor.unconsumed_tail
-        yield decompressor.flush()
-    except zlib.error as error:
-        raise DamagedDataError(f"the compressed data is damaged: {error}") from error
-    if not decompressor.eof:
-        raise DamagedDataError("the compressed data is damaged: it ends early")
-
-
 def _score(sample: FileSample) -> float:
     """By a `log` with its creator or entries at the document's beginning."""
-    head = beginning_of(sample.file)
+    head = _beginning_of(sample.file)
     log = _LOG.search(head) if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else None
     return 1.0 if log and _OF_A_LOG.search(head, log.end()) else 0.0
 
@@ -222,85 +91,6 @@ def _version(log: JsonObject) -> str:
     """The format's version and the program that wrote it: `1.2 (mitmproxy 12.2.3)`."""
     writer = f"{text_at(log, 'creator.name')} {text_at(log, 'creator.version')}".strip()
     return f"{text_of(log, 'version')} ({writer})" if writer else text_of(log, "version")
-
-
-class HarDocument:
-    """A HAR document in a stream. The constructor reads what precedes its entries, at most 32 MiB.
-
-    `log` has the members of `log` before the entries: `version`, `creator`, `pages`.
-    """
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._buffer = b""
-        self._at = 0
-        self._has_entries = self._find_entries()
-        self.log = _members(self._buffer[: self._at]) if self._has_entries else {}
-
-    def entries(self) -> Iterator[Element | Skipped]:
-        """The entries, each within the bound of a record; a Skipped if there are none, or the list is truncated.
-
-        Their offsets are positions in the document.
-        """
-        if not self._has_entries:
-            yield Skipped("log", _NO_ENTRIES)
-            return
-        start = self._at
-        rest = io.BufferedReader(BlockStream(self._from_the_entries()), _BLOCK)
-        for element in read_elements(rest):
-            if isinstance(element, Element):
-                yield structs.replace(element, offset=start + element.offset)
-            elif element is not TEXT_AFTER_ARRAY:
-                yield element
-
-    def _from_the_entries(self) -> Iterator[bytes]:
-        first, self._buffer = self._buffer[self._at :], b""
-        yield first
-        while block := self._stream.read(_BLOCK):
-            yield block
-
-    def _find_entries(self) -> bool:
-        """Go to the bracket that opens `log.entries`: at depth 2, after that name, within the object `log`."""
-        depth, name, is_log = 0, b"", False
-        while (token := self._next()) is not None:
-            if token[:1] == b'"':
-                name = token[1:-1]
-            elif token in b"]}":
-                depth -= 1
-            elif depth == 2 and is_log and token == b"[" and name == b"entries":
-                self._at -= 1
-                return True
-            else:
-                depth += 1
-                is_log = name == b"log" if depth == 2 else is_log
-        return False
-
-    def _next(self) -> bytes | None:
-        """The next bracket or whole string, with `_at` after it; None at the end, or if it is beyond the bound."""
-        while True:
-            match = _BRACKET_OR_QUOTE.search(self._buffer, self._at)
-            self._at = len(self._buffer) if match is None else match.start()
-            if match is not None and (end := self._token_end(match[0])) >= 0:
-                start, self._at = self._at, end
-                return self._buffer[start:end]
-            block = self._stream.read(max(_BLOCK, len(self._buffer))) if len(self._buffer) < _MOST_BEFORE else b""
-            if not block:
-                return None
-            self._buffer += block
-
-    def _token_end(self, first: bytes) -> int:
-        """The position after the bracket or string at `_at`; -1 if a string continues after the buffered bytes."""
-        if first != b'"':
-            return self._at + 1
-        return closing_quote(self._buffer, first, self._at + 1, len(self._buffer)) + 1 or -1
-
-
-def _members(before: bytes) -> JsonObject:
-    try:
-        document = parse_json_bytes(before.removeprefix(b"\xef\xbb\xbf") + b"[]}}")
-    except ValueError:
-        return {}
-    return object_of(object_of(document).get("log"))
 
 
 Pieces = tuple[tuple[float | None, bytes], ...]

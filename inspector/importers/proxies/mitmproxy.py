@@ -6,38 +6,22 @@ began and ended; the pieces of an answer have no times. Sources: mitmproxy:mitmp
 
 import re
 from collections.abc import Iterator
-from typing import Final
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
-from weaklink.inspector.importers.records import blocks_of
+from weaklink.inspector.importers.proxies.tnetstrings import (
+    MalformedValueError,
+    StoredFlow,
+    TnetString,
+    read_flows,
+    value_at,
+)
 from weaklink.inspector.importers.source import Skipped, SourceFile, until_damage
-from weaklink.inspector.memory import RECORD_BYTES, too_long
 from weaklink.inspector.model import Trace
 from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
-from weaklink.inspector.text import decode
 
-_MOST_DIGITS = 12
-_NO_FLOW = "not a flow: the file is damaged, or several programs wrote it at once; the rest was not read"
-MAX_ENTRIES = 10_000
-"""The most entries of a dictionary or list that are read: no flow has so many, and each costs more than its bytes."""
-
-_LENGTH = re.compile(rb"(\d{1,12}):")
-
-_KINDS: Final = {
-    b",": "bytes",
-    b";": "a string",
-    b"#": "an integer",
-    b"^": "a number",
-    b"!": "a boolean",
-    b"~": "null",
-    b"}": "a dictionary",
-    b"]": "a list",
-}
-
-_QUOTED = 20
 OLDEST_VERSION = 18
 """The oldest flow format that is read: since then requests, answers and errors have the same members."""
 
@@ -67,154 +51,6 @@ _TOO_OLD = (
 )
 
 
-class FlowSplitter:
-    """Splits a file of consecutive tnetstrings; never raises.
-
-    A flow's bytes are its dictionary, with length and type tag. At most `limit` bytes of a flow, and the last bytes
-    fed, are in memory; a longer flow is a Skipped. After bytes that begin no flow, no other flow can be found, so the
-    file ends there. `number` is the last flow's, from 1; `starts` are the positions of all flows, in bytes.
-    """
-
-    def __init__(self, *, limit: int = RECORD_BYTES) -> None:
-        self._limit = limit
-        self._buffer = bytearray()
-        self._length = 0  # bytes missing from the current flow, including length digits and type tag
-        self._is_kept = True
-        self._is_over = False
-        self._base = 0  # the position in the file of the first buffered byte
-        self.starts: list[int] = []
-
-    def feed(self, raw: bytes) -> list[bytes | Skipped]:
-        """The flows that end in these bytes."""
-        found: list[bytes | Skipped] = []
-        self._buffer += b"" if self._is_over else raw
-        at = 0
-        while (self._length or self._begins(at, found)) and at + self._length <= len(self._buffer):
-            end = at + self._length
-            if self._is_kept:
-                found.append(bytes(self._buffer[at:end]))
-            at, self._length, self._is_kept = end, 0, True
-        self._drop(at)
-        if self._is_over or not self._is_kept:
-            self._length -= len(self._buffer) if self._length else 0
-            self._drop(len(self._buffer))
-        return found
-
-    @property
-    def number(self) -> int:
-        """The number of flows that began."""
-        return len(self.starts)
-
-    def close(self) -> list[bytes | Skipped]:
-        """End the file; a Skipped if it ends within a flow."""
-        if self._is_over or not (self._buffer or self._length) or not self._is_kept:
-            return []
-        if not self._length:
-            self.starts.append(self._base)
-        present = f" ({len(self._buffer)} of {self._length} bytes)" if self._length else ""
-        return [Skipped(f"flow {self.number}", f"the file ends in the middle of this flow{present}")]
-
-    def _begins(self, at: int, found: list[bytes | Skipped]) -> bool:
-        """Whether a flow begins at `at`; then its length is known."""
-        length = _LENGTH.match(self._buffer, at)
-        if length is None:
-            rest = self._buffer[at : at + _MOST_DIGITS + 1]
-            if rest and (len(rest) > _MOST_DIGITS or not rest.isdigit()):
-                self.starts.append(self._base + at)
-                self._is_over = True
-                found.append(Skipped(f"flow {self.number}", _NO_FLOW))
-            return False
-        self.starts.append(self._base + at)
-        self._length = length.end() - at + int(length[1]) + 1
-        self._is_kept = int(length[1]) <= self._limit
-        if not self._is_kept:
-            found.append(Skipped(f"flow {self.number}", too_long(self._limit)))
-        return True
-
-    def _drop(self, count: int) -> None:
-        """Discard this many of the first buffered bytes."""
-        del self._buffer[:count]
-        self._base += count
-
-
-class MalformedValueError(ValueError):
-    """The bytes are not a tnetstring, or not of the expected kind; the message gives the reason."""
-
-
-class TnetString(Struct, frozen=True):
-    """One value: its payload is `raw[start:end]`, `kind` the type tag after it. The payload is not parsed yet."""
-
-    raw: bytes
-    start: int
-    end: int
-    kind: bytes
-
-    @property
-    def is_null(self) -> bool:
-        """Whether the value is null."""
-        return self.kind == b"~"
-
-    def payload(self) -> bytes:
-        """The bytes of a value that is bytes or a text."""
-        self._must_be(b",", b";")
-        return self.raw[self.start : self.end]
-
-    def text(self) -> str:
-        """The payload as text."""
-        return decode(self.payload())
-
-    def number(self) -> float:
-        """A finite integer or float."""
-        self._must_be(b"#", b"^")
-        try:
-            number = float(self.raw[self.start : min(self.end, self.start + 64)])
-        except ValueError:
-            number = float("inf")
-        if not -1e300 < number < 1e300:
-            raise MalformedValueError(f"{_KINDS[self.kind]} at byte {self.start} is invalid or out of range")
-        return number
-
-    def entries(self) -> "list[TnetString]":
-        """The entries of a list, at most `MAX_ENTRIES`."""
-        self._must_be(b"]")
-        return self._within()
-
-    def members(self) -> "dict[str, TnetString]":
-        """The members of a dictionary, at most half of `MAX_ENTRIES`; the last of several with the same name."""
-        self._must_be(b"}")
-        strings = self._within()
-        if len(strings) % 2:
-            raise MalformedValueError(f"the dictionary at byte {self.start} ends with a key that has no value")
-        return {key.text(): value for key, value in zip(strings[::2], strings[1::2], strict=True)}
-
-    def _within(self) -> "list[TnetString]":
-        strings: list[TnetString] = []
-        at = self.start
-        while at < self.end:
-            if len(strings) == MAX_ENTRIES:
-                raise MalformedValueError(f"{_KINDS[self.kind]} has more than {MAX_ENTRIES} entries")
-            strings.append(value_at(self.raw, at, self.end))
-            at = strings[-1].end + 1
-        return strings
-
-    def _must_be(self, *kinds: bytes) -> None:
-        if self.kind not in kinds:
-            raise MalformedValueError(f"found {_KINDS[self.kind]} at byte {self.start}, expected {_KINDS[kinds[0]]}")
-
-
-def value_at(raw: bytes, at: int, end: int) -> TnetString:
-    """The value that begins at `at` and ends before `end`; MalformedValueError if there is none."""
-    length = _LENGTH.match(raw, at, end)
-    if length is None:
-        found = decode(raw[at : min(at + _QUOTED, end)])
-        raise MalformedValueError(f"expected a length at byte {at}, found {found!r}")
-    start, stop = length.end(), length.end() + int(length[1])
-    kind = raw[stop : stop + 1]
-    if stop >= end or kind not in _KINDS:
-        raise MalformedValueError(f"the value at byte {at} does not match its length")
-    return TnetString(raw, start, stop, kind)
-
-
 class MitmproxyFlow(Struct, frozen=True):
     """A flow that could be read; `content` is None if its format is too old."""
 
@@ -222,17 +58,17 @@ class MitmproxyFlow(Struct, frozen=True):
     content: Exchange | OtherTraffic | None
 
 
-def read_flow(raw: bytes, number: int) -> MitmproxyFlow | Skipped:
-    """The flow in these bytes, a complete dictionary; never raises."""
-    record = f"flow {number}"
+def read_flow(stored: StoredFlow) -> MitmproxyFlow | Skipped:
+    """A flow, whose bytes are a complete dictionary; never raises."""
+    record = f"flow {stored.number}"
     try:
-        members = value_at(raw, 0, len(raw)).members()
+        members = value_at(stored.raw, 0, len(stored.raw)).members()
         version = _version(members.get("version"))
         return MitmproxyFlow(version, _content(members, record) if version >= OLDEST_VERSION else None)
     except KeyError as error:
-        return Skipped(record, f"the flow has no `{error.args[0]}`")
+        return Skipped(record, f"the flow has no `{error.args[0]}`", start=stored.start)
     except MalformedValueError as error:
-        return Skipped(record, f"the flow is damaged: {error}")
+        return Skipped(record, f"the flow is damaged: {error}", start=stored.start)
 
 
 def _version(value: TnetString | None) -> int:
@@ -334,35 +170,21 @@ def _traces(file: SourceFile) -> Iterator[Trace | Skipped]:
 
 def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[ProxyRecord]:
     too_old = newest = 0
-    splitter = FlowSplitter()
-    for number, raw in _cut(file, splitter):
-        flow = raw if isinstance(raw, Skipped) else read_flow(raw, number)
-        if not isinstance(flow, MitmproxyFlow):
-            yield structs.replace(flow, start=splitter.starts[number - 1]) if number else flow
-        elif flow.content is None:
-            too_old += 1
-        else:
-            newest = max(newest, flow.version)
-            proxy.source_version = str(newest)
-            yield flow.content if isinstance(flow.content, OtherTraffic) else SeenExchange(flow.content)
+    with file.open() as stream:
+        for stored in until_damage(read_flows(stream)):
+            flow = stored if isinstance(stored, Skipped) else read_flow(stored)
+            if isinstance(flow, Skipped):
+                yield flow
+            elif flow.content is None:
+                too_old += 1
+            else:
+                newest = max(newest, flow.version)
+                proxy.source_version = str(newest)
+                yield flow.content if isinstance(flow.content, OtherTraffic) else SeenExchange(flow.content)
     if newest > NEWEST_VERSION:
         proxy.warnings.append(f"flows of format {newest} were read as those of format {NEWEST_VERSION}")
     if too_old:
         yield Skipped(f"{too_old} of the flows", _TOO_OLD)
-
-
-def _cut(file: SourceFile, splitter: FlowSplitter) -> Iterator[tuple[int, bytes | Skipped]]:
-    """The flows with their numbers; 0 for an error in the file as a whole."""
-    number = 0
-    for block in until_damage(blocks_of(file)):
-        if isinstance(block, Skipped):
-            yield 0, block
-            continue
-        for found in splitter.feed(block):
-            number += 1
-            yield number, found
-    for found in splitter.close():
-        yield splitter.number, found
 
 
 MITMPROXY = LogSource(

@@ -5,7 +5,7 @@ Requests are bodies, messages or texts; answers are response bodies, messages or
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from msgspec import Struct, structs
@@ -19,7 +19,6 @@ from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.telemetry import framework_messages
-from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
 from weaklink.inspector.json_text import compact_json, objects_of, word_of
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.answer_reader import finish_meaning
@@ -41,86 +40,6 @@ _STATUS = lazy_pattern(r"\b(?:error|status)[ _]code:? ([45]\d\d)\b", re.IGNORECA
 _REASONING = ("reasoning", "reasoning_tokens", "output_reasoning", "output_reasoning_tokens", "reasoningTokens")
 _CACHED = ("cache_read", "cached_tokens", "input_cache_read", "input_cached_tokens", "cache_read_input_tokens")
 _JOINED = ("text", "reasoning")
-
-REWRITTEN = "the source stores the arguments of some calls parsed; their original text is lost"
-"""The warning of an answer of which that is true."""
-
-
-class StoredSpan(Struct, frozen=True, kw_only=True):
-    """A span as a tracing store keeps it: `input` and `output` in any shape, and facts beside them.
-
-    `error` are the words of a failure, None if there was none. Facts in `input` and `output` have priority: a model or
-    tools of the store's own count where those have none. Of `tools` and `usages` the first that can be read counts.
-    `not_stored` is what the store keeps of no answer.
-    """
-
-    span: TracedSpan
-    input: model.Json = None
-    output: model.Json = None
-    error: str | None = None
-    requested_model: str = ""
-    answered_model: str = ""
-    settings: JsonObject = {}
-    tools: Iterable[model.Json] = ()
-    usages: Iterable[model.Json] = ()
-    finish: str = ""
-    first_token: model.Instant | None = None
-    response_id: str = ""
-    call_id: str = ""
-    not_stored: str = ""
-
-    def read(self, known: framework_messages.KnownMessages) -> TracedSpan:
-        """The span with its request and answer, or its run of a tool; `known` are its session's messages."""
-        if self.span.kind is OperationKind.MODEL:
-            call = self.call(known)
-            warnings = (self.not_stored, REWRITTEN) if call.is_rewritten else (self.not_stored,)
-            return structs.replace(self.span, call=call, warnings=warnings)
-        return structs.replace(self.span, run=self._run()) if self.span.kind is OperationKind.TOOL else self.span
-
-    def call(self, known: framework_messages.KnownMessages) -> ModelCall:
-        """The request in `input` and the answer in `output`."""
-        answer = missing_answer() if self.output in (None, "") else read_answer_output(self.output)
-        request = read_request_input(self.input, known)
-        request = structs.replace(
-            request,
-            turns=(*request.turns, *answer.steps),
-            model=request.model or self.requested_model,
-            tools=request.tools or next(filter(None, map(read_tool_list, self.tools)), ()),
-            parameters=request.parameters or (compact_json(self.settings) if self.settings else ""),
-        )
-        turn = structs.replace(answer.turn, generation=self._generation(answer.turn.generation or model.Generation()))
-        response_id = answer.response_id or self.response_id
-        return ModelCall(request, turn, response_id, answer.is_rewritten, results=answer.results)
-
-    def _generation(self, known: model.Generation) -> model.Generation:
-        error = None if self.error is None else failure(self.error)
-        finish = known.finish or (finish_meaning(self.finish) if self.finish else None)
-        usages = (known.usage, *map(usage_of, self.usages))
-        return structs.replace(
-            known,
-            answered_model=known.answered_model or self.answered_model,
-            started=self.span.started,
-            first_token=self.first_token,
-            ended=self.span.ended,
-            usage=next((usage for usage in usages if usage != model.Usage()), model.Usage()),
-            finish_reason=known.finish_reason or self.finish or None,
-            finish=model.FinishReason.ERROR if error else finish,
-            error=error or known.error,
-            body=model.BodyState.COMPLETE if error else known.body,
-        )
-
-    def _run(self) -> ToolRun:
-        output = read_tool_output(self.output)
-        value, text = unwrapped_json(self.input)
-        arguments = text if text is not None else value if isinstance(value, str) else compact_json(value)
-        failed = output.failed if self.error is None else True
-        return ToolRun(
-            self.span.name,
-            self.call_id or output.call_id,
-            arguments,
-            (self.error or None) if output.text is None else output.text,
-            failed,
-        )
 
 
 class ToolOutput(Struct, frozen=True):

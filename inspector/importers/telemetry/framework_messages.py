@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct, field, structs
@@ -61,6 +62,8 @@ _SHOWN = lazy_pattern(
     re.DOTALL,
 )
 
+Given = TypeVar("Given")
+
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -98,16 +101,18 @@ class KnownMessages:
 
     def read(self, messages: Json) -> ReadMessages:
         """As `read_any_messages`; never raises."""
-        return read_any_messages(messages, self._read)
+        return read_any_messages(messages, lambda message: self.read_once(message, read_any_message))
 
-    def _read(self, message: Json) -> ReadMessages:
+    def read_once(self, message: Given, read: Callable[[Given], ReadMessages], shape: str = "") -> ReadMessages:
+        """What `read` makes of a message, a value or its JSON text; `shape` distinguishes several ways to read."""
         try:
-            digest = blake2b(_encode(message), digest_size=16).digest()
+            packed = bytes(message) if isinstance(message, msgspec.Raw) else _encode(message)
         except (UnicodeEncodeError, OverflowError, RecursionError):
-            return read_any_message(message)
+            return read(message)
+        digest = blake2b(packed, digest_size=16, person=shape.encode()[:16]).digest()
         messages = self._known.get(digest)
         if messages is None:
-            messages = self._known[digest] = read_any_message(message)
+            messages = self._known[digest] = read(message)
         return messages
 
 

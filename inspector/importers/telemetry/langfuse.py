@@ -5,7 +5,7 @@ observation per row, or pages of them (`{"data": [...]}`). Columns are named in 
 snake_case (exports to blob storage).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -13,17 +13,18 @@ from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.telemetry.framework_calls import StoredSpan, read_tool_output, unwrapped_json
+from weaklink.inspector.importers.telemetry.framework_calls import read_tool_output, unwrapped_json
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages, read_any_message
-from weaklink.inspector.importers.telemetry.span_traces import (
+from weaklink.inspector.importers.telemetry.span_spool import TRACE
+from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
+from weaklink.inspector.importers.telemetry.tracing_stores import (
     SESSION,
-    TRACE,
     SpooledRow,
+    StoredSpan,
     session_traces,
     spooled_traces,
     utc_instant,
 )
-from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
 from weaklink.inspector.json_text import object_of, objects_of, word_of
 from weaklink.inspector.model import ExternalId, Json, Role, Trace
 from weaklink.inspector.scanning import lazy_pattern
@@ -76,12 +77,8 @@ def _traces(row: Row, observations: list[JsonObject]) -> Iterator[Trace | Skippe
     first = observations[0]
     session = _session_of(trace) or _session_of(first)
     id_ = ExternalId(SESSION, session) if session else ExternalId(TRACE, _trace_of(first) or text_of(trace, "id"))
-    return session_traces(_spans(observations), id_, row.record)
-
-
-def _spans(rows: Iterable[JsonObject]) -> Iterator[TracedSpan]:
     known = KnownMessages()
-    return (read_observation(row, known) for row in rows)
+    return session_traces((read_observation(observation, known) for observation in observations), id_, row.record)
 
 
 def _observations(row: JsonObject) -> list[JsonObject] | None:
@@ -221,6 +218,6 @@ LANGFUSE = LogSource(
     signs="observations with a `traceId`, or a trace that contains them",
     is_row=lambda row: _observations(row) is not None or _listed(row),
     confidence=0.9,
-    reader=lambda file: spooled_traces(_entries(file), _trace_of, _session_of, _spans),
+    reader=lambda file: spooled_traces(_entries(file), _trace_of, _session_of, read_observation),
 )
 """The traces of each session, one for each conversation in its generations; those of a table's rows come last."""

@@ -5,39 +5,30 @@ A file contains one run per row or entry, runs that contain their children (`chi
 langchain-ai/langsmith-sdk:python/langsmith.
 """
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import accumulate
-from typing import BinaryIO
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from weaklink.inspector import model
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
-from weaklink.inspector.importers.records import parse_json_bytes, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile, until_damage
-from weaklink.inspector.importers.telemetry.framework_calls import StoredSpan, read_tool_output
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.telemetry.framework_calls import read_tool_output
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
-from weaklink.inspector.importers.telemetry.span_traces import SpooledRow, spooled_traces, utc_instant
+from weaklink.inspector.importers.telemetry.langsmith_multipart import is_multipart, read_parts
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
+from weaklink.inspector.importers.telemetry.tracing_stores import (
+    SpooledRow,
+    StoredSpan,
+    span_rows,
+    spooled_traces,
+    utc_instant,
+)
 from weaklink.inspector.json_text import member_at, object_of, objects_of
-from weaklink.inspector.memory import RECORD_BYTES, too_long
-from weaklink.inspector.scanning import lazy_pattern
 
-_NEITHER = "this is neither a LangSmith run nor a page of runs"
 _TRACE = ("trace_id", "dotted_order")
 _LISTS = ("runs", "post", "patch", "messages")
-_LINE = 1 << 20
-_HEADERS = 32
-
-_BEGINS = re.compile(
-    rb"\s*--[^\r\n]{1,200}\r?\n(?:[^\r\n]+\r?\n){0,8}?content-disposition:[^\r\n]*name=\"?(?:post|patch)\.",
-    re.IGNORECASE,
-)
-
-_NAME = re.compile(rb"content-disposition:.*?\bname=\"?(?P<name>[^\";\r\n]+)", re.IGNORECASE)
-_RUN = lazy_pattern(r"(?P<operation>post|patch)\.(?P<id>[^.]+)(?:\.(?P<member>[a-z_]+))?")
 NOT_STORED = "the source stores whole answers: no raw stream, and chunk times only if a framework reported them"
 SESSION_KEYS = ("session_id", "thread_id", "conversation_id")
 """The members of a run's metadata that name its conversation: a run's own `session_id` is its project."""
@@ -46,29 +37,19 @@ _KINDS = {"llm": OperationKind.MODEL, "tool": OperationKind.TOOL}
 _NO_SETTINGS = frozenset({"model", "model_name", "tools", "functions", "_type", "messages", "stop"})
 
 
-def _spans(runs: Iterable[JsonObject]) -> Iterator[TracedSpan]:
-    known = KnownMessages()
-    return (read_run(run, known) for run in runs)
-
-
 def _entries(file: SourceFile) -> Iterator[SpooledRow | Skipped]:
     """The members of a run that each record contains."""
-    if is_multipart(file.head):
-        for part in read_parts(file):
-            yield part if isinstance(part, Skipped) else _run_row(part.record, part.members)
-        return
-    for row in read_rows(file):
-        if isinstance(row, Skipped):
-            yield row
-        elif runs := _runs(row.value):
-            for run in runs:
-                yield _run_row(row.record, run)
-        else:
-            yield Skipped(row.record, _NEITHER)
+    if not is_multipart(file.head):
+        return span_rows(file, _runs, _id, "this is neither a LangSmith run nor a page of runs")
+    parts = read_parts(file)
+    return (
+        part if isinstance(part, Skipped) else SpooledRow(part.record, _id(part.members), part.members)
+        for part in parts
+    )
 
 
-def _run_row(record: str, run: JsonObject) -> SpooledRow:
-    return SpooledRow(record, text_of(run, "id"), run)
+def _id(run: JsonObject) -> str:
+    return text_of(run, "id")
 
 
 def _runs(row: JsonObject) -> list[JsonObject]:
@@ -92,96 +73,6 @@ def _may_be_run(value: JsonObject, key: str) -> bool:
 
 def _is_run(value: JsonObject) -> bool:
     return bool(text_of(value, "run_type") and text_of(value, "id") and text_of(value, *_TRACE))
-
-
-class RunPart(Struct, frozen=True):
-    """The members of a run in one part of a multipart body."""
-
-    record: str
-    members: JsonObject
-
-
-def is_multipart(head: bytes) -> bool:
-    """Whether a file begins with a multipart body of LangSmith's ingestion API."""
-    return _BEGINS.match(head) is not None
-
-
-def read_parts(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[RunPart | Skipped]:
-    """The members of a run in each part, in the file's order; one part of at most `limit` bytes is in memory at a time.
-
-    Several bodies may follow each other. Parts that belong to no run (attachments, feedback) are silently ignored.
-    """
-    return until_damage(_of_parts(file, limit))
-
-
-def _of_parts(file: SourceFile, limit: int) -> Iterator[RunPart | Skipped]:
-    with file.open() as stream:
-        for number, (name, raw) in enumerate(_parts(stream, limit), 1):
-            found = _read(f"part {number}", name, raw, limit)
-            if found is not None:
-                yield found
-
-
-def _read(record: str, name: str, raw: bytes | None, limit: int) -> RunPart | Skipped | None:
-    match = _RUN.fullmatch(name)
-    if match is None:
-        return None
-    if raw is None:
-        return Skipped(record, too_long(limit))
-    try:
-        value = parse_json_bytes(raw)
-    except ValueError as error:
-        return Skipped(record, str(error))
-    if match["member"]:
-        return RunPart(record, {"id": match["id"], match["member"]: value})
-    if not isinstance(value, dict):
-        return Skipped(record, "the part is not an object")
-    return RunPart(record, {**value, "id": match["id"]})
-
-
-def _parts(stream: BinaryIO, limit: int) -> Iterator[tuple[str, bytes | None]]:
-    """The name and the body of each part; None for a body beyond the bound."""
-    boundary = b""
-    line = stream.readline(_LINE)
-    while line:
-        if not (boundary and line.startswith(boundary)) and not line.startswith(b"--"):
-            line = stream.readline(_LINE)
-            continue
-        boundary = boundary if boundary and line.startswith(boundary) else line.strip()
-        if line.strip() == boundary + b"--":
-            boundary, line = b"", stream.readline(_LINE)
-            continue
-        name = _name(stream)
-        body, line = _body(stream, boundary, limit)
-        yield name, body
-
-
-def _name(stream: BinaryIO) -> str:
-    """The name in the headers of a part; reads up to and including the empty line after them."""
-    name = ""
-    for _ in range(_HEADERS):
-        line = stream.readline(_LINE)
-        if not line.strip():
-            break
-        if match := _NAME.match(line):
-            name = match["name"].decode("utf-8", "replace")
-    return name
-
-
-def _body(stream: BinaryIO, boundary: bytes, limit: int) -> tuple[bytes | None, bytes]:
-    """A part's bytes up to the boundary, and the boundary's line; `b""` at the end of the file."""
-    pieces: list[bytes] = []
-    left, begins_line = limit, True
-    while line := stream.readline(_LINE):
-        if begins_line and line.startswith(boundary):
-            break
-        begins_line = line.endswith(b"\n")
-        left -= len(line)
-        if left >= 0:
-            pieces.append(line)
-        else:
-            pieces.clear()
-    return (b"".join(pieces).removesuffix(b"\n").removesuffix(b"\r") if left >= 0 else None), line
 
 
 def read_run(run: JsonObject, known: KnownMessages) -> TracedSpan:
@@ -263,6 +154,6 @@ LANGSMITH = LogSource(
     name="langsmith",
     signs="runs with a `run_type`, or the parts of an ingestion request",
     score=_score,
-    reader=lambda file: spooled_traces(_entries(file), trace_of, session_of, _spans),
+    reader=lambda file: spooled_traces(_entries(file), trace_of, session_of, read_run),
 )
 """The traces of each session in their order, one for each conversation in its runs of models."""

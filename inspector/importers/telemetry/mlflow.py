@@ -5,21 +5,18 @@ Spans that other instrumentations sent have the attributes of their convention a
 mlflow/mlflow, mlflow/entities/span.py (`to_dict`, `from_dict_v2`), mlflow/tracing/constant.py (`SpanAttributeKey`).
 """
 
-from collections.abc import Iterable, Iterator
-
 from msgspec import structs
 
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
-from weaklink.inspector.importers.records import parsed_text, read_rows
-from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.telemetry.framework_calls import StoredSpan
+from weaklink.inspector.importers.records import parsed_text
+from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
 from weaklink.inspector.importers.telemetry.otlp import read_span
-from weaklink.inspector.importers.telemetry.otlp_encodings import seconds
-from weaklink.inspector.importers.telemetry.otlp_span import ERROR, Messages, OtlpSpan
-from weaklink.inspector.importers.telemetry.span_traces import SpooledRow, spooled_traces
+from weaklink.inspector.importers.telemetry.otlp_json import seconds
+from weaklink.inspector.importers.telemetry.otlp_span import ERROR, OtlpSpan
 from weaklink.inspector.importers.telemetry.spans import OperationKind, TracedSpan
+from weaklink.inspector.importers.telemetry.tracing_stores import StoredSpan, span_rows, spooled_traces
 from weaklink.inspector.json_text import member_at, object_of, objects_of, word_of
 
 _KINDS = {
@@ -31,19 +28,10 @@ _NOT_STORED = "the source does not store the chunks of answers"
 _TRACE, _SESSION = "weaklink.trace", "weaklink.session"
 
 
-def _rows(file: SourceFile) -> Iterator[SpooledRow | Skipped]:
-    for row in read_rows(file):
-        spans = [] if isinstance(row, Skipped) else [span for span in _spans(row.value) if _is_span(span)]
-        if isinstance(row, Skipped) or not spans:
-            yield row if isinstance(row, Skipped) else Skipped(row.record, "the row has no `data` with `spans`")
-            continue
-        ids = _ids(object_of(row.value.get("info")))
-        for span in spans:
-            yield SpooledRow(row.record, f"{ids[_TRACE]} {_id(span, 'span_id')}", {**span, **ids})
-
-
 def _spans(row: JsonObject) -> list[JsonObject]:
-    return objects_of(member_at(row, "data.spans"))
+    """The spans of a trace, each with the ids that its `info` names."""
+    ids = _ids(object_of(row.get("info")))
+    return [{**span, **ids} for span in objects_of(member_at(row, "data.spans")) if _is_span(span)]
 
 
 def _is_span(span: JsonObject) -> bool:
@@ -54,34 +42,33 @@ def _id(span: JsonObject, name: str) -> str:
     return text_at(span, name, f"context.{name}")
 
 
+def _key(span: JsonObject) -> str:
+    return f"{text_of(span, _TRACE)} {_id(span, 'span_id')}"
+
+
 def _ids(info: JsonObject) -> JsonObject:
     metadata = object_of(info.get("trace_metadata", info.get("request_metadata")))
     return {_TRACE: text_of(info, "trace_id", "request_id"), _SESSION: text_of(metadata, "mlflow.trace.session")}
 
 
-def _read(rows: Iterable[JsonObject]) -> Iterator[TracedSpan]:
-    known, messages = KnownMessages(), Messages()
-    for row in rows:
-        span = _otlp_span(row)
-        kind = _KINDS.get(word_of(span.attributes.get("mlflow.spanType")))
-        if kind is None:
-            yield read_span(span, messages, known)
-            continue
-        inputs = span.attributes.get("mlflow.spanInputs")
-        stored = StoredSpan(
-            span=TracedSpan(
-                span.id, span.parent_id, kind, span.name, span.started, span.ended, span_trace=span.trace_id
-            ),
-            input={} if inputs is None else inputs,
-            output=span.attributes.get("mlflow.spanOutputs"),
-            error=span.message if span.status == ERROR else None,
-            tools=(span.attributes.get("mlflow.chat.tools"),),
-            usages=(span.attributes.get("mlflow.chat.tokenUsage"),),
-            not_stored=_NOT_STORED,
-        )
-        conversation = stored.call(known) if kind is OperationKind.AGENT else None
-        is_told = conversation is not None and conversation.request.turns
-        yield structs.replace(stored.read(known), conversation=conversation if is_told else None)
+def _read(row: JsonObject, known: KnownMessages) -> TracedSpan:
+    span = _otlp_span(row)
+    kind = _KINDS.get(word_of(span.attributes.get("mlflow.spanType")))
+    if kind is None:
+        return read_span(span, known)
+    inputs = span.attributes.get("mlflow.spanInputs")
+    stored = StoredSpan(
+        span=TracedSpan(span.id, span.parent_id, kind, span.name, span.started, span.ended, span_trace=span.trace_id),
+        input={} if inputs is None else inputs,
+        output=span.attributes.get("mlflow.spanOutputs"),
+        error=span.message if span.status == ERROR else None,
+        tools=(span.attributes.get("mlflow.chat.tools"),),
+        usages=(span.attributes.get("mlflow.chat.tokenUsage"),),
+        not_stored=_NOT_STORED,
+    )
+    conversation = stored.call(known) if kind is OperationKind.AGENT else None
+    is_told = conversation is not None and conversation.request.turns
+    return structs.replace(stored.read(known), conversation=conversation if is_told else None)
 
 
 def _otlp_span(row: JsonObject) -> OtlpSpan:
@@ -107,9 +94,12 @@ def _otlp_span(row: JsonObject) -> OtlpSpan:
 MLFLOW = LogSource(
     name="mlflow",
     signs="an `info` beside `data` with `spans`",
-    is_row=lambda row: any(map(_is_span, _spans(row))),
+    is_row=_spans,
     reader=lambda file: spooled_traces(
-        _rows(file), lambda row: text_of(row, _TRACE), lambda row: text_of(row, _SESSION), _read
+        span_rows(file, _spans, _key, "the row has no `data` with `spans`"),
+        lambda row: text_of(row, _TRACE),
+        lambda row: text_of(row, _SESSION),
+        _read,
     ),
 )
 """One trace per session, or per trace of spans if it names no session, in the order of their first traces."""

@@ -1,47 +1,39 @@
 """OpenTelemetry traces of agents: OTLP as JSON lines, JSON documents, or protobuf bodies.
 
-Spans of a session may be anywhere in a file, children before their parents: they are spooled while the file is read.
-Each span is then read with every attribute convention that it follows: OpenTelemetry's own, OpenInference, OpenLLMetry
+Each span is read with every attribute convention that it follows: OpenTelemetry's own, OpenInference, OpenLLMetry
 and Langfuse.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Self
 
-import msgspec
-from msgspec import Struct, field, structs
+from msgspec import structs
 
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import CALLS
 from weaklink.inspector.apis.providers import decoder_for, read_request
 from weaklink.inspector.importers.log_source import LogSource
-from weaklink.inspector.importers.records import parse_json_bytes, read_rows
+from weaklink.inspector.importers.records import read_rows
 from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
-from weaklink.inspector.importers.telemetry import otlp_conventions, otlp_span
+from weaklink.inspector.importers.telemetry import otlp_span
 from weaklink.inspector.importers.telemetry.framework_calls import one_answer
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
-from weaklink.inspector.importers.telemetry.otlp_encodings import (
-    has_resources,
-    is_otlp,
-    merged_spans,
-    read_protobuf,
-    spans_of,
-)
+from weaklink.inspector.importers.telemetry.genai_convention import read_genai, session_notes
+from weaklink.inspector.importers.telemetry.langfuse_attributes import with_langfuse
+from weaklink.inspector.importers.telemetry.openinference import read_openinference
+from weaklink.inspector.importers.telemetry.openllmetry import read_openllmetry
+from weaklink.inspector.importers.telemetry.otlp_bodies import is_otlp, read_protobuf
+from weaklink.inspector.importers.telemetry.otlp_json import has_resources, merged_spans, spans_of
+from weaklink.inspector.importers.telemetry.span_spool import TRACE, SpanSpool
 from weaklink.inspector.importers.telemetry.span_traces import traces_of_spans
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan, filled
 from weaklink.inspector.json_text import compact_json, word_of
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions.fingerprints import has_no_content, message_digest
-from weaklink.inspector.spool import RecordSpool, SpoolPosition
 from weaklink.inspector.wire.answer_reader import finish_meaning
 from weaklink.inspector.wire.decoder import decode_answer
 from weaklink.inspector.wire.events import DecodedRequest, DecodedTurn
 from weaklink.inspector.wire.provider_json import parse_json
-
-SPOOL_BYTES = 32 << 20
-"""How many bytes of the spans' texts are kept in memory."""
 
 SESSION_KEYS = (
     "session.id",
@@ -57,7 +49,6 @@ SESSION_KEYS = (
 """Attributes that name the session of a span, in order of priority."""
 
 _NO_TIME = float("inf")
-_decode = msgspec.msgpack.Decoder(otlp_span.OtlpSpan).decode
 _RESOURCES = lazy_pattern(r'\{\s*"resource_?(?:[Ss]pans|[Ll]ogs)"\s*:\s*\[')
 _NO_SPANS = "the row is not OTLP: it has neither `resourceSpans` nor `resourceLogs`"
 TOO_DEEP = "the values are nested too deeply"
@@ -76,58 +67,8 @@ _UNREACHED = lazy_pattern(r"connect|dns|resolve", re.IGNORECASE)
 _BODY_STATES = frozenset(model.BodyState)
 _PHASES = frozenset(model.ErrorPhase)
 _EXCEPTIONS = frozenset({"gen_ai.execute_tool.exception", "gen_ai.client.operation.exception"})
+_CONVENTIONS = (read_openinference, read_genai, read_openllmetry)  # the first that has a fact counts
 _ANSWER_KEYS = ("choices", "candidates", "output", "content")
-
-
-class _SpooledTrace(Struct):
-    """The positions of one trace's spans in the spool, and its session, from the earliest span that names one."""
-
-    id: str
-    places: list[SpoolPosition] = field(default_factory=list)
-    session: model.ExternalId | None = None
-    session_s: float = _NO_TIME
-
-
-class SpanSpool:
-    """Stores spans and returns them by session. A context manager that deletes everything at its end.
-
-    `spool_bytes` of their texts are kept in memory, the rest in a temporary file without a name.
-    """
-
-    def __init__(self, *, spool_bytes: int = SPOOL_BYTES) -> None:
-        self._spool = RecordSpool(spool_bytes)
-        self._traces: dict[str, _SpooledTrace] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._spool.close()
-
-    def put(self, span: otlp_span.OtlpSpan) -> None:
-        """Store a span; RecursionError if it is nested too deeply."""
-        packed = _packed(span)
-        trace = self._traces.setdefault(span.trace_id, _SpooledTrace(span.trace_id))
-        trace.places.append(self._spool.put(packed))
-        start_s = _NO_TIME if span.start_s is None else span.start_s
-        session = session_of(span)
-        if session is not None and (trace.session is None or start_s < trace.session_s):
-            trace.session, trace.session_s = session, start_s
-
-    def sessions(self) -> Iterator[tuple[model.ExternalId, Iterator[otlp_span.OtlpSpan]]]:
-        """The id and the spans of each session, in the order they were put; sessions in the order of their first span.
-
-        A trace whose spans name no session is a session by itself.
-        """
-        sessions: dict[model.ExternalId, list[_SpooledTrace]] = {}
-        for trace in self._traces.values():
-            sessions.setdefault(trace.session or model.ExternalId("trace_id", trace.id), []).append(trace)
-        for id_, traces in sessions.items():
-            yield id_, self._taken(traces)
-
-    def _taken(self, traces: list[_SpooledTrace]) -> Iterator[otlp_span.OtlpSpan]:
-        for place in sorted(place for trace in traces for place in trace.places):
-            yield _unpacked(self._spool.get(place))
 
 
 def session_of(span: otlp_span.OtlpSpan) -> model.ExternalId | None:
@@ -139,19 +80,6 @@ def session_of(span: otlp_span.OtlpSpan) -> model.ExternalId | None:
     return None
 
 
-def _packed(span: otlp_span.OtlpSpan) -> bytes:
-    try:
-        return msgspec.msgpack.encode(span)
-    except (UnicodeEncodeError, OverflowError):  # lone surrogates, integers beyond 64 bits
-        return json.dumps(msgspec.to_builtins(span), default=str).encode("ascii")
-
-
-def _unpacked(packed: bytes) -> otlp_span.OtlpSpan:
-    if packed.startswith(b"["):  # the format that `_packed` chose
-        return msgspec.convert(parse_json_bytes(packed), otlp_span.OtlpSpan)
-    return _decode(packed)
-
-
 def _score(sample: FileSample) -> float:
     """By the member that contains the spans, or by the shape of a protobuf body."""
     if _RESOURCES.match(sample.text.lstrip("\ufeff \t\r\n")):
@@ -160,23 +88,27 @@ def _score(sample: FileSample) -> float:
 
 
 def _traces(file: SourceFile) -> Iterator[model.Trace | Skipped]:
-    with SpanSpool() as spool:
-        yield from spool_spans(read_protobuf(file) if is_otlp(file.head) else _of_rows(file), spool)
-        yield from traces_in(spool.sessions())
+    return spooled_sessions(read_protobuf(file) if is_otlp(file.head) else _of_rows(file))
 
 
-def spool_spans(spans: Iterable[otlp_span.OtlpSpan | Skipped], spool: SpanSpool) -> Iterator[Skipped]:
-    """Put spans into a spool; yields the spans that were skipped, with the reason."""
-    for span in spans:
-        if isinstance(span, Skipped):
-            yield span
-        elif not span.id:
-            yield Skipped(f"span `{span.name}`", "the span has no id")
-        else:
-            try:
-                spool.put(span)
-            except RecursionError:
-                yield Skipped(f"span {span.id}", TOO_DEEP)
+def spooled_sessions(spans: Iterable[otlp_span.OtlpSpan | Skipped]) -> Iterator[model.Trace | Skipped]:
+    """The traces of all sessions in these spans, after the last one; a Skipped comes at once.
+
+    A trace belongs to the session that the earliest of its spans names.
+    """
+    with SpanSpool(otlp_span.OtlpSpan) as spool:
+        for span in spans:
+            if isinstance(span, Skipped):
+                yield span
+            elif not span.id:
+                yield Skipped(f"span `{span.name}`", "the span has no id")
+            else:
+                start_s = _NO_TIME if span.start_s is None else span.start_s
+                try:
+                    spool.put(span.trace_id, span, trace=span.trace_id, session=session_of(span), started_s=start_s)
+                except RecursionError:
+                    yield Skipped(f"span {span.id}", TOO_DEEP)
+        yield from traces_in((id_, spool.rows(keys)) for id_, keys in spool.sessions().items())
 
 
 def traces_in(
@@ -202,11 +134,11 @@ def traces_in(
 
 def session_traces(id_: model.ExternalId, spans: Iterable[otlp_span.OtlpSpan]) -> Iterator[model.Trace]:
     """The traces that the spans of one session make up."""
-    messages, known = otlp_span.Messages(), KnownMessages()
+    known = KnownMessages()
     merged = merged_spans(spans)
-    notes = tuple(otlp_conventions.session_notes(merged))
-    read = [read_span(span, messages, known) for span in merged]
-    found = model.RecognisedBy.FIELD if id_.name != "trace_id" else model.RecognisedBy.RECORD
+    notes = tuple(session_notes(merged))
+    read = [read_span(span, known) for span in merged]
+    found = model.RecognisedBy.FIELD if id_.name != TRACE else model.RecognisedBy.RECORD
     return traces_of_spans(read, (id_,), recognised_by=found, warnings=(NO_CHUNKS, *notes))
 
 
@@ -223,19 +155,13 @@ def _of_rows(file: SourceFile) -> Iterator[otlp_span.OtlpSpan | Skipped]:
                 yield Skipped(row.record, TOO_DEEP)
 
 
-def read_span(span: otlp_span.OtlpSpan, messages: otlp_span.Messages, known: KnownMessages | None = None) -> TracedSpan:
-    """A span as its conventions describe it; `messages` and `known` are those of its session. Never raises."""
-    return otlp_conventions.with_langfuse(_read(span, messages), span, KnownMessages() if known is None else known)
+def read_span(span: otlp_span.OtlpSpan, known: KnownMessages) -> TracedSpan:
+    """A span as its conventions describe it; `known` are the messages of its session. Never raises."""
+    return with_langfuse(_read(span, known), span, known)
 
 
-def _read(span: otlp_span.OtlpSpan, messages: otlp_span.Messages) -> TracedSpan:
-    facts = otlp_span.merged_facts(
-        (
-            otlp_conventions.read_openinference(span),
-            otlp_conventions.read_genai(span),
-            otlp_conventions.read_openllmetry(span),
-        )
-    )
+def _read(span: otlp_span.OtlpSpan, known: KnownMessages) -> TracedSpan:
+    facts = otlp_span.merged_facts(read_convention(span) for read_convention in _CONVENTIONS)
     kind = facts.kind or _guessed_kind(span)
     read = TracedSpan(
         span.id,
@@ -247,14 +173,14 @@ def _read(span: otlp_span.OtlpSpan, messages: otlp_span.Messages) -> TracedSpan:
         span_trace=span.trace_id,
     )
     if kind is OperationKind.MODEL:
-        call = _call(span, facts, messages)
+        call = _call(span, facts, known)
         return structs.replace(read, call=call, warnings=tuple(_warnings(span, facts, call)))
     if kind is OperationKind.TOOL and facts.run is not None:
         failure = None if span.text("weaklink.outcome") else _error(span, has_words=True)  # that is our own verdict
         result = facts.run.result if facts.run.result is not None or failure is None else failure.message
         return structs.replace(read, run=structs.replace(facts.run, result=result, failed=True if failure else None))
     if kind is OperationKind.AGENT:
-        call = _call(span, facts, messages)
+        call = _call(span, facts, known)
         has_words = bool(call.request.turns) or any(part.text for part in call.answer.parts)
         return structs.replace(read, conversation=call if has_words else None)
     return read
@@ -272,23 +198,23 @@ def _guessed_kind(span: otlp_span.OtlpSpan) -> OperationKind:
     return OperationKind.MODEL if names_model else OperationKind.OTHER
 
 
-def _call(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, messages: otlp_span.Messages) -> ModelCall:
-    request = _request(facts, messages)
-    answer = _answer(facts.answers, messages)
+def _call(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, known: KnownMessages) -> ModelCall:
+    request = _request(facts, known)
+    answer = _answer(facts.answers, known)
     raw = _raw_answer(facts, answer)
     is_rewritten = raw is None and any(map(_has_values, otlp_span.objects(facts.answers)))
-    known = model.Generation()
+    stored = model.Generation()
     if raw is not None:
-        known = raw.turn.generation or known
+        stored = raw.turn.generation or stored
         answer = raw.turn
-    finish = facts.finish_reason or known.finish_reason
+    finish = facts.finish_reason or stored.finish_reason
     generation = structs.replace(
-        known,
-        answered_model=facts.answered_model or known.answered_model,
+        stored,
+        answered_model=facts.answered_model or stored.answered_model,
         started=span.started,
         first_token=None if facts.first_token_s is None else model.Instant(facts.first_token_s),
         ended=span.ended,
-        usage=filled(facts.usage, known.usage),
+        usage=filled(facts.usage, stored.usage),
         finish_reason=finish,
         finish=finish_meaning(finish) if finish else None,
         attempt=max(span.number("weaklink.attempt") or 1, 1),
@@ -300,17 +226,17 @@ def _call(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, messages: otlp_s
     return ModelCall(request, turn, response_id, is_rewritten, repeats_tools)
 
 
-def _request(facts: otlp_span.SpanFacts, messages: otlp_span.Messages) -> DecodedRequest:
+def _request(facts: otlp_span.SpanFacts, known: KnownMessages) -> DecodedRequest:
     raw = read_request("", facts.raw_request) if _is_request(facts.raw_request) else None
-    known = raw or DecodedRequest("", "", ())
-    turns = messages.read(facts.request_messages)
+    body = raw or DecodedRequest("", "", ())
+    turns = facts.request_messages.turns(known)
     return structs.replace(
-        known,
-        model=facts.requested_model or known.model,
-        turns=turns or known.turns,
-        tools=facts.tools or known.tools,
-        parameters=compact_json(facts.parameters) if facts.parameters else known.parameters,
-        continues=facts.continues or known.continues,
+        body,
+        model=facts.requested_model or body.model,
+        turns=turns or body.turns,
+        tools=facts.tools or body.tools,
+        parameters=compact_json(facts.parameters) if facts.parameters else body.parameters,
+        continues=facts.continues or body.continues,
     )
 
 
@@ -322,9 +248,9 @@ def _is_request(value: model.Json) -> bool:
     return isinstance(listed, list) and bool(listed) and all(isinstance(one, dict) for one in listed)
 
 
-def _answer(answers: list[model.Json], messages: otlp_span.Messages) -> model.Turn:
+def _answer(answers: list[model.Json], known: KnownMessages) -> model.Turn:
     """All output messages as one answer."""
-    turns = messages.read(otlp_span.RequestMessages(answers))
+    turns = otlp_span.RequestMessages(answers).turns(known)
     return one_answer(turns) if turns else model.Turn(model.Role.ASSISTANT, (model.Part("text", ""),))
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
-from hashlib import blake2b
 from itertools import chain
 from typing import TypeAlias
 
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 from weaklink.inspector.apis.openai.messages import read_message
 from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages, ReadMessages
 from weaklink.inspector.importers.telemetry.spans import OperationKind, ToolRun, filled
 from weaklink.inspector.json_text import compact_json, whole_number
 from weaklink.inspector.model import Instant, InstantSource, Json, Part, Role, ToolDefinition, Turn, Usage
@@ -23,7 +23,6 @@ ERROR = 2
 """The status code of a failed span (opentelemetry-proto, `Status.StatusCode`)."""
 
 _MAX_DEPTH = 16
-_encode = msgspec.msgpack.Encoder().encode
 Message: TypeAlias = "Json | msgspec.Raw"
 """A message as a value, or as its JSON text, or as plain text if it is no longer valid JSON."""
 
@@ -40,39 +39,22 @@ class RequestMessages(Struct):
     def __bool__(self) -> bool:
         return bool(self.messages)
 
+    def turns(self, known: KnownMessages) -> tuple[Turn, ...]:
+        """The turns of all messages; those of `known` are not read again. Never raises."""
+        name = self.shape.__name__
+        readings = (known.read_once(message, self._read, name) for message in self.messages)
+        return tuple(chain.from_iterable(reading.turns for reading in readings))
 
-class Messages:
-    """Converts messages to turns. Equal messages share one turn, so that a session keeps each only once."""
-
-    def __init__(self) -> None:
-        self._known: dict[bytes, tuple[Turn, ...]] = {}
-
-    def read(self, request: RequestMessages) -> tuple[Turn, ...]:
-        """The turns of all messages; never raises."""
-        return tuple(chain.from_iterable(self._turns(message, request.shape) for message in request.messages))
-
-    def _turns(self, message: Message, shape: Shape) -> tuple[Turn, ...]:
-        try:
-            packed = bytes(message) if isinstance(message, msgspec.Raw) else _encode(message)
-        except (UnicodeEncodeError, OverflowError, RecursionError):
-            return _read(message, shape)
-        digest = blake2b(packed, digest_size=16, person=shape.__name__.encode()[:16]).digest()
-        known = self._known.get(digest)
-        if known is None:
-            known = self._known[digest] = _read(message, shape)
-        return known
+    def _read(self, message: Message) -> ReadMessages:
+        value = _value(message) if isinstance(message, msgspec.Raw) else message
+        if isinstance(value, str):
+            return ReadMessages((Turn(Role.USER, (Part(UNREAD_PART, value),)),))
+        return ReadMessages(tuple(map(read_message, self.shape(value))))
 
 
 def unchanged_message(message: Json) -> list[Json]:
     """The message itself, for a convention that uses OpenAI's shape."""
     return [message]
-
-
-def _read(message: Message, shape: Shape) -> tuple[Turn, ...]:
-    value = _value(message) if isinstance(message, msgspec.Raw) else message
-    if isinstance(value, str):
-        return (Turn(Role.USER, (Part(UNREAD_PART, value),)),)
-    return tuple(map(read_message, shape(value)))
 
 
 def _value(text: msgspec.Raw) -> Json:

@@ -11,8 +11,8 @@ from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import DAMAGE, MAGIC, LogTables, open_tables, tables_score, unread_rest
-from weaklink.inspector.importers.telemetry.otlp import TOO_DEEP, SpanSpool, spool_spans, traces_in
-from weaklink.inspector.importers.telemetry.otlp_encodings import span_of
+from weaklink.inspector.importers.telemetry.otlp import TOO_DEEP, spooled_sessions, traces_in
+from weaklink.inspector.importers.telemetry.otlp_json import span_of
 from weaklink.inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, flattened, objects
 from weaklink.inspector.json_text import word_of
 from weaklink.inspector.model import ExternalId, Json, Trace
@@ -46,9 +46,7 @@ def _of_database(file: SourceFile) -> Iterator[Trace | Skipped]:
 
 
 def _traces(file: SourceFile) -> Iterator[Trace | Skipped]:
-    with SpanSpool() as spool:
-        yield from spool_spans(_of_rows(file), spool)
-        yield from traces_in(spool.sessions())
+    return spooled_sessions(_of_rows(file))
 
 
 def _of_rows(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:

@@ -1,25 +1,19 @@
-"""Builds traces from spans: groups rows into sessions, orders requests by time, and adds the runs of tools.
+"""Builds traces from spans: orders the requests of a session by time, and adds the runs of tools.
 
 The session resolver places each request, as in live recording, and adds the turns that its trace does not have yet.
 Results that no later request repeats are taken from the spans of tools.
 """
 
-import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
-from typing import Self
 
-import msgspec
 from msgspec import Struct, field, structs
 
 from weaklink.inspector import model
-from weaklink.inspector.importers.identity import instant
-from weaklink.inspector.importers.records import parse_json_bytes
-from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.importers.telemetry.framework_calls import one_answer
-from weaklink.inspector.importers.telemetry.framework_messages import without_flattened
 from weaklink.inspector.importers.telemetry.run_traces import recorded_run, traces_of_runs
+from weaklink.inspector.importers.telemetry.span_spool import TRACE
 from weaklink.inspector.importers.telemetry.spans import (
     ModelCall,
     OperationKind,
@@ -31,21 +25,14 @@ from weaklink.inspector.importers.telemetry.spans import (
     nearest_outer,
 )
 from weaklink.inspector.model.exchange import renumbered
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions.exchange import RequestHead
 from weaklink.inspector.sessions.fingerprints import arguments_by_value, message_digest
 from weaklink.inspector.sessions.resolver import SessionAssignment, SessionResolver
-from weaklink.inspector.spool import RecordSpool, SpoolPosition
 from weaklink.inspector.wire.events import DecodedTurn
 
-_SPAN_ID, _TRACE_ID = "span_id", "trace_id"
+_SPAN_ID = "span_id"
 _UNMATCHED = "tool runs without a matching call of the model are left out"
 _NO_REQUESTS = "the source did not store the messages of some requests, so their content is unknown"
-_ZONE = lazy_pattern(r"(?:Z|[+-]\d\d:?\d\d)\Z")
-SPOOL_BYTES = 32 << 20
-"""How many bytes of the rows' texts are kept in memory."""
-SESSION, TRACE = "session_id", "trace_id"
-"""The names of the ids that distinguish sessions: the session id that the store has, else the id of its trace."""
 
 
 def traces_of_spans(
@@ -63,7 +50,7 @@ def traces_of_spans(
     into traces, and `span_id`. Of spans with the same id the last counts. All spans are in memory, and time is linear
     in them and their messages. Never raises.
     """
-    known = {span.id: span for span in spans}
+    known = {span.id: span for span in _with_unique_ids(spans)}
     kept = merge_duplicates(sorted(known.values(), key=moment_of))
     requests = [span for span in kept if span.call is not None]
     agents = {id_: known[outer] for id_, outer in nearest_outer(known.values(), OperationKind.AGENT).items() if outer}
@@ -79,6 +66,23 @@ def traces_of_spans(
         all_warnings = dict.fromkeys(chain(warnings, one.warnings, [_UNMATCHED] if results.unmatched else []))
         trace = one.trace(ids, recognised_by, tuple(all_warnings), results.of_trace.get(number, ToolResults()))
         yield trace if _is_child(trace.parent, one, by_first_span) else structs.replace(trace, parent=None)
+
+
+def _with_unique_ids(spans: Iterable[TracedSpan]) -> list[TracedSpan]:
+    """The spans; if spans of two traces in the store have the same id, the trace's id is put before it."""
+    listed = list(spans)
+    first: dict[str, str] = {}
+    shared = {span.id for span in listed if first.setdefault(span.id, span.span_trace) != span.span_trace}
+    if not shared:
+        return listed
+    return [
+        structs.replace(
+            span,
+            id=f"{span.span_trace}/{span.id}" if span.id in shared else span.id,
+            parent_id=f"{span.span_trace}/{span.parent_id}" if span.parent_id in shared else span.parent_id,
+        )
+        for span in listed
+    ]
 
 
 def _is_child(
@@ -113,7 +117,7 @@ class _GrowingSpanTrace(Struct):
     ) -> model.Trace:
         turns = self.finished_turns()
         answered = (turn.generation.answered_model for turn in turns if turn.generation is not None)
-        store = [model.ExternalId(_TRACE_ID, self.first.span_trace)] if self.first.span_trace else []
+        store = [model.ExternalId(TRACE, self.first.span_trace)] if self.first.span_trace else []
         span_id = model.ExternalId(_SPAN_ID, self.first.id)
         return structs.replace(
             self.facts,
@@ -410,152 +414,3 @@ def _first(calls: deque[_UnansweredCall] | None) -> _UnansweredCall | None:
             call.is_taken = True
             return call
     return None
-
-
-def session_traces(
-    spans: Iterable[TracedSpan], session_id: model.ExternalId, record: str = ""
-) -> Iterator[model.Trace | Skipped]:
-    """The traces of the session with this id; a Skipped if it contains no request to a model.
-
-    `record` is the position of the session in the file, `""` if its rows may be anywhere.
-    """
-    how = model.RecognisedBy.FIELD if session_id.name == SESSION else model.RecognisedBy.RECORD
-    found = False
-    for trace in traces_of_spans(without_flattened(_with_unique_ids(spans)), (session_id,), recognised_by=how):
-        found = True
-        position = f"{record}, {trace.provenance.record}" if record else trace.provenance.record
-        yield structs.replace(trace, provenance=structs.replace(trace.provenance, record=position))
-    if not found:
-        position = record or f"{session_id.name} {session_id.value}"
-        yield Skipped(
-            position, "its spans contain neither a request to a model nor the run of a tool", is_irrelevant=True
-        )
-
-
-def _with_unique_ids(spans: Iterable[TracedSpan]) -> list[TracedSpan]:
-    """The spans; if spans of two traces in the store have the same id, the trace's id is put before it."""
-    listed = list(spans)
-    first: dict[str, str] = {}
-    shared = {span.id for span in listed if first.setdefault(span.id, span.span_trace) != span.span_trace}
-    if not shared:
-        return listed
-    return [
-        structs.replace(
-            span,
-            id=f"{span.span_trace}/{span.id}" if span.id in shared else span.id,
-            parent_id=f"{span.span_trace}/{span.parent_id}" if span.parent_id in shared else span.parent_id,
-        )
-        for span in listed
-    ]
-
-
-def utc_instant(value: model.Json) -> model.Instant | None:
-    """A time as stores write it. Without a zone it is UTC, as their documentation states, and not marked as derived."""
-    return instant(f"{value}Z" if isinstance(value, str) and not _ZONE.search(value) else value)
-
-
-# Rows about spans are spooled while a file is read, and returned session by session at its end.
-#
-# The rows of a session may be anywhere in a file, and a span may have several (one for its begin, one for its end).
-# Beyond `SPOOL_BYTES` their texts are in a temporary file. A few hundred bytes per row are in memory, and the rows of
-# the session that is being read.
-
-
-_pack = msgspec.json.Encoder().encode
-
-
-class SpooledRow(Struct, frozen=True):
-    """A row about the span with a key, at the position `record`; several rows may have the same key."""
-
-    record: str
-    span: str
-    value: JsonObject
-
-
-def spooled_traces(
-    rows: Iterable[SpooledRow | model.Trace | Skipped],
-    trace_of: Callable[[JsonObject], str],
-    session_of: Callable[[JsonObject], str],
-    read: Callable[[Iterable[JsonObject]], Iterable[TracedSpan]],
-) -> Iterator[model.Trace | Skipped]:
-    """The traces of all sessions in these rows, after the last row; a row that is a trace or a Skipped comes at once.
-
-    `trace_of` and `session_of` are as for `RowSpool`; `read` reads the spans of a session, each one row.
-    """
-    with RowSpool(trace_of, session_of) as spool:
-        for row in rows:
-            if not isinstance(row, SpooledRow):
-                yield row
-                continue
-            try:
-                spool.put(row.span, row.value)
-            except ValueError as error:
-                yield Skipped(row.record, str(error))
-        for session, spans in spool.sessions():
-            yield from session_traces(read(spans), session)
-
-
-class RowSpool:
-    """Stores rows and returns them by session. A context manager.
-
-    `trace_of` and `session_of` return the ids of the trace and of the session that a row names, `""` if it names none.
-    Any row of a span may name its trace, and any row of a trace its session.
-    """
-
-    def __init__(self, trace_of: Callable[[JsonObject], str], session_of: Callable[[JsonObject], str]) -> None:
-        self._trace_of, self._session_of = trace_of, session_of
-        self._spool = RecordSpool(SPOOL_BYTES)
-        self._places: dict[str, list[SpoolPosition]] = {}
-        self._traces: dict[str, str] = {}
-        self._sessions: dict[str, str] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._spool.close()
-
-    def put(self, span: str, row: JsonObject) -> None:
-        """Store a row about the span with this key; ValueError if it is nested too deeply."""
-        self._places.setdefault(span, []).append(self._spool.put(_packed(row)))
-        if trace := self._trace_of(row):
-            self._traces.setdefault(span, trace)
-        if session := self._session_of(row):
-            self._sessions.setdefault(span, session)
-
-    def sessions(self) -> Iterator[tuple[model.ExternalId, Iterator[JsonObject]]]:
-        """The id of each session, and its spans, each as one row; sessions and spans in the order they were put.
-
-        If several rows of a span have the same member, the last one that is not null counts.
-        """
-        named: dict[str, str] = {}
-        for span, session in self._sessions.items():
-            named.setdefault(self._traces.get(span, span), session)
-        found: dict[model.ExternalId, list[str]] = {}
-        for span in self._places:
-            trace = self._traces.get(span, span)
-            id_ = model.ExternalId(SESSION, named[trace]) if trace in named else model.ExternalId(TRACE, trace)
-            found.setdefault(id_, []).append(span)
-        for id_, spans in found.items():
-            yield id_, map(self._taken, spans)
-
-    def _taken(self, span: str) -> JsonObject:
-        merged: JsonObject = {}
-        for place in self._places[span]:
-            row = parse_json_bytes(self._spool.get(place))
-            assert isinstance(row, dict), "only objects were put here"
-            merged.update((key, value) for key, value in row.items() if value is not None or key not in merged)
-        return merged
-
-
-def _packed(row: JsonObject) -> bytes:
-    try:
-        return _pack(row)
-    except (UnicodeEncodeError, OverflowError):  # lone surrogates, integers beyond 64 bits
-        pass
-    except RecursionError:
-        raise ValueError("the row is nested too deeply") from None
-    try:
-        return json.dumps(row, default=str).encode("ascii")
-    except RecursionError:
-        raise ValueError("the row is nested too deeply") from None

@@ -20,7 +20,7 @@ from weaklink.inspector.errors import StoreError
 from weaklink.storage.store import open_store
 from weaklink.ui.cli.import_paths import _import_all
 from weaklink.ui.cli.import_rounds import job_count, read_in_order
-from weaklink.ui.importing.file_places import PlacedFile, files_below, find_files
+from weaklink.ui.importing.file_places import InputFile, files_below, find_files
 from weaklink.ui.importing.files import ReadItem
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
@@ -127,14 +127,14 @@ def test_many_processes_report_and_write_what_one_does(weaklink: Run, tmp_path: 
             assert one.inspected(id_) == three.inspected(id_)
 
 
-def reports(files: Sequence[PlacedFile], jobs: int) -> list[FileReport]:
+def reports(files: Sequence[InputFile], jobs: int) -> list[FileReport]:
     with read_in_order(files, ImportOptions(), jobs) as read:
         found: list[ReadItem] = [item for items in read for item in items]
     return [report for item in found if isinstance(item, tuple) for report in item]
 
 
 def test_a_process_that_dies_costs_its_file_and_no_other(tmp_path: Path) -> None:
-    files = [PlacedFile(str(write(tmp_path / f"{number}", str(number)))) for number in range(5)]
+    files = [InputFile(str(write(tmp_path / f"{number}", str(number)))) for number in range(5)]
     with (tmp_path / "1").open("a", encoding="utf-8") as stream:
         stream.writelines(chat(str(number)) for number in range(2_000))
     with read_in_order(files, ImportOptions(), 2) as read:
@@ -153,7 +153,7 @@ def test_a_process_that_dies_costs_its_file_and_no_other(tmp_path: Path) -> None
 
 
 def test_it_waits_for_another_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = [PlacedFile(str(write(tmp_path / f"{number}", str(number)))) for number in range(3)]
+    files = [InputFile(str(write(tmp_path / f"{number}", str(number)))) for number in range(3)]
     found: list[FileReport] = []
     with (
         open_store(tmp_path / "t.db", busy_timeout_s=0.05) as store,
@@ -176,7 +176,7 @@ def test_it_waits_for_another_import(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_a_database_that_no_process_can_read_is_an_error_and_no_refusal(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], database: str
 ) -> None:
-    files = [PlacedFile(str(write(tmp_path / f"{number}", str(number)))) for number in range(5)]
+    files = [InputFile(str(write(tmp_path / f"{number}", str(number)))) for number in range(5)]
     address = database if "://" in database else str(tmp_path / database)
     with read_in_order(files, ImportOptions(), 2, address) as read, pytest.raises(StoreError, match="gone"):
         next(next(read))
@@ -185,8 +185,8 @@ def test_a_database_that_no_process_can_read_is_an_error_and_no_refusal(
 
 @pytest.mark.slow
 def test_there_are_as_many_reports_as_files_however_many_processes(tmp_path: Path) -> None:
-    files = [PlacedFile(str(write(tmp_path / f"{number}", str(number)))) for number in range(2)]
-    files.append(PlacedFile(str(tmp_path / "none")))
+    files = [InputFile(str(write(tmp_path / f"{number}", str(number)))) for number in range(2)]
+    files.append(InputFile(str(tmp_path / "none")))
     assert reports(files, 2) == reports(files, 64) == reports(files, 1)
 
 
@@ -195,10 +195,10 @@ def test_another_process_must_be_worth_it(tmp_path: Path, monkeypatch: pytest.Mo
     large = tmp_path / "large"
     large.write_bytes(b" " * (5 << 20))
     small = write(tmp_path / "small", "x")
-    assert job_count([PlacedFile(str(small)), PlacedFile("a\0b")]) == 1
-    assert job_count([PlacedFile(str(large))]) == 2
+    assert job_count([InputFile(str(small)), InputFile("a\0b")]) == 1
+    assert job_count([InputFile(str(large))]) == 2
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
-    assert job_count([PlacedFile(str(large))]) == 1
+    assert job_count([InputFile(str(large))]) == 1
 
 
 def test_a_mark_waits_only_while_the_rows_of_a_large_file_are_written(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from weaklink.storage.maintenance import Retention
 from weaklink.storage.store import open_store
 from weaklink.ui.cli import import_rounds
 from weaklink.ui.importing import unchanged_files
-from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.importing.file_places import InputFile
 from weaklink.ui.importing.unchanged_files import ImportOptions, unchanged_reports
 from weaklink.ui.reports.import_report import FileReport, report_object
 
@@ -41,12 +41,10 @@ class Importing:
         self.read = []
         reports: list[FileReport] = []
         with open_store(self.database) as store:
-            import_rounds.import_new(
-                store, [PlacedFile(str(path)) for path in files or self.files], options, 1, reports
-            )
+            import_rounds.import_new(store, [InputFile(str(path)) for path in files or self.files], options, 1, reports)
         return sorted(reports, key=lambda report: report.path, reverse=True)
 
-    def _counted(self, store: object, files: Sequence[PlacedFile], *rest: object) -> None:
+    def _counted(self, store: object, files: Sequence[InputFile], *rest: object) -> None:
         self.read += [Path(file.path).name for file in files]
         self._import_round(store, files, *rest)  # type: ignore[arg-type]  # as it was called
 
@@ -194,7 +192,7 @@ def test_the_rows_hold_no_path(imported: Importing, tmp_path: Path) -> None:
 
 
 def _reports(imported: Importing, where: str | Path | None = None) -> list[FileReport] | None:
-    files = [PlacedFile(str(path)) for path in imported.files]
+    files = [InputFile(str(path)) for path in imported.files]
     return unchanged_reports(files, DEFAULTS, imported.database if where is None else where)
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.ui.conftest import START, Run, environment
 from weaklink.storage.store import open_store
 from weaklink.ui.cli.watch import PathWatcher
-from weaklink.ui.importing.file_places import PlacedFile, files_below
+from weaklink.ui.importing.file_places import InputFile, files_below
 
 LINE = '{"role": "user", "content": "Hi"}\n'
 
@@ -40,7 +40,7 @@ def watcher(*paths: Path, clock: Callable[[], float] = time.monotonic) -> PathWa
     return PathWatcher(lambda: files_below(map(str, paths)), clock=clock)
 
 
-def sizes(files: list[PlacedFile]) -> dict[str, int | None]:
+def sizes(files: list[InputFile]) -> dict[str, int | None]:
     return {Path(file.path).name: file.size_bytes for file in files}
 
 

@@ -21,7 +21,7 @@ from weaklink.storage.writing import TraceDraft, UninspectedRows
 from weaklink.ui.cli import import_rounds
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.importing import files as importing
-from weaklink.ui.importing.file_places import PlacedFile, files_below
+from weaklink.ui.importing.file_places import InputFile, files_below
 from weaklink.ui.importing.files import FileSaver, ReadTrace, import_file, read_file, save_file
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
@@ -84,7 +84,7 @@ def answers(database: Path) -> list[Any]:
 def by_round(paths: list[str], database: Path, jobs: int) -> list[FileReport]:
     reports: list[FileReport] = []
     with open_store(database) as store:
-        placed = [PlacedFile(path) for path in paths]
+        placed = [InputFile(path) for path in paths]
         import_round(store, placed, ImportOptions(), jobs, lambda _, report: reports.append(report))
     return reports
 
@@ -127,7 +127,7 @@ def test_small_files_are_saved_together_and_a_large_one_by_itself(
             return found
 
         monkeypatch.setattr(store, "save_drafts", counted)
-        import_round(store, [PlacedFile(path) for path in paths], ImportOptions(), 1, lambda *_: None)
+        import_round(store, [InputFile(path) for path in paths], ImportOptions(), 1, lambda *_: None)
         assert [count for count in saved if count] == [2, 26, 2]
 
 
@@ -148,7 +148,7 @@ def test_where_the_store_refuses_a_file_those_before_it_are_kept(
         monkeypatch.setattr(store, "save_drafts", refusing)
         saver = FileSaver(store, lambda file, _: done.append(Path(file.path).name), clock=lambda: 0.0)
         for path in paths:
-            saver.save(PlacedFile(path), read_file(PlacedFile(path), None, Redactor()))
+            saver.save(InputFile(path), read_file(InputFile(path), None, Redactor()))
         with pytest.raises(StoreError):
             saver.flush()
         assert done == ["a-0.jsonl", "a-2.jsonl", "c-none.jsonl"]
@@ -159,7 +159,7 @@ def test_an_interrupt_while_saved_files_are_counted_leaves_none_out(tmp_path: Pa
     paths = [path for path in written(tmp_path) if "large" not in path]
     done: list[str] = []
 
-    def counting(file: PlacedFile, _: object) -> None:
+    def counting(file: InputFile, _: object) -> None:
         if not done:
             signal.raise_signal(signal.SIGINT)
         done.append(Path(file.path).name)
@@ -167,7 +167,7 @@ def test_an_interrupt_while_saved_files_are_counted_leaves_none_out(tmp_path: Pa
     with open_store(tmp_path / "t.db") as store:
         saver = FileSaver(store, counting, clock=lambda: 0.0)
         for path in paths:
-            saver.save(PlacedFile(path), read_file(PlacedFile(path), None, Redactor()))
+            saver.save(InputFile(path), read_file(InputFile(path), None, Redactor()))
         with pytest.raises(KeyboardInterrupt):
             saver.flush()
         assert done == [Path(path).name for path in paths]
@@ -218,7 +218,7 @@ def test_what_was_kept_and_is_gone_by_the_time_it_is_written_is_inspected_then(t
         for path in paths:
             import_file(kept, path, None, Redactor())
         kept.search.index_pending()
-        items = [list(read_file(PlacedFile(path), None, Redactor(), kept.stored_inspection)) for path in paths]
+        items = [list(read_file(InputFile(path), None, Redactor(), kept.stored_inspection)) for path in paths]
         drafts = [item.draft for some in items for item in some if isinstance(item, ReadTrace)]
         assert {type(draft) for draft in drafts} == {UninspectedRows}
         for some in items:

@@ -235,7 +235,7 @@ def _tailed(folder: Path) -> list[Json]:
         with runner.isolation() as streams:
             reader = TailReader(store, put_object)
             while events := following.poll():
-                reader.take(events)
+                reader.consume(events)
             printed = streams[0].getvalue().decode()
     return [json.loads(line) for line in printed.splitlines()]
 

@@ -30,7 +30,7 @@ def test_faults_are_those_of_the_whole_text_wherever_it_is_cut(text: str, step: 
         faults.feed(text[start : start + step])
     faults.close()
     whole = segment(text, format)
-    live, expected = Counter(codes(faults.found)), Counter(codes(whole.diagnostics))
+    live, expected = Counter(codes(faults.diagnostics)), Counter(codes(whole.diagnostics))
     assert live >= expected
     for start, code in live - expected:  # only the whole text shows how long a run of markers is
         assert code in COUNTED
@@ -45,18 +45,18 @@ def test_a_format_that_nobody_named_is_found_when_the_text_shows_it(lead: int) -
         faults.feed(piece)
     for piece in CALL + " and" * 100_000:
         faults.feed(piece)
-        if faults.found:
+        if faults.diagnostics:
             break
     assert faults.format == "hermes"
-    assert [one.rule.code for one in faults.found] == ["J104"]
+    assert [one.rule.code for one in faults.diagnostics] == ["J104"]
 
 
 def test_each_fault_is_shown_once_and_only_so_many_of_them() -> None:
     faults = LiveFaults(format="hermes")
     lines = [plain(line) for _ in range(300) for line in faults.feed(CALL + "\n")]
-    assert len(faults.found) == 300
+    assert len(faults.diagnostics) == 300
     assert sum("J104" in line for line in lines) == 100
     assert [line for line in lines if "more than" in line] == [
         "There are more than 100 faults; `weaklink show` shows the others."
     ]
-    assert faults.also(faults.found, {"text": ""}) == []
+    assert faults.also(faults.diagnostics, {"text": ""}) == []

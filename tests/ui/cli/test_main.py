@@ -29,7 +29,7 @@ def test_help_lists_the_commands_of_most_days_and_imports_none(weaklink: Run) ->
     assert [name for name in COMMANDS if f"  {name} " in done.stdout] == [name for name in COMMANDS if name in EVERYDAY]
     assert len(EVERYDAY) == 15
     loaded = set(done.stderr.split())
-    modules = {entry.place.partition(":")[0] for entry in COMMANDS.values()} - {"group"}  # which has the table itself
+    modules = {entry.target.partition(":")[0] for entry in COMMANDS.values()} - {"group"}  # which has the table itself
     assert not loaded & {f"weaklink.ui.cli.{module}" for module in modules}
     assert not loaded & {"rich", "pygments", "msgspec", "sqlalchemy", "weaklink.inspector.segmentation"}
 

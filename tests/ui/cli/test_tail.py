@@ -281,7 +281,7 @@ def test_every_fault_and_every_text_of_a_sample_is_told(
             for event in events_of(streamed(whole) if all(turn.parts for turn in whole.turns) else whole):
                 sink.accept(event)
                 sink.flush()
-                reading.take(following.poll())
+                reading.consume(following.poll())
             kept, inspection = store.inspected(1)
             sink.close()
         assert inspection == inspect_trace(kept)
@@ -292,7 +292,7 @@ def test_every_fault_and_every_text_of_a_sample_is_told(
             (one.rule.code, one.location) for one in inspection.diagnostics
         }
         for span in (event for event in told if isinstance(event, live.SpanReported)):
-            found = kept.turns[span.place.turn - 1].part(span.place.part)
+            found = kept.turns[span.location.turn - 1].part(span.location.part)
             assert found is not None
             assert span.span.inner.of(found.text) == span.text
         last = told[-1]

@@ -22,7 +22,7 @@ from weaklink.ui.cli import watch as watching
 from weaklink.ui.cli.import_rounds import FileCallback as Done
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.cli.watch import BreakNews, LiveImport, PathWatcher, watched_paths
-from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.importing.file_places import InputFile
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
 from weaklink.ui.views.styled_text import Line
@@ -232,7 +232,7 @@ def test_a_session_that_grows_is_read_in_this_process(logs: Path, monkeypatch: p
     jobs: list[int | None] = []
 
     def round_with(
-        store: Store, files: list[PlacedFile], options: ImportOptions, count: int | None, done: Done, *, index: bool
+        store: Store, files: list[InputFile], options: ImportOptions, count: int | None, done: Done, *, index: bool
     ) -> None:
         jobs.append(count)
         import_round(store, files, options, count, done, index=index)
@@ -262,7 +262,7 @@ def test_a_file_that_is_refused_is_told_once(logs: Path, capsys: pytest.CaptureF
 def test_a_log_that_is_deleted_or_emptied_while_it_is_read_is_no_refusal(
     vanish: Callable[[Path], object], logs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def import_too_late(store: Store, files: Sequence[PlacedFile], *rest: Any, **options: Any) -> None:
+    def import_too_late(store: Store, files: Sequence[InputFile], *rest: Any, **options: Any) -> None:
         vanish(logs / "a.jsonl")
         import_round(store, files, *rest, **options)
 

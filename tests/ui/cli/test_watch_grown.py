@@ -16,7 +16,7 @@ from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli import watch as watching
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.cli.watch import LiveImport
-from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.importing.file_places import InputFile
 from weaklink.ui.importing.files import _known_sessions
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
@@ -68,7 +68,7 @@ class Watched:
         database.unlink(missing_ok=True)
         with open_store(database) as store:
             import_round(
-                store, [PlacedFile(str(self.log))], ImportOptions(), 1, lambda _, report: reports.append(report)
+                store, [InputFile(str(self.log))], ImportOptions(), 1, lambda _, report: reports.append(report)
             )
         return rows(database), reports[0]
 
@@ -156,7 +156,7 @@ def test_many_recent_files_are_imported_together_and_not_remembered(
 ) -> None:
     rounds: list[tuple[int, bool]] = []
 
-    def noted_round(store: Store, files: list[PlacedFile], *rest: Any, **options: Any) -> None:
+    def noted_round(store: Store, files: list[InputFile], *rest: Any, **options: Any) -> None:
         rounds.append((len(files), is_memoizing()))
         import_round(store, files, *rest, **options)
 
@@ -181,7 +181,7 @@ def test_of_sessions_that_grow_in_turn_those_within_the_bound_are_remembered(
     logs = {name: tmp_path / name for name in "ab"}
     rounds: list[str] = []
 
-    def noted_round(store: Store, files: list[PlacedFile], *rest: Any, **options: Any) -> None:
+    def noted_round(store: Store, files: list[InputFile], *rest: Any, **options: Any) -> None:
         before = known_turns(files[0].path)
         import_round(store, files, *rest, **options)
         if before and before is known_turns(files[0].path):

@@ -38,7 +38,7 @@ from weaklink.ui.cli.stats import BlockCounter, FileStatistics, StatisticsSums, 
 from weaklink.ui.importing.block_jobs import UnsafeFolderError, run_blocks
 from weaklink.ui.importing.block_records import ATTEMPTS, placed_block, plan_traces
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks
-from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.importing.file_places import InputFile
 from weaklink.ui.importing.result_tables import TABLES, BlockImporter, OtherResultsError, ResultsFolder
 
 ROWS = 60
@@ -110,14 +110,14 @@ def test_every_partition_gives_the_same_traces(log: str, size: int) -> None:
     for block in plan_traces([log], None, size):
         with placed_block(block) as file:
             found += records_of(file, None)
-    assert list(map(without_digest, found)) == list(map(without_digest, records_of(PlacedFile(log), None)))
+    assert list(map(without_digest, found)) == list(map(without_digest, records_of(InputFile(log), None)))
 
 
 @few
 @given(sizes, st.randoms(use_true_random=False))
 def test_every_partition_in_any_order_gives_the_same_statistics(log: str, size: int, chance: random.Random) -> None:
     whole = FileStatistics(_BY, {}, lambda _: None)
-    whole.read(PlacedFile(log), None)
+    whole.read(InputFile(log), None)
     blocks = plan_traces([log], None, size)
     chance.shuffle(blocks)
     parts = StatisticsSums(_BY)
@@ -200,7 +200,7 @@ def test_every_partition_gives_the_same_findings_with_places_and_fingerprints(lo
     options = CheckOptions()
     blocks = plan_traces([log], None, size)
     found = [one for block in blocks for one in events(BlockChecker(options)(block))]
-    assert repr(found) == repr(events(inspected_records(PlacedFile(log), options)))
+    assert repr(found) == repr(events(inspected_records(InputFile(log), options)))
 
 
 def test_a_log_whose_sessions_span_lines_is_one_block(tmp_path: Path) -> None:
@@ -420,13 +420,13 @@ def test_sql_counts_what_the_check_finds(log: str, imported: ResultsFolder) -> N
     counted = ask(imported, "SELECT code, count(*) FROM diagnostics GROUP BY 1")
     found = {str(code): count for code, count in counted}
     statistics = FileStatistics((), {}, lambda _: None)
-    statistics.read(PlacedFile(log), None)
+    statistics.read(InputFile(log), None)
     traces = ask(imported, "SELECT count(*), count(*) FILTER (status = 'broken') FROM traces")
     whole = statistics.sums.statistics(None, compares=False, fewest=2).whole
     assert whole is not None
     assert traces == [(whole.traces, whole.tally("broken").hits)]
     expected: dict[str, int] = {}
-    for event in inspected_records(PlacedFile(log), CheckOptions()):
+    for event in inspected_records(InputFile(log), CheckOptions()):
         for checked in getattr(event, "diagnostics", ()):
             code = checked.diagnostic.rule.code
             expected[code] = expected.get(code, 0) + 1

@@ -14,7 +14,7 @@ from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace
 from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli.import_rounds import import_new
-from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.importing.file_places import InputFile
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
 
@@ -48,7 +48,7 @@ def cuts(size: int, seed: str) -> Iterator[int]:
 
 def import_again(store: Store, log: Path, source: str) -> FileReport:
     reports: list[FileReport] = []
-    import_new(store, [PlacedFile(str(log))], ImportOptions(source=source), 1, reports)
+    import_new(store, [InputFile(str(log))], ImportOptions(source=source), 1, reports)
     return reports[0]
 
 

@@ -25,7 +25,7 @@ _IDS = st.text(st.characters(exclude_categories=()), min_size=1, max_size=40)
         st.builds(Link, _IDS),
         st.builds(Link, _IDS, step=_NUMBERS),
         st.builds(Link, _IDS, turn=_NUMBERS),
-        st.builds(Link, _IDS, place=_PLACES),
+        st.builds(Link, _IDS, location=_PLACES),
     )
 )
 def test_a_link_that_was_written_is_read_as_it_was(link: Link) -> None:
@@ -33,7 +33,7 @@ def test_a_link_that_was_written_is_read_as_it_was(link: Link) -> None:
 
 
 def test_a_written_link_holds_nothing_that_a_shell_or_a_terminal_heeds_but_what_stands_between_its_words() -> None:
-    link = Link("\x1b]52;c;x\x07 $(reboot)'\u202e", place=Location(1, "call:0\n", Range(0, 2)))
+    link = Link("\x1b]52;c;x\x07 $(reboot)'\u202e", location=Location(1, "call:0\n", Range(0, 2)))
     assert str(link).isascii()
     assert not set(str(link)) & set("\x1b\x07 $()'\n\"`;<>|\\")
 
@@ -47,9 +47,12 @@ def test_a_written_link_holds_nothing_that_a_shell_or_a_terminal_heeds_but_what_
         ("WEAKLINK://trace/12?turn=9&start=3", Link("12", turn=9)),
         (
             "http://127.0.0.1:8501/trace?trace=7&turn=3&part=call%3A0&start=5&end=9",
-            Link("7", place=Location(3, "call:0", Range(5, 9))),
+            Link("7", location=Location(3, "call:0", Range(5, 9))),
         ),
-        ("https://somewhere.example/?trace=7&turn=3&start=5&end=9", Link("7", place=Location(3, "text", Range(5, 9)))),
+        (
+            "https://somewhere.example/?trace=7&turn=3&start=5&end=9",
+            Link("7", location=Location(3, "text", Range(5, 9))),
+        ),
         ("12", Link("12")),
         ("run://of mine?step=4", Link("run://of mine?step=4")),
     ],
@@ -99,11 +102,11 @@ def test_a_place_is_found_in_the_trace_or_not() -> None:
     assert Link("1", step=1).find(dissection) == step.location
     assert Link("1", step=99).find(dissection) is None
     assert Link("1", turn=99).find(dissection) is None
-    assert Link("1", place=Location(2, "nothing", Range(0, 1))).find(dissection) is None
+    assert Link("1", location=Location(2, "nothing", Range(0, 1))).find(dissection) is None
     part = dissection.parts[-1]
-    far = Link("1", place=Location(part.turn, part.name, Range(0, 10**9)))
+    far = Link("1", location=Location(part.turn, part.name, Range(0, 10**9)))
     assert far.find(dissection) == part.location()
-    assert Link("1", place=Location(part.turn, part.name, Range(10**8, 10**9))).find(dissection) is None
+    assert Link("1", location=Location(part.turn, part.name, Range(10**8, 10**9))).find(dissection) is None
 
 
 def test_a_step_leads_to_its_call_and_its_result() -> None:

@@ -74,7 +74,7 @@ def test_of_a_wide_trace_no_more_is_looked_at_than_is_shown(kind: str) -> None:
 
 
 def test_where_very_much_is_not_shown_the_map_ends_in_dots(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weaklink.ui.views.minimap._MOST", 20)
+    monkeypatch.setattr("weaklink.ui.views.minimap._MAX_SCANNED", 20)
     blank = [Turn(Role.ASSISTANT, (Part("text", " "),))] * 40
     trace = Trace((*blank, Turn(Role.ASSISTANT, (Part("text", "Done."),)), *blank[:3]))
     assert plain(minimap(trace, inspect_trace(trace, format="hermes"), 40)) == "… a"

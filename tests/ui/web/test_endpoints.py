@@ -45,7 +45,7 @@ def test_every_number_of_an_endpoint_opens_its_answers() -> None:
 def test_a_summary_that_cannot_be_read_has_no_measures() -> None:
     endpoint = endpoint_of(ProbeRunRecord("http://a", "m", 0.0, "s", "{broken"))
     assert endpoint.shares == {}
-    assert endpoint.found == 0
+    assert endpoint.findings_count == 0
     assert plain(endpoint_row(endpoint).cells[0]) == "http://a"  # type: ignore[arg-type] # the first cell is a line
 
 

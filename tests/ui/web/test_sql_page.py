@@ -19,7 +19,7 @@ def served(tmp_path: Path) -> Iterator[DatabaseLocation]:
     """Where the store is that the pages show; it holds one broken trace."""
     with open_store(tmp_path / "w.db") as store:
         store.save([broken_trace()])
-        place = store.place
+        place = store.location
     set_options(DashboardOptions(str(tmp_path / "w.db")))
     yield place
     set_options(DashboardOptions())

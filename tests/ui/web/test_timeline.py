@@ -58,7 +58,7 @@ def test_answers_tool_runs_and_the_time_between_answers_are_on_one_axis() -> Non
         "5": "turn 5, between two answers: 4.00 s",
         "6": "turn 6, answer: 1.00 s, first chunk after 0.500 s",
     }
-    lefts = [group.shapes[1].at["x"] for group in picture.groups if group.key]
+    lefts = [group.shapes[1].attributes["x"] for group in picture.groups if group.key]
     assert lefts == sorted(lefts)
     assert [group.shapes[1].text for group in picture.groups if not group.key] == [
         "0",

@@ -14,7 +14,7 @@ from weaklink.inspector.dataset.samples import SampleRows, read_sample
 from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError
 from weaklink.inspector.exporters.annotation import annotation
 from weaklink.inspector.importers.blocks import Block
-from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.refusals import refusal
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
@@ -33,7 +33,7 @@ from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recov
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import placed_block, plan_traces
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks
-from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.importing.file_places import InputFile
 from weaklink.ui.views.styled_text import counted
 
 _PAGE = 200
@@ -120,7 +120,7 @@ class _TraceReader:
             for file in files:
                 yield from self.of_file(file)
 
-    def of_file(self, file: PlacedFile) -> Iterator[_NumberedTrace]:
+    def of_file(self, file: InputFile) -> Iterator[_NumberedTrace]:
         """The traces of one file, or of a block."""
         before = self.traces + self.skipped
         try:
@@ -159,7 +159,7 @@ class _TraceReader:
                 self.failed = True
                 self._notify(f"{piece.block.name} was set aside: {piece.failed}")
 
-    def _of(self, file: PlacedFile) -> Iterator[_NumberedTrace]:
+    def _of(self, file: InputFile) -> Iterator[_NumberedTrace]:
         rows = SampleRows(file.source_file)
         for record in records_of(file, self._source):
             if isinstance(record, Skipped):

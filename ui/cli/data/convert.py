@@ -143,7 +143,7 @@ def answers(
             raise ValueError("not a JSON object")  # reported like any other bad line
         row_id = row.get("id")
         row = renamed_members(row, columns)
-        for one in instance_rows(row) or [row]:
-            yield convert_row(one, source, target, tools=tools)
+        for instance in instance_rows(row) or [row]:
+            yield convert_row(instance, source, target, tools=tools)
     except ValueError as error:
         yield {"id": row_id, "error": str(error)}

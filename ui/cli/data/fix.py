@@ -154,8 +154,8 @@ class _FileFixer:
         self.changes += len(applied)
         self.left += len(unplaced) + len(repair.refused)
         if applied or unplaced or repair.refused:
-            place, title = trace.provenance.record, title_of(trace)
-            self._report.repaired(Repaired(self._path, place, title, applied, unplaced, repair.refused))
+            record, title = trace.provenance.record, title_of(trace)
+            self._report.repaired(Repaired(self._path, record, title, applied, unplaced, repair.refused))
 
     def _written(self, trace: Trace, repair: Repair) -> tuple[tuple[AppliedRepair, ...], tuple[AppliedRepair, ...]]:
         """The repairs that the copy now contains, and those that could not be placed in it."""
@@ -295,17 +295,19 @@ def _chosen(select: tuple[str, ...], ignore: tuple[str, ...]) -> frozenset[Rule]
 
 def _targets(paths: Iterable[str], output: str | None, out_dir: str | None) -> list[tuple[str, str | None]]:
     """Each file with the path of its copy, None if there is no copy."""
-    found: list[tuple[str, str | None]] = []
+    targets: list[tuple[str, str | None]] = []
     for argument in paths:
         for path in files_below([argument]):
-            found.append((path, _target(argument, path, output, out_dir)))
-    if output is not None and len(found) > 1:
-        raise click.UsageError(f"`--output` writes the copy of one file, but there are {len(found)}; use `--out-dir`.")
-    copies = [target for _, target in found if target is not None]
+            targets.append((path, _target(argument, path, output, out_dir)))
+    if output is not None and len(targets) > 1:
+        raise click.UsageError(
+            f"`--output` writes the copy of one file, but there are {len(targets)}; use `--out-dir`."
+        )
+    copies = [target for _, target in targets if target is not None]
     if len(set(copies)) < len(copies):
         twice = Counter(copies).most_common(1)[0][0]
         raise click.UsageError(f"several of the files would be written to `{visible_line(twice)}`.")
-    return found
+    return targets
 
 
 def _target(argument: str, path: str, output: str | None, out_dir: str | None) -> str | None:

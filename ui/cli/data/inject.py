@@ -108,11 +108,11 @@ class _Mix(Struct):
 
     def add(self, answer: tuple[JsonObject, Iterable[InjectedRow | NotInjected]], writer: RowWriter) -> None:
         """Write the copy of a row, and the injected rows that are due."""
-        row, found = answer
+        row, injection = answer
         self.rows += 1
         if self.copies:
             writer.write(row)
-        for variant in found:
+        for variant in injection:
             if isinstance(variant, NotInjected):
                 self.skipped[variant.reason] += 1
             else:
@@ -136,15 +136,15 @@ class _Mix(Struct):
 def _rates(text: str | None) -> Mapping[str, float]:
     if text is None:
         return DEFAULT_RATES
-    found: dict[str, float] = {}
+    rates: dict[str, float] = {}
     try:
         for word in text.replace(",", " ").split():
             kind, _, weight = word.partition("=")
-            found[kind] = float(weight or 1)
-            if not 0 <= found[kind] < float("inf"):
+            rates[kind] = float(weight or 1)
+            if not 0 <= rates[kind] < float("inf"):
                 raise ValueError(f"`{word}` is not a rate of 0 or more")
-        if not any(found.values()):
+        if not any(rates.values()):
             raise ValueError("at least one kind needs a rate above 0")
-        return known_kinds(found)
+        return known_kinds(rates)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--rates") from error

@@ -17,7 +17,7 @@ from weaklink.inspector.dataset.rows import read_data
 from weaklink.inspector.dataset.samples import SAMPLE_SOURCE, Sample, read_sample, redacted
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.errors import UnreadableFileError
-from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.refusals import refusal
 from weaklink.inspector.importers.reading import unreadable_record_fault
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspected import Inspection
@@ -53,7 +53,7 @@ from weaklink.ui.reports.check_report import (
     CheckedDiagnostic,
     CheckReporter,
     CheckTotals,
-    FilePlace,
+    FilePosition,
     TraceInFile,
     UnreadRecord,
     unread_fingerprint,
@@ -243,7 +243,7 @@ class LintedRow(Struct, frozen=True):
     turn: int
     part: str
     opening: str
-    place: FilePlace | None
+    position: FilePosition | None
     diagnostics: tuple[CheckedDiagnostic, ...] = ()
     broken: Break | None = None
     lacks_tools: bool = False
@@ -302,7 +302,7 @@ class RowLinter(Struct, frozen=True):
             turn,
             part,
             _redactor().text(opening),
-            FilePlace(line) if line else None,
+            FilePosition(line) if line else None,
             diagnostics,
             broken=inspection.chain.broken,
             lacks_tools=bool(inspection.chain.steps) and not sample.offered.tools,
@@ -341,8 +341,8 @@ class _Linting(Struct):
         for path, rows_of_file in groupby(rows, lambda row: row.file):
             tally = FileTally(path, self.settings.baseline, self.report)
             for row in rows_of_file:
-                tally.take(self._unread(row) if isinstance(row, RejectedRow) else self._inspected(row))
-            tally.take(RecordsEnd(SAMPLE_SOURCE))
+                tally.add(self._unread(row) if isinstance(row, RejectedRow) else self._inspected(row))
+            tally.add(RecordsEnd(SAMPLE_SOURCE))
             checked = structs.replace(tally.checked(), notes=())
             self.report.file(checked)
             self.totals.add(checked)
@@ -353,8 +353,8 @@ class _Linting(Struct):
         self.calls += row.calls
         self.offering += row.offers_tools
         self.answered += row.is_answered
-        found = (*row.diagnostics, *self._set_diagnostics(row))
-        return InspectedRecord(row.record, row.title, found, broken=row.broken)
+        diagnostics = (*row.diagnostics, *self._set_diagnostics(row))
+        return InspectedRecord(row.record, row.title, diagnostics, broken=row.broken)
 
     def _set_diagnostics(self, row: LintedRow) -> Iterator[CheckedDiagnostic]:
         """The faults that only the comparison with other rows shows."""
@@ -365,7 +365,7 @@ class _Linting(Struct):
                 fault = Fault(rule, Range(0, len(row.opening)), message).at(row.turn, row.part)
                 fingerprint = unread_fingerprint(rule.code, "", row.opening)
                 yield CheckedDiagnostic(
-                    row.file, row.record, row.title, fault, LineIndex(row.opening), row.place, fingerprint
+                    row.file, row.record, row.title, fault, LineIndex(row.opening), row.position, fingerprint
                 )
 
     def _unread(self, row: RejectedRow) -> SkippedRecord:
@@ -373,6 +373,8 @@ class _Linting(Struct):
         fault = unreadable_record_fault(skipped, "")
         if fault.rule not in self.settings.rules:
             return SkippedRecord(skipped)
-        place = FilePlace(row.line, row.column) if row.line is not None else None
+        position = FilePosition(row.line, row.column) if row.line is not None else None
         fingerprint = unread_fingerprint(fault.rule.code, row.reference, "")
-        return SkippedRecord(skipped, UnreadRecord(row.file, row.record, fault, place=place, fingerprint=fingerprint))
+        return SkippedRecord(
+            skipped, UnreadRecord(row.file, row.record, fault, position=position, fingerprint=fingerprint)
+        )

@@ -100,15 +100,15 @@ class _Balance(Struct):
 
     def add(self, answer: tuple[JsonObject, bool, NegativeRow | NoNegative], writer: RowWriter) -> None:
         """Write the copy of a row, and the negatives that are due."""
-        row, calls, found = answer
+        row, calls, negative = answer
         self.rows += 1
         self.without_call += not calls
         if self.copies:
             writer.write(row)
-        if isinstance(found, NoNegative):
-            self.skipped[found.reason] += 1
+        if isinstance(negative, NoNegative):
+            self.skipped[negative.reason] += 1
         else:
-            self._reserve = [*self._reserve[-_RESERVE:], found]
+            self._reserve = [*self._reserve[-_RESERVE:], negative]
         while self._reserve and (not self.copies or self.added < self._due()):
             self._write(writer)
 
@@ -116,7 +116,7 @@ class _Balance(Struct):
         return ceil((self.share * self.rows - self.without_call) / (1 - self.share) - 1e-9)
 
     def _write(self, writer: RowWriter) -> None:
-        chosen = min(range(len(self._reserve)), key=lambda at: (self.tools[self._reserve[at].tool], at))
+        chosen = min(range(len(self._reserve)), key=lambda index: (self.tools[self._reserve[index].tool], index))
         negative = self._reserve.pop(chosen)
         writer.write(negative.value)
         self.added += 1

@@ -150,8 +150,8 @@ class RejectedRows:
         """Count and report one row."""
         self.count += 1
         if self.count <= _REPORTED and not self.is_silent:
-            place = f"{row.file}:{row.line}:{row.column}" if row.line is not None else row.file
-            print_notice(f"{place}: {row.record}: {row.reason}")
+            where = f"{row.file}:{row.line}:{row.column}" if row.line is not None else row.file
+            print_notice(f"{where}: {row.record}: {row.reason}")
         if self._writer is not None:
             self._writer.write(row.value)
 

@@ -29,7 +29,7 @@ from weaklink.inspector.dataset.rows import json_columns, load_arrow, table_kind
 from weaklink.inspector.diagnostics import Edit, edited
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers.blocks import Block, open_parquet
-from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.refusals import refusal
 from weaklink.inspector.importers.data.training_rows import read_conversation_rows, read_training_row
 from weaklink.inspector.importers.records import NotJsonError, Row, layout_of, parse_json_bytes, read_elements
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
@@ -138,9 +138,9 @@ class _ElementCopy:
         number = _number(record, self._unit)
         if number is None or number <= self._number:
             return None
-        for at, start, end in self._places:
-            self._number = at
-            if at == number:
+        for place_number, start, end in self._places:
+            self._number = place_number
+            if place_number == number:
                 self._out.write(self._content[self._at : start])
                 self._at = end
                 return self._content[start:end]
@@ -154,16 +154,16 @@ class _ElementCopy:
         self._out.write(self._content[self._at :])
 
     def _placed(self, file: SourceFile) -> Iterator[tuple[int, int, int]]:
-        at = 0
+        end = 0
         with file.open() as stream:
             for element in read_elements(stream):
                 if isinstance(element, Skipped):
                     continue
-                start = self._content.find(element.raw, at)
+                start = self._content.find(element.raw, end)
                 if start < 0:
                     return
-                at = start + len(element.raw)
-                yield element.number, start, at
+                end = start + len(element.raw)
+                yield element.number, start, end
 
 
 def _number(record: str, unit: str) -> int | None:
@@ -289,16 +289,16 @@ class TableCopy:
         assert isinstance(before, dict)
         assert isinstance(after, dict)
         arrow, decoded = load_arrow(), json_columns(self._schema.metadata)
-        found: JsonObject = {}
+        values: JsonObject = {}
         for name, value in after.items():
             if value == before.get(name) and type(value) is type(before.get(name)):
                 continue
-            found[name] = write_json(value) if name in decoded else value
+            values[name] = write_json(value) if name in decoded else value
             try:
-                arrow.array([found[name]], self._schema.field(name).type)
+                arrow.array([values[name]], self._schema.field(name).type)
             except (arrow.ArrowException, KeyError, TypeError, ValueError):
                 return False
-        self._new = found
+        self._new = values
         return True
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from weaklink.inspector.dataset.lint.texts import TokenizerFile, require_detecto
 from weaklink.inspector.dataset.rendering import RowLayout, render_sample, template_context
 from weaklink.inspector.dataset.rows import RowWriter
 from weaklink.inspector.dataset.samples import Sample, read_sample
-from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.refusals import refusal
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.segmentation import AUTO
@@ -157,14 +157,14 @@ def _measured(
     answers: Iterable["MeasuredRow | RejectedRow"], work: "RowMeasurer", groups: dict[str, SetReport]
 ) -> SetReport:
     """The report on all rows; adds that on each group to `groups`, if the rows are grouped."""
-    found = SetReport()
+    report = SetReport()
     rows = (row for row in answers if isinstance(row, MeasuredRow))
     for measured in _rendered(rows, work.template, work.tokenizer) if work.template and work.tokenizer else rows:
-        found.add(measured.facts)
+        report.add(measured.facts)
         if work.by is not None:
             name = measured.group if measured.group in groups or len(groups) < _MAX_GROUPS else _OTHERS
             groups.setdefault(name, SetReport()).add(measured.facts)
-    return found
+    return report
 
 
 def _rendered(rows: Iterator["MeasuredRow"], template: ChatTemplate, tokenizer: str) -> Iterator["MeasuredRow"]:

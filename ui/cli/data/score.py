@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
 from weaklink.inspector.dataset.samples import read_sample
 from weaklink.inspector.dataset.scoring import DIMENSIONS, CallScore, SampleScore, score_sample
-from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.refusals import refusal
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Role
@@ -87,7 +87,7 @@ def score(
             table.answered += scored.is_answered
             if minimum is not None and scored.score.overall < minimum:
                 continue
-            table.take(scored, by)
+            table.add(scored, by)
             if as_json:
                 sys.stdout.write(write_json(scored.line) + "\n")
             if writer is not None:
@@ -165,7 +165,7 @@ class _Means(Struct):
     sums: list[float] = field(default_factory=lambda: [0.0] * len(_MEANS))
     counts: list[int] = field(default_factory=lambda: [0] * len(_MEANS))
 
-    def take(self, call: CallScore) -> None:
+    def add(self, call: CallScore) -> None:
         self.calls += 1
         for index, name in enumerate(_MEANS):
             value = getattr(call, name)
@@ -175,7 +175,7 @@ class _Means(Struct):
 
     def line(self, name: str, width: int) -> str:
         sums = zip(self.sums, self.counts, strict=True)
-        means = (format(one / count, ".3f") if count else "-" for one, count in sums)
+        means = (format(total / count, ".3f") if count else "-" for total, count in sums)
         return f"{name:{width}}  {self.calls:>7,}  " + "  ".join(f"{mean:>16}" for mean in means)
 
 
@@ -186,11 +186,11 @@ class _Table(Struct):
     scores: dict[str, _Means] = field(default_factory=dict)
     all: _Means = field(default_factory=_Means)
 
-    def take(self, scored: ScoredRow, by: str) -> None:
+    def add(self, scored: ScoredRow, by: str) -> None:
         self.kept += 1
         for call in scored.score.calls:
-            self.scores.setdefault(call.tool if by == "tool" else scored.model, _Means()).take(call)
-            self.all.take(call)
+            self.scores.setdefault(call.tool if by == "tool" else scored.model, _Means()).add(call)
+            self.all.add(call)
 
     def print_notices(self) -> None:
         """Report on stderr why nothing could be scored, if nothing was."""
@@ -202,6 +202,6 @@ class _Table(Struct):
     def lines(self, by: str) -> Iterable[str]:
         width = max([len(by), 5, *(min(len(name), 40) for name in self.scores)])
         yield f"{by:{width}}  {'calls':>7}  " + "  ".join(f"{name:>16}" for name in _MEANS)
-        for name, means in sorted(self.scores.items(), key=lambda one: (-one[1].calls, one[0])):
+        for name, means in sorted(self.scores.items(), key=lambda row: (-row[1].calls, row[0])):
             yield means.line(visible_line(name)[:40] or "-", width)
         yield self.all.line("all", width)

@@ -189,22 +189,22 @@ def _as_candidate(row: verified_rows.VerifiedRow, options: verified_rows.VerifyO
     verdict: JsonObject = {"verifiers": list(options.verifiers), "passed": row.passed, "codes": list(row.codes)}
     verdicts: list[JsonObject] = []
     lines: list[str] = []
-    for verifier, found in row.verdicts:
+    for verifier, judged in row.verdicts:
         diagnostics: list[JsonObject] = []
-        for diagnostic in found:
+        for diagnostic in judged:
             turn = row.trace.turns[diagnostic.location.turn - 1] if row.trace.turns else None
             part = turn.part(diagnostic.location.part) if turn is not None else None
             text = part.text if part is not None else ""
             shown = _clean(text, cast("JsonObject", diagnostic_object(diagnostic, LineIndex(text))))
             diagnostics.append({"turn": diagnostic.location.turn, "part": diagnostic.location.part, **shown})
-            place = f"turn {diagnostic.location.turn}:{shown['line']}:{shown['column']}"
-            lines.append(f"{row.row.reference}: {verifier}: {place}: {diagnostic.rule}: {shown['message']}")
+            where = f"turn {diagnostic.location.turn}:{shown['line']}:{shown['column']}"
+            lines.append(f"{row.row.reference}: {verifier}: {where}: {diagnostic.rule}: {shown['message']}")
         verdicts.append(
             {
                 "id": row.id,
                 "record": row.row.record,
                 "verifier": verifier,
-                "passed": not found,
+                "passed": not judged,
                 "diagnostics": list(diagnostics),
                 "file": row.row.file,
                 "group": row.group,
@@ -279,9 +279,9 @@ class _Sampling:
         self.with_schema += candidate.has_schema
         self.without_tools += bool(candidate.calls) and not candidate.offers_tools
         self._codes.update(candidate.codes)
-        place = self._spool.tell() if self._spool is not None else 0
+        offset = self._spool.tell() if self._spool is not None else 0
         group = self._groups.setdefault(candidate.group, verified_rows.CandidateGroup(candidate.group))
-        group.candidates.append(verified_rows.ScoredCandidate(place, candidate.passed, candidate.score))
+        group.candidates.append(verified_rows.ScoredCandidate(offset, candidate.passed, candidate.score))
         if self._spool is not None:
             self._spool.write(write_json([candidate.verdict, candidate.value]) + "\n")
 
@@ -289,9 +289,9 @@ class _Sampling:
         """Write every row to its file; the best of each group are kept."""
         assert self._best_of is not None
         best = {candidate.row for group in self._groups.values() for candidate in group.best(self._best_of, self._seed)}
-        for place in sorted(candidate.row for group in self._groups.values() for candidate in group.candidates):
-            verdict, value = self._read(place)
-            output.write(value, verdict, kept=place in best)
+        for offset in sorted(candidate.row for group in self._groups.values() for candidate in group.candidates):
+            verdict, value = self._read(offset)
+            output.write(value, verdict, kept=offset in best)
 
     def write_groups(self, writer: RowWriter, scores: tuple[float, float]) -> None:
         """Write one scored group per prompt, in order of first candidates; `scores` are for passing and failing."""
@@ -304,9 +304,9 @@ class _Sampling:
                 )
             )
 
-    def _read(self, place: int) -> tuple[JsonObject, JsonObject]:
+    def _read(self, offset: int) -> tuple[JsonObject, JsonObject]:
         assert self._spool is not None
-        self._spool.seek(place)
+        self._spool.seek(offset)
         verdict, value = parse_json_bytes(self._spool.readline().encode("ascii"))  # type: ignore[misc,str-unpack]  # as `add` wrote it
         return verdict, value  # type: ignore[return-value]  # the same
 

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.model import Liveness
-from weaklink.storage.listing import Order, Pulse
+from weaklink.storage.listing import Order, StoreVersion
 from weaklink.storage.marks import Mark
 from weaklink.storage.schema import NoDatabaseYetError
 from weaklink.storage.store import Store
@@ -66,7 +66,7 @@ class FollowedChains(StoreScreen[None]):
         self.filter_text = ""  # the filter of the list, or of the one that is being loaded
         self.counts: dict[str, int] = {}  # traces per status that match the filter
         self.total = 0  # traces in the store
-        self.pulse = Pulse(0, frozenset())
+        self.store_version = StoreVersion(0, frozenset())
         self.problem: WeaklinkError | None = None
         self._follows = False
         self._paused = False
@@ -81,7 +81,7 @@ class FollowedChains(StoreScreen[None]):
         """Begin to load the list of a filter."""
 
     @abstractmethod
-    def say_all(self) -> None:
+    def update_status(self) -> None:
         """Update all texts of the screen."""
 
     def watch_store(self) -> None:
@@ -97,15 +97,15 @@ class FollowedChains(StoreScreen[None]):
             if self.order is Order.BROKEN:
                 self.order = Order.TIME
                 self.load(self.filter_text)
-        self.say_all()
+        self.update_status()
 
     def action_pause(self) -> None:
         """Pause the list, or continue."""
         self._paused = not self._paused
         if not self._paused:
             self._waiting = 0
-            self.pulse = Pulse(0, frozenset())
-        self.say_all()
+            self.store_version = StoreVersion(0, frozenset())
+        self.update_status()
 
     async def beat(self) -> None:
         """Poll the store, and apply its changes to the list."""
@@ -113,26 +113,26 @@ class FollowedChains(StoreScreen[None]):
             return
         self._beating = True
         try:
-            pulse = await self.access.query(lambda store: store.paging().pulse())
+            version = await self.access.query(lambda store: store.paging().version())
             if self.problem is not None:
                 self.load(self.filter_text, keep=self.chains.current)
             elif self._paused:
-                self._waiting = max(pulse.newest_id - self.pulse.newest_id, 0)
-                self.say_all()
-            elif pulse != self.pulse or pulse.open:
-                await self._changed(pulse)
+                self._waiting = max(version.newest_id - self.store_version.newest_id, 0)
+                self.update_status()
+            elif version != self.store_version or version.open:
+                await self._changed(version)
             if not self._paused and self.problem is None:
-                await self._count(pulse)
+                await self._count(version)
         except WeaklinkError as error:
             self.failed(error)
         finally:
             self._beating = False
 
-    async def _changed(self, pulse: Pulse) -> None:
+    async def _changed(self, version: StoreVersion) -> None:
         """Add the new traces at the top; reload a list by time that has more new traces than those."""
-        arrived = pulse.newest_id - self.pulse.newest_id
-        self.pulse = pulse
-        self.short_turns = await self.access.query(lambda store: store.paging().short_turns()) if pulse.open else 0
+        arrived = version.newest_id - self.store_version.newest_id
+        self.store_version = version
+        self.short_turns = await self.access.query(lambda store: store.paging().short_turns()) if version.open else 0
         if self.order not in _REFRESHED:
             return  # a list that is sorted by a value stays as it was sorted
         new = await self.chains.refresh_head(stay_on_newest=self._follows)
@@ -144,9 +144,9 @@ class FollowedChains(StoreScreen[None]):
             self._has_unlisted = self._has_unlisted or (new < arrived and self.order is Order.BROKEN)
             if not self.chains.pages.count or (is_short and self.order is Order.TIME):
                 self.load(self.filter_text, keep=None if self._follows else self.chains.current)
-        self.say_all()
+        self.update_status()
 
-    async def _count(self, pulse: Pulse) -> None:
+    async def _count(self, version: StoreVersion) -> None:
         """Every few polls, reload the list if traces were deleted, or have moved in a sorted or filtered list."""
         self._beats += 1
         if self._beats % _POLLS_PER_COUNT:
@@ -154,12 +154,12 @@ class FollowedChains(StoreScreen[None]):
         before, total = self.counts, self.total
         await self.count_again()
         changed, fewer = (self.counts, self.total) != (before, total), self.total < total
-        moves = self._follows and (changed or pulse.open) and (self.filter_text or self.order is not Order.TIME)
+        moves = self._follows and (changed or version.open) and (self.filter_text or self.order is not Order.TIME)
         unlisted, self._has_unlisted = self._has_unlisted, False
         if fewer or moves or unlisted or (changed and self.order is Order.BROKEN):
             self.load(self.filter_text, keep=None if self._follows else self.chains.current)
         elif changed:
-            self.say_all()
+            self.update_status()
 
     async def count_again(self) -> None:
         """Count the traces of each status that match the filter, and all traces."""
@@ -172,7 +172,7 @@ class FollowedChains(StoreScreen[None]):
             self.problem = error
             if self.chains.pages.count:
                 self.toast(sentence, is_error=True)
-        self.say_all()
+        self.update_status()
 
     def mood(self) -> Line:
         """The state of the list: following, not following or paused, and turns that were not kept whole."""

@@ -185,7 +185,7 @@ class FilterBar(Vertical):
         self._marker.position = error.position
         self.add_class("wrong")
         reason = str(error).partition(": ")[2] or str(error)
-        self.query_one(LineBar).say([(Run("✖ ", Style.ERROR), *quoted(reason))])
+        self.query_one(LineBar).show_lines([(Run("✖ ", Style.ERROR), *quoted(reason))])
         self.query_one(FilterInput).refresh()
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -233,7 +233,7 @@ class FilterBar(Vertical):
         else:
             self._marker.position = None
             self.remove_class("wrong")
-            self.query_one(LineBar).say([])
+            self.query_one(LineBar).show_lines([])
         start_work(self, partial(self._typed, text), "typed")
 
     async def _typed(self, text: str) -> None:

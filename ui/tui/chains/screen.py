@@ -113,13 +113,13 @@ class ChainsScreen(actions.FollowedChains):
 
     def on_resize(self) -> None:
         """Align the heads with their columns."""
-        self.say_all()
-        self._look()
+        self.update_status()
+        self._refresh_preview()
 
     def on_chain_list_list_updated(self) -> None:
         """Show what is known of the list now."""
-        self.say_all()
-        self._look()
+        self.update_status()
+        self._refresh_preview()
 
     def on_chain_list_failed(self, event: ChainList.Failed) -> None:
         """Show why a page could not be read."""
@@ -127,7 +127,7 @@ class ChainsScreen(actions.FollowedChains):
 
     def on_line_view_moved(self) -> None:
         """Show the detail of the trace under the cursor."""
-        self._look()
+        self._refresh_preview()
 
     def on_line_view_chosen(self) -> None:
         """Open the trace under the cursor: at the words of the filter, else on its break."""
@@ -272,8 +272,8 @@ class ChainsScreen(actions.FollowedChains):
             self._open(summary)
         else:
             self._last_opened = summary.id
-            words = hit.found.of(hit.excerpt).lower()
-            self._open_trace(summary.id, link=Link(str(summary.id), place=hit.location), words=words)
+            words = hit.match.of(hit.excerpt).lower()
+            self._open_trace(summary.id, link=Link(str(summary.id), location=hit.location), words=words)
 
     def load(self, filter_text: str, *, keep: TraceSummary | None = None) -> None:
         """Begin to load the list of a filter; cancels a load that is in progress."""
@@ -289,10 +289,10 @@ class ChainsScreen(actions.FollowedChains):
         try:
             if has_words(filter_text):
                 await self._index()
-            self.pulse = await self.access.query(lambda store: store.paging().pulse())
+            self.store_version = await self.access.query(lambda store: store.paging().version())
             await self.chains.load(filter_text, self.order)
             await self.count_again()
-            self.say_all()
+            self.update_status()
             status.working = "" if self.chains.pages.is_complete else "counting"
             await self.chains.walk(keep=keep)
         except FilterError as error:
@@ -359,14 +359,14 @@ class ChainsScreen(actions.FollowedChains):
         except WeaklinkError as error:
             self.failed(error)
 
-    def _look(self) -> None:
+    def _refresh_preview(self) -> None:
         current = self.chains.current
         self.query_one(ChainDetail).look_at(current, self.chains.filter_text)
         self.query_one(KeyFooter).priority_commands = (
             _OF_RUNNING if current is not None and current.is_open else frozenset()
         )
 
-    def say_all(self) -> None:
+    def update_status(self) -> None:
         """Update the lines above the list."""
         pages, filter_text = self.chains.pages, self.chains.filter_text
         about: Line = (Run("f: ", Style.DIM), Run(visible_line(filter_text), Style.KEY)) if filter_text else ()
@@ -378,11 +378,11 @@ class ChainsScreen(actions.FollowedChains):
         spots = actions.status_cells(self.counts, filter_text)
         self.query_one("#statuses", LineBar).offer(spots)
         columns = self.chains.columns(max(self.size.width - 1, 10))
-        self.query_one("#head", LineBar).say([columns.head(self.order)])
+        self.query_one("#head", LineBar).show_lines([columns.head(self.order)])
         self.set_class(not pages.count, "nothing")
         if not pages.count and (self.problem or pages.is_complete):
             sentences = actions.empty_list_sentences(self.access.name, filter_text, self.problem)
-            self.query_one("#nothing", LineBar).say([*map(quoted, sentences)])
+            self.query_one("#nothing", LineBar).show_lines([*map(quoted, sentences)])
         elif self.focused is None:
             self.chains.focus()
 
@@ -398,7 +398,7 @@ def _next_broken(store: Store, *, filter_text: str, order: Order, after: ListCur
 
 
 def _broken_before(store: Store, *, filter_text: str, order: Order, before: ListCursor) -> Listed | None:
-    return store.paging().before(narrowed(filter_text, "status:broken"), order, at=before)
+    return store.paging().before(narrowed(filter_text, "status:broken"), order, start=before)
 
 
 class ChainDetail(LineBar):
@@ -416,7 +416,7 @@ class ChainDetail(LineBar):
     def look_at(self, summary: TraceSummary | None, filter_text: str) -> None:
         """Show this trace, as the filter `filter_text` found it."""
         if summary is None:
-            self.say([])
+            self.show_lines([])
             return
         key = (
             summary.id,
@@ -428,7 +428,7 @@ class ChainDetail(LineBar):
             filter_text,
         )
         if key in self._known:
-            self.say(self._known[key])
+            self.show_lines(self._known[key])
             self.workers.cancel_group(self, "detail")
         else:
             start_work(self, partial(self._read, summary, filter_text, key), "detail")
@@ -444,7 +444,7 @@ class ChainDetail(LineBar):
         if len(self._known) >= _CACHE_SIZE:
             self._known.clear()
         self._known[key] = lines
-        self.say(lines)
+        self.show_lines(lines)
 
 
 def _detail_lines(summary: TraceSummary) -> tuple[Line, ...]:

@@ -225,7 +225,7 @@ def copies_of(
             choices.append(copy_choice("value", write_json(value, ascii_only=False)[:_MAX_COPIED_CHARS]))
     if step is not None:
         choices.append(copy_choice("call", step.call.range.of(_text(dissection, step.location))[:_MAX_COPIED_CHARS]))
-    here = Link(str(id), place=location)
+    here = Link(str(id), location=location)
     link = Link(str(id), step=step.number) if step is not None else Link(str(id), turn=location.turn)
     choices.append(copy_choice("link", str(link)))
     choices.append(

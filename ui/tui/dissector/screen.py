@@ -175,7 +175,7 @@ class DissectorScreen(TraceActions):
             self.callbacks.live(self._opened.id)
             return
         self._follows = not self._follows
-        self._say()
+        self._refresh_status()
         if self._follows and (end := self._opened.end()) is not None:
             self._go(end)
 
@@ -246,14 +246,19 @@ class DissectorScreen(TraceActions):
         if here is None or not places:
             self.toast("Select a call or a result: its layers are the versions that other records have of it.")
             return
-        at = next(
-            (at for at, location in enumerate(places) if (location.turn, location.part) == (here.turn, here.part)), -1
+        layer = next(
+            (
+                index
+                for index, location in enumerate(places)
+                if (location.turn, location.part) == (here.turn, here.part)
+            ),
+            -1,
         )
-        if at == 0 and len(places) == 1:
+        if layer == 0 and len(places) == 1:
             self.panes.side.turn_to(SideKind.RAW)
             self.toast("No other layer of this call is recorded.")
             return
-        there = places[(at + 1) % len(places)]
+        there = places[(layer + 1) % len(places)]
         self.panes.side.turn_to(SideKind.CONTEXT if there.part.startswith(SENT_PART) else SideKind.RAW)
         self._jump(there)
 
@@ -335,7 +340,7 @@ class DissectorScreen(TraceActions):
         if landing is not None:
             self._go(landing)
         self.panes.side.refresh_view()
-        self._say()
+        self._refresh_status()
 
     def _show_running(self, opened: OpenedTrace) -> None:
         """Show whether the trace is running, and then offer to follow it."""
@@ -347,7 +352,7 @@ class DissectorScreen(TraceActions):
         self.panes.branches.show_nothing()
         self.panes.stream.show(None)
         self.panes.side.show(None)
-        self.query_one("#place", LineBar).say([])
+        self.query_one("#place", LineBar).show_lines([])
 
     async def _open_beside(self, by: int) -> None:
         beside = await self._siblings.beside(self._trace_id, by)
@@ -385,7 +390,7 @@ class DissectorScreen(TraceActions):
         if location is not None:
             self._go(location)
         self._follows = self._follows and grown.summary.is_open
-        self._say()
+        self._refresh_status()
 
     def _say_problem(self, error: WeaklinkError) -> None:
         problem = error_sentence(error, self.access.name)
@@ -411,7 +416,7 @@ class DissectorScreen(TraceActions):
         self._location = location
         self.panes.stream.light(lit)
         self.panes.side.look_at(location)
-        self._say()
+        self._refresh_status()
 
     def _to_fault(self, *, back: bool) -> None:
         if self._opened is not None:
@@ -493,7 +498,7 @@ class DissectorScreen(TraceActions):
         self._jump(origin.location)
         self.toast(f"`{row.pointer or 'arguments'}` came from {origin_words(origin)}.")
 
-    def _say(self) -> None:
+    def _refresh_status(self) -> None:
         """Update the lines above and below the panes."""
         opened = self._opened
         if opened is None:
@@ -508,7 +513,7 @@ class DissectorScreen(TraceActions):
             right.append(Run(f"turn {location.turn}/{turns}"))
             right += [Run(f"  step {step.number}/{steps}")] if step is not None else []
             line = navigation.place_line(dissection, location, self.panes.branches.row, step)
-            self.query_one("#place", LineBar).say([(Run(" "), *line)])
+            self.query_one("#place", LineBar).show_lines([(Run(" "), *line)])
         self.query_one(StatusLine).status_text = StatusText(("traces", title), about=about, right=tuple(right))
 
     def _switch(self, options: StreamOptions) -> None:

@@ -76,7 +76,7 @@ class StreamView(Widget, can_focus=True):
     @property
     def location(self) -> Location | None:
         """The character under the cursor; None if there is no text."""
-        return self._port.place if self._port is not None else None
+        return self._port.location if self._port is not None else None
 
     def faults(self) -> list[VisibleFault]:
         """The faults that begin in the visible rows, in reading order."""

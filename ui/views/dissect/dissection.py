@@ -8,6 +8,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -47,8 +48,10 @@ class FaultIndex:
         self.differing: set[tuple[int, str]] = set()
         codes = bytearray()
         for diagnostic in diagnostics:
-            at = diagnostic.location
-            self.places.add(at.turn, number(at.turn, at.part), at.range.start, at.range.end)
+            location = diagnostic.location
+            self.places.add(
+                location.turn, number(location.turn, location.part), location.range.start, location.range.end
+            )
             codes.append(_CODES[diagnostic.rule.severity])
             if is_layer_difference(diagnostic.rule):
                 differs = diagnostic.place_in_turn
@@ -69,7 +72,8 @@ class FaultIndex:
         """The highest severity at some positions; None if there are none."""
         codes = self._codes
         return next(
-            (one for one, code in _CODES.items() if codes.find(code, positions.start, positions.stop) >= 0), None
+            (severity for severity, code in _CODES.items() if codes.find(code, positions.start, positions.stop) >= 0),
+            None,
         )
 
     def severity(self, position: int) -> Severity:
@@ -129,7 +133,7 @@ class DissectedPart(Struct, frozen=True, dict=True):
     turn: int
     role: Role
     source: Part
-    found: PartInspection
+    inspection: PartInspection
     diagnostics: Faults = NO_FAULTS
 
     @cached_property
@@ -151,43 +155,39 @@ class DissectedPart(Struct, frozen=True, dict=True):
         """The exact text."""
         return self.source.text
 
-    def location(self, place: Range | None = None) -> Location:
+    def location(self, range_: Range | None = None) -> Location:
         """A place in this part, or the whole part."""
-        return Location(self.turn, self.name, place if place is not None else Range(0, len(self.text)))
+        return Location(self.turn, self.name, range_ if range_ is not None else Range(0, len(self.text)))
 
-    def wrong_in(self, place: Range) -> Faults:
+    def wrong_in(self, range_: Range) -> Faults:
         """The diagnostics that begin in a range; at the end of the text too if the range reaches it."""
-        end = place.end + 1 if place.end == len(self.text) or not len(place) else place.end
-        return self.diagnostics.begun(place.start, end)
+        end = range_.end + 1 if range_.end == len(self.text) or not len(range_) else range_.end
+        return self.diagnostics.begun(range_.start, end)
 
-    def spans_near(self, place: Range) -> Sequence[Span]:
+    def spans_near(self, range_: Range) -> Sequence[Span]:
         """The spans that overlap a place, in order, and perhaps some around it, which are cached."""
-        if len(self.found.spans) <= _FEW_SPANS:
-            return self.found.spans
-        near = place.start // BLOCK, max(place.end - 1, place.start) // BLOCK + 1
+        if len(self.inspection.spans) <= _FEW_SPANS:
+            return self.inspection.spans
+        near = range_.start // BLOCK, max(range_.end - 1, range_.start) // BLOCK + 1
         spans = self._near.get(near)
         if spans is None:
             around = Range(near[0] * BLOCK, near[1] * BLOCK)
-            spans = tuple(span for _, span in touching(self.found.spans, around))
+            spans = tuple(span for _, span in touching(self.inspection.spans, around))
             if len(self._near) >= _CACHED_RANGES:
                 self._near.clear()
             self._near[near] = spans
         return spans
 
 
-def touching(spans: Sequence[Span], place: Range) -> Iterator[tuple[int, Span]]:
-    """The spans, with their indices, that overlap `place`; `spans` are in order."""
-    first = max(bisect_right(spans, place.start, key=_start) - 1, 0)
+def touching(spans: Sequence[Span], range_: Range) -> Iterator[tuple[int, Span]]:
+    """The spans, with their indices, that overlap `range_`; `spans` are in order."""
+    first = max(bisect_right(spans, range_.start, key=attrgetter("range.start")) - 1, 0)
     for index in range(first, len(spans)):
         span = spans[index]
-        if span.range.start >= place.end:
+        if span.range.start >= range_.end:
             return
-        if span.range.end > place.start:
+        if span.range.end > range_.start:
             yield index, span
-
-
-def _start(span: Span) -> int:
-    return span.range.start
 
 
 class Dissection(Struct, frozen=True, eq=False, dict=True, weakref=True):
@@ -289,11 +289,11 @@ class DissectedParts(Column[DissectedPart]):
 
     def __init__(self, trace: Trace, inspection: Inspection, numbers: PartNumbers, faults: FaultIndex) -> None:
         self._count, read, defining = len(numbers), array("i", [NO_PART]) * len(numbers), set[int]()
-        for index, one in enumerate(inspection.parts):
-            number = numbers.number(one.turn, one.part)
+        for index, part in enumerate(inspection.parts):
+            number = numbers.number(part.turn, part.part)
             if number != NO_PART:
                 read[number] = index
-                defining |= {number} if one.definitions else set()
+                defining |= {number} if part.definitions else set()
         self.defining: Sequence[int] = sorted(defining)
         self._near = LruCache(_PartFactory(trace, inspection, numbers, faults, read).part, _weight, _ROOM)
 
@@ -318,9 +318,9 @@ class _PartFactory(Struct, frozen=True):
         turn = self.trace.turns[number - 1]
         source = turn.parts[index - self.numbers.of_turn(number).start]
         named = self.numbers.number(number, source.name)
-        at = self.read[named]
+        inspected = self.read[named]
         nothing = PartInspection(number, source.name, self.inspection.format, ())
-        inspection = self.inspection.parts[at] if at != NO_PART else nothing
+        inspection = self.inspection.parts[inspected] if inspected != NO_PART else nothing
         return DissectedPart(index, number, turn.role, source, inspection, self.faults.of_part(number, named))
 
 

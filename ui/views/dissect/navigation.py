@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from operator import attrgetter
 
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import Diagnostic, Location
@@ -15,7 +16,7 @@ from weaklink.ui.views.dissect.tree_rows import TreeRow
 from weaklink.ui.views.status import LIVENESS, status_run
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 
-_LONGEST = 80
+_MAX_NAME_CHARS = 80
 
 _GRADES = {
     StreamDetail.TOKEN_IDS: "token ids recorded",
@@ -46,7 +47,7 @@ def layer_places(dissection: Dissection, location: Location) -> list[Location]:
     step = layered_step(dissection, location)
     places = dissection.layers.of(step).places if step is not None else []
     locations = (*places, *dissection.layers.other_sides(location))
-    return list({(one.turn, one.part): one for one in reversed(locations)}.values())[::-1]
+    return list({(location.turn, location.part): location for location in reversed(locations)}.values())[::-1]
 
 
 def call_place(dissection: Dissection, location: Location) -> Location:
@@ -62,12 +63,12 @@ def call_at(dissection: Dissection, location: Location) -> ToolCall | None:
     part = dissection.part(location.turn, location.part)
     if part is None:
         return None
-    calls, spans, at = part.found.calls, part.found.spans, location.range.start
-    index = bisect_right(calls, at, key=_start)
+    calls, spans, offset = part.inspection.calls, part.inspection.spans, location.range.start
+    index = bisect_right(calls, offset, key=attrgetter("range.start"))
     before = calls[max(index - 1, 0) : index]
     near = (*before, *calls[index : index + 1])
-    containing = (call for call in before if _within(call.range, at))
-    around = (call for call in near if call.span < len(spans) and _within(spans[call.span].range, at))
+    containing = (call for call in before if _within(call.range, offset))
+    around = (call for call in near if call.span < len(spans) and _within(spans[call.span].range, offset))
     return next(containing, next(around, None))
 
 
@@ -79,15 +80,13 @@ def offered_at(dissection: Dissection, turn: int) -> tuple[ToolDefinition, ...]:
     parts = dissection.parts
     before = dissection.outline.parts.before(turn)
     defining = (parts[index] for index in parts.defining if index < before)
-    return tuple(tool for part in defining if part.role in (Role.SYSTEM, Role.USER) for tool in part.found.definitions)
+    return tuple(
+        tool for part in defining if part.role in (Role.SYSTEM, Role.USER) for tool in part.inspection.definitions
+    )
 
 
-def _within(place: Range, at: int) -> bool:
-    return place.start <= at < max(place.end, place.start + 1)
-
-
-def _start(call: ToolCall) -> int:
-    return call.range.start
+def _within(range_: Range, offset: int) -> bool:
+    return range_.start <= offset < max(range_.end, range_.start + 1)
 
 
 def next_fault(dissection: Dissection, location: Location, *, back: bool = False) -> Diagnostic | None:
@@ -108,8 +107,8 @@ def next_step(dissection: Dissection, location: Location, *, back: bool = False)
     """The nearest step whose call is after a place, or before it with `back`; None at the end."""
     calls = dissection.steps.calls
     here = (*dissection.order_of(location)[:3], 0)
-    at = calls.first_after(here) - 1
-    index = calls.beside(calls.order(at) if at >= 0 and calls.is_held(here, at) else here, back=back)
+    before = calls.first_after(here) - 1
+    index = calls.beside(calls.order(before) if before >= 0 and calls.starts_within(here, before) else here, back=back)
     return None if index is None else dissection.inspection.chain.steps[index]
 
 
@@ -124,16 +123,16 @@ def find(dissection: Dissection, words: str, location: Location, *, back: bool =
     pattern = re.compile(re.escape(words), 0 if words != words.lower() else re.IGNORECASE)
     first = max(parts.number(location.turn, location.part), 0)
     texts: Sequence[Part] = ()
-    at, turn = location.range.start, 0
+    offset, turn = location.range.start, 0
     for distance in range(len(parts) + 1):
         part = (first + (-distance if back else distance)) % len(parts)
         if part not in parts.of_turn(turn):
             turn = parts.turn_of(part)
             texts = trace.turns[turn - 1].parts
         source = texts[part - parts.of_turn(turn).start]
-        range_ = _last(pattern, source.text, at if not distance else None) if back else None
+        range_ = _last(pattern, source.text, offset if not distance else None) if back else None
         if not back:
-            match = pattern.search(source.text, at + 1 if not distance else 0)
+            match = pattern.search(source.text, offset + 1 if not distance else 0)
             range_ = Range(*match.span()) if match else None
         if range_ is not None:
             return Location(turn, source.name, range_)
@@ -150,20 +149,22 @@ def _last(pattern: re.Pattern[str], text: str, before: int | None) -> Range | No
     return Range(*last.span()) if last else None
 
 
-def place_line(dissection: Dissection, place: Location, row: TreeRow | None, step: Step | None) -> Line:
+def place_line(dissection: Dissection, location: Location, row: TreeRow | None, step: Step | None) -> Line:
     """The selected item, its position in its part, and the data on when it arrived."""
-    part = dissection.part(place.turn, place.part)
+    part = dissection.part(location.turn, location.part)
     named: list[Run] = []
     if step is not None:
-        named.append(Run(f"step {step.number} {visible_line((step.call.name or '')[:_LONGEST])}", Style.TOOL_CALL))
+        named.append(
+            Run(f"step {step.number} {visible_line((step.call.name or '')[:_MAX_NAME_CHARS])}", Style.TOOL_CALL)
+        )
     if row is not None and row.pointer:
-        named.append(Run(f" {visible_line(row.pointer[:_LONGEST])}", Style.KEY))
-    where = f"turn {place.turn} {part_words(place.part[:_LONGEST])}"
+        named.append(Run(f" {visible_line(row.pointer[:_MAX_NAME_CHARS])}", Style.KEY))
+    where = f"turn {location.turn} {part_words(location.part[:_MAX_NAME_CHARS])}"
     if part is None:
         return (*named, Run(f"{'  ' if named else ''}{where}", Style.DIM))
-    start = place.range.start
+    start = location.range.start
     line, column = part.lines.position(start)
-    length = f"{start:,}–{place.range.end:,}" if len(place.range) > 1 else f"{start:,}"
+    length = f"{start:,}–{location.range.end:,}" if len(location.range) > 1 else f"{start:,}"
     position = f"{where} {length} of {len(part.text):,}  line {line:,} column {column:,}"
     return (
         *named,
@@ -172,14 +173,14 @@ def place_line(dissection: Dissection, place: Location, row: TreeRow | None, ste
     )
 
 
-def trace_line(dissection: Dissection, place: Location | None, liveness: Liveness | None = None) -> Line:
+def trace_line(dissection: Dissection, location: Location | None, liveness: Liveness | None = None) -> Line:
     """How the trace ended, its format, and how exactly the source kept the stream at this place."""
     chain = dissection.inspection.chain
     ended = status_run(chain.status, chain.broken)
     status = ended if liveness is None else LIVENESS[liveness]
-    model = visible_line(dissection.outline.model[:_LONGEST])
+    model = visible_line(dissection.outline.model[:_MAX_NAME_CHARS])
     facts = [fact for fact in (model, dissection.inspection.format) if fact]
-    part = dissection.part(place.turn, place.part) if place is not None else None
+    part = dissection.part(location.turn, location.part) if location is not None else None
     if part is not None:
         facts.append(f"{_GRADES[part.source.grade]}")
     return (status, Run("  "), Run(" · ".join(facts), Style.DIM))

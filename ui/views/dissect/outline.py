@@ -76,13 +76,13 @@ class TextBlocks:
     def add(self, text: str) -> None:
         """Add the next text of the turn."""
         self._parts.append(len(self._starts))
-        at, length = 0, len(text)
-        while at + BLOCK < length:
-            feed = text.rfind("\n", at + BLOCK // 4, at + BLOCK)
-            end = feed + 1 if feed >= 0 else at + BLOCK
-            self._piece(text, at, end)
-            at = end
-        self._piece(text, at, length)
+        start, length = 0, len(text)
+        while start + BLOCK < length:
+            feed = text.rfind("\n", start + BLOCK // 4, start + BLOCK)
+            end = feed + 1 if feed >= 0 else start + BLOCK
+            self._piece(text, start, end)
+            start = end
+        self._piece(text, start, length)
 
     def close(self) -> None:
         """Finish: there are no further turns."""
@@ -117,7 +117,7 @@ class TextBlocks:
 
     def last_text(self) -> int | None:
         """The last part that is not empty, or None."""
-        piece = next((at for at in reversed(range(len(self._lengths))) if self._lengths[at]), None)
+        piece = next((piece for piece in reversed(range(len(self._lengths))) if self._lengths[piece]), None)
         return None if piece is None else bisect_right(self._parts, piece) - 1
 
     def guessed(self, room: int | None) -> Sequence[int]:
@@ -222,8 +222,8 @@ class OutlineWalk:
 
     def number(self, turn: int, name: str) -> int:
         """The number of a part; see `PartNumbers.number`."""
-        for one in islice(self._turns, max(turn - self._parts.turns, 0)):
-            self._add(one)
+        for unread in islice(self._turns, max(turn - self._parts.turns, 0)):
+            self._add(unread)
         return self._parts.number(turn, name)
 
     def finished(self) -> Outline:

@@ -40,7 +40,7 @@ from weaklink.ui.views.styled_text import (
 )
 from weaklink.ui.views.turn import error_words
 
-_NAME, _LONGEST = 12, 4_000
+_NAME, _MAX_JSON_CHARS = 12, 4_000
 _MOST_OF_A_CONTEXT = 200  # lines
 _WIDEST_JSON = 110  # cells of a flat value on one line
 _DEEPEST, _LONGEST_TEXT = 24, 2_000
@@ -97,8 +97,8 @@ def context(dissection: Dissection, location: Location, width: int) -> SideLines
         return SideLines(lines)
     for index, (line, turn) in enumerate(rows):
         parts = turns[turn - 1].parts if turn is not None else ()
-        place = Location(turn, parts[0].name, Range(0, 0)) if turn is not None and parts else None
-        lines.append(SideLine(line, place, LineKind.FACT if index else LineKind.SENTENCE))
+        target = Location(turn, parts[0].name, Range(0, 0)) if turn is not None and parts else None
+        lines.append(SideLine(line, target, LineKind.FACT if index else LineKind.SENTENCE))
     return SideLines(lines)
 
 
@@ -110,7 +110,7 @@ def _predicted(dissection: Dissection, location: Location, width: int) -> Iterat
     faults = [diagnostic.fault for diagnostic in islice(dissection.wrong_in_part(location.turn, "text"), _MAX_FAULTS)]
     if len(faults) == _MAX_FAULTS:
         return
-    inspection = part.found
+    inspection = part.inspection
     wrong = wrong_predictions(part.text, dissection.inspection.format, inspection.spans, inspection.calls, faults)
     for sentence in sentences(wrong):
         for line in wrapped((Run(visible_line(sentence), Style.WARNING),), width, indent=4):
@@ -136,9 +136,9 @@ def _lines(turn: Turn, number: int, width: int) -> Iterator[SideLine]:
         yield from _generation(turn.generation, width)
     for part in turn.parts:
         if part.name.startswith(WIRE_PREFIX):
-            place = Location(number, part.name, Range(0, 0))
+            location = Location(number, part.name, Range(0, 0))
             for line in _fact(part.name.removeprefix(WIRE_PREFIX), part.text, width):
-                yield line._replace(location=place)
+                yield line._replace(location=location)
 
 
 def _generation(generation: Generation, width: int) -> Iterator[SideLine]:
@@ -187,8 +187,8 @@ def _fact(name: str, value: str, width: int) -> Iterator[SideLine]:
     if not value:
         return
     lead = Run(f"{name:<{_NAME}} ", Style.DIM)
-    more = f" … {len(value):,} characters" if len(value) > _LONGEST else ""
-    for line in wrapped((Run(visible_line(value[:_LONGEST] + more)),), max(width - _NAME - 1, 12)):
+    more = f" … {len(value):,} characters" if len(value) > _MAX_JSON_CHARS else ""
+    for line in wrapped((Run(visible_line(value[:_MAX_JSON_CHARS] + more)),), max(width - _NAME - 1, 12)):
         yield SideLine((lead, *line), kind=LineKind.FACT)
         lead = Run(" " * (_NAME + 1))
 
@@ -302,22 +302,22 @@ def _schema_lines(dissection: Dissection, location: Location, width: int) -> Ite
         yield SideLine((Run("The definition has no schema: any arguments are allowed.", Style.DIM),))
         return
     marks: defaultdict[str, list[Diagnostic]] = defaultdict(list)
-    for pointer, one in violated(tool.parameters, wrong):
-        marks[pointer].append(one)
+    for pointer, diagnostic in violated(tool.parameters, wrong):
+        marks[pointer].append(diagnostic)
     shown = list(pretty_json(tool.parameters, room=min(width, _WIDEST_JSON) - 4))
     printed = {line.pointer for line in shown if line.pointer is not None}
     for hidden in [mark for mark in marks if mark not in printed]:
         marks[_nearest(hidden, printed)] += marks.pop(hidden)
-    for line, at in shown:
-        diagnostics = marks.get(at, []) if at is not None else []
+    for line, line_pointer in shown:
+        diagnostics = marks.get(line_pointer, []) if line_pointer is not None else []
         first = diagnostics[0] if diagnostics else None
         lead = Run(f"{GLYPHS[first.rule.severity]} ", style_of(first.rule.severity)) if first else Run("  ")
         content = tuple(Run(run.text, style_of(first.rule.severity)) for run in line) if first else line
-        place = first.location if first else tool_place(dissection, tool)
-        yield SideLine((lead, *content), place, LineKind.COLUMNS)
-        for one in diagnostics:
-            for message_line in wrapped(quoted(one.fault.message), width - 6, indent=2):
-                yield SideLine((Run("    ^ ", style_of(one.rule.severity)), *message_line), one.location)
+        target = first.location if first else tool_place(dissection, tool)
+        yield SideLine((lead, *content), target, LineKind.COLUMNS)
+        for diagnostic in diagnostics:
+            for message_line in wrapped(quoted(diagnostic.fault.message), width - 6, indent=2):
+                yield SideLine((Run("    ^ ", style_of(diagnostic.rule.severity)), *message_line), diagnostic.location)
 
 
 def tool_place(dissection: Dissection, tool: ToolDefinition) -> Location | None:
@@ -325,7 +325,7 @@ def tool_place(dissection: Dissection, tool: ToolDefinition) -> Location | None:
     if tool.range is None:
         return None
     defining = (dissection.parts[index] for index in dissection.parts.defining)
-    return next((part.location(tool.range) for part in defining if tool in part.found.definitions), None)
+    return next((part.location(tool.range) for part in defining if tool in part.inspection.definitions), None)
 
 
 def _defined(tool: ToolDefinition, width: int) -> Iterator[SideLine]:
@@ -406,12 +406,12 @@ def _resolved(schema: Json, node: Json, pointer: str) -> tuple[Json, str]:
     """The target of a reference within the schema; the reference itself if its target is missing or circular."""
     seen: set[str] = set()
     while isinstance(node, dict) and isinstance(target := node.get("$ref"), str) and target.startswith("#/"):
-        found: Json = schema
+        value: Json = schema
         for token in target[2:].split("/"):
             name = token.replace("~1", "/").replace("~0", "~")
-            found = found.get(name) if isinstance(found, dict) else None
-        if found is None or target in seen:
+            value = value.get(name) if isinstance(value, dict) else None
+        if value is None or target in seen:
             break
         seen.add(target)
-        node, pointer = found, target[1:]
+        node, pointer = value, target[1:]
     return node, pointer

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from weaklink.inspector.chain.data_flow import ArgumentFlow, DataFlow, Origin, OriginKind
-from weaklink.inspector.chain.steps import Chain, Status, Step, StepOutcome
+from weaklink.inspector.chain.steps import Status, Step, StepOutcome
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Liveness
@@ -49,7 +49,7 @@ _WORDS = {
     OriginKind.ARGUMENT: "an argument of step {}",
 }
 
-_LONGEST = 40
+_MAX_NAME_CHARS = 40
 _MARGIN = 8
 
 
@@ -84,9 +84,9 @@ class SideLines:
         """What a page makes of a line."""
         return self._lines[index].kind
 
-    def nearest(self, place: Location) -> int | None:
+    def nearest(self, location: Location) -> int | None:
         """The line that is about a place; see `nearest`."""
-        return nearest([line.location for line in self._lines], place)
+        return nearest([line.location for line in self._lines], location)
 
 
 class LazyLines:
@@ -120,49 +120,49 @@ class LazyLines:
         """What a page makes of a line: each begins with the name of its item."""
         return LineKind.FACT
 
-    def nearest(self, place: Location) -> int | None:
+    def nearest(self, location: Location) -> int | None:
         """The line for exactly this place, or else one that contains it, or else the first of its part or its turn."""
-        return nearest(self._places, place) if self._near is None else self._near(place)
+        return nearest(self._places, location) if self._near is None else self._near(location)
 
 
 SideSource = SideLines | LazyLines
 """The lines of a side view."""
 
 
-def nearest(places: Sequence[Location | None], place: Location) -> int | None:
+def nearest(places: Sequence[Location | None], wanted: Location) -> int | None:
     """Scan for the index of this place, or else of the first that contains it, or of the first in its part or turn."""
-    best, found = 0, None
+    best, nearest_index = 0, None
     for index, location in enumerate(places):
-        if location is None or location.turn != place.turn:
+        if location is None or location.turn != wanted.turn:
             continue
-        contains = location.range.start <= place.range.start < max(location.range.end, location.range.start + 1)
-        grade = 4 if location == place else 1 if location.part != place.part else 3 if contains else 2
+        contains = location.range.start <= wanted.range.start < max(location.range.end, location.range.start + 1)
+        grade = 4 if location == wanted else 1 if location.part != wanted.part else 3 if contains else 2
         if grade > best:
-            best, found = grade, index
-    return found
+            best, nearest_index = grade, index
+    return nearest_index
 
 
 def diagnostic_list(dissection: Dissection) -> SideSource:
     """A line for each diagnostic, in the order of places; for a broken trace, only the first of each cause."""
-    found = dissection.inspection.diagnostics
-    if not found:
+    diagnostics = dissection.inspection.diagnostics
+    if not diagnostics:
         return SideLines([SideLine((Run("✔ ", Style.OK), Run("Nothing is wrong with this trace.")))])
-    located = LazyColumn(found, _place)
+    located = LazyColumn(diagnostics, _place)
 
-    def near(place: Location) -> int | None:
-        return _near(dissection, dissection.faults.places, located, place)
+    def near(location: Location) -> int | None:
+        return _near(dissection, dissection.faults.places, located, location)
 
     causes = dissection.causes
     if causes is None:
-        return LazyLines(located, lambda index, width: _diagnostic(found[index], 0, width), near)
+        return LazyLines(located, lambda index, width: _diagnostic(diagnostics[index], 0, width), near)
 
-    def row(place: Location) -> int | None:
-        index = near(place)
+    def row(location: Location) -> int | None:
+        index = near(location)
         return None if index is None else causes.row_of[index]
 
     return LazyLines(
         LazyColumn(causes.firsts, lambda index: located[index]),
-        lambda index, width: _diagnostic(found[causes.firsts[index]], causes.more[index], width),
+        lambda index, width: _diagnostic(diagnostics[causes.firsts[index]], causes.more[index], width),
         row,
     )
 
@@ -177,7 +177,7 @@ def step_list(dissection: Dissection) -> SideSource:
     return LazyLines(
         located,
         lambda index, width: _step(steps[index], digits, width),
-        lambda place: _near(dissection, dissection.steps.calls, located, place),
+        lambda location: _near(dissection, dissection.steps.calls, located, location),
     )
 
 
@@ -185,15 +185,15 @@ def _place(item: Diagnostic | Step) -> Location:
     return item.location
 
 
-def _near(dissection: Dissection, places: PositionIndex, located: Sequence[Location], place: Location) -> int | None:
+def _near(dissection: Dissection, places: PositionIndex, located: Sequence[Location], location: Location) -> int | None:
     """The index of the item nearest to a place; an item in no part of its turn is found by its part's name."""
-    order = dissection.order_of(place)
+    order = dissection.order_of(location)
     if order[1] != NO_PART:
         return places.nearest(order)
-    unplaced = places.numbers(places.of_part(place.turn, NO_PART))
-    same_name = [index for index in unplaced if located[index].part == place.part]
-    found = nearest([located[index] for index in same_name], place)
-    return same_name[found] if found is not None else places.first(places.of_turn(place.turn))
+    unplaced = places.numbers(places.of_part(location.turn, NO_PART))
+    same_name = [index for index in unplaced if located[index].part == location.part]
+    order_of_name = nearest([located[index] for index in same_name], location)
+    return same_name[order_of_name] if order_of_name is not None else places.first(places.of_turn(location.turn))
 
 
 def _diagnostic(diagnostic: Diagnostic, more: int, width: int) -> Line:
@@ -266,8 +266,8 @@ def origins(flow: DataFlow, step: Step | None) -> SideLines:
 
 def origin_of(flow: DataFlow, step: int, pointer: str) -> Origin | None:
     """The origin of the value at a pointer, or of the first value within it; None if it was not found earlier."""
-    below = (one for one in flow.of(step) if one.pointer == pointer or one.pointer.startswith(f"{pointer}/"))
-    return next((one.origins[0] for one in below if one.origins), None)
+    below = (flow for flow in flow.of(step) if flow.pointer == pointer or flow.pointer.startswith(f"{pointer}/"))
+    return next((flow.origins[0] for flow in below if flow.origins), None)
 
 
 def origin_words(origin: Origin) -> str:
@@ -285,14 +285,14 @@ def _origin_lines(flow: DataFlow, step: Step | None) -> Iterator[SideLine]:
     )
     if not flows:
         yield SideLine((Run("The call has no values to look for.", Style.DIM),))
-    for one in flows:
-        yield from _value(one)
+    for value in flows:
+        yield from _value(value)
 
 
 def _value(flow: ArgumentFlow) -> Iterator[SideLine]:
     named: Line = (
         Run(f"  {visible_line(flow.pointer or 'arguments')} ", Style.KEY),
-        Run(value_text(flow.value, _LONGEST)),
+        Run(value_text(flow.value, _MAX_NAME_CHARS)),
     )
     if flow.is_trivial:
         yield SideLine((*named, Run("  too short to look for", Style.DIM)), kind=LineKind.FACT)
@@ -304,7 +304,7 @@ def _value(flow: ArgumentFlow) -> Iterator[SideLine]:
         yield SideLine((*named, words), first.location, LineKind.FACT)
         for other in more:
             origin = f"← {origin_words(other)}, turn {other.location.turn}"
-            text = f"part `{visible_line(other.text[:_LONGEST])}` {origin}"
+            text = f"part `{visible_line(other.text[:_MAX_NAME_CHARS])}` {origin}"
             yield SideLine((Run("      "), Run(text, Style.DIM)), other.location, LineKind.FACT)
 
 
@@ -321,7 +321,8 @@ def _verdict_lines(dissection: Dissection, width: int, liveness: Liveness | None
     chain = inspection.chain
     status = status_run(chain.status, chain.broken)
     gist = dissection.gist
-    ended, yet_suffix = ("so far", " yet") if liveness is not None else (_ended(chain, gist), "")
+    failed = gist.failed if chain.status is Status.RECOVERED else None
+    ended, yet_suffix = ("so far", " yet") if liveness is not None else (ending(chain, failed), "")
     steps = "" if f"of {len(chain.steps)}" in ended or not chain.steps else counted(len(chain.steps), "step")
     task = task_run(dissection.trace.outcome)
     facts = [
@@ -332,10 +333,10 @@ def _verdict_lines(dissection: Dissection, width: int, liveness: Liveness | None
     ]
     summary = " · ".join(fact for fact in facts if fact)
     summary = f"· {summary}" if chain.status in (Status.OK, Status.UNKNOWN) and liveness is None else summary
-    place = initial_position(inspection, gist)
-    yield SideLine((status if liveness is None else LIVENESS[liveness], Run(f" {summary}")), place)
+    location = initial_position(inspection, gist)
+    yield SideLine((status if liveness is None else LIVENESS[liveness], Run(f" {summary}")), location)
     for line in break_lines(dissection.trace, inspection, width, gist=gist):
-        yield SideLine(line, place)
+        yield SideLine(line, location)
     if chain.steps:
         room = max(width - _MARGIN, 8)
         drawn = minimap(
@@ -347,10 +348,6 @@ def _verdict_lines(dissection: Dissection, width: int, liveness: Liveness | None
             differing=dissection.faults.differing,
         )
         yield SideLine((Run(f"{'map':{_MARGIN}}", Style.DIM), *drawn))
-
-
-def _ended(chain: Chain, gist: BreakFacts) -> str:
-    return ending(chain, gist.failed if chain.status is Status.RECOVERED else None)
 
 
 def initial_position(inspection: Inspection, gist: BreakFacts | None = None) -> Location | None:
@@ -368,6 +365,6 @@ def initial_position(inspection: Inspection, gist: BreakFacts | None = None) -> 
     if gist is not None:
         first = gist.first_error
     else:
-        errors = (index for index, one in enumerate(diagnostics) if one.rule.severity is Severity.ERROR)
+        errors = (index for index, diagnostic in enumerate(diagnostics) if diagnostic.rule.severity is Severity.ERROR)
         first = next(errors, None)
     return diagnostics[first or 0].location if diagnostics else None

@@ -54,7 +54,7 @@ from weaklink.ui.views.styled_text import (
 )
 from weaklink.ui.views.turn import answers, error_words, turn_facts
 
-_KEPT = 48
+_CACHED_BLOCKS = 48
 _MARGIN = 2  # rows that stay visible around the cursor
 _ANNOTATIONS = (RowKind.FAULT, RowKind.LANE)
 
@@ -103,7 +103,7 @@ class StreamLayout:
         if rows is None:
             self._laid[block] = rows = tuple(self._lay_out(self._blocks.block(block)))
             self._correct(block, len(rows))
-            if len(self._laid) > _KEPT:
+            if len(self._laid) > _CACHED_BLOCKS:
                 self._laid.popitem(last=False)
         else:
             self._laid.move_to_end(block)
@@ -130,7 +130,7 @@ class StreamLayout:
     def moved(self, spot: BlockRow, distance: int) -> BlockRow:
         """The row at a distance, upwards if it is negative; at most the last or first row."""
         walk = islice(self.below(spot), distance + 1) if distance >= 0 else islice(self.above(spot), -distance)
-        return deque(chain((spot,), (at for at, _ in walk)), maxlen=1)[0]
+        return deque(chain((spot,), (passed for passed, _ in walk)), maxlen=1)[0]
 
     def first(self) -> BlockRow:
         """The first row."""
@@ -151,13 +151,13 @@ class StreamLayout:
     def find_in(self, part: int, offset: int) -> BlockRow:
         """The row that shows a character of the part with this index; the end of the text is in its last row."""
         block = self._blocks.holding(self.dissection.outline.parts.turn_of(part), part, offset)
-        found = 0
+        last = 0
         for index, row in enumerate(self.rows(block)):
-            if row.place is not None:
-                if row.place.start > offset:
+            if row.range is not None:
+                if row.range.start > offset:
                     break
-                found = index
-        return BlockRow(block, found)
+                last = index
+        return BlockRow(block, last)
 
     def guessed(self, turn: int, part: int, offset: int) -> int:
         """The estimated number of a character's row, by its part's index, without any layout.
@@ -173,29 +173,29 @@ class StreamLayout:
 
     def cells(self, row: StreamRow) -> list[int]:
         """The screen cells at which the characters of a text row begin, and finally where the row ends."""
-        if row.place is None or row.part is None:
+        if row.range is None or row.part is None:
             return [GUTTER]
         part = self.dissection.parts[row.part]
-        boxes = boxes_in(part, row.place)
-        return [GUTTER + cell for cell in edges(part.text, row.place, boxes, white_space=self.options.white_space)]
+        boxes = boxes_in(part, row.range)
+        return [GUTTER + cell for cell in edges(part.text, row.range, boxes, white_space=self.options.white_space)]
 
     def offset(self, row: StreamRow, cell: int) -> int | None:
         """The character at a cell of a text row, or its last character for cells after its end; None for other rows."""
-        if row.place is None:
+        if row.range is None:
             return None
         index = bisect_right(self.cells(row), max(cell, GUTTER)) - 1
-        return min(row.place.start + index, max(row.place.end - 1, row.place.start))
+        return min(row.range.start + index, max(row.range.end - 1, row.range.start))
 
     def lit(self, row: StreamRow, location: Location) -> Range | None:
         """The cells of a row that show characters of a place, or None."""
-        place = row.place
-        if place is None or row.part is None or row.turn != location.turn:
+        shown = row.range
+        if shown is None or row.part is None or row.turn != location.turn:
             return None
-        start, end = max(place.start, location.range.start), min(place.end, location.range.end)
+        start, end = max(shown.start, location.range.start), min(shown.end, location.range.end)
         if self.dissection.outline.parts.name(row.part) != location.part or start >= end:
             return None
         cells = self.cells(row)
-        range_ = Range(cells[start - place.start], cells[end - place.start])
+        range_ = Range(cells[start - shown.start], cells[end - shown.start])
         return range_ if len(range_) else Range(range_.start, range_.start + 1)
 
     def heading(self, turn: int) -> BlockRow | None:
@@ -227,7 +227,7 @@ class StreamLayout:
     def _until(self, block: int) -> int:
         """The number of rows before a block, partly estimated."""
         if self._sums is None:
-            self._sums = list(accumulate((self._more[one] for one in self._corrected), initial=0))
+            self._sums = list(accumulate((self._more[index] for index in self._corrected), initial=0))
         return self._guess_before(block) + self._sums[bisect_left(self._corrected, block)]
 
     def _guess_before(self, block: int) -> int:
@@ -307,10 +307,10 @@ class Viewport:
         return self.layout.row(self.spot)
 
     @property
-    def place(self) -> Location | None:
+    def location(self) -> Location | None:
         """The character under the cursor; None if the row shows no text."""
         row = self.row
-        if row.part is None or row.place is None:
+        if row.part is None or row.range is None:
             return None
         return self.layout.dissection.parts[row.part].location(Range(self.offset, self.offset + 1))
 
@@ -324,19 +324,19 @@ class Viewport:
     @property
     def cells(self) -> Range:
         """The cells of the character under the cursor, in its row; the cell after the row if it has no character."""
-        cells, place = self.layout.cells(self.row), self.row.place
-        index = min(max(self.offset - place.start, 0), len(cells) - 1) if place is not None else 0
+        cells, shown = self.layout.cells(self.row), self.row.range
+        index = min(max(self.offset - shown.start, 0), len(cells) - 1) if shown is not None else 0
         end = cells[min(index + 1, len(cells) - 1)]
         return Range(cells[index], max(end, cells[index] + 1))
 
     def faults(self) -> list[VisibleFault]:
         """The faults that begin in the visible rows, in reading order; at most one per character."""
-        found: dict[tuple[int, int], VisibleFault] = {}
+        visible: dict[tuple[int, int], VisibleFault] = {}
         for y, (spot, row) in enumerate(self.rows):
             for location, cell in self._faults_of(spot, row):
                 if cell == 0 or GUTTER <= cell < self.layout.width:
-                    found.setdefault((y, cell), VisibleFault(y, cell, location))
-        return [found[at] for at in sorted(found)]
+                    visible.setdefault((y, cell), VisibleFault(y, cell, location))
+        return [visible[position] for position in sorted(visible)]
 
     def resized(self, height: int) -> None:
         """Change the number of visible rows."""
@@ -345,12 +345,12 @@ class Viewport:
 
     def laid_out(self, layout: StreamLayout) -> None:
         """Show another layout of the trace, or of a longer version of it; the cursor's row stays at its height."""
-        place = self.place
-        at = next((index for index, (spot, _) in enumerate(self.rows) if spot == self.spot), self.height // 3)
+        location = self.location
+        y = next((index for index, (spot, _) in enumerate(self.rows) if spot == self.spot), self.height // 3)
         self.layout, self.left, self._rows = layout, 0, None
-        spot = layout.find(place) if place is not None else None
+        spot = layout.find(location) if location is not None else None
         self.spot = spot if spot is not None else layout.first()
-        self.top = layout.moved(self.spot, -at)
+        self.top = layout.moved(self.spot, -y)
         self._goal = self.cells.start
         self._settle()
 
@@ -360,15 +360,15 @@ class Viewport:
         if spot is None:
             return False
         self.spot = spot
-        place = self.row.place
-        self.offset = max(place.start, min(location.range.start, place.end)) if place is not None else 0
+        shown = self.row.range
+        self.offset = max(shown.start, min(location.range.start, shown.end)) if shown is not None else 0
         self._goal, self._target = self.cells.start, location
         self._settle(centred=True)
         return True
 
     def point(self, y: int, cell: int) -> bool:
         """Move the cursor to the character at a screen cell. Returns whether there is text."""
-        if y >= len(self.rows) or self.rows[y][1].place is None:
+        if y >= len(self.rows) or self.rows[y][1].range is None:
             return False
         self.spot = self.rows[y][0]
         self._put(self.layout.offset(self.row, cell if cell < GUTTER else cell + self.left) or 0)
@@ -377,11 +377,11 @@ class Viewport:
     def step(self, by: int) -> None:
         """Move to the nearest text row below (`by` is 1) or above (-1); without one, scroll."""
         walk = islice(self.layout.below(self.spot), 1, None) if by > 0 else self.layout.above(self.spot)
-        found = next((spot for spot, row in walk if row.kind is RowKind.TEXT), None)
-        if found is None:
+        text_row = next((spot for spot, row in walk if row.kind is RowKind.TEXT), None)
+        if text_row is None:
             self.scroll(by)
         else:
-            self._land(found)
+            self._land(text_row)
 
     def jump(self, by: int) -> None:
         """Move the cursor and the screen `by` rows down, or up if negative."""
@@ -401,8 +401,8 @@ class Viewport:
 
     def character(self, by: int) -> None:
         """Move to the next character (`by` is 1) or the previous one (-1), across rows."""
-        place = self.row.place
-        if place is not None and place.start <= self.offset + by < place.end:
+        shown = self.row.range
+        if shown is not None and shown.start <= self.offset + by < shown.end:
             self._put(self.offset + by)
             return
         before = self.spot
@@ -412,9 +412,9 @@ class Viewport:
 
     def edge(self, *, end: bool) -> None:
         """Move to the first or the last character of the row."""
-        place = self.row.place
-        if place is not None:
-            self._put(max(place.end - 1, place.start) if end else place.start)
+        shown = self.row.range
+        if shown is not None:
+            self._put(max(shown.end - 1, shown.start) if end else shown.start)
 
     def scroll(self, by: int) -> None:
         """Scroll down, or up if negative; the cursor stays."""
@@ -434,11 +434,11 @@ class Viewport:
         if row.part is None:
             if row.turn and spot == self.layout.heading(row.turn):
                 yield from ((diagnostic.location, 0) for diagnostic in dissection.without_part(row.turn))
-        elif row.place is not None:
+        elif row.range is not None:
             cells = self.layout.cells(row)
-            for diagnostic in dissection.parts[row.part].wrong_in(row.place):
-                at = min(diagnostic.location.range.start - row.place.start, len(cells) - 1)
-                yield diagnostic.location, cells[at] - self.left
+            for diagnostic in dissection.parts[row.part].wrong_in(row.range):
+                index = min(diagnostic.location.range.start - row.range.start, len(cells) - 1)
+                yield diagnostic.location, cells[index] - self.left
 
     def _put(self, offset: int) -> None:
         self.offset = offset
@@ -450,7 +450,7 @@ class Viewport:
         directions = (self.layout.below(spot), self.layout.above(spot))
         is_text = self.layout.row(spot).kind is RowKind.TEXT
         ordered = directions if down or is_text else directions[::-1]
-        texts = (one for direction in ordered for one, row in direction if row.kind is RowKind.TEXT)
+        texts = (passed for direction in ordered for passed, row in direction if row.kind is RowKind.TEXT)
         self.spot = next(texts, spot)
         self.offset = self.layout.offset(self.row, self._goal) or 0
         self._settle()
@@ -467,14 +467,14 @@ class Viewport:
         margin = min(_MARGIN, max((self.height - 1) // 2, 0))
         below = min(max(self._annotation_rows(), margin), max(self.height - 1 - margin, 0))
         spots = [spot for spot, _ in self.rows]
-        at = spots.index(self.spot) if self.spot in spots else None
-        if at is None and centred:
+        y = spots.index(self.spot) if self.spot in spots else None
+        if y is None and centred:
             top = -min(self.height // 3, self.height - 1 - below)
-        elif at is None and self.spot < self.top:
+        elif y is None and self.spot < self.top:
             top = -margin
-        elif at is None or at >= self.height - below:
+        elif y is None or y >= self.height - below:
             top = -(self.height - 1 - below)
-        elif at < margin and self.top != self.layout.first():
+        elif y < margin and self.top != self.layout.first():
             top = -margin
         else:
             return
@@ -486,8 +486,8 @@ class Viewport:
         After `go` to a place of a few rows, its other rows are included, because its annotations are below the last
         one.
         """
-        target, place = self._target, self.place
-        is_there = target is not None and place is not None and _begin(place) == _begin(target)
+        target, location = self._target, self.location
+        is_there = target is not None and location is not None and _begin(location) == _begin(target)
         reach = target.range.end if target is not None and is_there else 0
         last = texts = 0
         for index, (_, row) in enumerate(islice(self.layout.below(self.spot), 1, self.height), 1):
@@ -495,7 +495,7 @@ class Viewport:
                 last = index
                 continue
             texts += 1
-            if row.place is None or row.place.start >= reach or texts >= MOST_MARKED_ROWS:
+            if row.range is None or row.range.start >= reach or texts >= MOST_MARKED_ROWS:
                 break
         return last
 
@@ -514,5 +514,5 @@ class Viewport:
             self.left = max(cell - room // 3, 0)
 
 
-def _begin(place: Location) -> tuple[int, str, int]:
-    return place.turn, place.part, place.range.start
+def _begin(location: Location) -> tuple[int, str, int]:
+    return location.turn, location.part, location.range.start

@@ -52,7 +52,7 @@ OPEN, CLOSE = "⟨", "⟩"
 _BLANKS = re.compile(r"\s+")
 _TAB_BLANK = " " * len(TAB)
 _UNFINISHED = "\"'="  # the end of a marker that a name follows within the same tag
-_LONGEST = 200  # a longer structure, such as a whole header, is not boxed
+_MAX_MARKER_CHARS = 200  # a longer structure, such as a whole header, is not boxed
 
 
 class RowKind(StrEnum):
@@ -65,13 +65,13 @@ class RowKind(StrEnum):
 
 
 class StreamRow(Struct, frozen=True):
-    """One row: `place` is the range of characters that a text row shows, in the part with this index, or None."""
+    """One row: `range` is the range of characters that a text row shows, in the part with this index, or None."""
 
     kind: RowKind
     line: Line
     turn: int
     part: int | None = None
-    place: Range | None = None
+    range: Range | None = None
 
 
 class BlockRows(Struct, frozen=True, dict=True):
@@ -98,16 +98,16 @@ class BlockRows(Struct, frozen=True, dict=True):
         number, _ = self.part.lines.position(block.start)
         wrong = self._wrong(block)
         marks = marks_of(places, [diagnostic.fault for diagnostic in wrong])
-        for place, mark in zip(places, marks, strict=True):
-            begins_line = not place.start or text[place.start - 1] == "\n"
+        for shown, mark in zip(places, marks, strict=True):
+            begins_line = not shown.start or text[shown.start - 1] == "\n"
             yield self._row(
-                (*self._label(place, number if begins_line else None), *self._runs(place, boxes, wrong)), place
+                (*self._label(shown, number if begins_line else None), *self._runs(shown, boxes, wrong)), shown
             )
-            number += text.endswith("\n", place.start, place.end)
-            cells = edges(text, place, boxes, white_space=self.options.white_space)
-            for line in fault_rows(mark, text, place, cells, self.room):
+            number += text.endswith("\n", shown.start, shown.end)
+            cells = edges(text, shown, boxes, white_space=self.options.white_space)
+            for line in fault_rows(mark, text, shown, cells, self.room):
                 yield self._row((*self._gutter(), *line), None, RowKind.FAULT)
-            for name, line in lane_lines(self.part.source, place, cells, self.options, self.room):
+            for name, line in lane_lines(self.part.source, shown, cells, self.options, self.room):
                 yield self._row((*self._gutter(name, Style.DIM), *line), None, RowKind.LANE)
 
     @property
@@ -119,9 +119,9 @@ class BlockRows(Struct, frozen=True, dict=True):
         is_end = self.block.is_last
         return [diagnostic for diagnostic in self.part.wrong_in(block) if is_end or diagnostic.range.start < block.end]
 
-    def _below(self, wrong: Sequence[Diagnostic], place: Range, cells: Sequence[int]) -> Iterator[StreamRow]:
-        for mark in marks_of([place], [diagnostic.fault for diagnostic in wrong]):
-            for line in fault_rows(mark, self.part.text, place, cells, self.room):
+    def _below(self, wrong: Sequence[Diagnostic], shown: Range, cells: Sequence[int]) -> Iterator[StreamRow]:
+        for mark in marks_of([shown], [diagnostic.fault for diagnostic in wrong]):
+            for line in fault_rows(mark, self.part.text, shown, cells, self.room):
                 yield self._row((*self._gutter(), *line), None, RowKind.FAULT)
 
     def _places(self, boxes: Sequence[Range]) -> Iterator[Range]:
@@ -130,15 +130,15 @@ class BlockRows(Struct, frozen=True, dict=True):
         room = self.room if self.options.wrap else end - self.block.start + 1
         starts = iter(self._breaks())
         following = next(starts, end)
-        at = self.block.start
-        while at < end:
-            while following <= at:
+        start = self.block.start
+        while start < end:
+            while following <= start:
                 following = next(starts, end)
-            feed = text.find("\n", at, end)
+            feed = text.find("\n", start, end)
             limit = min(feed + 1 if feed >= 0 else end, following)
-            stop = row_end(text, at, limit, room, boxes, white_space=self.options.white_space)
-            yield Range(at, stop)
-            at = stop
+            stop = row_end(text, start, limit, room, boxes, white_space=self.options.white_space)
+            yield Range(start, stop)
+            start = stop
 
     def _breaks(self) -> Iterator[int]:
         """The offsets where spans begin; a leading line feed belongs to the previous row."""
@@ -149,10 +149,10 @@ class BlockRows(Struct, frozen=True, dict=True):
                 yield start
         yield block.end
 
-    def _label(self, place: Range, number: int | None) -> Line:
+    def _label(self, shown: Range, number: int | None) -> Line:
         """The kind of the span that begins in a row, or else the number of the line that begins there."""
-        for _, span in touching(self.spans, place):
-            if place.start == first_row_start(self.part.text, span):
+        for _, span in touching(self.spans, shown):
+            if shown.start == first_row_start(self.part.text, span):
                 return self._gutter(self._kind(span.kind), style_of(span.kind))
         return self._gutter("" if number is None else f"{number:>{_LABEL}}", Style.GUTTER)
 
@@ -162,19 +162,19 @@ class BlockRows(Struct, frozen=True, dict=True):
     def _gutter(self, label: str = "", style: Style = Style.GUTTER) -> Line:
         return (Run(f"{label:{_LABEL}.{_LABEL}}", style), Run(" │ ", Style.GUTTER))
 
-    def _row(self, line: Line, place: Range | None, kind: RowKind = RowKind.TEXT) -> StreamRow:
-        return StreamRow(kind, line, self.block.turn, self.part.index, place)
+    def _row(self, line: Line, shown: Range | None, kind: RowKind = RowKind.TEXT) -> StreamRow:
+        return StreamRow(kind, line, self.block.turn, self.part.index, shown)
 
-    def _runs(self, place: Range, boxes: Sequence[Range], found: Sequence[Diagnostic]) -> Iterator[Run]:
+    def _runs(self, shown: Range, boxes: Sequence[Range], diagnostics: Sequence[Diagnostic]) -> Iterator[Run]:
         """A row's text: boxed markers, spans and faults, each in its own style."""
-        here = [box for box in boxes if box.overlaps(place)]
-        wrong = [diagnostic for diagnostic in found if diagnostic.range.overlaps(place)]
+        here = [box for box in boxes if box.overlaps(shown)]
+        wrong = [diagnostic for diagnostic in diagnostics if diagnostic.range.overlaps(shown)]
         cuts = {
             cut for range_ in (*here, *(diagnostic.range for diagnostic in wrong)) for cut in (range_.start, range_.end)
         }
-        cuts |= set(_span_cuts(self.spans, place))
+        cuts |= set(_span_cuts(self.spans, shown))
         opened, closed = {box.start for box in here}, {box.end for box in here}
-        for piece in pieces(place, cuts):
+        for piece in pieces(shown, cuts):
             style = self._style(piece.start, here, wrong)
             if piece.start in opened:
                 yield Run(OPEN, Style.MARKUP)
@@ -182,21 +182,21 @@ class BlockRows(Struct, frozen=True, dict=True):
             if piece.end in closed:
                 yield Run(CLOSE, Style.MARKUP)
 
-    def _style(self, at: int, boxes: Sequence[Range], wrong: Sequence[Diagnostic]) -> Style:
+    def _style(self, offset: int, boxes: Sequence[Range], wrong: Sequence[Diagnostic]) -> Style:
         for diagnostic in wrong:
-            if diagnostic.range.start <= at < diagnostic.range.end:
+            if diagnostic.range.start <= offset < diagnostic.range.end:
                 return style_of(diagnostic.rule.severity)
-        if any(box.start <= at < box.end for box in boxes):
+        if any(box.start <= offset < box.end for box in boxes):
             return Style.MARKUP
-        span = innermost(self.spans, at)
+        span = innermost(self.spans, offset)
         return style_of(span.kind) if span else Style.PLAIN
 
 
-def _span_cuts(spans: Sequence[Span], place: Range) -> Iterator[int]:
+def _span_cuts(spans: Sequence[Span], shown: Range) -> Iterator[int]:
     """The start and end of the spans that overlap a row, and of their children."""
-    for _, span in touching(spans, place):
+    for _, span in touching(spans, shown):
         yield from (span.range.start, span.range.end)
-        yield from _span_cuts(span.children, place)
+        yield from _span_cuts(span.children, shown)
 
 
 def glyph(character: str, *, white_space: bool) -> str:
@@ -218,12 +218,12 @@ def glyph_runs(text: str, style: Style, *, white_space: bool) -> Line:
     if not white_space:
         return visible_runs(text.replace("\n", "").replace("\t", _TAB_BLANK), style)
     runs: list[Run] = []
-    at = 0
+    start = 0
     for match in _BLANKS.finditer(text):
-        runs += visible_runs(text[at : match.start()], style)
-        runs.append(Run("".join(glyph(one, white_space=True) for one in match[0]), Style.DIM))
-        at = match.end()
-    return (*runs, *visible_runs(text[at:], style))
+        runs += visible_runs(text[start : match.start()], style)
+        runs.append(Run("".join(glyph(blank, white_space=True) for blank in match[0]), Style.DIM))
+        start = match.end()
+    return (*runs, *visible_runs(text[start:], style))
 
 
 def is_plain(text: str) -> bool:
@@ -231,21 +231,21 @@ def is_plain(text: str) -> bool:
     return text.isascii() and text.isprintable()
 
 
-def edges(text: str, place: Range, boxes: Sequence[Range], *, white_space: bool) -> Sequence[int]:
+def edges(text: str, row: Range, boxes: Sequence[Range], *, white_space: bool) -> Sequence[int]:
     """The cells, from 0, at which the characters of a row begin, and finally where the row ends.
 
     A box's opening bracket belongs to its first character, its closing one to its last.
     """
-    shown = place.of(text)
-    inside = [box for box in boxes if box.overlaps(place)]
+    shown = row.of(text)
+    inside = [box for box in boxes if box.overlaps(row)]
     if not inside and is_plain(shown):
         return range(len(shown) + 1)
-    widths = [_width(one, white_space=white_space) for one in shown]
+    widths = [_width(character, white_space=white_space) for character in shown]
     for box in inside:
-        if box.start >= place.start:
-            widths[box.start - place.start] += 1
-        if box.end <= place.end:
-            widths[box.end - 1 - place.start] += 1
+        if box.start >= row.start:
+            widths[box.start - row.start] += 1
+        if box.end <= row.end:
+            widths[box.end - 1 - row.start] += 1
     return list(accumulate(widths, initial=0))
 
 
@@ -286,49 +286,49 @@ def _width(character: str, *, white_space: bool) -> int:
     return cell_width(glyph(character, white_space=white_space))
 
 
-def _cuts(boxes: Sequence[Range], at: int) -> bool:
-    return any(box.start < at < box.end for box in boxes)
+def _cuts(boxes: Sequence[Range], offset: int) -> bool:
+    return any(box.start < offset < box.end for box in boxes)
 
 
-def pieces(place: Range, cuts: Iterable[int]) -> Iterator[Range]:
+def pieces(range_: Range, cuts: Iterable[int]) -> Iterator[Range]:
     """A range in pieces, split at every offset of `cuts` that is inside."""
-    at = place.start
-    for cut in sorted({cut for cut in cuts if place.start < cut < place.end}):
-        yield Range(at, cut)
-        at = cut
-    if at < place.end:
-        yield Range(at, place.end)
+    start = range_.start
+    for cut in sorted({cut for cut in cuts if range_.start < cut < range_.end}):
+        yield Range(start, cut)
+        start = cut
+    if start < range_.end:
+        yield Range(start, range_.end)
 
 
-def boxes_in(part: DissectedPart, place: Range) -> list[Range]:
-    """The markers of a part that overlap `place`, in order, without the white space around them."""
+def boxes_in(part: DissectedPart, range_: Range) -> list[Range]:
+    """The markers of a part that overlap `range_`, in order, without the white space around them."""
     if part.name.startswith(WIRE_PREFIX):
         return []
-    return sorted(box for box in _boxes(part.text, part.spans_near(place), place) if box.start < box.end)
+    return sorted(box for box in _boxes(part.text, part.spans_near(range_), range_) if box.start < box.end)
 
 
 def innermost(spans: Sequence[Span], offset: int) -> Span | None:
     """The smallest span that contains the character at `offset`."""
-    found: Span | None = None
+    smallest: Span | None = None
     while True:
         inside = next((span for _, span in touching(spans, Range(offset, offset + 1))), None)
         if inside is None:
-            return found
-        found, spans = inside, inside.children
+            return smallest
+        smallest, spans = inside, inside.children
 
 
-def _boxes(text: str, spans: Sequence[Span], place: Range) -> Iterator[Range]:
-    for _, span in touching(spans, place):
+def _boxes(text: str, spans: Sequence[Span], range_: Range) -> Iterator[Range]:
+    for _, span in touching(spans, range_):
         if span.kind is SpanKind.MARKUP:
             yield from _trimmed(text, span.range)
             continue
         yield from _trimmed(text, Range(span.range.start, min(span.inner.start, span.range.end)))
-        yield from _boxes(text, span.children, place)
+        yield from _boxes(text, span.children, range_)
         yield from _trimmed(text, Range(max(span.inner.end, span.range.start), span.range.end))
 
 
 def _trimmed(text: str, marker: Range) -> Iterator[Range]:
-    written = marker.of(text) if len(marker) <= _LONGEST else ""
+    written = marker.of(text) if len(marker) <= _MAX_MARKER_CHARS else ""
     if written and written[-1] not in _UNFINISHED:
         start = marker.start + len(written) - len(written.lstrip())
         yield Range(start, start + len(written.strip()))
@@ -339,9 +339,9 @@ def fault_rows(marks: Sequence[CaretMark], text: str, row: Range, cells: Sequenc
     return below_row(marks, partial(_under, row=row, cells=cells), partial(_message_lines, text=text), room)
 
 
-def _under(place: Range, row: Range, cells: Sequence[int]) -> tuple[int, int]:
-    start = min(max(place.start, row.start), row.end)
-    end = min(max(place.end, start), row.end)
+def _under(fault: Range, row: Range, cells: Sequence[int]) -> tuple[int, int]:
+    start = min(max(fault.start, row.start), row.end)
+    end = min(max(fault.end, start), row.end)
     before = cells[start - row.start]
     return before, max(cells[end - row.start] - before, 1)
 

@@ -43,18 +43,18 @@ class StreamOptions(Struct, frozen=True):
 _Lane: TypeAlias = tuple[str, Line]
 
 
-def lane_lines(part: Part, place: Range, cells: Sequence[int], options: StreamOptions, room: int) -> Iterator[_Lane]:
+def lane_lines(part: Part, row: Range, cells: Sequence[int], options: StreamOptions, room: int) -> Iterator[_Lane]:
     """The lanes that are enabled and recorded, each line with its name."""
     chunks = part.chunks
-    if chunks is None or not (options.chunks or options.ids or options.logprobs) or not len(place):
+    if chunks is None or not (options.chunks or options.ids or options.logprobs) or not len(row):
         return
-    first = chunks.index_at(place.start) if place.start else 0
-    last = chunks.index_at(place.end - 1)
+    first = chunks.index_at(row.start) if row.start else 0
+    last = chunks.index_at(row.end - 1)
     if options.chunks:
-        drawn = _boundaries(chunks, place, cells, range(first, min(last + 1, len(chunks))), room)
+        drawn = _boundaries(chunks, row, cells, range(first, min(last + 1, len(chunks))), room)
         if drawn:
             yield "chunks", drawn
-    begun = [index for index in range(first, min(last + 1, len(chunks))) if _start(chunks, index) >= place.start]
+    begun = [index for index in range(first, min(last + 1, len(chunks))) if _start(chunks, index) >= row.start]
     if options.ids and chunks.token_ids is not None:
         words = (_ids(chunks.token_ids[index]) for index in begun)
         yield from _listed("ids", words, room, Style.KEY)
@@ -103,25 +103,25 @@ def gap_before(chunks: Chunks, index: int) -> float | None:
     return None if now is None or before is None else now - before
 
 
-def _boundaries(chunks: Chunks, place: Range, cells: Sequence[int], indices: range, room: int) -> Line:
+def _boundaries(chunks: Chunks, row: Range, cells: Sequence[int], indices: range, room: int) -> Line:
     """A `│` below the first character of each chunk, and a `!` with the time after a stall."""
     drawn = [" "] * room
     stalls: list[tuple[int, str]] = []
     for index in indices:
         start = _start(chunks, index)
-        if not place.start <= start < place.end or cells[start - place.start] >= room:
+        if not row.start <= start < row.end or cells[start - row.start] >= room:
             continue
-        at = cells[start - place.start]
-        drawn[at] = "│"
+        cell = cells[start - row.start]
+        drawn[cell] = "│"
         gap = gap_before(chunks, index)
         if gap is not None and gap >= STALL_S:
-            stalls.append((at, f"│{_milliseconds(gap).replace(' ', '')}!"))
+            stalls.append((cell, f"│{_milliseconds(gap).replace(' ', '')}!"))
     runs: list[Run] = []
     done = 0
-    for at, words in stalls:
-        if at >= done:
-            runs += (Run("".join(drawn[done:at]), Style.GUTTER), Run(words, Style.WARNING))
-            done = at + len(words)
+    for cell, words in stalls:
+        if cell >= done:
+            runs += (Run("".join(drawn[done:cell]), Style.GUTTER), Run(words, Style.WARNING))
+            done = cell + len(words)
     return tuple(run for run in (*runs, Run("".join(drawn[done:]).rstrip(), Style.GUTTER)) if run.text)
 
 
@@ -210,9 +210,9 @@ def timing(dissection: Dissection, times: AnswerTimes | None = None) -> SideSour
         number = known.turns[index]
         return _line(number, turns[number - 1], known.long.get(number))
 
-    def near(place: Location) -> int | None:
-        index = bisect_left(known.turns, place.turn)
-        is_there = index < len(begins) and known.turns[index] == place.turn and begins[index] is not None
+    def near(location: Location) -> int | None:
+        index = bisect_left(known.turns, location.turn)
+        is_there = index < len(begins) and known.turns[index] == location.turn and begins[index] is not None
         return index if is_there else None
 
     return LazyLines(begins, line, near)
@@ -239,16 +239,16 @@ def longest_gap(chunks: Chunks, is_left: Callable[[], bool] = bool) -> ChunkGap 
     """The longest time between two chunks; None without times, or if `is_left` becomes true."""
     if chunks.offsets_s is None:
         return None
-    offsets, at = iter(chunks.offsets_s), 0
+    offsets, start = iter(chunks.offsets_s), 0
     longest: tuple[float, int] | None = None
     row = tuple(islice(offsets, 1))
     while piece := tuple(islice(offsets, _PIECE)):
         if is_left():
             return None
         row = (row[-1], *piece)
-        found = max(_gaps(row, at + 1), default=longest)
-        longest = found if longest is None or found is None else max(longest, found)
-        at += len(piece)
+        longest_of_piece = max(_gaps(row, start + 1), default=longest)
+        longest = longest_of_piece if longest is None or longest_of_piece is None else max(longest, longest_of_piece)
+        start += len(piece)
     return None if longest is None else ChunkGap(longest[0], chunks.sequences[longest[1]])
 
 
@@ -270,7 +270,7 @@ def _chunks(turn: Turn) -> int:
 
 def _times(turn: Turn, is_left: Callable[[], bool] = bool) -> _ChunkTimes:
     kept = [part.chunks for part in turn.parts if part.chunks is not None]
-    firsts = (next((one for one in chunks.offsets_s or () if one is not None), None) for chunks in kept)
+    firsts = (next((offset for offset in chunks.offsets_s or () if offset is not None), None) for chunks in kept)
     gaps = (gap for chunks in kept if (gap := longest_gap(chunks, is_left)) is not None)
     first_s = min((first for first in firsts if first is not None), default=None)
     return _ChunkTimes(first_s, max(gaps, key=lambda gap: gap.seconds, default=None))

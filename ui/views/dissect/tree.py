@@ -4,6 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice, takewhile
+from operator import attrgetter
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from weaklink.inspector.diagnostics import Location
@@ -20,9 +21,9 @@ from weaklink.ui.views.styled_text import Line, Run, Style, clipped, counted, st
 HEAVY = 400_000
 """The number of characters of JSON that are parsed automatically; more would delay a key press noticeably."""
 
-_MOST = 256  # cached rows of turns
+_MAX_CHILDREN = 256  # cached rows of turns
 _STEPS = 8  # entries that are scanned before a binary search
-_GLANCE, _LONGEST = 512, 120
+_PREVIEW_CHARS, _MAX_LABEL_CHARS = 512, 120
 RowKey = tuple[str | int, ...]
 _RowOrTurn: TypeAlias = TreeRow | int
 """A row, or the number of a turn whose row is created on access."""
@@ -33,7 +34,7 @@ class Tree:
 
     def __init__(self, dissection: Dissection) -> None:
         self._rows: list[_RowOrTurn] = list(range(1, len(dissection.trace.turns) + 1))
-        self._turns = LruCache(partial(turn_row, dissection), lambda _: 1, _MOST)
+        self._turns = LruCache(partial(turn_row, dissection), lambda _: 1, _MAX_CHILDREN)
         self._grown: dict[RowKey, list[TreeRow]] = {}
         self._open: set[RowKey] = set()
 
@@ -55,8 +56,8 @@ class Tree:
     def find(self, key: RowKey) -> int | None:
         """The index of the visible row with this key."""
         first = bisect_left(self._rows, key[0], key=_turn)
-        of_turn = takewhile(lambda at: _turn(self._rows[at]) == key[0], range(first, self.count))
-        return next((at for at in of_turn if self._key(at) == key), None)
+        of_turn = takewhile(lambda index: _turn(self._rows[index]) == key[0], range(first, self.count))
+        return next((index for index in of_turn if self._key(index) == key), None)
 
     def line(self, index: int, width: int) -> Line:
         """A row as a line: indentation by depth, a sign whether it can be expanded, and its label."""
@@ -102,7 +103,7 @@ class Tree:
     def parent(self, index: int) -> int | None:
         """The index of a row's parent; None for a turn."""
         depth = _depth(self._rows[index])
-        return next((at for at in range(index - 1, -1, -1) if _depth(self._rows[at]) < depth), None)
+        return next((above for above in range(index - 1, -1, -1) if _depth(self._rows[above]) < depth), None)
 
     def reveal(self, location: Location) -> int | None:
         """Expand rows to show the innermost row that contains a place. Returns its index, or None.
@@ -115,7 +116,7 @@ class Tree:
             if inside is None:
                 break
             self.expand(index)
-            index = next(at for at in range(index + 1, self.count) if self._rows[at] is inside)
+            index = next(below for below in range(index + 1, self.count) if self._rows[below] is inside)
         return index
 
     def _key(self, index: int) -> RowKey:
@@ -141,11 +142,11 @@ def _depth(row: _RowOrTurn) -> int:
     return 0 if isinstance(row, int) else row.depth
 
 
-def _near(rows: Sequence[TreeRow], at: int) -> Iterator[TreeRow]:
+def _near(rows: Sequence[TreeRow], offset: int) -> Iterator[TreeRow]:
     """The rows without bundles that are elsewhere, because each bundle's place must be computed."""
     bundles = [row for row in rows if row.is_bundle]
     yield from (row for row in rows if not row.is_bundle)
-    yield from bundles[max(bisect_right(bundles, at, key=_start) - 1, 0) :][:1]
+    yield from bundles[max(bisect_right(bundles, offset, key=_start) - 1, 0) :][:1]
 
 
 def _start(row: TreeRow) -> int:
@@ -154,54 +155,50 @@ def _start(row: TreeRow) -> int:
 
 def _holding(rows: Sequence[TreeRow], location: Location) -> TreeRow | None:
     """The smallest row that contains the first character of a place, or None."""
-    found: TreeRow | None = None
-    at = location.range.start
-    for row in _near(rows, at):
-        place = row.location
-        if place is None or place.turn != location.turn or place.part != location.part:
+    smallest: TreeRow | None = None
+    offset = location.range.start
+    for row in _near(rows, offset):
+        held = row.location
+        if held is None or held.turn != location.turn or held.part != location.part:
             continue
-        if not place.range.start <= at < max(place.range.end, place.range.start + 1):
+        if not held.range.start <= offset < max(held.range.end, held.range.start + 1):
             continue
-        if found is None or found.location is None or len(place.range) < len(found.location.range):
-            found = row
-    return found
+        if smallest is None or smallest.location is None or len(held.range) < len(smallest.location.range):
+            smallest = row
+    return smallest
 
 
-_Found = TypeVar("_Found", bound=ToolCall | ToolResult)
+_Item = TypeVar("_Item", bound=ToolCall | ToolResult)
 
 
-class ItemsBySpan(Generic[_Found]):
+class ItemsBySpan(Generic[_Item]):
     """Finds the calls or results of a part by the index of their span; fastest for access in order."""
 
-    def __init__(self, found: tuple[_Found, ...]) -> None:
-        self._found, self._next = found, 0
+    def __init__(self, items: tuple[_Item, ...]) -> None:
+        self._items, self._next = items, 0
 
-    def of(self, span: int) -> Sequence[_Found]:
+    def of(self, span: int) -> Sequence[_Item]:
         """The items of a span, in order."""
         first = self._first_from(self._next, span)
-        near = range(first, min(first + _STEPS, len(self._found)))
-        last = next((at for at in near if self._found[at].span > span), None)
+        near = range(first, min(first + _STEPS, len(self._items)))
+        last = next((index for index in near if self._items[index].span > span), None)
         if last is None:
-            last = bisect_right(self._found, span, first, key=_span_of)
+            last = bisect_right(self._items, span, first, key=attrgetter("span"))
         self._next = last
         return (
-            self._found[first:last]
+            self._items[first:last]
             if last - first <= _STEPS
-            else LazyColumn(range(first, last), self._found.__getitem__)
+            else LazyColumn(range(first, last), self._items.__getitem__)
         )
 
     def _first_from(self, hint: int, span: int) -> int:
         """The index of the first item of this span or a later one, searched near a hint first."""
-        if not hint or self._found[hint - 1].span < span:
-            near = range(hint, min(hint + _STEPS, len(self._found)))
-            at = next((at for at in near if self._found[at].span >= span), None)
-            if at is not None or near.stop == len(self._found):
-                return near.stop if at is None else at
-        return bisect_left(self._found, span, key=_span_of)
-
-
-def _span_of(found: ToolCall | ToolResult) -> int:
-    return found.span
+        if not hint or self._items[hint - 1].span < span:
+            near = range(hint, min(hint + _STEPS, len(self._items)))
+            first = next((index for index in near if self._items[index].span >= span), None)
+            if first is not None or near.stop == len(self._items):
+                return near.stop if first is None else first
+        return bisect_left(self._items, span, key=attrgetter("span"))
 
 
 def turn_rows(dissection: Dissection, first: int = 1, last: int | None = None) -> Iterator[TreeRow]:
@@ -227,17 +224,17 @@ def turn_row(dissection: Dissection, number: int) -> TreeRow:
 
 def _brief(dissection: Dissection, parts: Sequence[DissectedPart]) -> Iterator[Run]:
     """A turn in a few words: its calls with their outcomes, or else the beginning of its text."""
-    calls = sum(len(part.found.calls) for part in parts)
-    first = islice(((part, call) for part in parts for call in part.found.calls), 4)
+    calls = sum(len(part.inspection.calls) for part in parts)
+    first = islice(((part, call) for part in parts for call in part.inspection.calls), 4)
     for call_part, call in first:
         step = dissection.steps.of_call(call_part.turn, call_part.name, call)
         yield step_glyph(step) if step is not None else Run("·")
-        yield Run(f" {visible_line((call.name or '?')[:_LONGEST])} ", Style.TOOL_CALL)
+        yield Run(f" {visible_line((call.name or '?')[:_MAX_LABEL_CHARS])} ", Style.TOOL_CALL)
     if calls > 4:
         yield Run(f"… {counted(calls, 'call')}", Style.DIM)
     if not calls and parts:
         part = parts[0]
-        spans = islice(part.found.spans, MOST_CHILDREN)
+        spans = islice(part.inspection.spans, MOST_CHILDREN)
         content = next((span for span in spans if span.kind is not SpanKind.MARKUP and len(span.inner)), None)
         yield Run(_words(part, content.inner if content else Range(0, len(part.text))), Style.DIM)
 
@@ -255,7 +252,7 @@ def _of_turn(dissection: Dissection, parts: Sequence[DissectedPart], key: tuple[
 
 def _shown(part: DissectedPart) -> Sequence[int]:
     """The indices of the spans of a part that have a row: all except gaps, or simply all if there are too many."""
-    spans = part.found.spans
+    spans = part.inspection.spans
     if len(spans) > MOST_CHILDREN:
         return range(len(spans))
     return [index for index, span in enumerate(spans) if not _is_gap(part, span)]
@@ -263,8 +260,8 @@ def _shown(part: DissectedPart) -> Sequence[int]:
 
 def _part(dissection: Dissection, part: DissectedPart, shown: Sequence[int], key: tuple[str | int, ...]) -> TreeRow:
     wrong = part.wrong_in(Range(0, len(part.text)))
-    if part.found.calls and not shown:
-        return call_row(dissection, part, part.found.calls[0], key, Range(0, len(part.text)))
+    if part.inspection.calls and not shown:
+        return call_row(dissection, part, part.inspection.calls[0], key, Range(0, len(part.text)))
     label = (Run(f"{visible_line(part.name)} ", Style.KEY), *fault_mark(wrong))
     size = Run(counted(len(shown), "span") if shown else "empty", Style.DIM)
     grow = (lambda: _spans(dissection, part, shown, key)) if shown else None
@@ -281,7 +278,7 @@ class _PartItems(NamedTuple):
     @classmethod
     def of(cls, part: DissectedPart) -> "_PartItems":
         """The items of a part."""
-        return cls(part, ItemsBySpan(part.found.calls), ItemsBySpan(part.found.results))
+        return cls(part, ItemsBySpan(part.inspection.calls), ItemsBySpan(part.inspection.results))
 
 
 def _spans(
@@ -292,14 +289,16 @@ def _spans(
         shown,
         key,
         lambda parent_key, index: _span(dissection, read, index, (*parent_key, index)),
-        lambda some: part.location(Range(part.found.spans[some[0]].range.start, part.found.spans[some[-1]].range.end)),
+        lambda some: part.location(
+            Range(part.inspection.spans[some[0]].range.start, part.inspection.spans[some[-1]].range.end)
+        ),
     )
 
 
 def _span(dissection: Dissection, read: _PartItems, index: int, key: tuple[str | int, ...], name: str = "") -> TreeRow:
     """A top-level span; if it has a single call or result, the row of that."""
     part = read.part
-    span = part.found.spans[index]
+    span = part.inspection.spans[index]
     inside, results = read.calls.of(index), read.results.of(index)
     if span.kind is SpanKind.TOOL_CALL and len(inside) == 1 and not span.children:
         return call_row(dissection, part, inside[0], key, span.range)
@@ -324,7 +323,7 @@ def _any_span(
     kind = "result" if part.role is Role.TOOL and span.kind is SpanKind.TEXT else LABELS[span.kind]
     label: list[Run] = [Run(f"{kind} ", style_of(span.kind)), *fault_mark(wrong)]
     if name and name != kind:
-        label.append(Run(f"{visible_line(name[:_LONGEST])}  ", Style.KEY))
+        label.append(Run(f"{visible_line(name[:_MAX_LABEL_CHARS])}  ", Style.KEY))
     if not span.closed:
         label.append(Run("open  ", Style.WARNING))
     label.append(_content(part, span, calls, tools))
@@ -344,7 +343,10 @@ def _any_span(
         for number, result in enumerate(results):
             yield result_row(dissection, part, result, (*key, f"result {number}"), result.range)
         for number, tool in enumerate(tools):
-            named = (Run("tool ", Style.TOOL_DEFINITIONS), Run(visible_line(tool.name[:_LONGEST]), Style.STRONG))
+            named = (
+                Run("tool ", Style.TOOL_DEFINITIONS),
+                Run(visible_line(tool.name[:_MAX_LABEL_CHARS]), Style.STRONG),
+            )
             yield TreeRow((*key, f"tool {number}"), named, part.location(tool.range))
 
     return TreeRow(key, tuple(label), part.location(span.range), None, None, grow if count else None, wrong)
@@ -355,7 +357,7 @@ def _tools_in(part: DissectedPart, span: Span) -> list[ToolDefinition]:
         return []
     return [
         definition
-        for definition in part.found.definitions
+        for definition in part.inspection.definitions
         if definition.range is not None and span.range.covers(definition.range)
     ]
 
@@ -368,15 +370,15 @@ def _content(part: DissectedPart, span: Span, calls: Sequence[ToolCall], tools: 
     return Run(_words(part, span.inner if len(span.inner) else span.range), Style.DIM)
 
 
-def _words(part: DissectedPart, place: Range) -> str:
+def _words(part: DissectedPart, range_: Range) -> str:
     """The beginning of a text, on one line."""
-    begun = part.text[place.start : min(place.end, place.start + _GLANCE)]
-    return visible_line(" ".join(begun.split())[:_LONGEST])
+    begun = part.text[range_.start : min(range_.end, range_.start + _PREVIEW_CHARS)]
+    return visible_line(" ".join(begun.split())[:_MAX_LABEL_CHARS])
 
 
 def _is_only_words(part: DissectedPart) -> bool:
     """Whether a part contains nothing but one text."""
-    inspection = part.found
+    inspection = part.inspection
     is_plain = (
         len(inspection.spans) <= 1 and not inspection.calls and not inspection.results and not inspection.definitions
     )
@@ -385,4 +387,4 @@ def _is_only_words(part: DissectedPart) -> bool:
 
 def _is_gap(part: DissectedPart, span: Span) -> bool:
     """Whether a span is only white space between two others."""
-    return span.kind is SpanKind.TEXT and len(span.range) <= _GLANCE and not span.range.of(part.text).strip()
+    return span.kind is SpanKind.TEXT and len(span.range) <= _PREVIEW_CHARS and not span.range.of(part.text).strip()

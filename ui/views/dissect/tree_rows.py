@@ -15,8 +15,8 @@ from weaklink.ui.views.dissect.dissection import NO_FAULTS, DissectedPart, Disse
 from weaklink.ui.views.status import GLYPHS, UNNAMED, outcome_words, step_glyph
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line
 
-_LONGEST = 200
-_GLANCE, _LONGEST_NAME = 512, 120
+_MAX_LABEL_CHARS = 200
+_PREVIEW_CHARS, _LONGEST_NAME = 512, 120
 _LONGEST_VALUE = 200
 
 _STYLES = {
@@ -38,15 +38,15 @@ ExpandRow = Callable[[], Iterable["TreeRow"]]
 class TreeRow:
     """One row of the tree; `key` is its path from the root, which is stable across readings of the trace.
 
-    `place` is the place of its characters, or a function that computes it; None if it has none. `step` is the number of
-    its step, and `pointer` its JSON Pointer within that call's arguments, or None if it is not an argument. `grow`
-    creates its children, or is None if there are none; `heavy` is the number of characters that `grow` has to parse.
-    `named` is its place including its name, if it has one: a member with its key.
+    `origin` is the location of its characters, or a function that computes it; None if it has none. `step` is the
+    number of its step, and `pointer` its JSON Pointer within that call's arguments, or None if it is not an
+    argument. `grow` creates its children, or is None if there are none; `heavy` is the number of characters that
+    `grow` has to parse. `named` is its place including its name, if it has one: a member with its key.
     """
 
     key: tuple[str | int, ...]
     label: Line
-    place: Location | Callable[[], Location] | None = None
+    origin: Location | Callable[[], Location] | None = None
     step: int | None = None
     pointer: str | None = None
     grow: ExpandRow | None = field(default=None, compare=False, repr=False)
@@ -57,12 +57,12 @@ class TreeRow:
     @property
     def location(self) -> Location | None:
         """The place of its characters, or None."""
-        return self.place() if callable(self.place) else self.place
+        return self.origin() if callable(self.origin) else self.origin
 
     @property
     def is_bundle(self) -> bool:
         """Whether its place has to be computed; bundles are in the order of their places."""
-        return callable(self.place)
+        return callable(self.origin)
 
     @property
     def depth(self) -> int:
@@ -95,13 +95,13 @@ def fault_mark(wrong: Faults) -> Line:
 
 
 def call_row(
-    dissection: Dissection, part: DissectedPart, call: ToolCall, key: tuple[str | int, ...], place: Range
+    dissection: Dissection, part: DissectedPart, call: ToolCall, key: tuple[str | int, ...], range_: Range
 ) -> TreeRow:
-    """A call with its outcome; `place` is the range of its characters, markers included."""
+    """A call with its outcome; `range_` is the range of its characters, markers included."""
     step = dissection.steps.of_call(part.turn, part.name, call)
-    wrong = part.wrong_in(place)
+    wrong = part.wrong_in(range_)
     label: list[Run] = [Run("call ", Style.TOOL_CALL), *fault_mark(wrong)]
-    label.append(Run(visible_line(call.name[:_LONGEST]) if call.name else UNNAMED, Style.STRONG))
+    label.append(Run(visible_line(call.name[:_MAX_LABEL_CHARS]) if call.name else UNNAMED, Style.STRONG))
     if step is not None:
         label.append(Run(f"  step {step.number}", Style.DIM))
         if step.outcome is not StepOutcome.OK:
@@ -109,34 +109,37 @@ def call_row(
             label += (Run(" "), Run(f"{glyph.text} {outcome_words(step)}", glyph.style))
     number = step.number if step is not None else None
     return TreeRow(
-        key, tuple(label), part.location(place), number, None, lambda: _children(part, call, key, number), wrong
+        key, tuple(label), part.location(range_), number, None, lambda: _children(part, call, key, number), wrong
     )
 
 
 def _children(part: DissectedPart, call: ToolCall, key: tuple[str | int, ...], step: int | None) -> Iterator[TreeRow]:
     if call.name_range is not None:
-        name: Line = (Run("name  ", Style.KEY), Run(visible_line((call.name or UNNAMED)[:_LONGEST]), Style.STRONG))
+        name: Line = (
+            Run("name  ", Style.KEY),
+            Run(visible_line((call.name or UNNAMED)[:_MAX_LABEL_CHARS]), Style.STRONG),
+        )
         yield TreeRow((*key, "name"), name, part.location(call.name_range), step)
     if call.id:
-        yield TreeRow((*key, "id"), (Run("id  ", Style.KEY), Run(visible_line(call.id[:_LONGEST]))), None, step)
+        yield TreeRow((*key, "id"), (Run("id  ", Style.KEY), Run(visible_line(call.id[:_MAX_LABEL_CHARS]))), None, step)
     yield _arguments(part, call, (*key, "arguments"), step)
 
 
 def _arguments(part: DissectedPart, call: ToolCall, key: tuple[str | int, ...], step: int | None) -> TreeRow:
-    place = call.arguments_range or call.range
-    wrong = part.wrong_in(place) if len(place) else NO_FAULTS
+    range_ = call.arguments_range or call.range
+    wrong = part.wrong_in(range_) if len(range_) else NO_FAULTS
     label = (Run("arguments  ", Style.KEY), *fault_mark(wrong), *_arguments_brief(call))
     grows = bool(call.parameters) or call.raw_arguments.lstrip()[:1] not in ("", '"')
     grow = (lambda: _values(part, call, key, step)) if grows else None
     return TreeRow(
-        key, label, part.location(place), step, "", grow, wrong, 0 if call.parameters else len(call.raw_arguments)
+        key, label, part.location(range_), step, "", grow, wrong, 0 if call.parameters else len(call.raw_arguments)
     )
 
 
 def _arguments_brief(call: ToolCall) -> Line:
     if isinstance(call.arguments, dict):
         return (Run(f"{{…}} {len(call.arguments)}" if call.arguments else "{}", Style.DIM),)
-    return (Run(visible_line(call.raw_arguments[:_LONGEST].strip()), Style.DIM),)
+    return (Run(visible_line(call.raw_arguments[:_MAX_LABEL_CHARS].strip()), Style.DIM),)
 
 
 def _values(part: DissectedPart, call: ToolCall, key: tuple[str | int, ...], step: int | None) -> Iterator[TreeRow]:
@@ -156,18 +159,18 @@ def _values(part: DissectedPart, call: ToolCall, key: tuple[str | int, ...], ste
 def _parameter(part: DissectedPart, parameter: Parameter, key: tuple[str | int, ...], step: int | None) -> TreeRow:
     """An argument in its own tags: parsed as JSON if possible, otherwise a text."""
     pointer = f"/{parameter.name.replace('~', '~0').replace('/', '~1')}"
-    name: Line = (Run(visible_line(parameter.name[:_LONGEST]), Style.KEY), Run("  "))
+    name: Line = (Run(visible_line(parameter.name[:_MAX_LABEL_CHARS]), Style.KEY), Run("  "))
     node = _json_in(parameter)
     if node is not None:
         rows = JsonRows(part, parameter.text, lambda within: within.moved(parameter.range.start), step)
         return rows.row(key, name, node, pointer, node.range)
-    place = parameter.range if len(parameter.range) or parameter.name_range is None else parameter.name_range
-    wrong = part.wrong_in(place)
-    value = Run(visible_line(parameter.text[:_LONGEST]) or "(empty)", Style.ADDED)
-    begin = parameter.name_range.start if parameter.name_range is not None else place.start
-    named = part.location(Range(min(begin, place.start), place.end))
+    range_ = parameter.range if len(parameter.range) or parameter.name_range is None else parameter.name_range
+    wrong = part.wrong_in(range_)
+    value = Run(visible_line(parameter.text[:_MAX_LABEL_CHARS]) or "(empty)", Style.ADDED)
+    begin = parameter.name_range.start if parameter.name_range is not None else range_.start
+    named = part.location(Range(min(begin, range_.start), range_.end))
     label = (*name, *fault_mark(wrong), value)
-    return TreeRow(key, label, part.location(place), step, pointer, None, wrong, named=named)
+    return TreeRow(key, label, part.location(range_), step, pointer, None, wrong, named=named)
 
 
 def _json_in(parameter: Parameter) -> JsonNode | None:
@@ -179,11 +182,11 @@ def _json_in(parameter: Parameter) -> JsonNode | None:
 
 
 def result_row(
-    dissection: Dissection, part: DissectedPart, result: ToolResult, key: tuple[str | int, ...], place: Range
+    dissection: Dissection, part: DissectedPart, result: ToolResult, key: tuple[str | int, ...], range_: Range
 ) -> TreeRow:
-    """A result and the step that it answers; `place` is the range of its characters, markers included."""
+    """A result and the step that it answers; `range_` is the range of its characters, markers included."""
     step = dissection.steps.of_result(part.turn, part.name, result.range)
-    wrong = part.wrong_in(place)
+    wrong = part.wrong_in(range_)
     label: list[Run] = [Run("result ", Style.TOOL_RESULT), *fault_mark(wrong)]
     if step is not None:
         label += (Run(f"of step {step.number} ", Style.DIM), step_glyph(step), Run(" "))
@@ -192,13 +195,13 @@ def result_row(
         label.append(Run(f"{visible_line(name[:_LONGEST_NAME])}  ", Style.STRONG))
     if result.is_error:
         label.append(Run("error  ", Style.ERROR))
-    begun = " ".join(result.content[:_GLANCE].split())[:_LONGEST_NAME]
+    begun = " ".join(result.content[:_PREVIEW_CHARS].split())[:_LONGEST_NAME]
     label.append(Run(visible_line(begun) if begun else "empty", Style.DIM))
     number = step.number if step is not None else None
     is_json = result.content.lstrip()[:1] in ("{", "[") and len(result.content) == len(result.range)
     grow = (lambda: _result_values(part, result, key, number)) if is_json else None
     heavy = len(result.content) if is_json else 0
-    return TreeRow(key, tuple(label), part.location(place), number, None, grow, wrong, heavy)
+    return TreeRow(key, tuple(label), part.location(range_), number, None, grow, wrong, heavy)
 
 
 def _result_values(
@@ -212,21 +215,21 @@ def _result_values(
 
 
 class JsonRows(Struct, frozen=True):
-    """Creates rows of JSON values: `text` is their source, and `place` maps its ranges to ranges of the part.
+    """Creates rows of JSON values: `text` is their source, and `to_part` maps its ranges to ranges of the part.
 
     For arguments, `step` and the beginning of the `pointer` are those of the call; values of a result have no pointer.
     """
 
     part: DissectedPart
     text: str
-    place: Callable[[Range], Range]
+    to_part: Callable[[Range], Range]
     step: int | None = None
     is_argument: bool = True
 
     def row(self, key: tuple[str | int, ...], name: Line, node: JsonNode, pointer: str, whole: Range) -> TreeRow:
         """The row of a value; `whole` is the range that selects it, including its key if it has one."""
-        value = self.place(node.range)
-        wrong = self.part.wrong_in(self.place(whole))
+        value = self.to_part(node.range)
+        wrong = self.part.wrong_in(self.to_part(whole))
         children = node.members or node.items
         return TreeRow(
             key,
@@ -236,7 +239,7 @@ class JsonRows(Struct, frozen=True):
             pointer if self.is_argument else None,
             (lambda: self.children(key, node, pointer)) if children else None,
             wrong,
-            named=self.part.location(self.place(whole)),
+            named=self.part.location(self.to_part(whole)),
         )
 
     def children(self, key: tuple[str | int, ...], node: JsonNode, pointer: str) -> Iterator[TreeRow]:
@@ -253,11 +256,11 @@ class JsonRows(Struct, frozen=True):
     ) -> TreeRow:
         bundle_key = (*key, f"{start}…")
         covered = Range(_whole(some[0]).start, _whole(some[-1]).end)
-        wrong = self.part.wrong_in(self.place(covered))
+        wrong = self.part.wrong_in(self.to_part(covered))
         label = (Run(f"{start:,} … {start + len(some) - 1:,}", Style.DIM), Run(" "), *fault_mark(wrong))
-        place = self.part.location(self.place(covered))
+        location = self.part.location(self.to_part(covered))
         return TreeRow(
-            bundle_key, label, place, self.step, None, lambda: self._some(bundle_key, some, start, pointer), wrong
+            bundle_key, label, location, self.step, None, lambda: self._some(bundle_key, some, start, pointer), wrong
         )
 
     def _some(

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from weaklink.inspector.chain.alignment import RunInputDifference, Sameness, run_label
+from weaklink.inspector.chain.alignment import Sameness, run_label
 from weaklink.inspector.chain.metrics import BY_NAME, FEWEST, MeasureKind, estimate
 from weaklink.inspector.chain.metrics_groups import COMPARED, GroupFigures, GroupKey, MeasureComparison, compared_groups
 from weaklink.storage.statistics import Prompt
@@ -52,10 +52,10 @@ _RUNS, _GROUPS = "runs", "groups"
 _TITLES = {_RUNS: "Runs", _GROUPS: "Groups of traces"}
 _KEYS = (GroupKey.MODEL, GroupKey.PROMPT, GroupKey.REASONING, GroupKey.FORMAT, GroupKey.SOURCE)
 _KEY_TITLES = {GroupKey.PROMPT: "prompt version"}
-_MOST = 40
+_MAX_GROUPS = 40
 _ALL = "(all others)"
 _UNKNOWN = "?"
-_LONGEST = 100
+_MAX_NAME_CHARS = 100
 _SHOWN = ("broken", "well_formed", "schema_compliance", "error_recovery")
 _KEY = "weaklink_runs"
 _MORE = "--full shows all"
@@ -106,7 +106,7 @@ def _groups_page(head: DeltaGenerator) -> None:
     if query not in results:
         put_placeholder(HIGH)
         return
-    groups = results[query][:_MOST]
+    groups = results[query][:_MAX_GROUPS]
     if not groups:
         nothing_found(filter_text)
         return
@@ -124,9 +124,9 @@ def _groups_page(head: DeltaGenerator) -> None:
     _groups(by, groups, prompts, filter_text)
 
 
-def _selected_key(place: DeltaGenerator) -> GroupKey:
+def _selected_key(container: DeltaGenerator) -> GroupKey:
     named = next((key for key in _KEYS if key.value == parameter("by")), _KEYS[0])
-    chosen = place.selectbox("Group by", _KEYS, index=_KEYS.index(named), format_func=_title)
+    chosen = container.selectbox("Group by", _KEYS, index=_KEYS.index(named), format_func=_title)
     if chosen is not named:
         set_parameters(by=chosen.value, base=None, other=None)
         st.rerun()
@@ -143,24 +143,24 @@ def _sides(
     """The baseline, and the group or groups that are compared with it."""
 
     def titled(group: GroupFigures) -> str:
-        return f"{key_title(by, group.keys[0], prompts)[:_LONGEST]} ({counted(group.traces, 'trace')})"
+        return f"{key_title(by, group.keys[0], prompts)[:_MAX_NAME_CHARS]} ({counted(group.traces, 'trace')})"
 
     left, right = places
-    base = next((at for at, group in enumerate(groups) if _in_address(group) == parameter("base")), 0)
+    base = next((index for index, group in enumerate(groups) if _in_address(group) == parameter("base")), 0)
     chosen = left.selectbox(
         "Baseline",
         range(len(groups)),
         index=base,
-        format_func=lambda at: titled(groups[at]),
+        format_func=lambda index: titled(groups[index]),
         key=f"weaklink_base_{by}_{base}",
     )
-    others = [group for at, group in enumerate(groups) if at != chosen]
-    other = next((at for at, group in enumerate(others, 1) if _in_address(group) == parameter("other")), 0)
+    others = [group for index, group in enumerate(groups) if index != chosen]
+    other = next((index for index, group in enumerate(others, 1) if _in_address(group) == parameter("other")), 0)
     against = right.selectbox(
         "Against",
         range(len(others) + 1),
         index=other,
-        format_func=lambda at: titled(others[at - 1]) if at else _ALL,
+        format_func=lambda index: titled(others[index - 1]) if index else _ALL,
         key=f"weaklink_other_{by}_{chosen}_{other}",
     )
     set_parameters(
@@ -177,12 +177,12 @@ def _in_address(group: GroupFigures) -> str:
     return group.keys[0] or _UNKNOWN
 
 
-def _differences(found: Statistics) -> None:
-    put_summary(comparison_sentence(found, page_number_text))
-    judged = [comparison for comparison in found.comparisons if comparison.difference is not None]
+def _differences(statistics: Statistics) -> None:
+    put_summary(comparison_sentence(statistics, page_number_text))
+    judged = [comparison for comparison in statistics.comparisons if comparison.difference is not None]
     rows = [
-        _difference(str(index), found, one)
-        for index, one in enumerate(
+        _difference(str(index), statistics, comparison)
+        for index, comparison in enumerate(
             sorted(judged, key=lambda comparison: 1.0 if comparison.adjusted_p is None else comparison.adjusted_p)
         )
     ]
@@ -201,24 +201,26 @@ def _differences(found: Statistics) -> None:
         listing((*heads, *tail), rows, key="weaklink_differences", label="Differences", is_stacked=True)
 
 
-def _difference(key: str, found: Statistics, one: MeasureComparison) -> ListingRow:
-    group_tally, base_tally = (group.tally(one.measure.name) for group in (one.group, one.baseline))
-    difference = one.difference
+def _difference(key: str, statistics: Statistics, comparison: MeasureComparison) -> ListingRow:
+    group_tally, base_tally = (
+        group.tally(comparison.measure.name) for group in (comparison.group, comparison.baseline)
+    )
+    difference = comparison.difference
     assert difference is not None  # `_differences` selects only these
     value, low, high = (
-        page_difference_text(one.measure, bound)
+        page_difference_text(comparison.measure, bound)
         for bound in (difference.value, difference.interval.low, difference.interval.high)
     )
-    unit = "" if one.measure.kind is MeasureKind.MEAN else " points"
-    verdict = Run("more than noise", Style.WARNING) if one.is_more_than_noise else Run("may be noise", Style.DIM)
+    unit = "" if comparison.measure.kind is MeasureKind.MEAN else " points"
+    verdict = Run("more than noise", Style.WARNING) if comparison.is_more_than_noise else Run("may be noise", Style.DIM)
     cells: tuple[Line, ...] = (
-        (Run(key_title(found.by[0], one.group.keys[0], found.prompts), Style.STRONG),),
-        (Run(one.measure.title),),
+        (Run(key_title(statistics.by[0], comparison.group.keys[0], statistics.prompts), Style.STRONG),),
+        (Run(comparison.measure.title),),
         (verdict,),
-        (Run(page_number_text(one.measure, base_tally.hits / base_tally.trials)),),
-        (Run(page_number_text(one.measure, group_tally.hits / group_tally.trials)),),
+        (Run(page_number_text(comparison.measure, base_tally.hits / base_tally.trials)),),
+        (Run(page_number_text(comparison.measure, group_tally.hits / group_tally.trials)),),
         (Run(f"{value}{unit} ({low} to {high})"),),
-        (Run(p_text(one.adjusted_p)),),
+        (Run(p_text(comparison.adjusted_p)),),
     )
     return ListingRow(key, cells)
 
@@ -234,9 +236,9 @@ def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, P
             LinkCell(group.keys[0], (Run(f"{group.traces:,}"),)),
         ]
         for measure in measures:
-            one = estimate(measure, group.tally(measure.name))
-            share = one.value if measure.kind is not MeasureKind.MEAN else None
-            cells.append(BarCell(share, (Run(page_value_text(one, FEWEST)),)))
+            figure = estimate(measure, group.tally(measure.name))
+            share = figure.value if measure.kind is not MeasureKind.MEAN else None
+            cells.append(BarCell(share, (Run(page_value_text(figure, FEWEST)),)))
         rows.append(ListingRow(group.keys[0], cells))
     heads = [
         ListingColumn(
@@ -265,8 +267,8 @@ def compare_runs() -> None:
             hint = "The layer whose version is compared"
             named = address_choice("Calls and results", layers, "layer", "", titles=_layer_title, hint=hint)
         layer = Layer(named) if named else None
-        found = (ComparedRun(str(run.summary.id), run.trace, run.inspection) for run in runs)
-        _diff(compare([run.at(layer) for run in found]), [title_of(run.summary) for run in runs])
+        compared = (ComparedRun(str(run.summary.id), run.trace, run.inspection) for run in runs)
+        _diff(compare([run.at(layer) for run in compared]), [title_of(run.summary) for run in runs])
     elif not runs:
         _begin()
     if runs and len(runs) < MOST_RUNS:
@@ -285,7 +287,8 @@ def _diff(diff: RunDiff, titles: Sequence[str]) -> None:
     divergence = diff.alignment.divergence
     put_prose([quoted(diff.verdict, Style.STRONG)])
     if diff.input_differences:
-        put_prose([(Run("The requests of the runs differ:", Style.WARNING),), *map(_asked, diff.input_differences)])
+        differences = ((Run("▲ ", Style.WARNING), *quoted(each.message)) for each in diff.input_differences)
+        put_prose([(Run("The requests of the runs differ:", Style.WARNING),), *differences])
     columns, rows = filled_columns(_RUN_COLUMNS, [_run_row(diff, index, title) for index, title in enumerate(titles)])
     done = listing(columns, rows, key="weaklink_compared", label="Runs", is_eager=True, is_stacked=True)
     where = " at the step where it diverges" if divergence is not None else ""
@@ -310,10 +313,6 @@ def _diff(diff: RunDiff, titles: Sequence[str]) -> None:
         put_laid_out(partial(request_pair_lines, sides[0], sides[1]), _WIDTH)
 
 
-def _asked(one: RunInputDifference) -> Line:
-    return (Run("▲ ", Style.WARNING), *quoted(one.message))
-
-
 def _run_row(diff: RunDiff, index: int, title: str) -> ListingRow:
     run = diff.runs[index]
     chain = run.inspection.chain
@@ -327,7 +326,7 @@ def _run_row(diff: RunDiff, index: int, title: str) -> ListingRow:
         (Run(visible_line(run.called)),),
         ended,
         (task,) if (task := task_run(run.trace.outcome)) else NOTHING,
-        (Run(visible_line(model[:_LONGEST])),) if (model := model_of(run.trace)) else NOTHING,
+        (Run(visible_line(model[:_MAX_NAME_CHARS])),) if (model := model_of(run.trace)) else NOTHING,
         (Run(title),),
     )
     return ListingRow(str(index), cells, f"trace?{urlencode(_place_in(diff, index))}")
@@ -345,24 +344,26 @@ def _place_in(diff: RunDiff, index: int) -> dict[str, object]:
 
 def _steps(diff: RunDiff) -> int | None:
     """Draw the aligned steps, those around the first divergence of many; the selected row, None for that divergence."""
-    found, divergence = diff.alignment.rows, diff.alignment.divergence
-    if not found:
+    aligned, divergence = diff.alignment.rows, diff.alignment.divergence
+    if not aligned:
         return None
     first = divergence.row if divergence is not None else 0
-    start = max(min(first - _BEFORE, len(found) - _MOST_ROWS), 0)
-    shown = range(start, min(start + _MOST_ROWS, len(found)))
+    start = max(min(first - _BEFORE, len(aligned) - _MOST_ROWS), 0)
+    shown = range(start, min(start + _MOST_ROWS, len(aligned)))
     named = number_parameter("row")
-    row = named - 1 if named is not None and 0 < named <= len(found) else first
+    row = named - 1 if named is not None and 0 < named <= len(aligned) else first
     runs = range(len(diff.runs))
     columns = [ListingColumn("row", "end"), *(ListingColumn(run_label(run), is_elastic=True) for run in runs)]
     rows = [
-        ListingRow(str(index + 1), [(Run(f"{index + 1:,}"),), *(step_cell(found[index], run, _CELL) for run in runs)])
+        ListingRow(str(index + 1), [(Run(f"{index + 1:,}"),), *(step_cell(aligned[index], run, _CELL) for run in runs)])
         for index in shown
     ]
     done = listing(
         columns, rows, key="weaklink_steps", label="Steps", selected=str(row + 1), is_eager=True, is_stacked=True
     )
-    left_out = f" Rows {shown.start + 1:,} to {shown.stop:,} of {len(found):,} are shown." * (len(shown) < len(found))
+    left_out = f" Rows {shown.start + 1:,} to {shown.stop:,} of {len(aligned):,} are shown." * (
+        len(shown) < len(aligned)
+    )
     st.caption(f"{LEGEND}. Click a row to see what differs in it.{left_out}")
     if done.opened is not None and done.opened != str(row + 1):
         set_parameters(row=done.opened)
@@ -374,7 +375,7 @@ def _row_lines(diff: RunDiff, width: int, *, row: int) -> Iterator[Line]:
     """What differs in a row between the first run that has its step and the first that differs from it."""
     sameness, steps = diff.alignment.rows[row].sameness, diff.alignment.rows[row].steps
     stem = next(index for index, step in enumerate(steps) if step is not None)
-    others = [index for index, one in enumerate(sameness) if index != stem]
+    others = [index for index in range(len(sameness)) if index != stem]
     other = next((index for index in others if sameness[index] is not Sameness.SAME), others[0])
     return row_diff_lines(diff, row, (min(stem, other), max(stem, other)), width, more=_MORE)
 
@@ -415,8 +416,8 @@ def _candidates(runs: list[ShownTrace]) -> None:
     _choices(summaries, [str(run.summary.id) for run in runs])
 
 
-def _choices(found: list[TraceSummary], chosen: list[str]) -> None:
-    rows = trace_rows(found)
+def _choices(traces: list[TraceSummary], chosen: list[str]) -> None:
+    rows = trace_rows(traces)
     opened = trace_list(rows, "", key=f"weaklink_alike_{len(chosen)}", label="Traces to add", most_rem=24)
     if opened is not None:
         set_parameters(runs=" ".join([*chosen, opened]))

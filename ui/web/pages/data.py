@@ -30,7 +30,7 @@ from weaklink.ui.web.stream_data import stream_data, value_rows, window_of
 
 _MOST_ROWS, _MOST_LISTED, _PEEKED = 2_000, 200, 200
 _WIDTH = 110
-_KEPT, _FRESH_S = 4, 3_600
+_CACHED_SETS, _FRESH_S = 4, 3_600
 _ALL = "any"
 _SEED = 1
 _LONGEST_ENDING = 16  # characters; the file name comes from the user
@@ -88,26 +88,26 @@ def read_set(path: str, window: int = 1) -> LintedSet:
     numbered = enumerate(chain(peeked, rows), 1)
     start = (max(window, 1) - 1) * _MOST_ROWS
     before = sum(1 for _ in islice(numbered, start))
-    found = list(islice(numbered, _MOST_ROWS))
-    if not found and start:
+    window_rows = list(islice(numbered, _MOST_ROWS))
+    if not window_rows and start:
         return read_set(path)
-    total = before + len(found) + sum(1 for _ in numbered)
-    samples = [read_sample(row) for _, row in found if isinstance(row, DataRow)]
+    total = before + len(window_rows) + sum(1 for _ in numbered)
+    samples = [read_sample(row) for _, row in window_rows if isinstance(row, DataRow)]
     linted_samples = tuple(
         LintedSample(sample, linted(sample, options), facts_of(sample, options=options)) for sample in samples
     )
-    first, last = (found[0][0], found[-1][0]) if found else (0, 0)
-    return LintedSet(linted_samples, len(found) - len(samples), first, last, total)
+    first, last = (window_rows[0][0], window_rows[-1][0]) if window_rows else (0, 0)
+    return LintedSet(linted_samples, len(window_rows) - len(samples), first, last, total)
 
 
 def selected_samples(samples: Iterable[LintedSample], code: str, type_: str) -> list[LintedSample]:
     """The samples with a fault of this code and with this type (an empty one matches all); the lowest score first."""
-    found = [
+    selected = [
         sample
         for sample in samples
         if (not code or code in sample.codes) and (not type_ or type_ == (sample.sample.type or ""))
     ]
-    return sorted(found, key=lambda sample: sample.facts.score)
+    return sorted(selected, key=lambda sample: sample.facts.score)
 
 
 def show() -> None:
@@ -123,7 +123,7 @@ def show() -> None:
     show_set(_read(upload.name, digest, content, number_parameter("window") or 1), upload.name)
 
 
-@st.cache_resource(show_spinner="Reading …", max_entries=_KEPT, ttl=_FRESH_S)
+@st.cache_resource(show_spinner="Reading …", max_entries=_CACHED_SETS, ttl=_FRESH_S)
 def _read(name: str, digest: str, _content: bytes, window: int) -> LintedSet:
     with tempfile.TemporaryDirectory() as folder:
         endings = (
@@ -134,18 +134,18 @@ def _read(name: str, digest: str, _content: bytes, window: int) -> LintedSet:
         return read_set(str(path), window)
 
 
-def show_set(found: LintedSet, name: str) -> None:
+def show_set(linted_set: LintedSet, name: str) -> None:
     """Draw the report, the list of samples and the selected sample."""
-    if not found.is_whole:
-        _show_windows(found)
-    if not found.samples:
+    if not linted_set.is_whole:
+        _show_windows(linted_set)
+    if not linted_set.samples:
         st.error(f"No row of {label(name)} could be read.")
         return
-    if found.rejected:
-        st.caption(f"{counted(found.rejected, 'row')} could not be read")
+    if linted_set.rejected:
+        st.caption(f"{counted(linted_set.rejected, 'row')} could not be read")
     with st.expander("Data set report"):
-        _show_report(found.samples)
-    chosen = _chosen_sample(found.samples)
+        _show_report(linted_set.samples)
+    chosen = _chosen_sample(linted_set.samples)
     if chosen is not None:
         _show_sample(chosen)
 
@@ -183,18 +183,18 @@ def _counted_line(text: str) -> Line:
     return (Run(f"{visible_line(name)}: ", Style.DIM), Run(visible_line(numbers)))
 
 
-def _show_windows(found: LintedSet) -> None:
+def _show_windows(linted_set: LintedSet) -> None:
     """Draw a note that the page below covers only these rows, and buttons to the other rows."""
     st.info(
-        f"Rows {found.first:,} to {found.last:,} of {found.total:,}: the report, the samples and the numbers below "
-        "cover only these rows. In a terminal, `weaklink data report` and `data lint` read all of them."
+        f"Rows {linted_set.first:,} to {linted_set.last:,} of {linted_set.total:,}: the report, the samples and the "
+        "numbers below cover only these rows. In a terminal, `weaklink data report` and `data lint` read all of them."
     )
-    window = (found.first - 1) // _MOST_ROWS + 1
+    window = (linted_set.first - 1) // _MOST_ROWS + 1
     left, right = st.columns(2)
-    if window > 1 and left.button(_window_words(window - 1, found.total), icon=":material/chevron_left:"):
+    if window > 1 and left.button(_window_words(window - 1, linted_set.total), icon=":material/chevron_left:"):
         _go_to(window - 1)
-    if found.last < found.total and right.button(
-        _window_words(window + 1, found.total), icon=":material/chevron_right:"
+    if linted_set.last < linted_set.total and right.button(
+        _window_words(window + 1, linted_set.total), icon=":material/chevron_right:"
     ):
         _go_to(window + 1)
 
@@ -216,30 +216,30 @@ def _chosen_sample(samples: Sequence[LintedSample]) -> LintedSample | None:
     code = left.selectbox(
         "Fault",
         ["", *(code for code, _ in codes.most_common())],
-        format_func=lambda one: f"{code_title(one)} ({codes[one]:,})" if one else _ALL,
+        format_func=lambda value: f"{code_title(value)} ({codes[value]:,})" if value else _ALL,
         key="weaklink_data_code",
     )
     type_ = right.selectbox(
         "Type",
-        ["", *(one for one, _ in types.most_common() if one)],
-        format_func=lambda one: f"{visible_line(one)} ({types[one]:,})" if one else _ALL,
+        ["", *(kind for kind, _ in types.most_common() if kind)],
+        format_func=lambda value: f"{visible_line(value)} ({types[value]:,})" if value else _ALL,
         key="weaklink_data_type",
     )
-    found = selected_samples(samples, code, type_)
-    rows = [_row(sample) for sample in found[:_MOST_LISTED]]
+    matching = selected_samples(samples, code, type_)
+    rows = [_row(sample) for sample in matching[:_MOST_LISTED]]
     if not rows:
         st.info("No sample has both this fault and this type.")
         return None
     keys = [row.key for row in rows]
     selected = parameter("row") if parameter("row") in keys else keys[0]
     done = listing(_COLUMNS, rows, key="weaklink_samples", selected=selected, label="Samples", most_rem=18)
-    left_out = f"; the first {_MOST_LISTED} are listed" if len(found) > _MOST_LISTED else ""
-    st.caption(f"{counted(len(found), 'sample')}, the lowest score first{left_out}.")
+    left_out = f"; the first {_MOST_LISTED} are listed" if len(matching) > _MOST_LISTED else ""
+    st.caption(f"{counted(len(matching), 'sample')}, the lowest score first{left_out}.")
     picked = done.opened or done.picked
     if picked is not None:
         set_parameters(row=picked)
         selected = picked
-    return found[keys.index(selected)] if selected in keys else None
+    return matching[keys.index(selected)] if selected in keys else None
 
 
 def _row(sample: LintedSample) -> ListingRow:

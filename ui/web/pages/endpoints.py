@@ -33,7 +33,7 @@ class Endpoint(NamedTuple):
     findings: tuple[tuple[str, Mapping[str, int]], ...]
 
     @property
-    def found(self) -> int:
+    def findings_count(self) -> int:
         """The number of findings."""
         return sum(sum(owners.values()) for _, owners in self.findings)
 
@@ -76,15 +76,17 @@ def endpoint_of(run: ProbeRunRecord) -> Endpoint:
         own = {}
     measures = {word_of(measure.get("measure")): measure for measure in objects_of(own.get("measures"))}
     shares = {
-        name: float(value) for name, one in measures.items() if isinstance(value := one.get("value"), int | float)
+        name: float(value)
+        for name, measure in measures.items()
+        if isinstance(value := measure.get("value"), int | float)
     }
-    counts = {name: f"{one.get('hits')}/{one.get('of')}" for name, one in measures.items()}
+    counts = {name: f"{measure.get('hits')}/{measure.get('of')}" for name, measure in measures.items()}
     findings = tuple((word_of(finding.get("kind")), _owners(finding)) for finding in objects_of(own.get("findings")))
     return Endpoint(run.session, run, shares, counts, findings)
 
 
-def _owners(one: Mapping[str, Json]) -> dict[str, int]:
-    return {owner.value: count for owner in Owner if isinstance(count := one.get(owner.value), int) and count}
+def _owners(finding: Mapping[str, Json]) -> dict[str, int]:
+    return {owner.value: count for owner in Owner if isinstance(count := finding.get(owner.value), int) and count}
 
 
 def _by_share(name: str) -> Callable[[Endpoint], float]:
@@ -92,8 +94,8 @@ def _by_share(name: str) -> Callable[[Endpoint], float]:
 
 
 _COLUMNS: tuple[SortedColumn[Endpoint], ...] = (
-    SortedColumn(ListingColumn("endpoint", order="endpoint"), lambda one: one.run.url),
-    SortedColumn(ListingColumn("model", order="model"), lambda one: one.run.model),
+    SortedColumn(ListingColumn("endpoint", order="endpoint"), lambda endpoint: endpoint.run.url),
+    SortedColumn(ListingColumn("model", order="model"), lambda endpoint: endpoint.run.model),
     *(
         SortedColumn(
             ListingColumn(name, "end", room=MinimumWidth.MEDIUM if index > 1 else MinimumWidth.ANY, order=name),
@@ -101,24 +103,24 @@ _COLUMNS: tuple[SortedColumn[Endpoint], ...] = (
         )
         for index, name in enumerate(_SHOWN)
     ),
-    SortedColumn(ListingColumn("findings", "end", order="findings"), lambda one: one.found),
-    SortedColumn(ListingColumn("probed", room=MinimumWidth.WIDE, order="probed"), lambda one: one.run.at_s),
+    SortedColumn(ListingColumn("findings", "end", order="findings"), lambda endpoint: endpoint.findings_count),
+    SortedColumn(ListingColumn("probed", room=MinimumWidth.WIDE, order="probed"), lambda endpoint: endpoint.run.at_s),
 )
 
 
-def endpoint_row(one: Endpoint) -> ListingRow:
+def endpoint_row(endpoint: Endpoint) -> ListingRow:
     """An endpoint; a click on a number opens the answers that fail this measure, or those with findings."""
-    wanted = f"session:{one.run.session}"
-    shares = (_share(one, name) for name in _SHOWN)
-    at = datetime.fromtimestamp(one.run.at_s, UTC)
+    wanted = f"session:{endpoint.run.session}"
+    shares = (_share(endpoint, name) for name in _SHOWN)
+    probed = datetime.fromtimestamp(endpoint.run.at_s, UTC)
     return ListingRow(
-        one.key,
+        endpoint.key,
         (
-            (Run(one.run.url, Style.STRONG),),
-            (Run(one.run.model),),
+            (Run(endpoint.run.url, Style.STRONG),),
+            (Run(endpoint.run.model),),
             *shares,
-            LinkCell(wanted, (Run(f"{one.found:,}"),)) if one.found else NOTHING,
-            (Run(f"{at:%Y-%m-%d %H:%M} UTC", Style.DIM),),
+            LinkCell(wanted, (Run(f"{endpoint.findings_count:,}"),)) if endpoint.findings_count else NOTHING,
+            (Run(f"{probed:%Y-%m-%d %H:%M} UTC", Style.DIM),),
         ),
     )
 
@@ -134,16 +136,16 @@ def _share(endpoint: Endpoint, name: str) -> Line | LinkCell:
     )
 
 
-def _findings(one: Endpoint) -> None:
+def _findings(endpoint: Endpoint) -> None:
     """The findings of an endpoint by kind, each with what is promised, its owners, and a button to its answers."""
-    if not one.findings:
+    if not endpoint.findings:
         st.success("No findings.")
         return
-    for kind, owners in one.findings:
+    for kind, owners in endpoint.findings:
         words = ", ".join(f"{owner} {count}" for owner, count in owners.items())
         text, button = st.columns([5, 1])
         text.text(f"{kind} — {words}\n{KINDS.get(kind, 'Breaks the rule of this name.')}")
         if button.button(
-            f"{sum(owners.values()):,}", key=f"weaklink_finding_{one.key}_{kind}", help=f"Answers with {kind}"
+            f"{sum(owners.values()):,}", key=f"weaklink_finding_{endpoint.key}_{kind}", help=f"Answers with {kind}"
         ):
-            go_to_page("traces", filter=f"session:{one.run.session} name:*{kind}*")
+            go_to_page("traces", filter=f"session:{endpoint.run.session} name:*{kind}*")

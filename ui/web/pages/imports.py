@@ -154,7 +154,7 @@ def _sources() -> list[ListingRow]:
 
 def _has_traces() -> bool:
     try:
-        return bool(store().paging().pulse().newest_id)
+        return bool(store().paging().version().newest_id)
     except NoDatabaseYetError:
         return False
 

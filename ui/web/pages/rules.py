@@ -33,15 +33,15 @@ class FoundRule(NamedTuple):
 
 
 _COLUMNS: tuple[SortedColumn[FoundRule], ...] = (
-    SortedColumn(ListingColumn("code", order="code"), lambda one: one.rule.code),
-    SortedColumn(ListingColumn("name", order="name"), lambda one: one.rule.name),
-    SortedColumn(ListingColumn("traces", order="traces"), lambda one: one.traces),
-    SortedColumn(ListingColumn("broken", "end", room=MinimumWidth.MEDIUM, order="broken"), lambda one: one.broken),
+    SortedColumn(ListingColumn("code", order="code"), lambda row: row.rule.code),
+    SortedColumn(ListingColumn("name", order="name"), lambda row: row.rule.name),
+    SortedColumn(ListingColumn("traces", order="traces"), lambda row: row.traces),
+    SortedColumn(ListingColumn("broken", "end", room=MinimumWidth.MEDIUM, order="broken"), lambda row: row.broken),
     SortedColumn(
         ListingColumn("severity", room=MinimumWidth.MEDIUM, order="severity"),
-        lambda one: -tuple(Severity).index(one.rule.severity),
+        lambda row: -tuple(Severity).index(row.rule.severity),
     ),
-    SortedColumn(ListingColumn("family", room=MinimumWidth.WIDE, order="family"), lambda one: one.family),
+    SortedColumn(ListingColumn("family", room=MinimumWidth.WIDE, order="family"), lambda row: row.family),
 )
 
 
@@ -52,15 +52,19 @@ def show() -> None:
     chosen = find_rule(named) if named else None
     with head:
         groups = wait_for(grouped("", GroupKey.CODE))
-    found = {group.keys[0]: (group.traces, hits(group, "broken")) for group in groups}
+    by_code = {group.keys[0]: (group.traces, hits(group, "broken")) for group in groups}
     only_found = address_toggle("Only rules that were found", "only", "found", key="weaklink_rules_found")
-    most = max((traces for traces, _ in found.values()), default=1)
+    most = max((traces for traces, _ in by_code.values()), default=1)
     table, beside = table_and_details("rules", is_open=chosen is not None)
     with table:
         done = sorted_listing(
             _COLUMNS,
-            [FoundRule(rule, *found.get(rule.code, (0, 0))) for rule in RULES if rule.code in found or not only_found],
-            lambda one: rule_row(one, most),
+            [
+                FoundRule(rule, *by_code.get(rule.code, (0, 0)))
+                for rule in RULES
+                if rule.code in by_code or not only_found
+            ],
+            lambda row: rule_row(row, most),
             name="order",
             default="code",
             key="weaklink_rules",
@@ -77,12 +81,12 @@ def show() -> None:
         st.rerun()
     if chosen is not None:
         with beside:
-            _explain(chosen, found.get(chosen.code, (0, 0))[0])
+            _explain(chosen, by_code.get(chosen.code, (0, 0))[0])
 
 
-def rule_row(one: FoundRule, most: int) -> ListingRow:
+def rule_row(row: FoundRule, most: int) -> ListingRow:
     """A rule; a click on a number opens the traces that it counts, whose filter is the key of the cell."""
-    rule, traces, broken = one
+    rule, traces, broken = row
     return ListingRow(
         rule.code,
         (
@@ -91,7 +95,7 @@ def rule_row(one: FoundRule, most: int) -> ListingRow:
             LinkCell(field("code", rule.code), (Run(f"{traces:,}"),), traces / most) if traces else NOTHING,
             LinkCell(f"{field('code', rule.code)} status:broken", (Run(f"{broken:,}"),)) if broken else NOTHING,
             (Run(rule.severity.value, style_of(rule.severity)),),
-            (Run(one.family, Style.DIM),),
+            (Run(row.family, Style.DIM),),
         ),
     )
 

@@ -43,7 +43,11 @@ def _database() -> None:
     stats = _stats(current_options().where, data_version())
     columns = (ListingColumn("what"), ListingColumn("value"))
     done = listing(
-        columns, list(_facts(stats, str(store().place))), key="weaklink_database", label="The database", is_eager=True
+        columns,
+        list(_facts(stats, str(store().location))),
+        key="weaklink_database",
+        label="The database",
+        is_eager=True,
     )
     if done.opened is not None and done.opened.startswith(f"{_STATUS}:"):
         go_to_page("traces", filter=done.opened)
@@ -51,9 +55,9 @@ def _database() -> None:
     st.code(_command("stats"), language=None, wrap_lines=True)
 
 
-def _facts(stats: StoreStats, place: str) -> Iterator[ListingRow]:
+def _facts(stats: StoreStats, database: str) -> Iterator[ListingRow]:
     """The facts about the database; the row of a status opens its traces."""
-    yield _fact("database", f"{visible_line(place)}, {size_text(stats.size_bytes)}")
+    yield _fact("database", f"{visible_line(database)}, {size_text(stats.size_bytes)}")
     yield _fact("traces", stored_traces(stats))
     for status in (status for status in STATUSES if stats.by_status.get(status)):
         counted_traces = narrowed(field(_STATUS, status), _EVERY if stats.experiments else "")
@@ -130,10 +134,10 @@ def _highlighted(text: str, redacted: str) -> list[Line]:
 
 def _page() -> None:
     st.subheader("This dashboard", anchor=False)
-    place = "this machine only" if current_options().is_local else "other machines too, with the token"
+    reach = "this machine only" if current_options().is_local else "other machines too, with the token"
     facts = (
         ("weaklink", __version__),
-        ("reachable from", place),
+        ("reachable from", reach),
         ("theme", "light or dark, as set in your browser or system"),
         ("usage statistics", "weaklink collects none, and the dashboard loads nothing from other hosts"),
         ("saved views", str(views_file())),

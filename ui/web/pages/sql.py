@@ -41,9 +41,9 @@ class TraceLink(NamedTuple):
 def show() -> None:
     """Draw the page: a statement, the rows of the one that was run, and the views below."""
     st.title("SQL", anchor=False)
-    place = store().place
+    location = store().location
     put_statement(
-        _EXAMPLES, "One statement that reads the views below", lambda statement: ask(place, statement), _trace_link
+        _EXAMPLES, "One statement that reads the views below", lambda statement: ask(location, statement), _trace_link
     )
     st.subheader("Views", anchor=False)
     for view in VIEWS:
@@ -105,7 +105,7 @@ def _rows(answer: QueryResult, link: Callable[[Mapping[str, Value]], TraceLink |
 
 def _row(answer: QueryResult, row: tuple[Value, ...]) -> dict[str, Value]:
     """A row by the names of its columns; a repeated name gets the number of its column."""
-    shown = (visible(one) if isinstance(one, str) else one for one in row)
+    shown = (visible(value) if isinstance(value, str) else value for value in row)
     return {
         f"{index} {name}" if answer.columns.count(name) > 1 else name: value
         for index, (name, value) in enumerate(zip(answer.columns, shown, strict=True))
@@ -117,8 +117,8 @@ def _trace_link(row: Mapping[str, Value]) -> TraceLink | None:
     if "trace_id" not in row:
         return None
     where = {name: row[name] for name in _PLACE if name in row}
-    place = where if len(where) == len(_PLACE) else {}
-    return TraceLink(f"trace {label(str(row['trace_id']))}", {"trace": row["trace_id"], **place})
+    position = where if len(where) == len(_PLACE) else {}
+    return TraceLink(f"trace {label(str(row['trace_id']))}", {"trace": row["trace_id"], **position})
 
 
 def _documented(view: View) -> None:

@@ -29,7 +29,7 @@ from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
 from weaklink.ui.web.stores import store
 from weaklink.ui.web.trace_listing import SortedColumn, sorted_listing, table_and_details, trace_list, trace_rows
 
-_MOST = 200
+_MAX_TOOLS = 200
 _EXAMPLES = 5
 _MEASURES = tuple(
     BY_NAME[name] for name in ("well_formed", "schema_compliance", "error_results", "error_recovery", "latency_ms")
@@ -37,11 +37,15 @@ _MEASURES = tuple(
 _ORDER, _VIOLATIONS_ORDER = "order", "broken_order"
 _TIMES = "times"
 _VIOLATED: tuple[SortedColumn[Violations], ...] = (
-    SortedColumn(ListingColumn("tool", order="tool"), lambda one: one.tool),
-    SortedColumn(ListingColumn("argument", mono=True, order="argument", is_elastic=True), lambda one: one.path),
-    SortedColumn(ListingColumn("rule", order="rule", is_elastic=True), lambda one: one.code),
-    SortedColumn(ListingColumn(_TIMES, "end", room=MinimumWidth.MEDIUM, order=_TIMES), lambda one: one.times),
-    SortedColumn(ListingColumn("traces", "end", order="traces"), lambda one: one.traces),
+    SortedColumn(ListingColumn("tool", order="tool"), lambda violation: violation.tool),
+    SortedColumn(
+        ListingColumn("argument", mono=True, order="argument", is_elastic=True), lambda violation: violation.path
+    ),
+    SortedColumn(ListingColumn("rule", order="rule", is_elastic=True), lambda violation: violation.code),
+    SortedColumn(
+        ListingColumn(_TIMES, "end", room=MinimumWidth.MEDIUM, order=_TIMES), lambda violation: violation.times
+    ),
+    SortedColumn(ListingColumn("traces", "end", order="traces"), lambda violation: violation.traces),
 )
 
 
@@ -57,23 +61,23 @@ class _ToolFigures(NamedTuple):
 
 
 def _measure_column(measure: Measure, room: MinimumWidth) -> SortedColumn[_ToolFigures]:
-    return SortedColumn(ListingColumn(measure.title, room=room, order=measure.name), lambda one: one.value(measure))
+    return SortedColumn(ListingColumn(measure.title, room=room, order=measure.name), lambda tool: tool.value(measure))
 
 
 _COLUMNS: tuple[SortedColumn[_ToolFigures], ...] = (
-    SortedColumn(ListingColumn("tool", order="tool"), lambda one: one.group.keys[0]),
-    SortedColumn(ListingColumn("traces", "end", order="traces"), lambda one: one.group.traces),
+    SortedColumn(ListingColumn("tool", order="tool"), lambda tool: tool.group.keys[0]),
+    SortedColumn(ListingColumn("traces", "end", order="traces"), lambda tool: tool.group.traces),
     SortedColumn(
         ListingColumn("calls", "end", room=MinimumWidth.MEDIUM, order="calls"),
-        lambda one: one.group.tally("calls_per_trace").hits,
+        lambda tool: tool.group.tally("calls_per_trace").hits,
     ),
     *(
-        _measure_column(one, MinimumWidth.MEDIUM if index < 2 else MinimumWidth.WIDE)
-        for index, one in enumerate(_MEASURES)
+        _measure_column(measure, MinimumWidth.MEDIUM if index < 2 else MinimumWidth.WIDE)
+        for index, measure in enumerate(_MEASURES)
     ),
     SortedColumn(
         ListingColumn("schema", room=MinimumWidth.WIDE, order="schema"),
-        lambda one: one.schema.properties if one.schema else None,
+        lambda tool: tool.schema.properties if tool.schema else None,
     ),
 )
 
@@ -115,7 +119,7 @@ def _schemas(
     """The schemas of the tools that are shown, once these are counted."""
     if query not in results:
         return {}
-    return queries.wait_for(queries.schemas_of([group.keys[0] for group in results[query][:_MOST]]))
+    return queries.wait_for(queries.schemas_of([group.keys[0] for group in results[query][:_MAX_TOOLS]]))
 
 
 def _tools(
@@ -130,7 +134,7 @@ def _tools(
         queries.put_placeholder(HIGH)
         return
     groups = results[query]
-    shown = groups[:_MOST]
+    shown = groups[:_MAX_TOOLS]
     done = sorted_listing(
         _COLUMNS,
         [_ToolFigures(group, schemas.get(group.keys[0])) for group in shown],
@@ -143,7 +147,9 @@ def _tools(
         has_details=True,
     )
     left_out = (
-        f" Only the {_MOST} tools with the most traces are shown, of {len(groups):,}." if len(groups) > _MOST else ""
+        f" Only the {_MAX_TOOLS} tools with the most traces are shown, of {len(groups):,}."
+        if len(groups) > _MAX_TOOLS
+        else ""
     )
     st.caption(
         f"Click a tool to see what breaks it. Click its number of traces, or press Enter, to list them.{left_out}"
@@ -167,8 +173,8 @@ def _filter_by(filter_text: str, term: str | None) -> None:
         go_to_page("traces", filter=narrowed(filter_text, term))
 
 
-def _row(one: _ToolFigures) -> ListingRow:
-    group = one.group
+def _row(figures: _ToolFigures) -> ListingRow:
+    group = figures.group
     tool = group.keys[0]
     cells: list[ListingCell] = [
         FilterCell(field("tool", tool), (Run(visible_line(tool) or "(no readable name)", Style.STRONG),)),
@@ -176,11 +182,11 @@ def _row(one: _ToolFigures) -> ListingRow:
         (Run(f"{group.tally('calls_per_trace').hits:,}"),),
     ]
     for measure in _MEASURES:
-        found = estimate(measure, group.tally(measure.name))
-        share = found.value if measure.kind is not MeasureKind.MEAN else None
-        style = Style.DIM if found.value is None else Style.PLAIN
-        cells.append(BarCell(share, (Run(page_value_text(found, FEWEST), style),)))
-    return ListingRow(tool, (*cells, _schema_words(one.schema)))
+        measured = estimate(measure, group.tally(measure.name))
+        share = measured.value if measure.kind is not MeasureKind.MEAN else None
+        style = Style.DIM if measured.value is None else Style.PLAIN
+        cells.append(BarCell(share, (Run(page_value_text(measured, FEWEST), style),)))
+    return ListingRow(tool, (*cells, _schema_words(figures.schema)))
 
 
 def _schema_words(schema: SchemaComplexity | None) -> Line:
@@ -223,22 +229,22 @@ def _violations(
         go_to_page("traces", filter=narrowed(filter_text, done.opened))
 
 
-def violation_row(one: Violations) -> ListingRow:
+def violation_row(violation: Violations) -> ListingRow:
     """A violated place of a schema; the key of the row and of its number of traces is these traces' filter."""
-    term = violation_term(one)
+    term = violation_term(violation)
     cells: tuple[ListingCell, ...] = (
-        FilterCell(field("tool", one.tool), (Run(visible_line(one.tool), Style.STRONG),)),
-        (Run(visible_line(one.path) or "(the arguments as a whole)", Style.KEY),),
-        FilterCell(field("code", one.code), (Run(code_title(one.code), Style.ERROR),)),
-        (Run(f"{one.times:,}"),),
-        LinkCell(term, (Run(f"{one.traces:,}"),)),
+        FilterCell(field("tool", violation.tool), (Run(visible_line(violation.tool), Style.STRONG),)),
+        (Run(visible_line(violation.path) or "(the arguments as a whole)", Style.KEY),),
+        FilterCell(field("code", violation.code), (Run(code_title(violation.code), Style.ERROR),)),
+        (Run(f"{violation.times:,}"),),
+        LinkCell(term, (Run(f"{violation.traces:,}"),)),
     )
     return ListingRow(term, cells)
 
 
-def violation_term(one: Violations) -> str:
+def violation_term(violation: Violations) -> str:
     """The filter term for the traces that a row counts."""
-    return field("violates", f"{one.code} {one.tool} {one.path}".rstrip(" "))
+    return field("violates", f"{violation.code} {violation.tool} {violation.path}".rstrip(" "))
 
 
 def _examples(filter_text: str) -> list[TraceSummary]:

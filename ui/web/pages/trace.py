@@ -23,7 +23,7 @@ from weaklink.ui.web.trace_listing import table_and_details, title_of
 from weaklink.ui.web.watching import put_part
 
 _NEAR, _MOST_NEAR, _OFFERED = 200, 2_000, 5
-_LONGEST = 80
+_MAX_TITLE_CHARS = 80
 TABS = {
     "Data flow": ("flow", "origins"),
     "Schema": ("schema",),
@@ -72,10 +72,12 @@ def nearest_traces(id_: int | None) -> list[TraceSummary]:
     """The traces whose ids are nearest to a number; without a number, the newest."""
     if id_ is None:
         return store().traces(limit=_OFFERED)
-    newest, summaries, near = store().paging().pulse().newest_id, list[TraceSummary](), _NEAR
-    at = min(id_, newest)
+    newest, summaries, near = store().paging().version().newest_id, list[TraceSummary](), _NEAR
+    nearest = min(id_, newest)
     while not summaries and near < 2 * max(newest, _NEAR):
-        summaries = store().traces(f"id:>={max(at - near, 0)} id:<={at + near}", limit=min(2 * near, _MOST_NEAR))
+        summaries = store().traces(
+            f"id:>={max(nearest - near, 0)} id:<={nearest + near}", limit=min(2 * near, _MOST_NEAR)
+        )
         near *= 2
     return sorted(summaries, key=lambda summary: (abs(summary.id - id_), summary.id))[:_OFFERED]
 
@@ -83,10 +85,10 @@ def nearest_traces(id_: int | None) -> list[TraceSummary]:
 def _body() -> None:
     """Draw the trace as it is now. A running one grows through `trace_api`; the page is redrawn when it has ended."""
     shown = shown_trace(parameter("trace"))
-    at = place_of(shown)
-    put_head(f"{shown.summary.id} · {title_of(shown.summary)[:_LONGEST]}", shown, at, trace_actions)
-    done = put_stream(shown, at, ask_panel if is_asking(shown) else None)
-    put_tabs(shown, at)
+    selected = selected_location(shown)
+    put_head(f"{shown.summary.id} · {title_of(shown.summary)[:_MAX_TITLE_CHARS]}", shown, selected, trace_actions)
+    done = put_stream(shown, selected, ask_panel if is_asking(shown) else None)
+    put_tabs(shown, selected)
     if done.beside:
         to = adjacent_traces(shown.summary)[0 if done.beside < 0 else 1]
         if to is not None:
@@ -99,45 +101,48 @@ def _body() -> None:
 
 
 def put_head(
-    title: str, shown: ShownTrace, at: Location | None, actions: Callable[[ShownTrace, Location | None], None] | None
+    title: str,
+    shown: ShownTrace,
+    selected: Location | None,
+    actions: Callable[[ShownTrace, Location | None], None] | None,
 ) -> None:
     """Draw the title with the actions in its row, how the trace ended, and the map: at most 130 pixels on a laptop."""
     with st.container(gap=None, key="weaklink_trace_head"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="weaklink_trace_bar"):
             put_title(title)
             if actions is not None:
-                actions(shown, at)
-        ending = view_data("ending", shown, at)
+                actions(shown, selected)
+        ending = view_data("ending", shown, selected)
         sentences = ending["lines"]
         assert isinstance(sentences, list)
         with st.container(key=f"weaklink_ending_{len(sentences)}"):  # its height is reserved from the start
             lines(ending, key="weaklink_ending")
-        _view("rail", shown, at)
+        _view("rail", shown, selected)
 
 
 def put_stream(
-    shown: ShownTrace, at: Location | None, panel: Callable[[ShownTrace, Location | None], None] | None = None
+    shown: ShownTrace, selected: Location | None, panel: Callable[[ShownTrace, Location | None], None] | None = None
 ) -> DissectorEvent:
     """Draw the dissector, with a panel beside it, else with the verdict if the chain broke.
 
     Above it are notes on a trace that is too long for one page.
     """
-    around = at or default_position(shown)
+    around = selected or default_position(shown)
     for sentence in window_notes(window_of(shown.trace, around.turn, around.part, around.range.start), shown.trace):
         put_sentence(sentence)
-    data = {**browser_data(shown, at), "initial": None if at is None else location_object(at)}
+    data = {**browser_data(shown, selected), "initial": None if selected is None else location_object(selected)}
     is_broken = shown.inspection.chain.broken is not None
     stream, beside = table_and_details("verdict_stream" if is_broken else "stream", is_open=panel is not None)
     with beside:
         if panel is not None:
-            panel(shown, at)
+            panel(shown, selected)
         elif is_broken:
-            _view("verdict", shown, at)
+            _view("verdict", shown, selected)
     with stream:
         return dissector(data, key=f"weaklink_dissector_{shown.summary.id}")
 
 
-def put_tabs(shown: ShownTrace, at: Location | None, *, without: frozenset[str] = frozenset()) -> None:
+def put_tabs(shown: ShownTrace, selected: Location | None, *, without: frozenset[str] = frozenset()) -> None:
     """Draw the views of the selected characters, below the stream; the address has the open one.
 
     Tabs that are empty for every selection are grey. A view in `without` is left out.
@@ -152,14 +157,14 @@ def put_tabs(shown: ShownTrace, at: Location | None, *, without: frozenset[str] 
         for tab, names in zip(st.tabs(list(tabs), key="tab", bind="query-params"), tabs.values(), strict=True):
             with tab:
                 for name in names if tab.open else ():
-                    _view(name, shown, at)
+                    _view(name, shown, selected)
 
 
-def _view(name: str, shown: ShownTrace, at: Location | None) -> None:
-    (picture if name in _PICTURES else lines)(view_data(name, shown, at), key=f"weaklink_{name}")
+def _view(name: str, shown: ShownTrace, selected: Location | None) -> None:
+    (picture if name in _PICTURES else lines)(view_data(name, shown, selected), key=f"weaklink_{name}")
 
 
-def place_of(shown: ShownTrace) -> Location | None:
+def selected_location(shown: ShownTrace) -> Location | None:
     """The place in the address, else the break or the first fault; a running trace without a place has none."""
     named = position_of(*(parameter(name) for name in ("turn", "part", "start", "end")))
     if named is not None:

@@ -58,7 +58,7 @@ def show() -> None:
 
 def _running() -> int:
     """How many traces are being recorded now."""
-    return len(store().paging().pulse().open)
+    return len(store().paging().version().open)
 
 
 def _await_recording() -> None:
@@ -90,26 +90,26 @@ def _list(filter_text: str, *, is_live: bool, every_s: float | None) -> None:
 
 
 def _put_list(filter_text: str, listed: Sequence[Listed], running: int) -> None:
-    found = [one.summary for one in listed]
-    if not found:
+    summaries = [row.summary for row in listed]
+    if not summaries:
         nothing_found(filter_text)
         return
     has_preview = is_preview_open()
     list_, look = table_and_details("traces", is_open=has_preview)
     with list_:
-        chosen = _chosen(found[:_PAGE], filter_text, has_preview=has_preview)
+        chosen = _chosen(summaries[:_PAGE], filter_text, has_preview=has_preview)
         _pager(filter_text, listed, running)
     if has_preview:
         with look:
             trace_preview(chosen)
 
 
-def _chosen(found: Sequence[TraceSummary], filter_text: str, *, has_preview: bool) -> TraceSummary:
+def _chosen(summaries: Sequence[TraceSummary], filter_text: str, *, has_preview: bool) -> TraceSummary:
     """Draw the table; return the selected trace. A new trace above it does not change the selection.
 
     Without a preview, a click on a row opens its trace.
     """
-    rows = trace_rows(found, filter_text)
+    rows = trace_rows(summaries, filter_text)
     here = {row.key for row in rows}
     page = (parameter("filter"), parameter("after"), parameter("order"))
     previous: tuple[tuple[str, ...], str] = st.session_state.get(_LOOKED, (page, ""))
@@ -139,7 +139,7 @@ def _chosen(found: Sequence[TraceSummary], filter_text: str, *, has_preview: boo
         set_parameters(look=done.picked)
         selected = done.picked
     st.session_state[_LOOKED] = (page, selected)
-    return next((one for one in found if str(one.id) == selected), found[0])
+    return next((summary for summary in summaries if str(summary.id) == selected), summaries[0])
 
 
 def _order() -> Order:
@@ -150,32 +150,34 @@ def _order() -> Order:
 
 def _cursor() -> ListCursor | None:
     """The start of the page, from the address: `after=VALUE_ID`, or `VALUE_ID_RANK`; None for the first page."""
-    at, _, rest = parameter("after").partition("_")
+    sorted_by, _, rest = parameter("after").partition("_")
     id_, _, rank = rest.partition("_")
     try:
         return (
-            ListCursor(float(at), int(id_), int(rank) if rank in ("1", "2") else 0) if len(id_) <= _LONGEST_ID else None
+            ListCursor(float(sorted_by), int(id_), int(rank) if rank in ("1", "2") else 0)
+            if len(id_) <= _LONGEST_ID
+            else None
         )
     except ValueError:
         return None
 
 
-def _pager(filter_text: str, found: Sequence[Listed], running: int) -> None:
+def _pager(filter_text: str, rows: Sequence[Listed], running: int) -> None:
     """Draw the buttons to other pages; they depend on the address alone, so that Back and a reload change nothing."""
     here = _cursor()
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         if st.button("Newest", icon=":material/first_page:", disabled=here is None):
             _turn_to(None)
         if st.button("Newer", icon=":material/chevron_left:", disabled=here is None) and here is not None:
-            first = store().paging().before(filter_text, _order(), at=here, steps=_PAGE)
+            first = store().paging().before(filter_text, _order(), start=here, steps=_PAGE)
             _turn_to(first.cursor if first is not None else None)
-        if st.button("Older", icon=":material/chevron_right:", disabled=len(found) <= _PAGE):
-            _turn_to(found[_PAGE - 1].cursor)
+        if st.button("Older", icon=":material/chevron_right:", disabled=len(rows) <= _PAGE):
+            _turn_to(rows[_PAGE - 1].cursor)
         recorded = f"; {counted(running, 'trace')} being recorded now" if running else ""
         if not is_preview_open():
             key = "weaklink_preview_shows_details"
             st.button("Preview", key=key, icon=":material/right_panel_open:", on_click=set_preview, args=(True,))
-        st.caption(f"{counted(min(len(found), _PAGE), 'trace')} on this page{recorded}")
+        st.caption(f"{counted(min(len(rows), _PAGE), 'trace')} on this page{recorded}")
 
 
 def _turn_to(after: ListCursor | None) -> None:

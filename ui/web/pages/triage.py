@@ -135,11 +135,11 @@ def _measures(figures: TriageFigures) -> None:
         return
     whole, rows = figures.whole(), []
     for measure in (measure for measure in MEASURES if measure.name not in TASK_CASES):
-        one = estimate(measure, whole.tally(measure.name))
+        measured = estimate(measure, whole.tally(measure.name))
         is_share = measure.kind is not MeasureKind.MEAN
-        text = Run(page_value_text(one, FEWEST), Style.PLAIN if one.value is not None else Style.DIM)
-        value: ListingCell = BarCell(one.value if is_share else None, (text,))
-        meaning = measure.meaning if one.value is not None else measure.absent
+        text = Run(page_value_text(measured, FEWEST), Style.PLAIN if measured.value is not None else Style.DIM)
+        value: ListingCell = BarCell(measured.value if is_share else None, (text,))
+        meaning = measure.meaning if measured.value is not None else measure.absent
         rows.append(ListingRow(measure.name, ((Run(measure.title),), value, (Run(meaning, Style.DIM),))))
     heads = (
         ListingColumn("measure"),

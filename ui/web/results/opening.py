@@ -30,17 +30,17 @@ from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.styled_text import visible_line
 from weaklink.ui.web.markup import put_sentence
 from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
-from weaklink.ui.web.pages.trace import place_of, put_head, put_stream, put_tabs
+from weaklink.ui.web.pages.trace import put_head, put_stream, put_tabs, selected_location
 from weaklink.ui.web.stores import ShownTrace, current_options, put_page_name
 from weaklink.ui.web.trace_listing import title_of
 from weaklink.ui.web.watching import put_part
 
-_KEPT = 8  # traces; each may be large
+_CACHED_TRACES = 8  # traces; each may be large
 _OPENED: dict[int, tuple[str, str]] = {}
 _LOCK = Lock()
 _ID_BITS = 52  # integers in a browser are exact up to 53
 
-_LONGEST = 80
+_MAX_TITLE_CHARS = 80
 _OF_THE_STORE = frozenset({"notes"})
 
 Selection: TypeAlias = Mapping[str, Value]
@@ -94,21 +94,29 @@ def _id_of(file: str, record: str) -> int:
     return int.from_bytes(digest[:8], "big") >> (64 - _ID_BITS)
 
 
-@st.cache_resource(show_spinner="Reading the trace from its file …", max_entries=_KEPT, ttl=600)
+@st.cache_resource(show_spinner="Reading the trace from its file …", max_entries=_CACHED_TRACES, ttl=600)
 def _read(file: str, record: str, block: str, source: str, id_: int) -> ShownTrace:
     try:
-        place = place_of_block(file, decode(block))
+        record_block = place_of_block(file, decode(block))
     except (DecodeError, TypeError, ValueError) as error:
         raise StoreError(
             "the results do not record where the trace is; import it again with this version of weaklink"
         ) from error
     try:
-        found = next((one for name in (None, source) for one in _records(place, name) if _name_of(one) == record), None)
+        record_trace = next(
+            (
+                candidate
+                for name in (None, source)
+                for candidate in _records(record_block, name)
+                if _name_of(candidate) == record
+            ),
+            None,
+        )
     except (OSError, UnreadableFileError) as error:
         raise StoreError(f"the trace cannot be read from its file: {visible_line(str(error))}") from error
-    if found is None:
+    if record_trace is None:
         raise StoreError(f"{visible_line(file)} no longer contains {visible_line(record)}; import it again")
-    trace = Redactor().trace(found)
+    trace = Redactor().trace(record_trace)
     dissection = Dissection(trace, inspect_trace(trace))
     return ShownTrace(_summary(dissection, file, record, id_), dissection, f"{id_}.{dissection.inspection.version}")
 
@@ -173,11 +181,11 @@ def show() -> None:
 
 def _body() -> None:
     shown = opened_trace(parameter("file"), parameter("record"))
-    at = place_of(shown)
-    put_head(f"{shown.summary.record} · {title_of(shown.summary)[:_LONGEST]}", shown, at, None)
+    selected = selected_location(shown)
+    put_head(f"{shown.summary.record} · {title_of(shown.summary)[:_MAX_TITLE_CHARS]}", shown, selected, None)
     put_sentence(shown.summary.file)
-    done = put_stream(shown, at)
-    put_tabs(shown, at, without=_OF_THE_STORE)
+    done = put_stream(shown, selected)
+    put_tabs(shown, selected, without=_OF_THE_STORE)
     if done.needed is not None:
         needed = done.needed
         location = Location(needed["turn"], needed["part"], Range(needed["start"], needed["end"]))
@@ -231,14 +239,16 @@ def _results_tables() -> Iterator[dict[str, Any]]:
 def read_selection(text: str) -> dict[str, Value]:
     """Parse the selection in an address. Raises StoreError if it is invalid."""
     try:
-        found = json.loads(text[:_LONGEST_SELECTION]) if text else {}
+        selection = json.loads(text[:_LONGEST_SELECTION]) if text else {}
     except ValueError as error:
         raise StoreError("the selection in the address is not valid JSON") from error
     known = {*_IN_TRACES, *(key for columns in _IN_ROWS.values() for key in columns)}
-    plain = isinstance(found, dict) and all(value is None or isinstance(value, str | int) for value in found.values())
-    if not plain or not found.keys() <= known:
+    plain = isinstance(selection, dict) and all(
+        value is None or isinstance(value, str | int) for value in selection.values()
+    )
+    if not plain or not selection.keys() <= known:
         raise StoreError("the selection in the address has an unknown key or an unsupported value")
-    return dict(found)
+    return dict(selection)
 
 
 def selection_text(selection: Selection) -> str:

@@ -26,9 +26,9 @@ from weaklink.ui.web.results.opening import (
     selection_text,
 )
 
-_MOST = 100
+_MAX_ROWS = 100
 _ON_A_PAGE = 100
-_LONGEST = 200
+_MAX_CELL_CHARS = 200
 _NO_NAME = "(no name)"
 _EXAMPLES = {
     "Models by broken traces": """SELECT model, count(*) AS traces, count(*) FILTER (status = 'broken') AS broken
@@ -66,7 +66,7 @@ def show_tools() -> None:
     calls = query_rows(
         """SELECT tool, count(DISTINCT (file, record)), count(*), count(*) FILTER (NOT valid),
         count(DISTINCT (file, record)) FILTER (NOT valid) FROM calls GROUP BY tool ORDER BY 2 DESC, 1""",
-        limit=_MOST,
+        limit=_MAX_ROWS,
     )
     columns = (
         ListingColumn("tool", is_elastic=True),
@@ -91,7 +91,7 @@ def show_tools() -> None:
     steps = query_rows(
         """SELECT tool, outcome, count(*), count(DISTINCT (file, record)) FROM steps
         GROUP BY tool, outcome ORDER BY 4 DESC, 1, 2""",
-        limit=_MOST,
+        limit=_MAX_ROWS,
     )
     heads = (
         ListingColumn("tool", is_elastic=True),
@@ -180,7 +180,7 @@ def _statuses(statuses: Mapping[str, int], total: int) -> None:
                 _open({"status": status})
 
 
-def _rows_of(column: str, where: str, *parameters: Value, limit: int = _MOST) -> tuple[tuple[Value, ...], ...]:
+def _rows_of(column: str, where: str, *parameters: Value, limit: int = _MAX_ROWS) -> tuple[tuple[Value, ...], ...]:
     statement = f"SELECT {column}, count(*) FROM traces WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1"  # no user input
     return query_rows(statement, *parameters, limit=limit).rows
 
@@ -188,12 +188,12 @@ def _rows_of(column: str, where: str, *parameters: Value, limit: int = _MOST) ->
 def _groups(title: str, column: str, within: Selection, total: int, words: Callable[[Value], Line]) -> None:
     """Draw traces by a column; a click on a number opens its traces."""
     where, parameters = conditions(within)
-    found = _rows_of(column, where, *parameters)
-    if not found:
+    counted_rows = _rows_of(column, where, *parameters)
+    if not counted_rows:
         return
     st.subheader(title, anchor=False)
     rows = []
-    for value, traces in found:
+    for value, traces in counted_rows:
         chosen = selection_text({**within, column: value})
         rows.append(ListingRow(chosen, (words(value), LinkCell(chosen, _number(traces), _count(traces) / total))))
     columns = (ListingColumn(column.replace("break_", ""), is_elastic=True), ListingColumn("traces"))
@@ -207,7 +207,7 @@ def _models() -> None:
     result = query_rows(
         """SELECT model, count(*), count(*) FILTER (status = 'broken') FROM traces
         GROUP BY 1 ORDER BY 3 DESC, 2 DESC, 1""",
-        limit=_MOST,
+        limit=_MAX_ROWS,
     )
     rows = []
     for model, traces, broken in result.rows:
@@ -224,7 +224,7 @@ def _days() -> None:
     result = query_rows(
         """SELECT day, CAST(CAST(day AS DATE) + 1 AS VARCHAR), status, count(*) FROM traces
         WHERE TRY_CAST(day AS DATE) IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1 DESC""",
-        limit=_MOST * len(STATUSES),
+        limit=_MAX_ROWS * len(STATUSES),
     )
     if not result.rows:
         return
@@ -284,7 +284,7 @@ def _words(value: Value) -> Line:
 
 
 def _shown(value: Value) -> str:
-    return "none" if value is None else visible_line(str(value)[:_LONGEST])
+    return "none" if value is None else visible_line(str(value)[:_MAX_CELL_CHARS])
 
 
 def _number(value: Value) -> Line:

@@ -225,7 +225,7 @@ async def test_y_copies_text_path_value_and_link(tmp_path: Path) -> None:
         assert copied[3].startswith('{"name": "get_weather"')
         assert copied[4] == "weaklink://trace/1?step=1"
         assert copied[5].startswith("weaklink tui 'weaklink://trace/1?turn=")
-        assert read_link(copied[6]) == Link("1", place=stage.place)
+        assert read_link(copied[6]) == Link("1", location=stage.place)
         await stage.press("y", "escape")
 
 

@@ -15,7 +15,7 @@ async def test_a_copied_link_opens_the_trace_on_the_same_characters(tmp_path: Pa
         await stage.press("1", "enter", "j")
         place = stage.place
         assert stage.selected == '"Oslo"'
-    async with running(str(tmp_path / "runs.db"), size=WIDE, named=str(Link("1", place=place))) as (app, pilot):
+    async with running(str(tmp_path / "runs.db"), size=WIDE, named=str(Link("1", location=place))) as (app, pilot):
         assert (Stage(app, pilot).place, Stage(app, pilot).lit) == (place, '"Oslo"')
     address = f"http://127.0.0.1:8501/trace?trace=1&turn={place.turn}&start={place.range.start}&end={place.range.end}"
     async with running(str(tmp_path / "runs.db"), size=WIDE, named=address) as (app, pilot):

@@ -76,7 +76,7 @@ def test_parts_are_those_of_the_turns_with_what_was_found_in_them(dissection: Di
             part = dissection.parts[index]
             assert (part.index, part.turn, part.role, part.source) == (index, number, turn.role, source)
             nothing = PartInspection(number, source.name, dissection.inspection.format, ())
-            assert part.found == found.get((number, source.name), nothing)
+            assert part.inspection == found.get((number, source.name), nothing)
             assert sorted(part.diagnostics, key=_place) == sorted(_in_part(dissection, number, source.name), key=_place)
             assert dissection.part(number, source.name) == part
             assert dissection.outline.blocks.length(index) == len(source.text)
@@ -190,9 +190,9 @@ def test_tools_are_those_of_the_request_or_of_the_texts_before(dissection: Disse
         assert offered_at(dissection, number) == (made.tools if made and made.tools else tuple(told_tools))
         for part in dissection.parts_of(number):
             if turn.role in (Role.SYSTEM, Role.USER):
-                told_tools += part.found.definitions
-            for tool in part.found.definitions:
-                first = next(one for one in dissection.parts if tool in one.found.definitions)
+                told_tools += part.inspection.definitions
+            for tool in part.inspection.definitions:
+                first = next(one for one in dissection.parts if tool in one.inspection.definitions)
                 assert tool.range is None or tool_place(dissection, tool) == first.location(tool.range)
 
 

@@ -111,10 +111,10 @@ def test_the_cursor_stays_in_sight_and_the_screen_full_whatever_is_pressed(
                 port.resized(height)
         assert port.spot in [spot for spot, _ in port.rows] or port.row.kind is not RowKind.TEXT
         assert len(port.rows) == min(height, len(list(port.layout.below(port.layout.first()))))
-        place = port.place
+        place = port.location
         assert place is not None
-        assert port.row.place is not None
-        assert port.row.place.start <= place.range.start <= port.row.place.end
+        assert port.row.range is not None
+        assert port.row.range.start <= place.range.start <= port.row.range.end
 
 
 @pytest.mark.parametrize("height", range(20, 28))

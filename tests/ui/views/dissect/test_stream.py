@@ -45,7 +45,7 @@ def text_rows(layout: StreamLayout, part: int) -> list[tuple[BlockRow, StreamRow
 @given(layouts())
 def test_rows_show_every_character_once_in_order(layout: StreamLayout) -> None:
     text = layout.dissection.parts[1].text
-    places = [row.place for _, row in text_rows(layout, 1) if row.place is not None]
+    places = [row.range for _, row in text_rows(layout, 1) if row.range is not None]
     assert "".join(place.of(text) for place in places) == text
     assert [place.start for place in places] == [0, *(place.end for place in places)][: len(places)]
 
@@ -55,11 +55,11 @@ def test_rows_show_every_character_once_in_order(layout: StreamLayout) -> None:
 def test_a_row_says_its_characters_and_ends_in_the_cells_that_it_promises(layout: StreamLayout) -> None:
     text = layout.dissection.parts[1].text
     for _, row in text_rows(layout, 1):
-        assert row.place is not None
+        assert row.range is not None
         assert width_of(row.line) == layout.cells(row)[-1] or not text
         if not layout.options.white_space:
             shown = plain(row.line).partition("│ ")[2].replace("⟨", "").replace("⟩", "")
-            said = visible_line(row.place.of(text).replace("\n", "").replace("\t", "    "))
+            said = visible_line(row.range.of(text).replace("\n", "").replace("\t", "    "))
             assert shown == (said.replace("⟨", "").replace("⟩", "") if text else "(empty)")
 
 
@@ -80,13 +80,13 @@ def test_a_character_leads_to_its_row_and_its_cell_back_to_the_character(
         return
     offset = data.draw(st.integers(0, len(text) - 1))
     row = layout.row(layout.find_in(1, offset))
-    assert row.place is not None
-    assert row.place.start <= offset < row.place.end
+    assert row.range is not None
+    assert row.range.start <= offset < row.range.end
     cells = layout.cells(row)
-    index = offset - row.place.start
+    index = offset - row.range.start
     pointed = layout.offset(row, cells[index])
     assert pointed is not None
-    assert cells[pointed - row.place.start] == cells[index]
+    assert cells[pointed - row.range.start] == cells[index]
     if cells[index] != cells[index + 1]:
         assert pointed == offset
 
@@ -116,7 +116,7 @@ def test_only_the_blocks_that_are_seen_are_laid_out(monkeypatch: pytest.MonkeyPa
     layout = StreamLayout(dissection, 80, StreamOptions())
     end = layout.find(Location(2, "text", Range(2_000_000, 2_000_001)))
     assert end is not None
-    assert layout.row(end).place is not None
+    assert layout.row(end).range is not None
     assert len(made) <= 2
 
 
@@ -131,12 +131,12 @@ def test_blocks_that_were_left_are_forgotten_and_made_again_alike() -> None:
 def test_a_spot_stays_true_while_guesses_above_it_are_mended() -> None:
     layout = StreamLayout(scenes.of_text("日本語 " * 20_000), 60, StreamOptions())
     spot = layout.find_in(1, 50_000)
-    place = layout.row(spot).place
+    place = layout.row(spot).range
     before = layout.number(spot)
     for _ in layout.above(spot):
         pass
     assert layout.number(spot) != before
-    assert layout.row(spot).place == place
+    assert layout.row(spot).range == place
     assert layout.spot(layout.number(spot)) == spot
 
 

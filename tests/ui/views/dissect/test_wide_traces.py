@@ -123,7 +123,7 @@ def _words(dissection: Dissection, place: Location) -> None:
     place_line(dissection, place, None, step)
     trace_line(dissection, place)
     assert Link("1", step=3).find(dissection) is not None
-    assert Link("1", place=place).find(dissection) == place
+    assert Link("1", location=place).find(dissection) == place
 
 
 def _moves(dissection: Dissection, place: Location) -> None:
