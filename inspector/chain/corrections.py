@@ -122,6 +122,8 @@ class Corrections:
             return True
         if not dropped or any(self.is_brought_between(value, failed, step) for value in new):
             return False
+        if any(len(value) >= _MIN_VALUE_CHARS and value in error.casefold() for value in new):
+            return False  # "unknown service db2, did you mean postgres?"
         if _plain(dropped) == _plain(new):
             return False  # `W300`, `#W300`
         if mine & theirs and _keys_of(failed, dropped).isdisjoint(_keys_of(step, new)):

@@ -264,3 +264,13 @@ def test_what_a_loop_failed_for_is_repaired_by_a_line_for_that_item(later: str, 
     loop = 'for f in *.mov; do ffmpeg -i "$f" "${f%.mov}.mp4" || echo "FAILED $f"; done'
     lines = *run(loop, "FAILED b.mov", "a"), *run(f"ffmpeg -err_detect ignore_err -i {later}", "ok", "b")
     assert became(*lines, user="Convert all clips.")[1] == expected
+
+
+@pytest.mark.parametrize(
+    ("user", "expected"), [("Start web and db2.", ("same-intent", 3)), ("Start web, db2 and postgres.", (None, None))]
+)
+def test_a_value_that_the_error_names_is_a_correction(user: str, expected: tuple[str | None, int | None]) -> None:
+    first = 'call a: start_service {"name": "web"}', "result a: ok"
+    failed = 'call b: start_service {"name": "db2"}', "result b!: unknown service db2, did you mean postgres?"
+    other = 'call c: start_service {"name": "postgres"}', "result c: ok"
+    assert became(*first, *failed, *other, user=user) == expected
