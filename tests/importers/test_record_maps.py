@@ -8,9 +8,9 @@ from weaklink.inspector.importers.agents.agent_session import AgentSession
 from weaklink.inspector.importers.agents.record_maps import (
     Answer,
     Calls,
-    Counts,
     Facts,
     Result,
+    TokenCounts,
     objects_at,
     value_at,
     words_at,
@@ -68,7 +68,7 @@ def test_an_answer_has_what_its_paths_have() -> None:
     answer = Answer(
         content="content[text].text",
         calls=Calls("content[call]", arguments="raw args"),
-        usage=Counts("deep.in.x", "none"),
+        usage=TokenCounts("deep.in.x", "none"),
         finish="plain",
         is_of_session=True,
     )

@@ -30,7 +30,7 @@ from weaklink.inspector.dataset.samples import SAMPLE_SOURCE, Sample, SampleRows
 from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError
 from weaklink.inspector.importers import records
 from weaklink.inspector.importers.compression import DamagedDataError
-from weaklink.inspector.importers.proxies.har import open_har
+from weaklink.inspector.importers.proxies.har_document import open_har
 from weaklink.inspector.importers.reading import UNREADABLE_RULES, unreadable_file_fault, unreadable_record_fault
 from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.inspected import Inspection

@@ -37,7 +37,7 @@ _LM_STUDIO_ANSWER = maps.Answer(
     calls=maps.Calls("content[toolCallRequest]", arguments="parameters arguments", id=_CALL_ID),
     model="genInfo.identifier",
     is_of_session=True,
-    usage=maps.Counts("genInfo.stats.promptTokensCount", "genInfo.stats.predictedTokensCount"),
+    usage=maps.TokenCounts("genInfo.stats.promptTokensCount", "genInfo.stats.predictedTokensCount"),
     finish="genInfo.stats.stopReason",
 )
 _LM_STUDIO_RESULT = maps.Result(_CALL_ID, "content", "name")

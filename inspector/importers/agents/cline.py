@@ -19,7 +19,7 @@ from weaklink.inspector.scanning import lazy_pattern
 _NOTES = (PARSED_ARGUMENTS, "the source stores neither the tools, errors of the provider nor chunks")
 _ANSWER = maps.anthropic_answer(
     model="modelInfo.id",
-    usage=maps.Counts("metrics.inputTokens", "metrics.outputTokens", cached="metrics.cacheReadTokens"),
+    usage=maps.TokenCounts("metrics.inputTokens", "metrics.outputTokens", cached="metrics.cacheReadTokens"),
     ended="ts",
 )
 _SHOWN_ONLY = "this is what the extension showed; the messages are in `api_conversation_history.json` beside it"

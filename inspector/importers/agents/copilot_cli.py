@@ -24,7 +24,7 @@ _ANSWER = maps.Answer(
     reasoning="reasoningText",
     calls=maps.Calls("toolRequests[]", id="toolCallId"),
     model="model usage.model",
-    usage=maps.Counts("usage.inputTokens", "usage.outputTokens", cached="usage.cacheReadTokens"),
+    usage=maps.TokenCounts("usage.inputTokens", "usage.outputTokens", cached="usage.cacheReadTokens"),
     ended="timestamp",
     response_id="apiCallId",
 )

@@ -23,7 +23,7 @@ _ANSWER = maps.anthropic_answer(ended="timestamp")
 _AMP_FACTS = maps.Facts(title="title", started="created")
 _AMP_ANSWER = maps.anthropic_answer(
     model="usage.model",
-    usage=maps.Counts("usage.totalInputTokens", "usage.outputTokens", "usage.cacheReadInputTokens"),
+    usage=maps.TokenCounts("usage.totalInputTokens", "usage.outputTokens", "usage.cacheReadInputTokens"),
     ended="usage.timestamp",
 )
 _RUN = maps.Result(

@@ -157,7 +157,7 @@ _ANSWER = maps.Answer(
         call_object(call.get("name"), call.get("args"), _id_of(call)) for call in objects_of(message.get("toolCalls"))
     ],
     model="model",
-    usage=maps.Counts("tokens.input", "tokens.output", cached="tokens.cached", reasoning="tokens.thoughts"),
+    usage=maps.TokenCounts("tokens.input", "tokens.output", cached="tokens.cached", reasoning="tokens.thoughts"),
     ended="timestamp",
 )
 _RESULT = maps.Result(

@@ -51,7 +51,7 @@ _NOT_STORED = (
     "the source stores the arguments of calls as it parsed them",
 )
 
-_USAGE = maps.Counts(
+_USAGE = maps.TokenCounts(
     *("input_tokens", "output_tokens"),
     cached="details.prompt_tokens_details.cached_tokens",
     reasoning="details.completion_tokens_details.reasoning_tokens",

@@ -152,7 +152,7 @@ _ANSWER = maps.Answer(
     reasoning="parts[reasoning].text",
     calls=lambda message: [_call(part) for part in maps.objects_at(message, "parts[tool]")],
     model="info.modelID",
-    usage=maps.Counts("tokens.input", "tokens.output", cached="tokens.cache.read", reasoning="tokens.reasoning"),
+    usage=maps.TokenCounts("tokens.input", "tokens.output", cached="tokens.cache.read", reasoning="tokens.reasoning"),
     started="info.time.created",
     ended="info.time.completed",
     finish=_FINISH,

@@ -163,7 +163,7 @@ _ANSWER = maps.Answer(
     reasoning="content[].thinking",
     calls=_calls,
     model="responseModel model",
-    usage=maps.Counts("usage.input", "usage.output", cached="usage.cacheRead", reasoning="usage.reasoning"),
+    usage=maps.TokenCounts("usage.input", "usage.output", cached="usage.cacheRead", reasoning="usage.reasoning"),
     ended="timestamp",
     finish="stopReason",
     response_id="responseId",

@@ -23,7 +23,7 @@ _ANSWER = maps.Answer(
     reasoning="thoughts",
     calls=maps.Calls("message.parts[].functionCall", arguments="args"),
     model="model",
-    usage=maps.Counts(
+    usage=maps.TokenCounts(
         *("usageMetadata.promptTokenCount", "usageMetadata.candidatesTokenCount"),
         *("usageMetadata.cachedContentTokenCount", "usageMetadata.thoughtsTokenCount"),
     ),

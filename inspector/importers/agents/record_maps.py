@@ -3,7 +3,7 @@
     _ANSWER = Answer(
         content="message.content[text].text",
         calls=Calls("message.content[tool_use]", arguments="input"),
-        usage=Counts("message.usage.input", "message.usage.output"),
+        usage=TokenCounts("message.usage.input", "message.usage.output"),
         ended="timestamp",
     )
     _RESULT = Result("callId", "output", is_error="failed")
@@ -142,7 +142,7 @@ class Calls(Struct, frozen=True):
         ]
 
 
-class Counts(Struct, frozen=True):
+class TokenCounts(Struct, frozen=True):
     """The counts of tokens of an answer: their paths, or several of which the first counts."""
 
     inputs: str

@@ -22,7 +22,7 @@ _ANSWER = maps.Answer(
     reasoning="content[].Thinking.text",
     calls=maps.Calls("content[].ToolUse", arguments="raw_input input"),
     is_of_session=True,
-    usage=maps.Counts("usage.input_tokens", "usage.output_tokens"),
+    usage=maps.TokenCounts("usage.input_tokens", "usage.output_tokens"),
 )
 _OLDER_ANSWER = maps.Answer(
     content="segments[text].text",
