@@ -108,7 +108,8 @@ def read_message(raw: bytes, kind: str, *, cut: bool = False, depth: int = 0) ->
                 lists.setdefault(name, []).append(value)
             else:
                 message[name] = value
-    return message | lists
+    message.update(lists)
+    return message
 
 
 def _scalar(content: int | bytes, kind: str) -> Json:
