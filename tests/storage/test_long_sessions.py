@@ -26,7 +26,7 @@ LONG = streamed(trace("long", *([GOOD_CALL, BAD_CALL] * 60), started_s=5.0))
 def sink(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[StoreSink]:
     """A sink that writes when told, and inspects a running session once only, unless told."""
     monkeypatch.setattr("weaklink.storage.live._EVERY_S", 1e6)
-    monkeypatch.setattr("weaklink.storage.live._REST", inf)
+    monkeypatch.setattr("weaklink.storage.live._PAUSE_FACTOR", inf)
     opened = StoreSink(store)
     yield opened
     opened.close()
@@ -78,7 +78,7 @@ def test_a_running_session_is_inspected_when_it_begins_and_when_it_ends(
     store: Store, monkeypatch: pytest.MonkeyPatch, held_bytes: int
 ) -> None:
     monkeypatch.setattr("weaklink.storage.live._EVERY_S", 1e6)
-    monkeypatch.setattr("weaklink.storage.live._REST", inf)
+    monkeypatch.setattr("weaklink.storage.live._PAUSE_FACTOR", inf)
     monkeypatch.setattr("weaklink.storage.live._HELD_BYTES", held_bytes)
     turns: list[int] = []
 
