@@ -29,7 +29,7 @@ from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location, Related
 from weaklink.inspector.formats.api.call_reading import read_structured_part
 from weaklink.inspector.formats.api.refused_calls import read_error
-from weaklink.inspector.formats.detection import detect_format, expected_format
+from weaklink.inspector.formats.detection import SAMPLE_CHARS, detect_format, expected_format
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format, known_format
 from weaklink.inspector.inspected import Inspection, PartInspection
@@ -50,7 +50,6 @@ from weaklink.inspector.wire.events import ERROR_PART, PROMPT_PART, TOKENS_PART
 
 REASONING_BUDGET = 30_000
 """The default limit on the tokens of reasoning in one turn."""
-_SAMPLE = 65_536
 _CALLS_APART = frozenset({"claude-code", "claude-code-output", "codex", "codex-output", "hermes-sessions"})
 """The sources whose logs store calls apart from the text, by the definition of their format."""
 _RAW_BESIDE_CALLS = frozenset({"tau-bench"})
@@ -196,7 +195,7 @@ def format_of(trace: Trace, format: str = AUTO) -> Format:
         expected = expected_format(trace.model or _requested_model(trace))
         if expected is not None:
             return expected
-    sample, room = [], _SAMPLE
+    sample, room = [], SAMPLE_CHARS
     for turn in trace.turns:
         if turn.role is Role.ASSISTANT and room > 0:
             texts = [part.text[:room] for part in turn.parts if part.name == "text"]

@@ -45,7 +45,7 @@ from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import LineIndex, Range, decode
 from weaklink.ui.cli.check_baseline import Baseline
-from weaklink.ui.importing.file_places import InputFile, read_placed
+from weaklink.ui.importing.input_files import InputFile, read_input
 from weaklink.ui.reports import check_report
 from weaklink.ui.reports.check_output import notes_of
 from weaklink.ui.views.trace import title_of
@@ -141,7 +141,7 @@ def inspected_records(file: InputFile, options: CheckOptions) -> Iterator[FileEv
     reader = _RecordReader(file, options)
     source, refused = None, None
     try:
-        reading = read_placed(file, options.source)
+        reading = read_input(file, options.source)
         source = reading.source
         for record in reading.records:
             yield reader.event(record, source)

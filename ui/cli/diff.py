@@ -18,7 +18,7 @@ from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.paths import is_path, placed_files, records_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, filter_of, recover_traces, trace_ids
-from weaklink.ui.importing.file_places import InputFile
+from weaklink.ui.importing.input_files import InputFile
 from weaklink.ui.views.context import request_pair_lines
 from weaklink.ui.views.layers import Layer
 from weaklink.ui.views.run_diff import ComparedRun, compare, diff_lines, diff_object

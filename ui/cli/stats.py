@@ -39,7 +39,7 @@ from weaklink.ui.cli.store_options import (
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import placed_block, plan_traces
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks
-from weaklink.ui.importing.file_places import InputFile
+from weaklink.ui.importing.input_files import InputFile
 from weaklink.ui.json_types.database import (
     ComparisonJson,
     CountedNameJson,

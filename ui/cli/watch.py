@@ -53,7 +53,7 @@ from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.cli.redaction_options import redaction_options, redactor_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S
 from weaklink.ui.cli.suggestions import suggested
-from weaklink.ui.importing.file_places import InputFile, files_below
+from weaklink.ui.importing.input_files import InputFile, files_below
 from weaklink.ui.importing.unchanged_files import ImportOptions, UnchangedFiles
 from weaklink.ui.importing.worker_process import collect_rarely
 from weaklink.ui.reports.import_report import FileReport

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.formats.detection import SAMPLE_CHARS
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.inspected import Inspection, PartInspection
@@ -23,7 +24,6 @@ MOST_PIECES = 20_000
 """The maximum number of pieces of a stream, so that reading it takes only seconds, whatever its size."""
 
 _LONGEST_PIECE = 24
-_SAMPLE = 65_536
 TEXT = "text"
 _PIECES_PER_CHECK = 256  # pieces between checks whether the result is still needed
 
@@ -101,7 +101,7 @@ class LabSample(Struct, frozen=True):
 
     def candidates(self) -> list[tuple[Format, float]]:
         """Every format with its confidence: that of the stored reading first, then the likeliest ones."""
-        text = self.text[:_SAMPLE]
+        text = self.text[:SAMPLE_CHARS]
         weighed = [(format_, format_.confidence(text)) for format_ in formats()]
         return sorted(weighed, key=lambda pair: (pair[0].name != self.stored.format, -pair[1], pair[0].name))
 

@@ -21,8 +21,8 @@ from weaklink.storage.writing import TraceDraft, UninspectedRows
 from weaklink.ui.cli import import_rounds
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.importing import files as importing
-from weaklink.ui.importing.file_places import InputFile, files_below
 from weaklink.ui.importing.files import FileSaver, ReadTrace, import_file, read_file, save_file
+from weaklink.ui.importing.input_files import InputFile, files_below
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
 
