@@ -326,7 +326,8 @@ def call_of(block: JsonObject) -> JsonObject:
     arguments = first_member(inner, _ARGUMENTS)
     name = first_member(inner, _NAMES)
     call_id = first_member(block, _IDS) or first_member(inner, _IDS)
-    return call_object(name if isinstance(name, str) else None, arguments, call_id)
+    call = call_object(name if isinstance(name, str) else None, arguments, call_id)
+    return {**call, "type": "custom"} if block.get("custom") is True else call
 
 
 def has_parsed_arguments(call: JsonObject) -> bool:

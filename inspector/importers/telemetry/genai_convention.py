@@ -31,7 +31,7 @@ from weaklink.inspector.importers.telemetry.otlp_span import (
 )
 from weaklink.inspector.importers.telemetry.spans import OperationKind, ToolRun
 from weaklink.inspector.json_text import compact_json, object_of, text_or_json
-from weaklink.inspector.model import Json, Usage
+from weaklink.inspector.model import Json, RecordedState, RunState, Usage
 from weaklink.inspector.scanning import lazy_pattern
 
 _OPERATIONS = {
@@ -181,7 +181,17 @@ def _tool_run(span: OtlpSpan) -> ToolRun:
         span.text("gen_ai.tool.call.id"),
         text_or_json(arguments),
         result if result is None or isinstance(result, str) else compact_json(result),
+        *_ending(span),
     )
+
+
+def _ending(span: OtlpSpan) -> tuple[bool | None, RecordedState | None]:
+    """How the source of our own export says that a run ended: whether it failed, and its recorded state."""
+    failed, state = (span.attributes.get(f"weaklink.result.{name}") for name in ("is_error", "state"))
+    exit_code = span.number("weaklink.result.exit_code")
+    known = next((ending for ending in RunState if ending == state), None)
+    recorded = RecordedState(exit_code, known, span.text("weaklink.result.field"))
+    return failed if isinstance(failed, bool) else None, recorded if (exit_code, known) != (None, None) else None
 
 
 def _parameters(span: OtlpSpan) -> JsonObject:
