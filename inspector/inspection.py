@@ -54,7 +54,7 @@ _CALLS_APART = frozenset({"claude-code", "claude-code-output", "codex", "codex-o
 """The sources whose logs store calls apart from the text, by the definition of their format."""
 _RAW_BESIDE_CALLS = frozenset({"tau-bench"})
 """The sources that keep the model's raw text beside the calls that were read from it: no server delivered both."""
-_LONGEST_CACHED, _CACHE_SIZE = 16_384, 256  # the cache of parsed texts: longest text in code points, entries
+_MAX_CACHED_CHARS, _CACHE_SIZE = 16_384, 256  # the cache of parsed texts: longest text in code points, entries
 
 
 def inspect_trace(
@@ -414,7 +414,7 @@ def read_part(
     prompt = turn.part(PROMPT_PART)
     words = prompt.text if prompt else ""
     segmentation = None
-    if turn.role in (Role.SYSTEM, Role.USER) and not words and len(part.text) <= _LONGEST_CACHED:
+    if turn.role in (Role.SYSTEM, Role.USER) and not words and len(part.text) <= _MAX_CACHED_CHARS:
         segmentation = plain_reading(part.text, chosen, turn.role)
     if segmentation is None:
         segmentation = segment_whole(part.text, chosen, prompt=words, tools=offered, role=turn.role, turn=number)

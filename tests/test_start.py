@@ -117,8 +117,8 @@ def _answer(folder: Path) -> str:
     return str(file)
 
 
-# What each command loads of weaklink itself, its entry point included, besides the formats and the sources, of which each
-# has a module; a number goes up only with what that command truly needs.
+# What each command loads of weaklink itself, its entry point included, besides the formats and sources, which have a
+# module each; a number goes up only with what that command truly needs.
 @pytest.mark.parametrize(
     ("words", "most"),
     [

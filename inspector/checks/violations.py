@@ -16,7 +16,7 @@ from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
 
 _MAX_EXTRAS = 20
-_MOST_TRIALS = 8  # of hints in one call; each checks all of its arguments
+_MAX_TRIALS = 8  # of hints in one call; each checks all of its arguments
 _SIZED = (str, list, dict)
 
 _LIMITS = {
@@ -82,7 +82,7 @@ class _HintTrials:
     """Whether the arguments `value` fit with another value at a path, or without it; False once there were too many."""
 
     def __init__(self, value: Json, check: Callable[[Json], Sequence[Violation]]) -> None:
-        self._value, self._check, self._left = value, check, _MOST_TRIALS
+        self._value, self._check, self._left = value, check, _MAX_TRIALS
 
     def fits(self, path: Path, text: str, *, is_listed: bool) -> bool:
         """Whether the JSON of a text fits at the path; as a list of one item, with that item."""

@@ -41,7 +41,7 @@ SchemaPath: TypeAlias = tuple[str | int, ...]
 _COMPOSED = ("allOf", "anyOf", "oneOf")
 _CONDITIONAL = ("if", "then", "else")
 _NAMES_KEYS = frozenset({"properties", "patternProperties", "required", "additionalProperties", "type"})
-_DEEPEST = 64
+_MAX_DEPTH = 64
 _MAX_SCHEMAS = 256
 _PLAIN_PATTERN = lazy_pattern(r"\^?[\w\-:. ]*(?:\.\*)?\$?")
 
@@ -167,7 +167,7 @@ def invented_keys(value: Json, schema: Json) -> Iterator[InventedKey]:
 def _of(
     value: Json, applicable: list[Json], schemas: "_Schemas", path: SchemaPath, depth: int
 ) -> Iterator[InventedKey]:
-    if depth > _DEEPEST or any(schema is True or schema == {} for schema in applicable) or not applicable:
+    if depth > _MAX_DEPTH or any(schema is True or schema == {} for schema in applicable) or not applicable:
         return
     if isinstance(value, list):
         for index, item in enumerate(value):

@@ -30,7 +30,7 @@ from weaklink.inspector.wire.provider_json import parse_json
 
 _MAX_PATHS = 40
 _MAX_VISITED = 4_000
-_DEEPEST = 24
+_MAX_DEPTH = 24
 _NOT_JSON: Any = object()
 AGENT = "agent"
 """The source of a value that was not found earlier: the agent itself."""
@@ -142,9 +142,9 @@ def _shape(value: Json) -> Iterator[list[str | int]]:
         if not waiting:
             return
         path, current = waiting.pop()
-        if isinstance(current, dict) and current and len(path) < _DEEPEST:
+        if isinstance(current, dict) and current and len(path) < _MAX_DEPTH:
             waiting += reversed([([*path, key], inner) for key, inner in current.items()])
-        elif isinstance(current, list) and current and len(path) < _DEEPEST:
+        elif isinstance(current, list) and current and len(path) < _MAX_DEPTH:
             waiting += reversed([([*path, ANY], inner) for inner in current[:_MAX_VISITED]])
         else:
             yield path

@@ -37,7 +37,7 @@ from weaklink.ui.importing.block_records import placed_block
 from weaklink.ui.importing.input_files import InputFile, read_input
 
 _WRITTEN = 500
-_MOST_SKIPPED = 20
+_MAX_SKIPPED = 20
 _MANIFEST = "_manifest"
 _PLAN = "_plan.json"
 
@@ -258,7 +258,7 @@ class BlockImporter(Struct, frozen=True):
                             writers.add(block.path, place, trace, inspection)
                             continue
                     skipped += 1
-                    if len(notices) < _MOST_SKIPPED:
+                    if len(notices) < _MAX_SKIPPED:
                         notices.append(redactor.text(notice))
             except UnreadableFileError as error:
                 refused = redactor.text(str(error))

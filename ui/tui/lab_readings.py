@@ -20,10 +20,10 @@ from weaklink.inspector.wire.events import PROMPT_PART
 from weaklink.storage.store import Store
 from weaklink.ui.views.trace import title_of
 
-MOST_PIECES = 20_000
+MAX_PIECES = 20_000
 """The maximum number of pieces of a stream, so that reading it takes only seconds, whatever its size."""
 
-_LONGEST_PIECE = 24
+_MAX_PIECE_CHARS = 24
 TEXT = "text"
 _PIECES_PER_CHECK = 256  # pieces between checks whether the result is still needed
 
@@ -54,7 +54,7 @@ def pieces_of(part: Part, cut: Chunking, seed: int) -> Iterator[str]:
 
 def single_size(text: str) -> int:
     """The number of characters in a piece of `characters`: one, or more if that would be too many pieces."""
-    return max(-(-len(text) // MOST_PIECES), 1)
+    return max(-(-len(text) // MAX_PIECES), 1)
 
 
 def _as_recorded(part: Part) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _as_recorded(part: Part) -> Iterator[str]:
 
 def _at_random(text: str, seed: int) -> Iterator[str]:
     chance = random.Random(seed)  # not for secrets
-    longest = _LONGEST_PIECE * single_size(text)
+    longest = _MAX_PIECE_CHARS * single_size(text)
     start = 0
     while start < len(text):
         end = start + chance.randint(1, longest)

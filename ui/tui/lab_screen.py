@@ -69,7 +69,7 @@ LAB_COMMANDS = (
 """The scope `lab`."""
 
 _NAME, _SURE = 18, 5
-_WIDEST = 42
+_MAX_WIDTH = 42
 
 _SIGNS = {
     ResultMatch.SAME: ("=", Style.OK),
@@ -120,7 +120,7 @@ class LabGrid:
 
 
 def _room(width: int) -> int:
-    return min(max((width - _NAME - _SURE) // len(Chunking) - 1, 8), _WIDEST)
+    return min(max((width - _NAME - _SURE) // len(Chunking) - 1, 8), _MAX_WIDTH)
 
 
 def _cell(cell: ResultCounts | None, room: int) -> Line:

@@ -38,7 +38,7 @@ from weaklink.inspector.wire.events import WIRE_PREFIX
 from weaklink.ui.views.marked_text import CaretLabel, caret_lines, caret_place, cut_rows
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, style_of, title, visible_runs
 
-MOST_TURNS = 200
+MAX_TURNS = 200
 """The maximum number of ended turns in memory, the last ones: a trace that runs for days has very many."""
 
 _GUTTER = 18
@@ -205,7 +205,7 @@ class GrowingTrace:
     def _forget(self) -> None:
         """Drop all but the last turns."""
         ended = sorted(number for number, turn in self._turns.items() if turn.ended)
-        for number in ended[: max(len(ended) - MOST_TURNS, 0)]:
+        for number in ended[: max(len(ended) - MAX_TURNS, 0)]:
             gone = self._turns.pop(number)
             self._chunks, self._faults = self._chunks + gone.chunks, self._faults + gone.faults
 

@@ -12,7 +12,7 @@ in four steps. `SpanRows` cuts each span into ranges of the text that fit into a
 a space if there is one in the row's second half; a line feed between two spans ends the row before it, and white space
 between spans has no row. With a `Folding`, the middle of a long span is one row that says how much is left out, but a
 fault is never in it. `marks_of` puts each fault below the rows that it covers: carets in each, the message below the
-last; a fault of more rows than `MOST_MARKED_ROWS` has carets in the first row alone. `_content` cuts a row where a
+last; a fault of more rows than `MAX_MARKED_ROWS` has carets in the first row alone. `_content` cuts a row where a
 marker, a child or a fault begins or ends, and styles the pieces: a fault wins over a marker, a marker over the span.
 `below_row` draws the carets: places with the same cells share theirs, and if several faults have messages, the carets
 are numbered, so that no message separates carets from their text.
@@ -46,8 +46,8 @@ from weaklink.ui.views.styled_text import (
     wrapped,
 )
 
-_LONGEST_GAP = 4096
-MOST_MARKED_ROWS = 3
+_MAX_GAP_CHARS = 4096
+MAX_MARKED_ROWS = 3
 """A fault in more rows has carets only in the first one."""
 
 
@@ -198,7 +198,7 @@ class SpanRows(Struct, frozen=True):
     def _is_gap(self, span: Span) -> bool:
         """Whether a span is only white space between two others."""
         range_ = span.range
-        return span.kind is SpanKind.TEXT and len(range_) <= _LONGEST_GAP and not range_.of(self.text).strip()
+        return span.kind is SpanKind.TEXT and len(range_) <= _MAX_GAP_CHARS and not range_.of(self.text).strip()
 
 
 def first_row_start(text: str, span: Span) -> int:
@@ -295,7 +295,7 @@ def marks_of(rows: Sequence[Range], faults: Iterable[Fault]) -> list[list[CaretM
     for fault in faults if rows else ():
         first = max(bisect_right(starts, fault.range.start) - 1, 0)
         last = max(bisect_left(starts, fault.range.end) - 1, first)
-        if last - first >= MOST_MARKED_ROWS:
+        if last - first >= MAX_MARKED_ROWS:
             below[first].append(CaretMark(fault, rows=last - first + 1))
         else:
             for index in range(first, last + 1):

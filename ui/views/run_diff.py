@@ -51,7 +51,7 @@ from weaklink.ui.views.text_diff import text_diff_lines
 from weaklink.ui.views.trace import ending, model_of
 from weaklink.ui.views.trace_summary import outcome_object
 
-_LONGEST_LAID_OUT = 2_000_000
+_MAX_LAID_OUT_CHARS = 2_000_000
 _MORE = "--full shows all"
 
 
@@ -267,7 +267,7 @@ def _laid_out(results: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _indented(text: str) -> str:
-    if len(text) > _LONGEST_LAID_OUT or text.lstrip()[:1] not in ("{", "["):
+    if len(text) > _MAX_LAID_OUT_CHARS or text.lstrip()[:1] not in ("{", "["):
         return ""
     try:
         return json.dumps(parse_json(text), indent=2, ensure_ascii=False)

@@ -14,8 +14,8 @@ from weaklink.ui.views.run_diff import ComparedRun
 from weaklink.ui.views.run_diff_overview import differing_call
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, wrapped
 
-_MOST_PLACES = 10
-_MOST_VARIANTS = 4
+_MAX_DIFFERENCES = 10
+_MAX_VARIANTS = 4
 _CALL_ROOM = 70
 _DECISIONS = frozenset({Sameness.MISSING, Sameness.CALL})
 _SUCCESSES = frozenset({Status.OK, Status.RECOVERED})
@@ -134,10 +134,10 @@ def task_diff_lines(diff: TaskDiff, width: int) -> Iterator[Line]:
     if not diff.partings:
         yield (Run("No run makes different calls."),)
         return
-    for step, group in diff.places[:_MOST_PLACES]:
+    for step, group in diff.places[:_MAX_DIFFERENCES]:
         yield ()
         yield from _place_lines(diff, step, group, width)
-    rest = diff.places[_MOST_PLACES:]
+    rest = diff.places[_MAX_DIFFERENCES:]
     if rest:
         yield (Run(f"… {counted(len(rest), 'more place')} with {sum(len(group) for _, group in rest):,} runs"),)
     example = next(
@@ -162,11 +162,11 @@ def _place_lines(diff: TaskDiff, step: int | None, group: Sequence[RunParting], 
         for parting in ones:
             variants.setdefault(parting.did, []).append(parting)
         ranked = sorted(variants.items(), key=lambda item: -len(item[1]))
-        for did, same in ranked[:_MOST_VARIANTS]:
+        for did, same in ranked[:_MAX_VARIANTS]:
             called = ", ".join(parting.run.called for parting in same[:5]) + (", …" if len(same) > 5 else "")
             yield from wrapped((sign, Run(f"{len(same):,} {label}: "), *quoted(did), Run(f"  [{called}]")), width, 6)
-        if len(ranked) > _MOST_VARIANTS:
-            yield (Run(f"      … {counted(len(ranked) - _MOST_VARIANTS, 'more variant')}", Style.DIM),)
+        if len(ranked) > _MAX_VARIANTS:
+            yield (Run(f"      … {counted(len(ranked) - _MAX_VARIANTS, 'more variant')}", Style.DIM),)
 
 
 def task_diff_object(diff: TaskDiff) -> TaskDiffJson:

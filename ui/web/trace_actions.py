@@ -41,7 +41,7 @@ from weaklink.ui.web.stores import READS_ONLY, ShownTrace, current_options, requ
 from weaklink.ui.web.watching import put_part, watch
 
 _NOTE = "weaklink_note"
-_MOST_IDS, _MAX_TEXT_CHARS = 4, 1_000
+_MAX_IDS, _MAX_TEXT_CHARS = 4, 1_000
 
 _WORK, _PREVIEW = "weaklink_ask_work", "weaklink_ask_preview"
 _BESIDE, _ASK = "beside", "ask"
@@ -79,7 +79,7 @@ def _copies(shown: ShownTrace, location: Location | None) -> None:
     copies = {
         f"The address that opens {what}": _address(),
         f"The command that opens {what} in a terminal": _command(summary.id, location),
-        **{label(name): value for name, value in islice(summary.external_ids.items(), _MOST_IDS)},
+        **{label(name): value for name, value in islice(summary.external_ids.items(), _MAX_IDS)},
     }
     for caption, text in copies.items():
         st.caption(caption)

@@ -78,7 +78,7 @@ _NO_CALL_AFTER = lazy_pattern(r"\s*(?:\{|=>|->|\.\w+\()|\s*:\s*(?:\n|\Z)")
 _CHAINED = lazy_pattern(r"[\s\]\)\[,;|&+`\"'”’“‘.\\]{0,80}(?:(?:and|or|then|und|et|y)\b)?[\s\[,;`\"'“‘\\]{0,20}\Z")
 _OPENER = lazy_pattern(r"\((?<=[\w\\.\-]\()")  # a `(` that a name may precede
 _BACKWARDS = lazy_pattern(r"[\w\\.\-]*")
-_LONGEST_NAME = 160
+_MAX_NAME_CHARS = 160
 _NAMESPACES = ("functions.", "function.", "tools.", "tool.", "default_api.", "api.")
 _IN_NAMES = ("_", "-", "\\", ".", "/")  # separators in which the spellings of one name differ
 _BETWEEN_CORES = lazy_pattern(r"[^\w\-\\/]+")
@@ -304,7 +304,7 @@ class ToolNames:
 
     def before(self, text: str, end: int) -> tuple[int, NamedTool] | None:
         """The tool whose written name ends at `end`, and the start of that name."""
-        first = max(end - _LONGEST_NAME, 0)
+        first = max(end - _MAX_NAME_CHARS, 0)
         match = _BACKWARDS.match(text[first:end][::-1])
         written = match[0][::-1] if match is not None else ""
         stripped = written.lstrip(".\\-0123456789")
@@ -321,7 +321,7 @@ class ToolNames:
             return NamedTool(tool, written)
         spellings = self._spellings
         ends_alike = written[-2:] in spellings.endings or written[-1:] in spellings.letters
-        if len(written) > _LONGEST_NAME or not ends_alike:
+        if len(written) > _MAX_NAME_CHARS or not ends_alike:
             return None
         plain = written.replace("\\_", "_")
         if plain in self._exact:
