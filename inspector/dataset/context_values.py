@@ -116,6 +116,7 @@ _FREE_TEXT = lazy_pattern(
     r"keywords?|topic|topics|instructions?|details|caption|label|tags?|todos?|task|context|feedback)(?:_?text)?",
     re.IGNORECASE,
 )
+"""A name in snake case of a text that the model composes: `message`, `email_subject`, `query_text`, `keywords`."""
 _CAMEL = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 _YEAR = lazy_pattern(r"(?:19|20)\d\d")
 _MANY_WORDS = 3

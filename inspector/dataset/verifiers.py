@@ -46,6 +46,7 @@ _TRANSIENT = re.compile(
     r"service unavailable|try again",
     re.IGNORECASE,
 )
+"""A result after which the same call may be tried again: `timed out`, `429`, `rate limit`, `service unavailable`."""
 
 
 class Verifier(Struct, frozen=True):

@@ -59,6 +59,7 @@ _NO_CALL = lazy_pattern(
     r"(?:\b(?:def|class|function|func|fn|fun|new|import|from|sub|void|int|string|interface|type|lambda[^:]{0,80}:)\s+"
     r"|[.@$\w]|->|::)\Z"
 )
+"""What ends a line before a name that is no call there: `def `, `new `, `lambda x: `, `.`, `$`, `->`, `::`."""
 
 _QUOTED_LINE = lazy_pattern(r"\s*(?:\||>>>|>|#|//|\*\s+@|@)")
 
@@ -67,6 +68,7 @@ _STATEMENT = lazy_pattern(
     r"(?:[\w\\]{1,60}(?:\s?,\s?[\w\\]{1,60}){0,8}(?:\s?:\s?[\w\[\], ]{1,40})?\s?=\s?)?(?:await\s+|return\s+)?"
     r"(?:(?:print|json\.dumps|str|repr|asyncio\.run)\s?\(\s?)?[\s`\"'“‘\[(\\*<]*\Z"
 )
+"""What a line has before a call that is a statement: quotes, brackets, a bullet, `a, b: int = `, `await `, `print(`."""
 
 _LABEL = lazy_pattern(r":[\s`\"'“‘\[({\\*]*(?:print\(\s*)?\Z")
 

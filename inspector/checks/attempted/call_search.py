@@ -62,6 +62,7 @@ _RESULT = re.compile(
     r"\s{0,20}(?:```\w{0,20}\s{1,4})?\S)",
     re.IGNORECASE,
 )
+"""A result that a model writes itself, right after its call: `Output: 3`, `**Tool Result:** ok`."""
 
 _TOKEN = re.compile(r"<\||\|>")
 _RESULT_END = re.compile(r"\n\s*\n|```")

@@ -47,6 +47,7 @@ _LEAD = lazy_pattern(
     r"|execute|executing|run|running|name|commentary|analysis|assistant|the|api)\b",
     re.IGNORECASE,
 )
+"""One token of what may precede the name of a call on its line: a tag, `1.`, `to=`, `functions.`, `Calling`, `the`."""
 _CLAUSE_ENDS = lazy_pattern(r"[:.!?…]\s")
 _GLUE = lazy_pattern(
     rf"{_TAG}|{_SIGN}|[,\]\-)]"
@@ -54,6 +55,7 @@ _GLUE = lazy_pattern(
     r"|inputs?)|kwargs|payload|json|yaml|code|object|message|tool|function|call)\b(?!\s*=)",
     re.IGNORECASE,
 )
+"""One token of what may be between a name and its arguments: a tag, a comma, `with`, `Action Input`, `args`, `json`."""
 _CLOSERS = lazy_pattern(rf"(?:\s{{0,4}}(?:</[A-Za-z_][\w:.\-]{{0,40}}>|{_TOKEN}|`{{3}}|[\])]))*")
 _ROLES = lazy_pattern(r"(?:assistant|analysis|commentary|final)+\Z")  # become text without tokens around them
 _IS_KEY = lazy_pattern(r"[\"']\s{0,8}:")  # the name is the key of a member
@@ -63,15 +65,18 @@ _CHILD = lazy_pattern(r"<([A-Za-z_][\w\-]{0,127})>")
 _PARAMETER = lazy_pattern(
     r"\s*<([\w:]{0,20}(?:parameter|param|argument|arg))\s{1,4}(?:name|key)\s?=\s?[\"']([\w\-]{1,80})[\"'][^<>\n]{0,80}>"
 )
+"""The opening tag of a parameter: `<parameter name="city">`; groups 1 and 2 are the tag and the name."""
 _ATTRIBUTES = lazy_pattern(r"(?:\s{1,80}[\w\-]{1,80}\s?=\s?(?:\"[^\"\n]{0,2000}\"|'[^'\n]{0,2000}')){1,30}\s{0,80}/?>")
 _ATTRIBUTE = lazy_pattern(r"([\w\-]{1,80})\s?=\s?(?:\"([^\"]*)\"|'([^']*)')")
 _LINE = lazy_pattern(
     r"[ \t]*(?:[-*•][ \t]{1,4})?[`*\"']{0,3}(\w[\w\-]{0,80})[`*\"']{0,3}[ \t]?[:=][`*]{0,2}[ \t]{1,8}"
     r"(\S[^\n]*)(?:\n|\Z)"
 )
+"""An argument on a line of its own: `- **city**: Oslo`; groups 1 and 2 are the name and the value."""
 _PAIR = lazy_pattern(
     r"[\s,;]{0,20}(?<![\w\-])(\w[\w\-]{0,80})\s?=\s?(\"[^\"\n]{0,2000}\"|'[^'\n]{0,2000}'|[^\s,;\"'()\[\]{}<>=]{1,2000})"
 )
+"""An argument among others: `, city="Oslo"`; groups 1 and 2 are the name and the value, with its quotes."""
 _LINE_ENDS = lazy_pattern(r"[ \t,;]{0,20}(?:\n|\Z)")
 _LABELS_ARGUMENTS = lazy_pattern(r"\b(?:arg\w*|param\w*|input\w*|kwargs|with)\W{0,4}\n", re.IGNORECASE)
 _DESCRIBES = lazy_pattern(
@@ -79,9 +84,11 @@ _DESCRIBES = lazy_pattern(
     r"|[^\n]*(?:\.|\)|…)\s*\Z",
     re.IGNORECASE,
 )
+"""A value that describes a parameter instead: `the name of the city`, `integer`, or a sentence with its full stop."""
 _SPECIAL = lazy_pattern(
     rf"{_TOKEN}|\[/?[A-Z_]{{3,24}}\]|<(?:start|end)_[a-z_]{{3,30}}>|<escape>|<\|\"\|>|<\|\w{{1,40}}>|<\w{{1,40}}\|>"
 )
+"""The special tokens of any format: `<|tool_call|>`, `[TOOL_CALLS]`, `<start_function_call>`."""
 
 
 class _Name(Struct, frozen=True):

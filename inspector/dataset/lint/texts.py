@@ -63,6 +63,7 @@ _NAMES = lazy_pattern(
     r"|翻译|翻譯|英文|英语|中文|日文|日语|法语|德语|用.{1,3}语|英語|日本語|訳|영어|번역|한국어|перев\w+|английск\w+|русск\w+",
     re.IGNORECASE,
 )
+"""The name of a language, or a word for translating: then two languages in one conversation are intended."""
 
 _TURN_TOKENS = 4  # the tokens that templates add to a turn: its header and its end
 

@@ -61,6 +61,7 @@ _SHOWN = lazy_pattern(
     rf"tool_calls=(?P<tool_calls>None|\[(?:[^'\"\]]++|{_TEXT})*\])(?= \w+=)",
     re.DOTALL,
 )
+"""A message as `str` shows it: `role='user' content='...' name=None tool_call_id=None tool_calls=None ...`."""
 
 Given = TypeVar("Given")
 
