@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
+from click.core import ParameterSource
 from msgspec import Struct, field
 
 from weaklink.inspector.atomic_write import check_folder, whole_folder
@@ -97,7 +98,7 @@ def report(
         check_folder(folder, _is_ours)
     made_at = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
     if paths:
-        if expression or where:
+        if expression or ctx.get_parameter_source("where") is ParameterSource.COMMANDLINE:
             raise click.UsageError("--filter and --db work only on the database; import the files to filter them.")
         with triage_of_files(paths, source, worst, jobs) as (figures, store):
             if figures is None:

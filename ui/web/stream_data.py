@@ -12,11 +12,12 @@ from weaklink.inspector.chain.grouping import causes_of
 from weaklink.inspector.chain.steps import Chain, Status
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.inspected import Inspection, PartInspection
-from weaklink.inspector.model import Json, Part, Trace
+from weaklink.inspector.model import Json, Part, Role, SpanKind, Trace
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
 from weaklink.ui.views.diagnostic import part_words
 from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.stream_rows import span_word
 from weaklink.ui.views.dissect.timing import STALL_S
 from weaklink.ui.views.dissect.tree import HEAVY, turn_rows
 from weaklink.ui.views.dissect.tree_rows import TreeRow
@@ -121,12 +122,12 @@ def stream_data(trace: Trace, inspection: Inspection, window: TurnWindow) -> dic
         "parts": [
             {
                 "turn": number,
-                "role": role,
+                "role": role.value,
                 "part": part.name,
-                "title": f"{number} {role}{'' if part.name == 'text' else f' · {visible_line(part.name)}'}",
+                "title": f"{number} {role.value}{'' if part.name == 'text' else f' · {visible_line(part.name)}'}",
                 "facts": facts.of(number),
                 **_text(part.text, window.shown(number, part)),
-                "spans": _spans(inspected.get((number, part.name)), window.shown(number, part)),
+                "spans": _spans(inspected.get((number, part.name)), window.shown(number, part), role),
                 **(_arrivals(part) if chunks <= _MAX_CHUNKS else {}),
             }
             for number, role, part in _parts(trace, window)
@@ -149,11 +150,11 @@ def run_objects(*pieces: tuple[str, str]) -> list[Json]:
     return [[style, words] for style, words in pieces if words]
 
 
-def _parts(trace: Trace, window: TurnWindow) -> Iterator[tuple[int, str, Part]]:
+def _parts(trace: Trace, window: TurnWindow) -> Iterator[tuple[int, Role, Part]]:
     for number in range(window.first, window.last + 1):
         turn = trace.turns[number - 1]
         for part in turn.parts:
-            yield number, turn.role.value, part
+            yield number, turn.role, part
 
 
 class _Facts:
@@ -184,10 +185,11 @@ def _text(text: str, shown: Range) -> dict[str, Json]:
     }
 
 
-def _spans(inspected: PartInspection | None, shown: Range) -> list[Json]:
-    """The top-level spans that tile the shown characters, cut to these."""
+def _spans(inspected: PartInspection | None, shown: Range, role: Role) -> list[Json]:
+    """The top-level spans that tile the shown characters, cut to these; each ends in its word beside the stream."""
+    unread: list[Json] = [["text", shown.start, shown.end, shown.start, shown.end, span_word(SpanKind.TEXT, role)]]
     if inspected is None or not inspected.spans:
-        return [["text", shown.start, shown.end, shown.start, shown.end, ""]]
+        return unread
 
     def within(offset: int) -> int:
         return min(max(offset, shown.start), shown.end)
@@ -196,11 +198,11 @@ def _spans(inspected: PartInspection | None, shown: Range) -> list[Json]:
         [
             span.kind.value,
             *map(within, (span.range.start, span.range.end, span.inner.start, span.inner.end)),
-            span.label if span.label != span.kind.value else "",
+            span_word(span.kind, role),
         ]
         for span in inspected.spans
         if span.range.start < max(shown.end, shown.start + 1) and span.range.end > shown.start
-    ] or [["text", shown.start, shown.end, shown.start, shown.end, ""]]
+    ] or unread
 
 
 def _layers(trace: Trace, inspection: Inspection) -> Iterator[Json]:

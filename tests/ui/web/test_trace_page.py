@@ -168,6 +168,19 @@ def test_the_browser_is_given_every_character_and_the_places_of_what_it_cannot_t
     assert part["spans"][0][1:3] == [0, 4]
 
 
+def test_the_browser_calls_a_span_as_the_terminal_does() -> None:
+    trace = Trace(
+        (
+            Turn(Role.ASSISTANT, (Part("reasoning", "go"), Part("text", f"Now.\n{_CALL % 1}"))),
+            Turn(Role.TOOL, (Part("text", '{"sky": "grey"}'),)),  # a result without markers, as servers send them
+            Turn(Role.TOOL, (Part("text", _RESULT),)),
+        )
+    )
+    data: Any = stream_data(trace, inspect_trace(trace, format="hermes"), window_of(trace, 1))
+    words = [[span[-1] for span in part["spans"]] for part in data["parts"]]
+    assert words == [["reasoning"], ["text", "call"], ["result"], ["result"]]
+
+
 def test_the_browser_is_given_every_fault_and_each_sentence_once() -> None:
     bad = "<tool_call>\n{'name': 'get', 'arguments': {'city': 'Oslo',}}\n</tool_call>\n"
     trace = Trace((Turn(Role.USER, (Part("text", "go"),)), Turn(Role.ASSISTANT, (Part("text", bad * 1_001),))))

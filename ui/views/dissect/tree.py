@@ -9,11 +9,11 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.memory import LruCache
-from weaklink.inspector.model import Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
+from weaklink.inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from weaklink.inspector.model.columns import LazyColumn
 from weaklink.inspector.text import Range
 from weaklink.ui.views.dissect.dissection import DissectedPart, Dissection
-from weaklink.ui.views.dissect.stream_rows import LABELS
+from weaklink.ui.views.dissect.stream_rows import span_word
 from weaklink.ui.views.dissect.tree_rows import MAX_CHILDREN, TreeRow, bundled, call_row, fault_mark, result_row
 from weaklink.ui.views.status import step_glyph
 from weaklink.ui.views.styled_text import Line, Run, Style, clipped, counted, style_of, visible_line
@@ -320,7 +320,7 @@ def _any_span(
 ) -> TreeRow:
     calls, results, tools = items
     wrong = part.wrong_in(span.range)
-    kind = "result" if part.role is Role.TOOL and span.kind is SpanKind.TEXT else LABELS[span.kind]
+    kind = span_word(span.kind, part.role)
     label: list[Run] = [Run(f"{kind} ", style_of(span.kind)), *fault_mark(wrong)]
     if name and name != kind:
         label.append(Run(f"{visible_line(name[:_MAX_LABEL_CHARS])}  ", Style.KEY))

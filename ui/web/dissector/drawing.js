@@ -56,7 +56,7 @@ function drawText(row, look) {
   const { part } = row;
   const span = spanAt(part, row.start);
   const number = element("span", "number", row.number ? String(row.number) : "");
-  const named = span && (span.start === row.start || row.number === 1) ? span.label || span.kind : "";
+  const named = span && (span.start === row.start || row.number === 1) ? span.word : "";
   node.append(number, element("span", `kind ${span ? span.kind : ""}`, named), drawPieces(row, look));
   return node;
 }

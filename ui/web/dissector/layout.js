@@ -11,9 +11,9 @@ const EDGE = 4;
 function prepared(part, index) {
   const offsets = new Offsets(part.text, part.from, part.length);
   const odd = new Map(part.odd.map(([point, glyph]) => [offsets.toUnit(point), glyph]));
-  const spans = part.spans.map(([kind, start, end, innerStart, innerEnd, label]) => ({
+  const spans = part.spans.map(([kind, start, end, innerStart, innerEnd, word]) => ({
     kind,
-    label,
+    word,
     start: offsets.toUnit(start),
     end: offsets.toUnit(end),
     innerStart: offsets.toUnit(innerStart),
