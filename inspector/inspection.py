@@ -483,11 +483,11 @@ def _events(parts: Sequence[PartInspection]) -> Iterator[PlacedCall | PlacedResu
             calls = [call for call in calls if not call.valid or call in lost]
         if not calls and not part.results:
             continue
-        places: list[PlacedCall | PlacedResult] = [
+        located: list[PlacedCall | PlacedResult] = [
             PlacedCall(call, Location(part.turn, part.part, call.range)) for call in calls
         ]
-        places += [PlacedResult(result, Location(part.turn, part.part, result.range)) for result in part.results]
-        yield from sorted(places, key=lambda placed: placed.location.range) if len(places) > 1 else places
+        located += [PlacedResult(result, Location(part.turn, part.part, result.range)) for result in part.results]
+        yield from sorted(located, key=lambda placed: placed.location.range) if len(located) > 1 else located
 
 
 def _attempts(faults: Iterable[Diagnostic]) -> Iterator[PlacedCall]:

@@ -199,14 +199,14 @@ def edges_of(
     step: Step, flows: Sequence[ArgumentFlow], steps: Mapping[int, Step], results: Mapping[int, StepResult]
 ) -> list[Edge]:
     """The edges into one step, in the order of its arguments; trivial values (true, null, `ab`) have none."""
-    places = ArgumentPlaces(step.call)
+    locator = ArgumentPlaces(step.call)
     edges: dict[tuple[str, str, str], Edge] = {}
     for flow in flows:
         if flow.is_trivial:
             continue
         path = typed_path(step.call.arguments, segments(flow.pointer))
         target = path_text("arguments", path)
-        argument = Location(step.location.turn, step.location.part, places.of(path))
+        argument = Location(step.location.turn, step.location.part, locator.of(path))
         for origin in flow.origins or (None,):
             source, is_key = (AGENT, False) if origin is None else _source(origin, steps, results)
             text = str(flow.value) if origin is None else origin.text

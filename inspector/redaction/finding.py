@@ -346,7 +346,7 @@ def _places(text: str, at: int, to: int, *, is_final: bool) -> list[_Suspect]:
     """
     view, first = names.view(text), max(at - MAX_INTRODUCTION_CHARS, 0)
     decided = len(text) - (0 if is_final else WINDOW)
-    places: list[_Suspect] = []
+    suspects: list[_Suspect] = []
     for detector, signs in (*_OF_VIEW.in_text(view, first), *_OF_TEXT.in_text(text, first)):
         holds, is_idle, last = detector.rule.can_hold_secrets, detector.is_idle, at - 1
         longest = MAX_INTRODUCTION_CHARS if names.OTHER in view else detector.rule.longest
@@ -357,9 +357,9 @@ def _places(text: str, at: int, to: int, *, is_final: bool) -> list[_Suspect]:
             is_new = (end if holds else begin) > last
             if is_new and not (is_idle and end <= decided and is_idle(view, match)):
                 last = end if holds else begin
-                places.append(_Suspect(last, begin, end, detector, match, view))
-    places.sort(key=attrgetter("at", "begin"))
-    return places
+                suspects.append(_Suspect(last, begin, end, detector, match, view))
+    suspects.sort(key=attrgetter("at", "begin"))
+    return suspects
 
 
 def _matches(detector: Detector, text: str, signs: list[int], start: int) -> Iterator[re.Match[str]]:

@@ -232,11 +232,11 @@ class LabScreen(UpperScreen):
 
     def action_next_unlike(self) -> None:
         """Go to the next reading that differs, row by row; after the last comes the first."""
-        places = [(row, cut) for row in range(len(self._formats)) for cut in _CHUNKINGS]
-        if not places:
+        cells = [(row, cut) for row in range(len(self._formats)) for cut in _CHUNKINGS]
+        if not cells:
             return
-        here = places.index((self.grid.cursor, self._cut))
-        for row, cut in (*places[here + 1 :], *places[:here]):
+        here = cells.index((self.grid.cursor, self._cut))
+        for row, cut in (*cells[here + 1 :], *cells[:here]):
             cell = self._cells.get((self._formats[row][0].name, cut))
             if cell is not None and cell.likeness in (ResultMatch.DIFFERS, ResultMatch.ERROR):
                 self._cut = cut

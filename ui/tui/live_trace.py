@@ -331,9 +331,9 @@ class GrowingLines:
 
     def _faults(self, text: str, row: Range, faults: Sequence[Diagnostic]) -> Iterator[Line]:
         reported = [diagnostic.fault for diagnostic in sorted(faults, key=lambda diagnostic: diagnostic.range)]
-        places = [CaretLabel(*caret_place(text, row, fault.range), [fault], [[title(fault)]]) for fault in reported]
-        if places:
-            yield from ((_BAR, *line) for line in caret_lines(places, max(self._width - _GUTTER - 2, 20)))
+        labels = [CaretLabel(*caret_place(text, row, fault.range), [fault], [[title(fault)]]) for fault in reported]
+        if labels:
+            yield from ((_BAR, *line) for line in caret_lines(labels, max(self._width - _GUTTER - 2, 20)))
 
 
 def _left_out(turns: int) -> Line:

@@ -140,8 +140,8 @@ def diagnostic_lines(
     """
     fault = diagnostic.fault
     index = lines or LineIndex(text)
-    places = (fault.range, *(related.range for related in fault.related))
-    digits = max(len(str(index.position(location.end)[0])) for location in places)
+    ranges = (fault.range, *(related.range for related in fault.related))
+    digits = max(len(str(index.position(location.end)[0])) for location in ranges)
     excerpt = Excerpt(index, digits, width)
     yield from wrapped(title(fault), width, indent=_INDENT)
     yield (Run(f"{'':{digits}}--> ", Style.GUTTER), Run(_where(diagnostic, file, index)))

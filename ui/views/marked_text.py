@@ -346,12 +346,12 @@ def below_row(
 
     `cells_of` returns the cells before the carets of a range, and their number.
     """
-    places = [
+    labels = [
         CaretLabel(*cells_of(mark.fault.range), [mark.fault], [list(lines_of(mark))] if mark.says else [])
         for mark in marks
     ]
-    if places:
-        yield from caret_lines(places, room)
+    if labels:
+        yield from caret_lines(labels, room)
 
 
 def _mark_lines(mark: CaretMark, *, lines: LineIndex) -> Iterator[Line]:
@@ -379,22 +379,22 @@ class CaretLabel(Struct, frozen=True):
         return style_of(min((fault.rule.severity for fault in self.faults), key=list(Severity).index))
 
 
-def caret_lines(places: Sequence[CaretLabel], room: int) -> Iterator[Line]:
+def caret_lines(labels: Sequence[CaretLabel], room: int) -> Iterator[Line]:
     """Carets under the places of one row, then the lines on each in at most `room` cells.
 
     Places with the same cells share their carets, even if one of them continues in other rows. If several places have
     lines, the carets are numbered, so that no lines separate them from their text; a single place has its lines
     directly after its carets, on the same line if they fit.
     """
-    places = _joined(places)
-    spoken = [label for label in places if label.said]
+    labels = _joined(labels)
+    spoken = [label for label in labels if label.said]
     if len(spoken) <= 1:
-        yield from _drawn([_CaretRun(label, "", room) for label in places if not label.said])
+        yield from _drawn([_CaretRun(label, "", room) for label in labels if not label.said])
         for label in spoken:
             yield from _single_label(label, room)
         return
     numbers = {id(label): str(number) for number, label in enumerate(spoken, 1)}
-    yield from _drawn([_CaretRun(label, numbers.get(id(label), ""), room) for label in places])
+    yield from _drawn([_CaretRun(label, numbers.get(id(label), ""), room) for label in labels])
     for label in spoken:
         lead = f"{numbers[id(label)]} "
         for words in label.said:
@@ -418,9 +418,9 @@ class _CaretRun:
         yield from (Run(text, style) for text in (self.prefix, "^" * self.caret.cells, self.suffix) if text)
 
 
-def _joined(places: Sequence[CaretLabel]) -> list[CaretLabel]:
+def _joined(labels: Sequence[CaretLabel]) -> list[CaretLabel]:
     by_cells: dict[tuple[int, int], list[CaretLabel]] = {}
-    for caret in places:
+    for caret in labels:
         by_cells.setdefault((caret.before, caret.cells), []).append(caret)
     return [
         CaretLabel(

@@ -50,7 +50,7 @@ class TaskDiff(Struct, frozen=True):
     partings: tuple[RunParting, ...]
 
     @property
-    def places(self) -> list[tuple[int | None, list[RunParting]]]:
+    def partings_by_step(self) -> list[tuple[int | None, list[RunParting]]]:
         """The partings by step of the reference; the step with the most bad runs first."""
         groups: dict[int | None, list[RunParting]] = {}
         for parting in self.partings:
@@ -134,14 +134,15 @@ def task_diff_lines(diff: TaskDiff, width: int) -> Iterator[Line]:
     if not diff.partings:
         yield (Run("No run makes different calls."),)
         return
-    for step, group in diff.places[:_MAX_DIFFERENCES]:
+    for step, group in diff.partings_by_step[:_MAX_DIFFERENCES]:
         yield ()
         yield from _place_lines(diff, step, group, width)
-    rest = diff.places[_MAX_DIFFERENCES:]
+    rest = diff.partings_by_step[_MAX_DIFFERENCES:]
     if rest:
         yield (Run(f"… {counted(len(rest), 'more place')} with {sum(len(group) for _, group in rest):,} runs"),)
     example = next(
-        (parting for _, group in diff.places for parting in group if not parting.is_good), diff.places[0][1][0]
+        (parting for _, group in diff.partings_by_step for parting in group if not parting.is_good),
+        diff.partings_by_step[0][1][0],
     )
     yield ()
     yield from wrapped(
@@ -186,7 +187,7 @@ def task_diff_object(diff: TaskDiff) -> TaskDiffJson:
                     {"called": parting.run.called, "good": parting.is_good, "did": parting.did} for parting in group
                 ],
             }
-            for step, group in diff.places
+            for step, group in diff.partings_by_step
         ],
     }
 

@@ -59,7 +59,7 @@ class Picture(Struct, frozen=True):
     groups: tuple[ShapeGroup, ...]
     label: str
 
-    def data(self, selected: str | None, places: Mapping[str, Location], caption: str) -> dict[str, Json]:
+    def data(self, selected: str | None, locations: Mapping[str, Location], caption: str) -> dict[str, Json]:
         """The picture as JSON for the browser, with the group `selected` highlighted; a click selects a place."""
         return {
             "caption": caption,
@@ -71,7 +71,7 @@ class Picture(Struct, frozen=True):
                 {
                     "title": group.title,
                     "key": group.key,
-                    "location": location_object(places[group.key]) if group.key in places else None,
+                    "location": location_object(locations[group.key]) if group.key in locations else None,
                     "shapes": [_shape(shape) for shape in group.shapes],
                 }
                 for group in self.groups

@@ -215,16 +215,16 @@ def _layers(trace: Trace, inspection: Inspection) -> Iterator[Json]:
             diagnostic.location,
         )
     for step in islice(inspection.chain.steps, _MAX_LAYERED_STEPS):
-        places = layers.of(step).places
-        later = [side for location in places for side in apart.pop((location.turn, location.part), ())[1::2]]
-        yield from _layer_rows(trace, (*places, *later), step.number)
+        locations = layers.of(step).locations
+        later = [side for location in locations for side in apart.pop((location.turn, location.part), ())[1::2]]
+        yield from _layer_rows(trace, (*locations, *later), step.number)
     for number, sides in enumerate(islice(apart.values(), _MAX_LAYERED_STEPS), 1):
         yield from _layer_rows(trace, sides, -number)
 
 
-def _layer_rows(trace: Trace, places: Iterable[Location], group: int) -> Iterator[Json]:
-    """The places of one group, where the stream shows them; none if the group has a single place."""
-    shown = list(dict.fromkeys(stream_place(trace, location) for location in places))
+def _layer_rows(trace: Trace, locations: Iterable[Location], group: int) -> Iterator[Json]:
+    """The locations of one group, where the stream shows them; none if the group has a single one."""
+    shown = list(dict.fromkeys(stream_place(trace, location) for location in locations))
     for location in shown if len(shown) > 1 else ():
         yield {**location_object(location), "step": group}
 

@@ -107,11 +107,11 @@ def _marks(shown: ShownTrace, location: Location | None) -> None:
         st.text(f"● {_where(mark.turn, mark.step)}: {visible_line(mark.note) or 'marked'}{by}")
     may_write = visitor().may_write
     step = None if location is None else step_at(shown.dissection, location)
-    places: list[tuple[int | None, int | None]] = [(None, None)]
-    places += [(location.turn, None)] if location is not None else []
-    places += [(None, step.number)] if step is not None else []
+    targets: list[tuple[int | None, int | None]] = [(None, None)]
+    targets += [(location.turn, None)] if location is not None else []
+    targets += [(None, step.number)] if step is not None else []
     turn, number = st.radio(
-        "On", places, format_func=lambda mark: _where(*mark), horizontal=True, key=f"weaklink_marked_{id_}"
+        "On", targets, format_func=lambda mark: _where(*mark), horizontal=True, key=f"weaklink_marked_{id_}"
     )
     note = st.text_input("Note", key=f"{_NOTE}_{id_}", placeholder="What you found")
     save, drop = st.columns(2)

@@ -239,9 +239,9 @@ def _amounts(summary: TraceSummary) -> Iterator[str]:
 
 def _rail(shown: ShownTrace, location: Location | None) -> dict[str, Json]:
     boxes = rail_boxes(shown.dissection, location)
-    places = {str(index): box.location for index, box in enumerate(boxes)}
+    locations = {str(index): box.location for index, box in enumerate(boxes)}
     caption = f"The map shows {MAX_BOXES} boxes around the selection." if len(boxes) == MAX_BOXES else ""
-    return rail(boxes).data(selected_box(boxes, location), places, caption)
+    return rail(boxes).data(selected_box(boxes, location), locations, caption)
 
 
 def _flow(shown: ShownTrace, location: Location | None) -> dict[str, Json]:
@@ -251,9 +251,9 @@ def _flow(shown: ShownTrace, location: Location | None) -> dict[str, Json]:
         return _NO_PICTURE.data(None, {}, "This trace has no tool calls, so there is no data flow.")
     step = step_at(shown.dissection, _position(shown, location))
     drawn = flow_picture(chain, data_flow(shown), step.number if step else 1)
-    places = {str(step.number): step.location for step in chain.steps}
+    locations = {str(step.number): step.location for step in chain.steps}
     caption = f"{drawn.label}. The thick path is the longest. Click a step to select it."
-    return drawn.data(str(step.number) if step else None, places, caption)
+    return drawn.data(str(step.number) if step else None, locations, caption)
 
 
 def _origins(shown: ShownTrace, location: Location | None) -> dict[str, Json]:
@@ -284,8 +284,8 @@ def _timing(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     if drawn is None:
         return _NO_PICTURE.data(None, {}, "")
     parts = ((group.key, shown.dissection.parts_of(int(group.key))) for group in drawn.groups if group.key)
-    places = {key: parts_of_turn[0].location(Range(0, 0)) for key, parts_of_turn in parts if parts_of_turn}
-    return drawn.data(None, places, f"{drawn.label}. A chunk is not a token.")
+    locations = {key: parts_of_turn[0].location(Range(0, 0)) for key, parts_of_turn in parts if parts_of_turn}
+    return drawn.data(None, locations, f"{drawn.label}. A chunk is not a token.")
 
 
 def _times(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:

@@ -138,14 +138,14 @@ def _title(key: GroupKey) -> str:
 
 
 def _sides(
-    by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, Prompt], places: Sequence[DeltaGenerator]
+    by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, Prompt], containers: Sequence[DeltaGenerator]
 ) -> list[GroupFigures]:
     """The baseline, and the group or groups that are compared with it."""
 
     def titled(group: GroupFigures) -> str:
         return f"{key_title(by, group.keys[0], prompts)[:_MAX_NAME_CHARS]} ({counted(group.traces, 'trace')})"
 
-    left, right = places
+    left, right = containers
     base = next((index for index, group in enumerate(groups) if _in_address(group) == parameter("base")), 0)
     chosen = left.selectbox(
         "Baseline",

@@ -189,8 +189,8 @@ def _body() -> None:
     if done.needed is not None:
         needed = done.needed
         location = Location(needed["turn"], needed["part"], Range(needed["start"], needed["end"]))
-        places = {"start": location.range.start, "end": location.range.end}
-        set_parameters(turn=location.turn, part=location.part, **places)
+        characters = {"start": location.range.start, "end": location.range.end}
+        set_parameters(turn=location.turn, part=location.part, **characters)
         st.rerun(scope="fragment")
 
 
