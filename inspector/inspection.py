@@ -146,12 +146,12 @@ def _is_reasoned(parts: Iterable[PartInspection]) -> bool:
     return False
 
 
-def _without_refusals(found: Sequence[Diagnostic], parts: Iterable[PartInspection]) -> list[Diagnostic]:
+def _without_refusals(diagnostics: Sequence[Diagnostic], parts: Iterable[PartInspection]) -> list[Diagnostic]:
     """The diagnostics without what follows from a refused call: the server's error, and that the call has no result."""
     refused = {part.turn for part in parts if part.part == ERROR_PART and part.calls}
     return [
         diagnostic
-        for diagnostic in found
+        for diagnostic in diagnostics
         if diagnostic.location.turn not in refused
         or not (
             diagnostic.rule in (UPSTREAM_ERROR, ERROR_INSIDE_200)
@@ -283,9 +283,9 @@ class _TurnReader:
         self._unheard.clear()
         return list(self._echoes.without(faults, text, _calls_in(read)))
 
-    def _define(self, inspected: PartInspection, found: Iterable[Diagnostic]) -> None:
+    def _define(self, inspected: PartInspection, diagnostics: Iterable[Diagnostic]) -> None:
         is_whole = self._defined.is_whole and not any(
-            diagnostic.rule.severity is Severity.ERROR for diagnostic in found
+            diagnostic.rule.severity is Severity.ERROR for diagnostic in diagnostics
         )
         tools = (*self._defined.definitions, *inspected.definitions)
         self._defined = OfferedTools(tools, reported=self._reported, is_whole=is_whole)
@@ -295,7 +295,7 @@ class _TurnReader:
         turn: Turn,
         part: Part,
         inspected: PartInspection,
-        found: Sequence[Diagnostic],
+        diagnostics: Sequence[Diagnostic],
         parsed: Sequence[ToolCall],
     ) -> Iterator[Diagnostic]:
         """The faults of calls in the content of an answer; those that are `parsed` are in fields of their own."""
@@ -303,7 +303,7 @@ class _TurnReader:
         if not is_declared:
             known = [
                 *(call.range for call in inspected.calls),
-                *(diagnostic.range for diagnostic in found if diagnostic.fault.call),
+                *(diagnostic.range for diagnostic in diagnostics if diagnostic.fault.call),
             ]
             lost = self._session_tools.calls_in(part.text, call_search(self._chosen), known, self._request)
             yield from (fault.at(inspected.turn, part.name) for fault in lost)
@@ -427,9 +427,11 @@ def read_part(
     )
 
 
-def _is_left_out(found: Diagnostic, turn: Turn) -> bool:
+def _is_left_out(diagnostic: Diagnostic, turn: Turn) -> bool:
     """Whether to drop a repeated call, which the chain reports, or a near marker in a prompt that explains a format."""
-    return found.rule is REPEATED_CALL or (found.rule is NEAR_MARKER and turn.role in (Role.SYSTEM, Role.USER))
+    return diagnostic.rule is REPEATED_CALL or (
+        diagnostic.rule is NEAR_MARKER and turn.role in (Role.SYSTEM, Role.USER)
+    )
 
 
 @lru_cache(_CACHE_SIZE)
@@ -512,31 +514,31 @@ def _speeches(trace: Trace, parts: Iterable[PartInspection]) -> Iterator[Speech]
             yield Speech(inspected.turn, "".join(texts))
 
 
-def _chosen(found: Sequence[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Sequence[Diagnostic]:
+def _chosen(diagnostics: Sequence[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Sequence[Diagnostic]:
     if not select and not ignore:
-        return found
+        return diagnostics
     selected, ignored = select_rules(tuple(select)), select_rules(tuple(ignore))
     return [
         diagnostic
-        for diagnostic in found
+        for diagnostic in diagnostics
         if (not select or diagnostic.rule in selected) and diagnostic.rule not in ignored
     ]
 
 
-def _in_order(trace: Trace, found: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
+def _in_order(trace: Trace, diagnostics: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
     """The diagnostics by location; those of a turn's request, message by message, come before those of its texts."""
-    if len(found) < 2:
-        return found
+    if len(diagnostics) < 2:
+        return diagnostics
     order = {
         (number, part.name): index
         for number, turn in enumerate(trace.turns, 1)
         for index, part in enumerate(turn.parts)
     }
 
-    def place(one: Diagnostic) -> tuple[int, int, int, Range, str]:
-        turn, part = one.location.turn, one.location.part
+    def sort_key(diagnostic: Diagnostic) -> tuple[int, int, int, Range, str]:
+        turn, part = diagnostic.location.turn, diagnostic.location.part
         message = part.removeprefix(SENT_PART).partition(":")[0] if part.startswith(SENT_PART) else ""
         number = int(message) if message.isdecimal() else 0
-        return turn, -1 if number else order.get((turn, part), 0), number, one.range, one.rule.code
+        return turn, -1 if number else order.get((turn, part), 0), number, diagnostic.range, diagnostic.rule.code
 
-    return sorted(found, key=place)
+    return sorted(diagnostics, key=sort_key)
