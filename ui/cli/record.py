@@ -252,9 +252,8 @@ async def _serve(config: ProxyConfig, recording: RecorderProcess, tail: str, *, 
             on_bound=lambda address: _print_banner(address, config, recording.target, tail, color),
         )
     except OSError as error:
-        why = (
-            os.strerror(error.errno) if (error.errno or 0) > 0 else error.strerror or error
-        )  # asyncio repeats the address
+        code = error.errno or 0  # negative for a name that is not known
+        why = os.strerror(code) if code > 0 else error.strerror or error  # asyncio's own sentence repeats the address
         raise RecordingError(
             f"{config.host}:{config.port}: the proxy cannot listen there: {why}; "
             "`--port` names another port, `--port 0` takes any free one"
