@@ -146,7 +146,7 @@ def import_paths(
         return
     _import_once(paths, options, where, jobs, put, dry_run=dry_run)
     if discovered is not None and not dry_run and not as_json:
-        print_notice(f"what broke this week: `{suggested('list status:broken since:7d', where)}`")
+        print_notice(f"what broke, newest first: `{suggested('list status:broken', where)}`")
 
 
 def _import_once(

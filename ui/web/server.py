@@ -109,7 +109,8 @@ def free_port(access: Access) -> int:
             return port
     except OSError as error:
         raise WeaklinkError(
-            f"the dashboard cannot listen on {access.host}, port {access.port}: {error.strerror}"
+            f"the dashboard cannot listen on {access.host}, port {access.port}: {error.strerror}; "
+            "`--port` names another port, `--port 0` takes any free one"
         ) from error
 
 

@@ -197,7 +197,7 @@ def test_a_port_that_is_taken_is_said(weaklink: Run, demo_database: Path) -> Non
         port = taken.getsockname()[1]
         done = weaklink("web", "--db", str(demo_database), "--port", str(port))
     assert (done.returncode, done.stdout) == (2, b"")
-    assert f"cannot listen on 127.0.0.1, port {port}: Address already in use".encode() in done.stderr
+    assert f"cannot listen on 127.0.0.1, port {port}: Address already in use; `--port` names".encode() in done.stderr
     assert b"the dashboard is at" not in done.stderr
     assert b"Traceback" not in done.stderr
 
