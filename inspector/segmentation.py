@@ -27,7 +27,7 @@ from weaklink.inspector.checks.tools import OfferedTools, check_definition
 from weaklink.inspector.checks.typed_arguments import typed_by
 from weaklink.inspector.checks.whole_text import WholeText, whole_texts
 from weaklink.inspector.checks.wrappers import Wrappers
-from weaklink.inspector.diagnostics import AttemptedCall, Diagnostic, Fault
+from weaklink.inspector.diagnostics import Diagnostic, Fault
 from weaklink.inspector.formats.api.call_reading import raw_fault
 from weaklink.inspector.formats.detection import SAMPLE_CHARS, detect_format
 from weaklink.inspector.formats.format import Format
@@ -300,7 +300,9 @@ class _CheckedAssembler:
             at = bisect_left(spans, attempt.range.end, key=_end)
             for call in self._assembler.calls:
                 between = spans[min(at, call.span) + 1 : max(at, call.span)]
-                is_same = call.name == attempt.name and _same_arguments(call, attempt)
+                is_same = call.name == attempt.name and arguments_key(call.arguments) == arguments_key(
+                    attempt.arguments
+                )
                 if is_same and all(span.kind is SpanKind.MARKUP for span in between):
                     message = f"The reply has the call of `{call.name}` twice: here and in its calls."
                     yield Fault(CALL_DELIVERED_TWICE, attempt.range, message)
@@ -494,10 +496,6 @@ def _is_quoted_from(prompt: str, fault: Fault, text: str) -> bool:
     """Whether a fault is about a call that a sentence of the answer only quotes from the prompt."""
     call = fault.call
     return call is not None and is_in_sentence(call.range, text) and call.range.of(text) in prompt
-
-
-def _same_arguments(call: ToolCall, attempt: AttemptedCall) -> bool:
-    return arguments_key(call.arguments) == arguments_key(attempt.arguments)
 
 
 def _end(span: Span) -> int:
