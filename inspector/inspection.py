@@ -29,7 +29,7 @@ from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location, Related
 from weaklink.inspector.formats.api.call_reading import read_structured_part
 from weaklink.inspector.formats.api.refused_calls import read_error
-from weaklink.inspector.formats.detection import detect_format, expected_format
+from weaklink.inspector.formats.detection import SAMPLE_CHARS, detect_format, expected_format
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format, known_format
 from weaklink.inspector.inspected import Inspection, PartInspection
@@ -50,12 +50,11 @@ from weaklink.inspector.wire.events import ERROR_PART, PROMPT_PART, TOKENS_PART
 
 REASONING_BUDGET = 30_000
 """The default limit on the tokens of reasoning in one turn."""
-_SAMPLE = 65_536
 _CALLS_APART = frozenset({"claude-code", "claude-code-output", "codex", "codex-output", "hermes-sessions"})
 """The sources whose logs store calls apart from the text, by the definition of their format."""
 _RAW_BESIDE_CALLS = frozenset({"tau-bench"})
 """The sources that keep the model's raw text beside the calls that were read from it: no server delivered both."""
-_LONGEST_CACHED, _CACHE_SIZE = 16_384, 256  # the cache of parsed texts: longest text in code points, entries
+_MAX_CACHED_CHARS, _CACHE_SIZE = 16_384, 256  # the cache of parsed texts: longest text in code points, entries
 
 
 def inspect_trace(
@@ -196,7 +195,7 @@ def format_of(trace: Trace, format: str = AUTO) -> Format:
         expected = expected_format(trace.model or _requested_model(trace))
         if expected is not None:
             return expected
-    sample, room = [], _SAMPLE
+    sample, room = [], SAMPLE_CHARS
     for turn in trace.turns:
         if turn.role is Role.ASSISTANT and room > 0:
             texts = [part.text[:room] for part in turn.parts if part.name == "text"]
@@ -415,7 +414,7 @@ def read_part(
     prompt = turn.part(PROMPT_PART)
     words = prompt.text if prompt else ""
     segmentation = None
-    if turn.role in (Role.SYSTEM, Role.USER) and not words and len(part.text) <= _LONGEST_CACHED:
+    if turn.role in (Role.SYSTEM, Role.USER) and not words and len(part.text) <= _MAX_CACHED_CHARS:
         segmentation = plain_reading(part.text, chosen, turn.role)
     if segmentation is None:
         segmentation = segment_whole(part.text, chosen, prompt=words, tools=offered, role=turn.role, turn=number)
@@ -484,11 +483,11 @@ def _events(parts: Sequence[PartInspection]) -> Iterator[PlacedCall | PlacedResu
             calls = [call for call in calls if not call.valid or call in lost]
         if not calls and not part.results:
             continue
-        places: list[PlacedCall | PlacedResult] = [
+        located: list[PlacedCall | PlacedResult] = [
             PlacedCall(call, Location(part.turn, part.part, call.range)) for call in calls
         ]
-        places += [PlacedResult(result, Location(part.turn, part.part, result.range)) for result in part.results]
-        yield from sorted(places, key=lambda placed: placed.location.range) if len(places) > 1 else places
+        located += [PlacedResult(result, Location(part.turn, part.part, result.range)) for result in part.results]
+        yield from sorted(located, key=lambda placed: placed.location.range) if len(located) > 1 else located
 
 
 def _attempts(faults: Iterable[Diagnostic]) -> Iterator[PlacedCall]:

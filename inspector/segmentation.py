@@ -29,7 +29,7 @@ from weaklink.inspector.checks.whole_text import WholeText, whole_texts
 from weaklink.inspector.checks.wrappers import Wrappers
 from weaklink.inspector.diagnostics import AttemptedCall, Diagnostic, Fault
 from weaklink.inspector.formats.api.call_reading import raw_fault
-from weaklink.inspector.formats.detection import detect_format
+from weaklink.inspector.formats.detection import SAMPLE_CHARS, detect_format
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.markers import markers_of
 from weaklink.inspector.formats.registry import find_format
@@ -121,12 +121,12 @@ class Segmenter:
         self._fed: list[str] = []
         self._held: list[Fault] = []
         self._checked = _CheckedAssembler(self._assembler, tools, self.format if role is Role.ASSISTANT else None)
-        self.feed: Callable[[str], list[Span]] = feeder(self._parser, self._checked.take, self._fed)
+        self.feed: Callable[[str], list[Span]] = feeder(self._parser, self._checked.add, self._fed)
         """`feed(text)` returns the top-level spans that this piece closed; pieces may end anywhere. Never raises."""
 
     def close(self) -> list[Span]:
         """The spans that the end of the text closes. Do not call `feed` afterwards."""
-        spans = self._checked.take(self._parser.close(), at_end=True)
+        spans = self._checked.add(self._parser.close(), at_end=True)
         self._checked.end()
         self._assembler.end()
         self._has_ended = True
@@ -226,9 +226,9 @@ class _CheckedAssembler:
         """Whether calls are checked against tools that the request offers, and not only those that the text defines."""
         return bool(self._requested)
 
-    def take(self, events: list[ParseEvent], *, at_end: bool = False) -> list[Span]:
-        """The spans that these events closed; `at_end` marks the last events of the stream."""
-        spans = self._assembler.take(events)
+    def add(self, events: list[ParseEvent], *, at_end: bool = False) -> list[Span]:
+        """Add events; returns the spans that they closed. `at_end` marks the last events of the stream."""
+        spans = self._assembler.add(events)
         if spans and self._search is not None:
             for event in events:
                 if type(event) is SpanClosed and event.by_model:
@@ -278,7 +278,7 @@ class _CheckedAssembler:
 
     def _children(self, event: SpanClosed) -> tuple[Span, ...]:
         """The child spans of a span that has closed."""
-        index = bisect_left(self._assembler.spans, event.span.range, key=_place)
+        index = bisect_left(self._assembler.spans, event.span.range, key=_range)
         return self._assembler.spans[index].children if index < len(self._assembler.spans) else ()
 
     def _look_through_literals(self, search: CallSearch, start: int) -> None:
@@ -330,8 +330,8 @@ class _CheckedAssembler:
             calls, faults = self._search.in_code(call, offered)
             if calls:
                 self._assembler.faults += faults
-                for one in calls:
-                    self._assembler.faults += check_arguments(one, offered, self._own_tools)
+                for made in calls:
+                    self._assembler.faults += check_arguments(made, offered, self._own_tools)
                 return calls
         if self._search is not None and call.name is None and (others := self._read_otherwise(call, offered)):
             return others
@@ -353,8 +353,8 @@ class _CheckedAssembler:
             known = self._assembler.faults
             known[:] = [fault for fault in known if fault.rule.code[0] != "J" or not call.range.covers(fault.range)]
             known += faults
-            for one in calls:
-                known += check_arguments(one, offered, self._own_tools)
+            for made in calls:
+                known += check_arguments(made, offered, self._own_tools)
         return calls
 
     def _is_cut(self, call: ToolCall, cuts: Sequence[Range]) -> bool:
@@ -383,7 +383,7 @@ class _CheckedAssembler:
         """Whether a list of tools has faults, so that it may have named more than were read."""
         lists = [span.range for span in self._assembler.spans if span.kind is SpanKind.TOOL_DEFINITIONS]
         errors = [fault.range for fault in self._assembler.faults if fault.rule.severity is Severity.ERROR]
-        return any(place.covers(error) for place in lists for error in errors)
+        return any(written.covers(error) for written in lists for error in errors)
 
 
 def segment(
@@ -400,7 +400,7 @@ def segment(
     `prompt` is the text before it. `tools` are the tools offered with the request. Raises UnknownFormatError; the
     content of the text never raises.
     """
-    chosen = detect_format(text[:65_536], model).format if format == AUTO else find_format(format)
+    chosen = detect_format(text[:SAMPLE_CHARS], model).format if format == AUTO else find_format(format)
     return segment_whole(text, chosen, prompt=prompt, tools=tools, role=role)
 
 
@@ -504,7 +504,7 @@ def _end(span: Span) -> int:
     return span.range.end
 
 
-def _place(span: Span) -> Range:
+def _range(span: Span) -> Range:
     return span.range
 
 

@@ -30,10 +30,10 @@ MAX_VALUES_PER_CALL = 50
 MAX_VALUES_PER_TRACE = 500
 """Maximum number of different values, each with its path, that are stored for a trace."""
 
-LONGEST_VALUE = 120
+MAX_VALUE_CHARS = 120
 """Code points; of a longer value, the first 80 and a hash of the whole value are stored."""
 
-LONGEST_PATH = 200
+MAX_PATH_CHARS = 200
 """Code points; values at longer paths are left out."""
 
 _PLAIN_KEY = lazy_pattern(r"[A-Za-z_][\w-]*")
@@ -200,7 +200,7 @@ def _written(leaf: Json) -> str:
 
 def value_key(text: str) -> str:
     """A value as it is stored and looked up: case-folded and shortened."""
-    return key(text.casefold(), longest=LONGEST_VALUE)
+    return key(text.casefold(), longest=MAX_VALUE_CHARS)
 
 
 def path_of(key_or_index: str | int) -> str:
@@ -217,11 +217,11 @@ def argument_leaves(arguments: Json) -> Iterator[tuple[str, str, Json]]:
     stack: list[tuple[str, str, Json]] = [("", "$", arguments)]
     while stack:
         name, path, value = stack.pop()
-        if len(path) > LONGEST_PATH:
+        if len(path) > MAX_PATH_CHARS:
             continue
         if isinstance(value, dict) and value:
             inner: list[tuple[str, str, Json]] = [
-                (key(one, longest=LONGEST_VALUE), path + escaped(path_of(one)), value[one])
+                (key(one, longest=MAX_VALUE_CHARS), path + escaped(path_of(one)), value[one])
                 for one in list(value)[: MAX_VALUES_PER_CALL + 1]
             ]
             stack += reversed(inner)

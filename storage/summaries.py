@@ -113,8 +113,8 @@ class TraceSummary(Struct, frozen=True):
 
 
 _LAYER_OF = {rule.code: rule.layer for rule in layer_rules.RULES if rule.severity is not Severity.INFO}
-_ORDER = ("parsed", "executed", "read")  # of the layers, from the model's text to the history
-_LONGEST_OPENING = 1_000_000  # code points of the longest text that is unpacked for an opening
+_LAYERS = ("parsed", "executed", "read")  # from the model's text to the history
+_MAX_OPENING_CHARS = 1_000_000  # of a text that is unpacked for an opening
 
 _COUNTS = ("turns", "characters", "chunks", "tool_calls", "errors", "warnings")
 _UNKNOWN = ("started_at_s", "duration_s", "input_tokens", "output_tokens")
@@ -123,8 +123,8 @@ _TEXTS = ("name", "source", "file", "record", "model", "format")
 _BREAK = ("break_step", "break_turn", "break_tool", "break_outcome", "break_code", "break_message", "break_reaction")
 _CERTAINTIES = {certainty.value: certainty for certainty in VerdictCertainty}
 _NO_FACTS = to_blob(pack_facts(trace_facts(Trace(()))))
-_PLACE = ("id", "imported_at_s", "sort_at_s", "certainty")  # no checksum covers them: lists are sorted by them
-_NAMES = (*_PLACE, *CHECKED_COLUMNS)
+_UNCHECKED = ("id", "imported_at_s", "sort_at_s", "certainty")  # no checksum covers them: lists are sorted by them
+_NAMES = (*_UNCHECKED, *CHECKED_COLUMNS)
 _ROWS = sa.select(*(tables.trace.c[name] for name in _NAMES), tables.inspection.c.digest).select_from(
     tables.trace.outerjoin(tables.inspection)
 )
@@ -147,7 +147,7 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
         for id_ in openings_of.keys() & nameless:  # a damaged row may have another id than its index
             found[id_] = structs.replace(found[id_], opening=openings_of[id_])
         for id_, codes in _codes(connection, [id_ for id_ in group if id_ in found]).items():
-            names = sorted({_LAYER_OF[code] for code in codes if code in _LAYER_OF}, key=_ORDER.index)
+            names = sorted({_LAYER_OF[code] for code in codes if code in _LAYER_OF}, key=_LAYERS.index)
             found[id_] = structs.replace(found[id_], layers=tuple(names), codes=tuple(codes))
     return [found[id_] for id_ in ids if id_ in found]
 
@@ -172,7 +172,7 @@ def _openings(connection: sa.Connection, ids: Sequence[int]) -> Iterator[tuple[i
     first = users.where(turn.trace_id.in_(ids), turn.role == Role.USER.value).subquery()
     here = sa.and_(part.trace_id == first.c.trace_id, part.turn == first.c.number, part.number == 0)
     texts = sa.select(part.trace_id, part.text).where(
-        here, first.c.nth <= OPENING_MESSAGES, part.characters <= _LONGEST_OPENING
+        here, first.c.nth <= OPENING_MESSAGES, part.characters <= _MAX_OPENING_CHARS
     )
     rows = connection.execute(texts.order_by(part.trace_id, part.turn))
     for id_, group in groupby(rows, key=lambda row: row[0]):
@@ -196,7 +196,7 @@ def _summary(
 ) -> TraceSummary:
     values = dict(zip(_NAMES, row, strict=False))
     try:
-        check_row(row[len(_PLACE) :])
+        check_row(row[len(_UNCHECKED) :])
         return _whole(values, state, open_turns=open_turns, marks=marks)
     except DAMAGE_ERRORS:
         return structs.replace(

@@ -125,12 +125,12 @@ def _block_lines(block: Block) -> Iterator[DataRow | RejectedRow]:
     numbering = content.numbering
     try:
         with content.open() as stream, content.open() as again:
-            places = records.PositionCounter(again)
+            counter = records.PositionCounter(again)
             for record in records.read_lines(stream):
                 numbered = records.renumbered(record, numbering)
                 is_head = numbering.has_head and _record_number(record) == 1
                 if not is_head:
-                    yield from _instances(_json_row(block.path, "line", numbered, places))
+                    yield from _instances(_json_row(block.path, "line", numbered, counter))
     except OSError as error:
         yield RejectedRow(block.path, "end of file", str(error))
 
@@ -146,15 +146,15 @@ def _json_rows(path: str, file: SourceFile) -> Iterator[DataRow | RejectedRow]:
             return
         unit = records.layout_of(file.head)
         with file.open() as stream, file.open() as again:
-            places = records.PositionCounter(again)
+            counter = records.PositionCounter(again)
             for record in records.read_lines(stream) if unit == "line" else records.read_elements(stream):
-                yield from _instances(_json_row(path, unit, record, places))
+                yield from _instances(_json_row(path, unit, record, counter))
     except (DamagedDataError, OSError) as error:
         yield RejectedRow(path, "end of file", str(error))
 
 
 def _json_row(
-    path: str, unit: str, record: records.Line | records.Element | Skipped, places: records.PositionCounter
+    path: str, unit: str, record: records.Line | records.Element | Skipped, counter: records.PositionCounter
 ) -> DataRow | RejectedRow:
     if isinstance(record, Skipped):
         number = record.record.rpartition(" ")[2]
@@ -164,12 +164,12 @@ def _json_row(
     try:
         value = records.parse_json_bytes(record.raw)
     except records.NotJsonError as error:
-        return _rejected(path, name, error, record, places)
+        return _rejected(path, name, error, record, counter)
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         return DataRow(path, name, record.number, {"messages": value}, record.raw)
     if not isinstance(value, dict):
         what = _KINDS.get(type(value), "a number")
-        return _rejected(path, name, records.NotJsonError(f"the row is {what}, not an object"), record, places)
+        return _rejected(path, name, records.NotJsonError(f"the row is {what}, not an object"), record, counter)
     return DataRow(path, name, record.number, value, record.raw)
 
 
@@ -188,11 +188,11 @@ def _rejected(
     name: str,
     error: records.NotJsonError,
     record: records.Line | records.Element,
-    places: records.PositionCounter,
+    counter: records.PositionCounter,
 ) -> RejectedRow:
     text = decode(record.raw)
     before = text[: error.offset]
-    line, column = places.at(record.offset) if isinstance(record, records.Element) else (record.number, 1)
+    line, column = counter.at(record.offset) if isinstance(record, records.Element) else (record.number, 1)
     first, feed, rest = before.rpartition("\n")
     line += first.count("\n") + len(feed)
     return RejectedRow(path, name, str(error), line, len(rest) + (1 if feed else column), text)

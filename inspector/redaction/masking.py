@@ -22,7 +22,7 @@ from weaklink.inspector.redaction.finding import Finder, pattern_secrets, replac
 from weaklink.inspector.redaction.rules import PATTERNS, words
 from weaklink.inspector.text import Range
 
-_LONGEST = 8_192
+_MAX_OPEN_CHARS = 8_192
 Kept: TypeAlias = frozenset[str]
 """The words that stay in a recording without content."""
 _PROBES = tuple(
@@ -148,7 +148,7 @@ class ContentStream:
         """
         text = self._held + piece
         last = deque(PATTERNS.growing.finditer(text), maxlen=1)
-        is_open = last and not last[0]["whole"] and last[0].end() == len(text) and len(last[0][0]) <= _LONGEST
+        is_open = last and not last[0]["whole"] and last[0].end() == len(text) and len(last[0][0]) <= _MAX_OPEN_CHARS
         end = last[0].start() if is_open else len(text)
         self._held = text[end:]
         return mask_content(text[:end], self._kept)

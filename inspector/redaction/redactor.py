@@ -28,11 +28,11 @@ from weaklink.inspector.redaction.masking import (
 from weaklink.inspector.text import digest_of
 from weaklink.inspector.wire.events import TOKENS_PART
 
-_MOST_CLEAN = 262_144  # texts that were found clean, of which a digest is kept: those of long sessions
+_MAX_CLEAN_TEXTS = 262_144  # texts that were found clean, of which a digest is kept: those of long sessions
 _DIGEST_BYTES = 32
 _LONG = range(16_384, 4_194_304)  # characters of a text that is remembered, as requests repeat those before
-_MOST_LONG = 8
-_MOST_TOOLS = 4_096  # that were found clean: every request offers the same ones again
+_MAX_LONG_TEXTS = 8
+_MAX_CLEAN_TOOLS = 4_096  # that were found clean: every request offers the same ones again
 _VALUES = frozenset({"default", "const", "example", "examples", "enum"})
 _CONTENT = {
     model.Trace: ("name",),
@@ -64,7 +64,7 @@ class Redactor:
         self._values = ExactValues(values)
         self.keeps_content = keep_content
         self._clean: set[bytes] = set()
-        self._long: deque[Finder] = deque(maxlen=_MOST_LONG)
+        self._long: deque[Finder] = deque(maxlen=_MAX_LONG_TEXTS)
         self._clean_tools: dict[int, model.ToolDefinition] = {}  # held, so that no other one has its id
         self.count = 0
         """Secrets replaced so far."""
@@ -88,7 +88,7 @@ class Redactor:
         texts: list[str] = []
         _collect((turn,), texts, {id(tool) for tool in tools if id(tool) in self._clean_tools})
         if self.keeps_content and not self._have_secrets(texts):
-            if len(self._clean_tools) > _MOST_TOOLS:
+            if len(self._clean_tools) > _MAX_CLEAN_TOOLS:
                 self._clean_tools.clear()
             self._clean_tools.update((id(tool), tool) for tool in tools)
             return turn
@@ -156,7 +156,7 @@ class Redactor:
         return clean
 
     def _remember(self, key: bytes) -> None:
-        if len(self._clean) >= _MOST_CLEAN:
+        if len(self._clean) >= _MAX_CLEAN_TEXTS:
             self._clean.clear()
         self._clean.add(key)
 

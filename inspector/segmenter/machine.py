@@ -43,18 +43,18 @@ from weaklink.inspector.text import Range
 
 
 def feeder(
-    parser: FormatParser, take: Callable[[list[ParseEvent]], list[Span]], fed: list[str]
+    parser: FormatParser, add: Callable[[list[ParseEvent]], list[Span]], fed: list[str]
 ) -> Callable[[str], list[Span]]:
-    """A function that runs a parser's `feed`, then `take`; a live stream calls it for every delta, so it is short.
+    """A function that runs a parser's `feed`, then `add`; a live stream calls it for every delta, so it is short.
 
     It appends each text to `fed`.
     """
     if isinstance(parser, Machine):
-        return parser.feeding(take, fed)
+        return parser.feeding(add, fed)
 
     def feed(text: str) -> list[Span]:
         fed.append(text)
-        return take(parser.feed(text))
+        return add(parser.feed(text))
 
     return feed
 
@@ -263,8 +263,8 @@ class Machine(PayloadReading):
             return []
         return self._search_pieces(text)
 
-    def feeding(self, take: Callable[[list[ParseEvent]], list[Span]], fed: list[str]) -> Callable[[str], list[Span]]:
-        """`feed` followed by `take`, in one call that appends the text to `fed`."""
+    def feeding(self, add: Callable[[list[ParseEvent]], list[Span]], fed: list[str]) -> Callable[[str], list[Span]]:
+        """`feed` followed by `add`, in one call that appends the text to `fed`."""
 
         def feed(text: str) -> list[Span]:
             fed.append(text)
@@ -272,7 +272,7 @@ class Machine(PayloadReading):
             if self._marker_char not in text and self._other_marker_char not in text:
                 return []
             events = self._search_pieces(text)
-            return take(events) if events else []
+            return add(events) if events else []
 
         return feed
 

@@ -26,7 +26,7 @@ from weaklink.ui.web.stores import DashboardOptions, set_options, store
 from weaklink.ui.web.trace_api import trace_route
 from weaklink.ui.web.watching import watch_route
 
-_MOST_UPLOAD_MB = 500  # Streamlit shows 512 as 1 GB
+_MAX_UPLOAD_MB = 500  # Streamlit shows 512 as 1 GB
 _GRACE_S = 3.0  # for responses that are on their way when the dashboard shall end
 
 _OPTIONS = {
@@ -34,7 +34,7 @@ _OPTIONS = {
     "server.fileWatcherType": "none",
     "server.runOnSave": False,
     "server.enableStaticServing": False,
-    "server.maxUploadSize": _MOST_UPLOAD_MB,
+    "server.maxUploadSize": _MAX_UPLOAD_MB,
     "browser.gatherUsageStats": False,
     "client.toolbarMode": "minimal",
     "client.showErrorDetails": "none",

@@ -43,7 +43,7 @@ from weaklink.ui.cli.data.record_copies import (
 )
 from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.cli.files import open_output
-from weaklink.ui.importing.file_places import files_below
+from weaklink.ui.importing.input_files import files_below
 from weaklink.ui.reports.fix_report import FixedFile, FixJson, FixLines, FixReport, Repaired, sum_words
 from weaklink.ui.views.styled_text import visible_line
 from weaklink.ui.views.trace import title_of
