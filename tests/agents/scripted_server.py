@@ -11,7 +11,10 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
-SHELLS = ("bash", "run_shell_command", "Bash", "run_commands", "execute_command", "shell", "exec", "exec_command")
+SHELLS = (
+    *("bash", "run_shell_command", "Bash", "run_commands", "execute_command", "shell", "exec", "exec_command"),
+    "terminal",
+)
 ANSWER, TITLE = "That is done.", "A title"
 EDIT = """The offset is one hour.
 

@@ -44,6 +44,8 @@ KEPT = {
         for story in ("malformed", "cut-arguments")
     },
     ("openclaw", "unknown-tool"): KeptCall({"x": 1}, StepOutcome.UNKNOWN_TOOL),  # its trajectory lists the tools
+    ("llm-database", "unknown-tool"): KeptCall({"x": 1}, StepOutcome.UNKNOWN_TOOL),  # its log lists the tools
+    ("hermes-sessions", "malformed"): KeptCall({"command": "echo broken"}, StepOutcome.OK),
     ("cline", "malformed"): KeptCall({"commands": ["echo broken"]}, StepOutcome.OK),
     **{
         (agent, story): KeptCall({}, StepOutcome.ERROR_RESULT)
@@ -90,6 +92,8 @@ def _steps(database: Path) -> tuple[tuple[Step, ...], Status, str]:
     """
     with open_store(database, read_only=True) as store:
         traces = [store.inspected(summary.id) for summary in reversed(store.traces())]
+    if not traces:
+        return (), Status.UNKNOWN, ""
     trace, inspection = max(traces, key=lambda pair: (len(pair[1].chain.steps), len(pair[0].turns)))
     last = trace.turns[-1].parts
     steps = tuple(step for _, inspected in traces for step in inspected.chain.steps)
@@ -101,9 +105,10 @@ def _run(agent: str, story: str, home: Path) -> AgentRun:
     folder = home / "harbour"
     folder.mkdir()
     recorded, logged = home / "recorded.db", home / "logged.db"
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it is ignored, also by agents
     with scripted_server() as served:
         command = [*START, "run", "--upstream", served.url, "--db", str(recorded), "--"]
-        variables = environment(home, TERM="dumb", LANG="C.UTF-8")
+        variables = environment(home, TERM="dumb", LANG="C.UTF-8", PWD=str(folder))  # OpenCode works where `PWD` is
         with subprocess.Popen(
             [*command, sys.executable, str(Path(start.__file__)), agent, story],
             cwd=folder,
@@ -113,11 +118,15 @@ def _run(agent: str, story: str, home: Path) -> AgentRun:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         ) as process:
-            if story == "abort":
-                assert served.is_waiting.wait(120)
-                os.killpg(process.pid, signal.SIGINT)
-            output, _ = process.communicate(timeout=240)
-        words = [agent] if agent in AGENTS else [".aider.chat.history.md", "requests.history"]
+            try:
+                if story == "abort":
+                    assert served.is_waiting.wait(120)
+                    os.killpg(process.pid, signal.SIGINT)
+                output, _ = process.communicate(timeout=240)
+            except BaseException:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+        words = [agent] if agent != "aider" else [".aider.chat.history.md", "requests.history"]
         done = subprocess.run(
             [*START, "import", *words, "--db", str(logged)], cwd=folder, env=variables, capture_output=True, check=False
         )
@@ -177,7 +186,27 @@ def test_openclaw_asks_again_and_logs_no_malformed_call(story: str, tmp_path: Pa
     assert run.statuses == (Status.BROKEN, Status.ABORTED)
 
 
-@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent != "continue"])  # it writes no log then
+@pytest.mark.parametrize("story", ["malformed", "cut-arguments"])
+def test_llm_ends_at_a_malformed_call_and_logs_nothing_of_it(story: str, tmp_path: Path) -> None:
+    run = _run("llm-database", story, tmp_path)
+    assert _calls(run.recorded) == run.served.calls
+    assert [step.outcome for step in run.recorded] == [StepOutcome.MALFORMED]
+    assert run.logged == ()
+
+
+def test_mini_swe_agents_trajectory_has_the_calls_and_the_answers_that_it_refused(tmp_path: Path) -> None:
+    run = _run("mini-swe-agent", "failing", tmp_path)
+    assert [step.call.id for step in run.logged] == [call.id for call in run.served.calls]
+    assert [step.call.raw_arguments for step in run.logged] == [call.arguments for call in run.served.calls]
+    assert run.recorded[0].call.raw_arguments == run.logged[0].call.raw_arguments
+    with open_store(tmp_path / "logged.db", read_only=True) as store:
+        (trace,) = (store.trace(summary.id) for summary in store.traces())
+    answers = [turn for turn in trace.turns if turn.role is Role.ASSISTANT]
+    assert [turn.parts[-1].text for turn in answers[1:]] == [ANSWER] * (len(answers) - 1)
+    assert len(answers) > 2
+
+
+@pytest.mark.parametrize("agent", sorted(AGENTS.keys() - {"continue", "llm-database"}))  # these write no log then
 def test_an_aborted_run_is_no_success(agent: str, tmp_path: Path) -> None:
     """In some runs Qwen Code logs the answer so far as a whole one, so its log alone cannot show it."""
     run = _run(agent, "abort", tmp_path)
