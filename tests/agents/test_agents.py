@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,9 +18,10 @@ import pytest
 from tests.agents import start
 from tests.agents.scripted_server import ANSWER, EDIT, MISSING_FILE, UNKNOWN_TOOL, Served, scripted_server
 from tests.agents.start import AGENTS
+from tests.ui.cli.recordings import recording_process
 from tests.ui.conftest import START, environment
 from weaklink.inspector.chain.steps import Status, Step, StepOutcome
-from weaklink.inspector.model import Role
+from weaklink.inspector.model import ParentWhy, Role
 from weaklink.storage.store import open_store
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -213,6 +215,42 @@ def test_an_aborted_run_is_no_success(agent: str, tmp_path: Path) -> None:
     assert _calls(run.recorded) == run.served.calls
     assert [(step.call.id, step.call.name) for step in run.logged] == [call[:2] for call in run.served.calls]
     assert Status.OK not in (run.statuses[:1] if agent == "qwen-code" else run.statuses)
+
+
+def test_agents_that_run_at_once_on_one_recorder_have_a_trace_each(tmp_path: Path) -> None:
+    """They are asked the same, and their calls have the same ids."""
+    agents = ("claude-code", "hermes-sessions", "llm-database", "pi")
+    database = tmp_path / "recorded.db"
+    with (
+        scripted_server() as served,
+        recording_process(tmp_path, "--upstream", served.url, "--db", str(database)) as recording,
+        ExitStack() as running,
+    ):
+        addresses = {"OPENAI_BASE_URL": f"{recording.url}/v1", "ANTHROPIC_BASE_URL": recording.url}
+        for agent in agents:
+            home = tmp_path / agent
+            home.mkdir()
+            process = subprocess.Popen(
+                [sys.executable, str(Path(start.__file__)), agent, "two-calls"],
+                cwd=home,
+                env=environment(home, TERM="dumb", LANG="C.UTF-8", PWD=str(home), **addresses),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            running.callback(process.wait, 200)
+        running.close()
+        assert recording.stop() == 0
+    with open_store(database, read_only=True) as store:
+        inspected = [store.inspected(summary.id) for summary in store.traces()]
+    inspected = [(trace, inspection) for trace, inspection in inspected if inspection.chain.steps]
+    recorded = sorted(_calls(inspection.chain.steps) for _, inspection in inspected)
+    assert recorded == sorted([*served.calls[at : at + 2]] for at in range(0, len(served.calls), 2))
+    assert len(recorded) == len(agents)
+    for trace, inspection in inspected:
+        assert inspection.chain.status is Status.OK
+        assert trace.turns[-1].parts[-1].text == ANSWER
+        assert trace.parent is None or trace.parent.why is not ParentWhy.FORK
 
 
 def test_aiders_histories_have_what_the_model_wrote(tmp_path: Path) -> None:
