@@ -55,6 +55,7 @@ def _command(tool: dict[str, Any], command: str) -> str:
     name = next(name for name in ("commands", "cmd", "command") if name in parameters)
     arguments: dict[str, Any] = {name: [command] if name == "commands" else command}
     arguments |= {"description": "Look."} if "description" in parameters else {}
+    arguments |= {"security_risk": "LOW"} if "security_risk" in parameters else {}
     arguments |= {"is_background": False} if "is_background" in parameters else {}
     return json.dumps(arguments)
 
