@@ -164,14 +164,15 @@ def looked(cause: str, changed: str) -> Chain:
     )
 
 
-def test_a_cause_in_the_words_of_the_file_that_is_mended_next_is_a_report() -> None:
-    chain = looked("The token only has a resolution of one second, so two uploads collide.", "/w/resume.py")
+@pytest.mark.parametrize("changed", ["/w/resume.py", "/w/other.py"])
+def test_a_cause_that_is_told_after_a_look_is_a_report_whatever_file_is_changed_next(changed: str) -> None:
+    chain = looked("The token only has a resolution of one second, so two uploads collide.", changed)
     assert chain.steps[0].said is Said.REPORTED
 
 
-def test_words_of_a_file_that_is_not_mended_report_nothing() -> None:
-    chain = looked("The token only has a resolution of one second, so two uploads collide.", "/w/other.py")
-    assert chain.steps[0].said is Said.SILENT
+@pytest.mark.parametrize("said", ["Let me look at the other module.", "Next I change the names of the tokens."])
+def test_a_plan_after_a_look_is_no_report(said: str) -> None:
+    assert looked(said, "/w/other.py").steps[0].said is Said.SILENT
 
 
 def test_what_is_said_after_the_repair_is_no_reply_to_the_failure() -> None:

@@ -26,7 +26,6 @@ from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli.format_options import register_configured_formats
 from weaklink.ui.cli.paths import with_groups
 from weaklink.ui.cli.redaction_options import redactor_of
-from weaklink.ui.importing.file_places import InputFile
 from weaklink.ui.importing.files import (
     FileRecord,
     FileReports,
@@ -40,6 +39,7 @@ from weaklink.ui.importing.files import (
     report_only,
     with_reports,
 )
+from weaklink.ui.importing.input_files import InputFile
 from weaklink.ui.importing.unchanged_files import ImportOptions, UnchangedFiles
 from weaklink.ui.importing.worker_process import WorkerProcess, available_cores, outbox_to
 from weaklink.ui.reports.import_report import FileReport

@@ -23,7 +23,7 @@ from weaklink.inspector.importers.source import Numbering, SourceFile, is_url, l
 from weaklink.inspector.importers.streams import BlockStream
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.memory import RECORD_BYTES
-from weaklink.ui.importing.file_places import InputFile, files_to_read, find_files
+from weaklink.ui.importing.input_files import InputFile, files_to_read, find_files
 
 _ROW_SOURCES = frozenset({"openai-messages", "sharegpt", "completions"})
 """Sources in which each line is a trace, unless the first line is a single message."""

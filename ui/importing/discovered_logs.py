@@ -12,8 +12,8 @@ from weaklink.inspector.importers.places import FoundLog, found_logs
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage.schema import NoDatabaseYetError
 from weaklink.storage.store import Store, open_store
-from weaklink.ui.importing.file_places import InputFile, files_to_read
 from weaklink.ui.importing.files import FileReports, read_file, save_file
+from weaklink.ui.importing.input_files import InputFile, files_to_read
 from weaklink.ui.importing.unchanged_files import ImportOptions, UnchangedFiles
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, short_age, visible_line
 

@@ -34,10 +34,10 @@ from weaklink.inspector.version import __version__
 from weaklink.storage.derived_rows import figures_in
 from weaklink.storage.statistics import keys_of
 from weaklink.ui.importing.block_records import placed_block
-from weaklink.ui.importing.file_places import InputFile, read_placed
+from weaklink.ui.importing.input_files import InputFile, read_input
 
 _WRITTEN = 500
-_MOST_SKIPPED = 20
+_MAX_SKIPPED = 20
 _MANIFEST = "_manifest"
 _PLAN = "_plan.json"
 
@@ -258,7 +258,7 @@ class BlockImporter(Struct, frozen=True):
                             writers.add(block.path, place, trace, inspection)
                             continue
                     skipped += 1
-                    if len(notices) < _MOST_SKIPPED:
+                    if len(notices) < _MAX_SKIPPED:
                         notices.append(redactor.text(notice))
             except UnreadableFileError as error:
                 refused = redactor.text(str(error))
@@ -281,7 +281,7 @@ def place_of_block(file: str, place: list[Any]) -> Block:
 
 def records_of_block(file: InputFile, source: str | None) -> Iterator[Trace | Skipped]:
     """The traces and skipped records of a block's file. Raises UnreadableFileError if it cannot be read."""
-    reading = read_placed(file, source)
+    reading = read_input(file, source)
     return read_group((file.path, *file.with_it), reading.source) if file.with_it else reading.records
 
 

@@ -32,7 +32,7 @@ from weaklink.inspector.formats.format_table import FormatTable, registered_tabl
 from weaklink.inspector.importers.reading import reads_together
 from weaklink.inspector.version import __version__
 from weaklink.storage.known_files import ImportedFile, known_files
-from weaklink.ui.importing.file_places import InputFile
+from weaklink.ui.importing.input_files import InputFile
 from weaklink.ui.reports.import_report import FileReport
 
 if TYPE_CHECKING:

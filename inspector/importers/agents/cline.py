@@ -11,9 +11,10 @@ from weaklink.inspector.importers.agents.agent_session import AgentSession, bloc
 from weaklink.inspector.importers.generations import PARSED_ARGUMENTS
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import objects_of, text_or_json
-from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.model import Trace
 from weaklink.inspector.scanning import lazy_pattern
 
 _NOTES = (PARSED_ARGUMENTS, "the source stores neither the tools, errors of the provider nor chunks")
@@ -29,8 +30,7 @@ _ADDED = lazy_pattern(r"\s*(?:<environment_details>|\[[\w-]{1,60}(?: for '[^'\n]
 
 def _is_shown(row: JsonObject) -> bool:
     """Whether a row is of `ui_messages.json`: what the extension showed."""
-    kind = text_of(row, "type")
-    return kind in ("ask", "say") and isinstance(row.get(kind), str) and "ts" in row
+    return "ts" in row and any(row.get("type") == kind and isinstance(row.get(kind), str) for kind in ("ask", "say"))
 
 
 def _is_history(row: JsonObject) -> bool:
@@ -40,9 +40,8 @@ def _is_history(row: JsonObject) -> bool:
 
 
 def _session(value: JsonObject, record: str, file: SourceFile) -> AgentSession:
-    named = text_of(value, "sessionId")
     is_child = text_of(value, "agent") not in ("", "lead")
-    ids = (*ids_of(named, file), ("file", file.path.name if is_child else ""))
+    ids = (*ids_of(text_of(value, "sessionId"), file), ("file", file.path.name if is_child else ""))
     session = AgentSession("cline", ids, record, _NOTES)
     maps.Facts(version="origin.version", parent="sessionId" if is_child else "")(value, session)
     session.say("system", text_of(value, "system_prompt"))
@@ -79,21 +78,19 @@ def _result(block: JsonObject, session: AgentSession) -> None:
     content = block.get("content")
     runs = [one for one in objects_of(content) if "success" in one]
     results = (text_or_json(run.get("result")) or text_or_json(run.get("error")) for run in runs)
-    is_error = block.get("is_error")
-    failed = is_error is True or any(run.get("success") is False for run in runs)
+    failed = block.get("is_error") is True or any(run.get("success") is False for run in runs)
     session.result(
         text_of(block, "tool_use_id"),
         "\n".join(results) if runs else content,
         name=text_of(block, "name"),
-        is_error=failed if runs or is_error is not None else None,
+        is_error=failed if runs or block.get("is_error") is not None else None,
         recorded=runs[0] if len(runs) == 1 else None,
     )
 
 
 def _tasks(file: SourceFile) -> Iterator[Trace | Skipped]:
     """The session of each object, or the one that the file's list of messages is."""
-    messages: list[Json] = []  # of a file that is a list of them
-    first = ""
+    messages: list[Row] = []  # of a file that is a list of them
     for row in rows_of(file, lambda row: "role" in row):
         if isinstance(row, Skipped):
             yield row
@@ -103,10 +100,9 @@ def _tasks(file: SourceFile) -> Iterator[Trace | Skipped]:
         elif isinstance(row.value.get("messages"), list):
             yield _session(row.value, row.record, file).trace()
         elif messages or "role" in row.value:
-            first = first or row.record
-            messages.append(row.value)
+            messages.append(row)
     if messages:
-        yield _session({"messages": messages}, first, file).trace()
+        yield _session({"messages": [row.value for row in messages]}, messages[0].record, file).trace()
 
 
 def _score(sample: FileSample) -> float:

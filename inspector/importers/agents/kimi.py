@@ -27,7 +27,6 @@ _ANSWER = maps.Answer(
     content="content[].text", reasoning="content[].think", calls=lambda row: maps.objects_at(row, "tool_calls[]")
 )
 _OWN_ROLES = ("_system_prompt", "_checkpoint", "_usage")
-_PIECES = ("ContentPart", "ToolCall", "ToolCallPart")
 _ERROR = "<system>ERROR: "
 _CHECKPOINT = "<system>CHECKPOINT "
 
@@ -54,7 +53,9 @@ class _KimiLog:
                 _message(row.value, session)
             case "CompactionBegin":
                 session.notes[_COMPACTED] = None
-            case "TurnBegin" | "StepBegin":
+            case "TurnBegin" | "StepBegin" | "StepInterrupted":
+                if event == "StepInterrupted":
+                    pieces.error = failure("interrupted", code="aborted")
                 session.answer_of_pieces(pieces)
                 self._pieces = AnswerPieces(started=at if event == "StepBegin" else None)
                 session.began(at)
@@ -62,10 +63,6 @@ class _KimiLog:
             case "StepRetry":
                 error = failure(text_of(payload, "error_type"), status=payload.get("status_code"))
                 session.answer(None, started=pieces.started, ended=at, error=error)
-            case "StepInterrupted":
-                pieces.error = failure("interrupted", code="aborted")
-                session.answer_of_pieces(pieces)
-                self._pieces = AnswerPieces()
             case _:
                 _take_piece(event, payload, at, pieces)
 
@@ -80,7 +77,7 @@ class _KimiLog:
 
 
 def _take_piece(event: str, payload: JsonObject, at: Json, pieces: AnswerPieces) -> None:
-    pieces.ended = at if event in _PIECES else pieces.ended
+    pieces.ended = at if event in ("ContentPart", "ToolCall", "ToolCallPart") else pieces.ended
     match event:
         case "ContentPart":
             pieces.words += text_of(payload, "text")

@@ -15,9 +15,7 @@ from pathlib import Path
 from msgspec import structs
 
 from weaklink.inspector import model
-from weaklink.inspector.apis.openai.messages import (
-    read_message,
-)
+from weaklink.inspector.apis.openai.messages import read_message
 from weaklink.inspector.importers.identity import reward_of, row_ids, text_of
 from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row
 from weaklink.inspector.importers.records import Row

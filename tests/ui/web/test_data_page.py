@@ -67,7 +67,7 @@ def test_the_page_shows_the_report_the_samples_and_an_injected_fault(path: Path)
 
 @pytest.fixture
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data, "_MOST_ROWS", 2)
+    monkeypatch.setattr(data, "_MAX_ROWS", 2)
 
 
 @pytest.mark.usefixtures("small_windows")

@@ -401,4 +401,4 @@ def _page(
 
 
 def _survey(store: Store, *, filter_text: str, order: Order, after: ListCursor) -> ListSection:
-    return store.paging().stretch(filter_text, order, limit=SURVEYED, page=PAGE, after=after)
+    return store.paging().section(filter_text, order, limit=SURVEYED, page=PAGE, after=after)

@@ -28,12 +28,12 @@ from weaklink.ui.web.markup import label, put_lines, put_prose, put_sentence
 from weaklink.ui.web.navigation import number_parameter, parameter, set_parameters
 from weaklink.ui.web.stream_data import stream_data, value_rows, window_of
 
-_MOST_ROWS, _MOST_LISTED, _PEEKED = 2_000, 200, 200
+_MAX_ROWS, _MAX_LISTED, _PEEKED = 2_000, 200, 200
 _WIDTH = 110
 _CACHED_SETS, _FRESH_S = 4, 3_600
 _ALL = "any"
 _SEED = 1
-_LONGEST_ENDING = 16  # characters; the file name comes from the user
+_MAX_ENDING_CHARS = 16  # characters; the file name comes from the user
 _COLUMNS = (
     *(ListingColumn("row", "end"), ListingColumn("faults"), ListingColumn("type", room=MinimumWidth.MEDIUM)),
     *(ListingColumn("score", "end"), ListingColumn("calls", "end", room=MinimumWidth.MEDIUM)),
@@ -86,9 +86,9 @@ def read_set(path: str, window: int = 1) -> LintedSet:
     peeked = list(islice(rows, _PEEKED))
     options = LintOptions(set_format=format_of_set(read_sample(row) for row in peeked if isinstance(row, DataRow)))
     numbered = enumerate(chain(peeked, rows), 1)
-    start = (max(window, 1) - 1) * _MOST_ROWS
+    start = (max(window, 1) - 1) * _MAX_ROWS
     before = sum(1 for _ in islice(numbered, start))
-    window_rows = list(islice(numbered, _MOST_ROWS))
+    window_rows = list(islice(numbered, _MAX_ROWS))
     if not window_rows and start:
         return read_set(path)
     total = before + len(window_rows) + sum(1 for _ in numbered)
@@ -127,7 +127,7 @@ def show() -> None:
 def _read(name: str, digest: str, _content: bytes, window: int) -> LintedSet:
     with tempfile.TemporaryDirectory() as folder:
         endings = (
-            suffix for suffix in Path(name).suffixes[-2:] if suffix[1:].isalnum() and len(suffix) <= _LONGEST_ENDING
+            suffix for suffix in Path(name).suffixes[-2:] if suffix[1:].isalnum() and len(suffix) <= _MAX_ENDING_CHARS
         )
         path = Path(folder, f"set{''.join(endings)}")
         path.write_bytes(_content)
@@ -189,7 +189,7 @@ def _show_windows(linted_set: LintedSet) -> None:
         f"Rows {linted_set.first:,} to {linted_set.last:,} of {linted_set.total:,}: the report, the samples and the "
         "numbers below cover only these rows. In a terminal, `weaklink data report` and `data lint` read all of them."
     )
-    window = (linted_set.first - 1) // _MOST_ROWS + 1
+    window = (linted_set.first - 1) // _MAX_ROWS + 1
     left, right = st.columns(2)
     if window > 1 and left.button(_window_words(window - 1, linted_set.total), icon=":material/chevron_left:"):
         _go_to(window - 1)
@@ -205,7 +205,7 @@ def _go_to(window: int) -> None:
 
 
 def _window_words(window: int, total: int) -> str:
-    return f"Rows {(window - 1) * _MOST_ROWS + 1:,} to {min(window * _MOST_ROWS, total):,}"
+    return f"Rows {(window - 1) * _MAX_ROWS + 1:,} to {min(window * _MAX_ROWS, total):,}"
 
 
 def _chosen_sample(samples: Sequence[LintedSample]) -> LintedSample | None:
@@ -226,14 +226,14 @@ def _chosen_sample(samples: Sequence[LintedSample]) -> LintedSample | None:
         key="weaklink_data_type",
     )
     matching = selected_samples(samples, code, type_)
-    rows = [_row(sample) for sample in matching[:_MOST_LISTED]]
+    rows = [_row(sample) for sample in matching[:_MAX_LISTED]]
     if not rows:
         st.info("No sample has both this fault and this type.")
         return None
     keys = [row.key for row in rows]
     selected = parameter("row") if parameter("row") in keys else keys[0]
     done = listing(_COLUMNS, rows, key="weaklink_samples", selected=selected, label="Samples", most_rem=18)
-    left_out = f"; the first {_MOST_LISTED} are listed" if len(matching) > _MOST_LISTED else ""
+    left_out = f"; the first {_MAX_LISTED} are listed" if len(matching) > _MAX_LISTED else ""
     st.caption(f"{counted(len(matching), 'sample')}, the lowest score first{left_out}.")
     picked = done.opened or done.picked
     if picked is not None:
