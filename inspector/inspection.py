@@ -43,6 +43,7 @@ from weaklink.inspector.rules.layers import CALL_DELIVERED_TWICE, CALL_LOST_BY_S
 from weaklink.inspector.rules.markers import CALL_LEFT_IN_CONTENT, NEAR_MARKER, TEXT_AFTER_CALL
 from weaklink.inspector.rules.recording import ERROR_INSIDE_200, UPSTREAM_ERROR
 from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmentation import AUTO, Segmentation, segment_whole
 from weaklink.inspector.text import Range
 from weaklink.inspector.version import __version__
@@ -108,10 +109,10 @@ def analyse_parts(
     `faults` are the faults of the parts. Raises InvalidPatternError as `inspect_trace` does.
     """
     if not faults and not error_patterns and not _is_reasoned(parts):
-        plain = plain_chain(trace, _events(parts), _definitions(parts), context_window)
+        plain = plain_chain(trace, _events(trace, parts), _definitions(parts), context_window)
         if plain is not None:
             return plain, []
-    pairing = with_attempts(pair(_events(parts)), _attempts(faults))
+    pairing = with_attempts(pair(_events(trace, parts)), _attempts(faults))
     speeches, definitions = tuple(_speeches(trace, parts)), _definitions(parts)
     analysis = analyse(trace, pairing, faults, speeches, error_patterns=error_patterns, definitions=definitions)
     diagnostics: list[Diagnostic] = []
@@ -472,8 +473,9 @@ def _with_header(result: ToolResult, turn: Turn) -> ToolResult:
     )
 
 
-def _events(parts: Sequence[PartInspection]) -> Iterator[PlacedCall | PlacedResult]:
+def _events(trace: Trace, parts: Sequence[PartInspection]) -> Iterator[PlacedCall | PlacedResult]:
     """The calls and results in order; a call that is in the content and in the server's reply counts once."""
+    answered: list[PlacedCall] = []  # the structured calls of the last answer that has any
     parsed: dict[int, list[ToolCall]] = {}
     for part in parts:
         if part.calls and part.part.startswith("call:"):
@@ -484,12 +486,37 @@ def _events(parts: Sequence[PartInspection]) -> Iterator[PlacedCall | PlacedResu
             lost = layers.compare_reply([call for call in calls if call.valid], parsed[part.turn]).lost
             calls = [call for call in calls if not call.valid or call in lost]
         if not calls and not part.results:
+            yield from _observed(trace.turns[part.turn - 1], part, answered)
             continue
-        located: list[PlacedCall | PlacedResult] = [
-            PlacedCall(call, Location(part.turn, part.part, call.range)) for call in calls
-        ]
+        calling = [PlacedCall(call, Location(part.turn, part.part, call.range)) for call in calls]
+        if part.part.startswith("call:"):
+            answered = [*(one for one in answered if one.location.turn == part.turn), *calling]
+        located: list[PlacedCall | PlacedResult] = [*calling]
         located += [PlacedResult(result, Location(part.turn, part.part, result.range)) for result in part.results]
         yield from sorted(located, key=lambda placed: placed.location.range) if len(located) > 1 else located
+
+
+def _observed(turn: Turn, part: PartInspection, calls: Sequence[PlacedCall]) -> Iterator[PlacedResult]:
+    """The results that an agent writes as words of the user after structured calls: smolagents (`ActionStep`).
+
+    `Observation:` before what the calls returned, a line each, or `Error:` before why the step failed. All calls share
+    an error, and lines that are not as many as the calls.
+    """
+    text = turn.part("text") if turn.role is Role.USER and part.part == "text" else None
+    head = _OBSERVATION.match(text.text) if text is not None and calls else None
+    if text is None or head is None or calls[0].location.turn != part.turn - 1:
+        return
+    whole = Range(head.end(), len(text.text))
+    lines = [Range(line.start(), line.end()) for line in _LINE.finditer(text.text, whole.start)]
+    is_error = True if head[1] == "Error" else None
+    ranges = lines if len(lines) == len(calls) and not is_error else [whole] * len(calls)
+    for call, place in zip((placed.call for placed in calls), ranges, strict=True):
+        result = ToolResult(place.of(text.text), place, call_id=call.id, name=call.name, is_error=is_error)
+        yield PlacedResult(result, Location(part.turn, part.part, place))
+
+
+_OBSERVATION = lazy_pattern(r"(?:Call id: \S{1,200}\n)?(Observation|Error):\n")
+_LINE = lazy_pattern(r"[^\n]+")
 
 
 def _attempts(faults: Iterable[Diagnostic]) -> Iterator[PlacedCall]:
