@@ -57,8 +57,9 @@ OTHERS = {
     r"llama-server ": "llama.cpp: `make test-llama` runs it",
     r"podman build |WEAKLINK_TOKEN=word WEAKLINK_UPSTREAM=": "an image: tests/test_image.py reads what makes it",
     r"curl --data-binary": "Phoenix: `make test-phoenix` sends it the same export",
+    r"LLM_\S+ .*openhands": "a coding agent of half a gigabyte: no test runs it",
     r"codex ": "a coding agent that needs an account: no test runs it",
-    r"(pi|opencode|cline|cn|COPILOT_\S+ .*copilot) ": _CODING_AGENTS,
+    r"(pi|opencode|cline|cn|hermes|OPENAI_\S+ .*mini|COPILOT_\S+ .*copilot) ": _CODING_AGENTS,
 }
 """What begins a line that is not run, and why."""
 
