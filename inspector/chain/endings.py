@@ -9,10 +9,21 @@ from weaklink.inspector.chain.steps import Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ends_run
 from weaklink.inspector.checks.recording import rule_of_error
 from weaklink.inspector.json_text import Json, object_of
-from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, Generation, Outcome, Role, TaskOutcome, Trace
+from weaklink.inspector.model import (
+    BodyState,
+    ErrorPhase,
+    FinishReason,
+    Generation,
+    Outcome,
+    Role,
+    TaskOutcome,
+    Trace,
+    Turn,
+)
 from weaklink.inspector.model.trace import ASKED_AGAIN, RECORDING_ID
 from weaklink.inspector.rules.recording import ABORTED_STREAM, CUT_OFF_BY_LENGTH
 from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.events import WIRE_PREFIX
 
 _MAX_ABORT_CHARS = 200
 _BY_PHASE = {
@@ -157,9 +168,19 @@ def keeps_last_answer(trace: Trace) -> bool:
 
 
 def lacks_last_answer(trace: Trace, steps: Sequence[Step]) -> bool:
-    """Whether a finished log ends with a tool's result that the agent never answered, and no call ended the work."""
-    is_last = bool(trace.turns) and trace.turns[-1].role is Role.TOOL and not trace.is_open
-    return is_last and not has_completed(trace) and not (steps and ends_run(steps[-1].call))
+    """Whether a finished log ends with an empty answer, or a result that has none, and no call ended the work."""
+    if not trace.turns or trace.is_open or has_completed(trace) or (steps and ends_run(steps[-1].call)):
+        return False
+    return trace.turns[-1].role is Role.TOOL or says_nothing(trace.turns[-1])
+
+
+def says_nothing(turn: Turn) -> bool:
+    """Whether an answer, of which its source kept all, has no call and no text outside of reasoning."""
+    is_kept = turn.generation is None or turn.generation.body is BodyState.COMPLETE
+    if turn.role is not Role.ASSISTANT or turn.calls or not is_kept:
+        return False
+    parts = (part for part in turn.parts if part.name != "reasoning" and not part.name.startswith(WIRE_PREFIX))
+    return not any(part.text.strip() for part in parts)
 
 
 def task_outcome(outcome: Outcome | None) -> TaskOutcome:

@@ -449,7 +449,9 @@ class FailedCall(Struct, frozen=True):
 
         "The API runs the new version" says nothing of `kubectl rollout restart deploy/worker` after `deploy/api`.
         """
-        siblings = [step for step in self.facts.siblings_of(self.step)[:_MAX_SIBLINGS] if _verb(step) == _verb(self.step)]
+        siblings = [
+            step for step in self.facts.siblings_of(self.step)[:_MAX_SIBLINGS] if _verb(step) == _verb(self.step)
+        ]
         if not siblings or self.terms.names_target(text):
             return False
         said, own = _objects_in(text), _objects_in(self.step.call.raw_arguments)
@@ -494,7 +496,7 @@ def _verb(step: Step) -> str:
 
 
 def _words_of_failure(step: Step) -> frozenset[str]:
-    return _objects_in(f"{step.call.name} {step.call.raw_arguments[:_READ_CHARS // 2]} {step.error}".replace("_", " "))
+    return _objects_in(f"{step.call.name} {step.call.raw_arguments[: _READ_CHARS // 2]} {step.error}".replace("_", " "))
 
 
 def _objects_in(text: str) -> frozenset[str]:

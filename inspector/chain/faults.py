@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.chain.data_flow import ArgumentFlow, DataFlow, OriginKind
 from weaklink.inspector.chain.effects import may_be_silent
-from weaklink.inspector.chain.endings import abort_reason, has_completed
+from weaklink.inspector.chain.endings import abort_reason, lacks_last_answer
 from weaklink.inspector.chain.outcomes import goes_on_after, is_empty, last_turn_with_words
 from weaklink.inspector.chain.pairing import Pairing
 from weaklink.inspector.chain.provenance_terms import leaves
@@ -22,12 +22,11 @@ from weaklink.inspector.checks.repetition import repeated_message
 from weaklink.inspector.checks.wording import at_end
 from weaklink.inspector.diagnostics import Diagnostic, Fault, Location
 from weaklink.inspector.memoized import memoized
-from weaklink.inspector.model import BodyState, Role, RunState, ToolCall, ToolResult, Trace, Turn
+from weaklink.inspector.model import Role, RunState, ToolCall, ToolResult, Trace, Usage
 from weaklink.inspector.rules import conversation as rules
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range, terminal_range, without_terminal_sequences
-from weaklink.inspector.wire.events import WIRE_PREFIX
 
 _KNOWN_ALREADY = "Continue with the existing result."
 _ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
@@ -79,6 +78,8 @@ _CREATES = frozenset(
 _FILL = "Make this call after the one whose result it needs, with the value from that result."
 _ASK = "Look up the value with a tool, or ask the user for it."
 _SAY_SO = "Let the agent say that the call failed, or try another way, before it continues."
+_MAX_TOKENS_OF_NOTHING = 2  # that servers count of an empty answer: its end, and a marker before it
+_DROPPED = "A parser may have dropped a call: `weaklink probe URL` shows what the server's loses."
 _ANSWER = "Check the client's step limit and what it sent to the model after this."
 
 
@@ -398,8 +399,8 @@ def ending_diagnostics(trace: Trace, chain: Chain, invented_at: Location | None 
     if abort_reason(trace) is not None:  # the rest of the agent's answer is not known
         return
     yield from _concealed_errors(trace, chain, invented_at)
-    if chain.steps and not has_completed(trace):
-        yield from _without_answer(trace, chain.steps[-1])
+    if lacks_last_answer(trace, chain.steps):
+        yield from _without_answer(trace, chain.steps)
 
 
 def _concealed_errors(trace: Trace, chain: Chain, invented_at: Location | None) -> Iterator[Diagnostic]:
@@ -435,23 +436,18 @@ def _holds(sentence: Location, value: Location) -> bool:
     return is_same and sentence.range.start <= value.range.start and value.range.end <= sentence.range.end
 
 
-def _without_answer(trace: Trace, last: Step) -> Iterator[Diagnostic]:
-    number, turn = len(trace.turns), trace.turns[-1]
-    if ends_run(last.call):
-        return
+def _without_answer(trace: Trace, steps: Sequence[Step]) -> Iterator[Diagnostic]:
+    number, turn, hint = len(trace.turns), trace.turns[-1], None
     if turn.role is Role.TOOL:
-        message = f"The recording ends with the result of {tool_named(last.call.name)}; the agent never answered."
-        yield at_end(turn, number, rules.NO_FINAL_ANSWER, message, _ANSWER)
-    elif turn.role is Role.ASSISTANT and not _says_something(turn) and _is_kept(turn):
-        what = "nothing but reasoning" if any(part.text.strip() for part in turn.parts) else "nothing at all"
-        yield at_end(turn, number, rules.NO_FINAL_ANSWER, f"The last turn contains {what}: no answer and no call.")
-
-
-def _says_something(turn: Turn) -> bool:
-    """Whether a turn has a call, or text outside of reasoning."""
-    parts = (part for part in turn.parts if part.name != "reasoning" and not part.name.startswith(WIRE_PREFIX))
-    return bool(turn.calls) or any(part.text.strip() for part in parts)
-
-
-def _is_kept(turn: Turn) -> bool:
-    return turn.generation is None or turn.generation.body is BodyState.COMPLETE
+        result_of = f" of {tool_named(steps[-1].call.name)}" if steps else ""
+        message, hint = f"The recording ends with the result{result_of}; the agent never answered.", _ANSWER
+    else:
+        usage = turn.generation.usage if turn.generation is not None else Usage()
+        counted = (usage.output_tokens or 0) - (usage.reasoning_tokens or 0)
+        has_thought = any(part.text.strip() for part in turn.parts)
+        is_lost = not has_thought and counted > _MAX_TOKENS_OF_NOTHING
+        what = "nothing but reasoning" if has_thought else "nothing at all"
+        beside = f", though its server counted {counted} tokens of output" if is_lost else ""
+        message = f"The last turn contains {what}{beside}: no answer and no call."
+        hint = _DROPPED if is_lost else None
+    yield at_end(turn, number, rules.NO_FINAL_ANSWER, message, hint)

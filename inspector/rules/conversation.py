@@ -209,11 +209,13 @@ NO_FINAL_ANSWER = Rule(
     Severity.WARNING,
     "The conversation ends with a tool's result, or with an empty turn: the agent never answered.",
     "The user waits for an answer that never comes. Agents stop like this at a silent step limit, when the last "
-    "result is too long for the context, or when a model ends its turn after its reasoning. Not reported: a recording "
+    "result is too long for the context, when a model ends its turn after its reasoning, or when a server's parser "
+    "drops the call that the model wrote: the answer is empty, and its tokens were counted. Not reported: a recording "
     "that states why it ended (a truncation, an error, a limit), a recording that its source counts as a success, "
     "tools that end the work themselves (`finish`, `submit`), and calls that still wait for their result.",
     "Check the client's step limit and the size of the last result. If the turn has only reasoning, send the request "
-    "again, or check the template for an end-of-turn token after `</think>`.",
+    "again, or check the template for an end-of-turn token after `</think>`. If it has nothing, `weaklink probe URL` "
+    "shows what the server's parser loses.",
     bad='@user\nWeather in Oslo?\n@assistant\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n'
     "</tool_call>\n@tool\n<tool_response>\n4 degrees\n</tool_response>",
     good='@user\nWeather in Oslo?\n@assistant\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n'

@@ -6,7 +6,20 @@ import pytest
 
 from tests.chain.building import chain_of
 from weaklink.inspector.chain.endings import source_says_success, task_outcome
-from weaklink.inspector.model import BodyState, Generation, Outcome, TaskOutcome, Trace
+from weaklink.inspector.chain.steps import Status
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
+    BodyState,
+    FinishReason,
+    Generation,
+    Outcome,
+    Part,
+    Role,
+    TaskOutcome,
+    Trace,
+    Turn,
+    Usage,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,17 +55,32 @@ def test_the_task_as_the_source_judges_it(said: Outcome | None, task: str) -> No
     assert source_says_success(Trace((), outcome=said)) is known[TaskOutcome(task)]
 
 
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [(BodyState.COMPLETE, "ok"), (BodyState.NOT_STORED, "unknown"), (BodyState.REDACTED, "unknown")],
-)
-def test_a_last_answer_that_was_not_kept_cannot_be_judged(body: BodyState, status: str) -> None:
+@pytest.mark.parametrize("body", [BodyState.COMPLETE, BodyState.NOT_STORED, BodyState.REDACTED])
+def test_a_last_answer_that_is_empty_or_was_not_kept_cannot_be_judged(body: BodyState) -> None:
     last = Generation(body=body)
-    assert chain_of("user: hi", "say: ", last=last).status == status
+    assert chain_of("user: hi", "say: ", last=last).status == "unknown"
+    assert chain_of("user: hi", "say: Hello.", last=Generation()).status == "ok"
     good = ('call: get {"city": "Oslo"}', "result: 4", "say: ")
-    assert chain_of(*good, last=last).status == status
+    assert chain_of(*good, last=last).status == "unknown"
     failed = ('call: get {"city": "Oslo"}', "result: Error: no")
     assert chain_of(*failed, "say: ", last=last).status == "broken"
     assert chain_of(*failed, *good, last=last).status == "recovered"
     limited = Outcome(completed=False, exit_status="max_steps")
     assert chain_of(*good, last=last, outcome=limited).status == "aborted"
+
+
+@pytest.mark.parametrize(("tokens", "thought", "is_told"), [(20, None, True), (20, 18, False), (2, None, False)])
+def test_an_empty_first_answer_is_told_with_the_tokens_that_were_counted(
+    tokens: int, thought: int | None, is_told: bool
+) -> None:
+    """What a client shows when a server's parser drops the only call: nothing."""
+    usage = Usage(output_tokens=tokens, reasoning_tokens=thought)
+    turns = (
+        Turn(Role.USER, (Part("text", "Where is my order?"),)),
+        Turn(Role.ASSISTANT, (Part("text", ""),), generation=Generation(finish=FinishReason.STOP, usage=usage)),
+    )
+    inspection = inspect_trace(Trace(turns))
+    assert inspection.chain.status is Status.UNKNOWN
+    (diagnostic,) = (found for found in inspection.diagnostics if found.rule.code == "T414")
+    assert ("counted 20 tokens" in diagnostic.fault.message, diagnostic.fault.hint is not None) == (is_told, is_told)
+    assert not inspect_trace(Trace(turns, is_open=True)).diagnostics
