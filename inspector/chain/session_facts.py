@@ -311,11 +311,6 @@ class SessionFacts:
         return 0
 
     @cached_property
-    def failures(self) -> tuple[Step, ...]:
-        """The calls that did not get what they were made for, at most twenty."""
-        return tuple(step for step in self.steps if step.error)[:_MAX_ERRORS]
-
-    @cached_property
     def errors(self) -> tuple[str, ...]:
         """The errors of the session, each once."""
         return tuple(dict.fromkeys(step.error for step in self.steps if step.error))[:_MAX_ERRORS]
