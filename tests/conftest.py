@@ -27,6 +27,8 @@ for _name, _examples in _EXAMPLES.items():
     )
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in `make test &`; what tests start would ignore Ctrl-C too
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# With Python's own 700 the collector takes 4 to 9 % of the time of tests that compute (1 December 2026).
+_GC_THRESHOLDS = (50_000, 20, 100)
 _DATABASE = re.compile("sqlite|postgresql")
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
@@ -50,6 +52,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(*_GC_THRESHOLDS)
         gc.enable()
 
 

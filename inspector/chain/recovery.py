@@ -26,6 +26,7 @@ from weaklink.inspector.chain.invented_values import InventedValues, computes, d
 from weaklink.inspector.chain.not_needed import Necessity, aims_at_what_is
 from weaklink.inspector.chain.outcomes import is_empty
 from weaklink.inspector.chain.provenance_terms import folded_names
+from weaklink.inspector.chain.refusals import is_not_taken
 from weaklink.inspector.chain.same_effect import Recovered, SameEffect
 from weaklink.inspector.chain.session_facts import SessionFacts, asks_for_words, is_not_installed, known_turn
 from weaklink.inspector.chain.similar_calls import Intent, intent_of
@@ -420,7 +421,7 @@ def _is_answered(step: Step, attempts: Container[Location]) -> bool:
     may_be_taken = step.outcome in _MAY_BE_TAKEN or is_sound or step.location in attempts
     if not may_be_taken or step.result is None:
         return False
-    return step.error is None and not is_empty(step.result)
+    return step.error is None and not is_empty(step.result) and not is_not_taken(step.result.content)
 
 
 def _shown_by(failed: Step, steps: Sequence[Step]) -> int | None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.capture import scripted_answers as scripted
+from tests.capture.chat_client import CHAT_CLIENT
 from tests.capture.upstream import running_upstream
 from tests.ui.conftest import run_text
 from weaklink.inspector.capture.replay_server import difference_text
@@ -99,14 +100,11 @@ def test_every_range_has_the_value_that_it_names(old: Json, new: Json) -> None:
             assert old_text[one.recorded_range.start : one.recorded_range.end] == one.recorded
 
 
-_AGENT = """
-import openai, sys
-schema = {"type": "object", "properties": {"days": {"type": sys.argv[1]}}}
-tools = [{"type": "function", "function": {"name": "get_weather", "parameters": schema}}]
-client = openai.OpenAI(api_key="none", max_retries=0)
-messages = [{"role": "user", "content": "Hi"}]
-try: client.chat.completions.create(model="m", messages=messages, tools=tools)
-except openai.OpenAIError: pass
+_AGENT = f"""{CHAT_CLIENT}
+schema = {{"type": "object", "properties": {{"days": {{"type": sys.argv[1]}}}}}}
+tools = [{{"type": "function", "function": {{"name": "get_weather", "parameters": schema}}}}]
+try: create(model="m", messages=[{{"role": "user", "content": "Hi"}}], tools=tools)
+except OSError: pass
 """
 
 

@@ -21,7 +21,7 @@ DATABASES = ("sqlite", "postgresql")
 NewStore = Callable[[], Store]
 
 # What these test is packed and unpacked by Python, and only carried by the database: PostgreSQL's turn is a slow test.
-_OF_PACKING = ("test_round_trip.py", "test_long_sessions.py", "test_long_streams.py")
+_OF_PACKING = ("test_round_trip.py", "test_long_sessions.py", "test_long_streams.py", "test_long_traces.py")
 # The same for single tests, whose work Python does, or of which another test shows that PostgreSQL does it too.
 _REPEATED = (
     "test_a_check_finds_every_changed_column",

@@ -78,6 +78,7 @@ def _body(store: Store) -> bytes:
         return bytes(connection.scalar(sa.select(tables.inspection.c.body)) or b"")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mark", [b"\x5a", b"\2"])
 def test_an_inspection_in_the_pages_of_0_2_0_is_made_again_where_it_is_read(database: str, mark: bytes) -> None:
     with open_store(database) as store:

@@ -45,12 +45,12 @@ from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import LineIndex, Range, decode
 from weaklink.ui.cli.check_baseline import Baseline
-from weaklink.ui.importing.file_places import InputFile, read_placed
+from weaklink.ui.importing.input_files import InputFile, read_input
 from weaklink.ui.reports import check_report
 from weaklink.ui.reports.check_output import notes_of
 from weaklink.ui.views.trace import title_of
 
-_MOST_SKIPPED = 100
+_MAX_SKIPPED = 100
 _BOM = "\ufeff"
 _BLOCK = 1 << 16
 _RECORD = re.compile(r"(line|entry|document) (\d+)\b")
@@ -141,7 +141,7 @@ def inspected_records(file: InputFile, options: CheckOptions) -> Iterator[FileEv
     reader = _RecordReader(file, options)
     source, refused = None, None
     try:
-        reading = read_placed(file, options.source)
+        reading = read_input(file, options.source)
         source = reading.source
         for record in reading.records:
             yield reader.event(record, source)
@@ -237,11 +237,11 @@ class FileTally:
 
     def _skip(self, record: SkippedRecord) -> None:
         self._skipped += 1
-        if len(self._first_skipped) < _MOST_SKIPPED:
+        if len(self._first_skipped) < _MAX_SKIPPED:
             self._first_skipped.append(record.skipped)
         if record.unread is not None:
             self._add(record.unread)
-        elif len(self._noted) < _MOST_SKIPPED:
+        elif len(self._noted) < _MAX_SKIPPED:
             self._noted.append(record.skipped)
         else:
             self._unnoted += 1

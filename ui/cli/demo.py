@@ -23,8 +23,8 @@ from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.list_traces import minimaps
-from weaklink.ui.importing.file_places import sample_files
 from weaklink.ui.importing.files import import_file
+from weaklink.ui.importing.input_files import sample_files
 from weaklink.ui.views.minimap import LEGEND
 from weaklink.ui.views.styled_text import Line, Run, Style, counted
 from weaklink.ui.views.trace_columns import ListedTrace, trace_table

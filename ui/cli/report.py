@@ -247,10 +247,10 @@ def triage_of_files(
         yield sums.triage(), store
 
 
-def _read_again(places: Sequence[BrokenPlace], source: str | None) -> Iterator[tuple[Trace, Inspection]]:
-    """The traces at these places, in the order of files; each block is read once, only as far as needed."""
-    for block in sorted({broken.block for broken in places}, key=lambda block: block.number):
-        positions = {broken.position for broken in places if broken.block == block}
+def _read_again(breaks: Sequence[BrokenPlace], source: str | None) -> Iterator[tuple[Trace, Inspection]]:
+    """The traces of these breaks, in the order of files; each block is read once, only as far as needed."""
+    for block in sorted({broken.block for broken in breaks}, key=lambda block: block.number):
+        positions = {broken.position for broken in breaks if broken.block == block}
         for position, inspected in enumerate(_inspected(block, source)):
             if position in positions:
                 yield inspected

@@ -7,18 +7,17 @@ from pathlib import Path
 import pytest
 
 from tests.capture import scripted_answers as scripted
+from tests.capture.chat_client import CHAT_CLIENT
 from tests.capture.upstream import running_upstream
 from tests.ui.cli.recordings import recording_process
 from tests.ui.conftest import environment, run_text
 from weaklink.inspector.chain.steps import Status
 from weaklink.storage.store import open_store
 
-_AGENT = """
-import openai, sys
-schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-tools = [{"type": "function", "function": {"name": "get_weather", "parameters": schema}}]
-messages = [{"role": "user", "content": "How warm is it in Oslo?"}]
-openai.OpenAI(api_key="none").chat.completions.create(model=sys.argv[1], messages=messages, tools=tools)
+_AGENT = f"""{CHAT_CLIENT}
+schema = {{"type": "object", "properties": {{"city": {{"type": "string"}}}}, "required": ["city"]}}
+tools = [{{"type": "function", "function": {{"name": "get_weather", "parameters": schema}}}}]
+create(model=sys.argv[1], messages=[{{"role": "user", "content": "How warm is it in Oslo?"}}], tools=tools)
 """
 _OTHER_SYNTAX = "<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>"
 _SENTENCE = "The parsers of vLLM 0.33.0 (`hermes`, "

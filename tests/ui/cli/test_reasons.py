@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.capture import scripted_answers as scripted
+from tests.capture.chat_client import CHAT_CLIENT
 from tests.capture.upstream import Answer, Received, running_upstream
 from tests.ui.conftest import run_text
 from weaklink.inspector import inspect_trace
@@ -25,21 +26,19 @@ from weaklink.inspector.model import (
 )
 from weaklink.inspector.model.trace import RECORDING_ID
 
-_AGENT = """
-import openai
-schema = {"type": "object", "properties": {"city": {"type": "string"}}}
-tools = [{"type": "function", "function": {"name": "get_weather", "parameters": schema}}]
-client = openai.OpenAI(api_key="none", max_retries=0)
-messages = [{"role": "user", "content": "How warm is it in Oslo?"}]
+_AGENT = f"""{CHAT_CLIENT}
+schema = {{"type": "object", "properties": {{"city": {{"type": "string"}}}}}}
+tools = [{{"type": "function", "function": {{"name": "get_weather", "parameters": schema}}}}]
+messages = [{{"role": "user", "content": "How warm is it in Oslo?"}}]
 try:
     while True:
-        answer = client.chat.completions.create(model="m", messages=messages, tools=tools).choices[0].message
-        messages.append(answer.model_dump(exclude_none=True))
-        if not answer.tool_calls:
+        answer = create(model="m", messages=messages, tools=tools)
+        messages.append(answer)
+        if not answer.get("tool_calls"):
             break
-        for call in answer.tool_calls:
-            messages.append({"role": "tool", "tool_call_id": call.id, "content": "Oslo is a city."})
-except openai.OpenAIError:
+        for call in answer["tool_calls"]:
+            messages.append({{"role": "tool", "tool_call_id": call["id"], "content": "Oslo is a city."}})
+except OSError:
     pass
 """
 _WORDS = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.capture import scripted_answers as scripted
+from tests.capture.chat_client import CHAT_CLIENT
 from tests.capture.upstream import Answer, Received, running_upstream
 from tests.ui.conftest import ROOT, run_text
 from weaklink.inspector.capture.client_addresses import PROVIDERS, ClientVariable, routes
@@ -129,13 +130,7 @@ def test_a_default_that_nobody_chose_is_refused_clearly_and_recorded(tmp_path: P
 
 
 def test_a_default_that_nobody_chose_is_announced_once_before_it_is_used(tmp_path: Path) -> None:
-    twice = (
-        "import openai\n"
-        "client = openai.OpenAI(api_key='none', max_retries=0)\n"
-        "for _ in range(2):\n"
-        "    try: client.models.list()\n"
-        "    except openai.OpenAIError as error: pass\n"
-    )
+    twice = f"{CHAT_CLIENT}for _ in range(2):\n    try: create(model='m', messages=[])\n    except OSError: pass\n"
     done = run_text(tmp_path, "run", "--db", "t.db", "--", sys.executable, "-c", twice)
     sentence = "weaklink: OPENAI_BASE_URL is not set, so requests of OpenAI's clients go to their default, https://api"
     assert done.stderr.startswith(sentence)
@@ -238,10 +233,7 @@ def test_an_upstream_that_cannot_be_reached_is_a_recorded_trace_with_the_reason(
 
 def test_check_fails_for_a_command_that_ended_well_although_nothing_answered(tmp_path: Path) -> None:
     agent = (
-        "import openai\n"
-        "client = openai.OpenAI(api_key='none', max_retries=0)\n"
-        "try: client.chat.completions.create(model='m', messages=[{'role': 'user', 'content': 'Hi'}])\n"
-        "except openai.OpenAIError: pass\n"
+        f"{CHAT_CLIENT}try: create(model='m', messages=[{{'role': 'user', 'content': 'Hi'}}])\nexcept OSError: pass\n"
     )
     words = ("--upstream", _NOBODY, "--", sys.executable, "-c", agent)
     assert run_text(tmp_path, "run", "--check", "--db", "t.db", *words).returncode == 1
@@ -249,7 +241,7 @@ def test_check_fails_for_a_command_that_ended_well_although_nothing_answered(tmp
 
 
 def test_an_address_in_the_code_is_named_with_both_ways_out(tmp_path: Path) -> None:
-    code = "import openai\nclient = openai.OpenAI(base_url='http://localhost:8000/v1', api_key='none')\n"
+    code = "client = dict(base_url='http://localhost:8000/v1', api_key='none')\n"
     (tmp_path / "agent.py").write_text(code)
     done = run_text(tmp_path, "run", "--db", "t.db", "--", sys.executable, "agent.py")
     said = done.stderr.splitlines()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.capture import scripted_answers as scripted
+from tests.capture.chat_client import CHAT_CLIENT
 from tests.capture.upstream import Answer, Received, running_upstream
 from tests.ui.conftest import run_text
 from tests.ui.experiments import differing_agent
@@ -151,10 +152,7 @@ def test_equal_runs_without_requests_or_answers_are_not_called_right() -> None:
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_the_command_reports_equal_runs(tmp_path: Path, options: tuple[str, ...]) -> None:
-    code = (
-        "import openai; openai.OpenAI(api_key='none').chat.completions.create("
-        "model='m', messages=[{'role': 'user', 'content': 'Hi'}])"
-    )
+    code = f"{CHAT_CLIENT}create(model='m', messages=[{{'role': 'user', 'content': 'Hi'}}])"
     with running_upstream(scripted.chat_answer("Hi.")) as upstream:
         words = ("--upstream", upstream.url, "--db", "t.db", "--", sys.executable, "-c", code)
         done = run_text(tmp_path, "doctor", "-n", "2", *options, *words)

@@ -7,17 +7,16 @@ from pathlib import Path
 import pytest
 
 from tests.capture import scripted_answers as scripted
+from tests.capture.chat_client import CHAT_CLIENT
 from tests.capture.upstream import running_upstream
 from tests.ui.conftest import run_text
 from weaklink.inspector.chain.metrics_groups import GroupKey
 from weaklink.storage.store import open_store
 from weaklink.ui.agent_server import TraceTools
 
-_AGENT = """
-import openai, sys
-client = openai.OpenAI(api_key="none", max_retries=0)
-try: client.chat.completions.create(model="m", messages=[{"role": "user", "content": sys.argv[1]}])
-except openai.OpenAIError as error: print(error)
+_AGENT = f"""{CHAT_CLIENT}
+try: create(model="m", messages=[{{"role": "user", "content": sys.argv[1]}}])
+except OSError as error: print(error)
 """
 
 

@@ -99,11 +99,11 @@ class BlockRows(Struct, frozen=True, dict=True):
             return
         text, block = self.part.text, Range(self.block.start, self.block.end)
         boxes = boxes_in(self.part, block)
-        places = list(self._places(boxes))
+        ranges = list(self._places(boxes))
         number, _ = self.part.lines.position(block.start)
         wrong = self._wrong(block)
-        marks = marks_of(places, [diagnostic.fault for diagnostic in wrong])
-        for shown, mark in zip(places, marks, strict=True):
+        marks = marks_of(ranges, [diagnostic.fault for diagnostic in wrong])
+        for shown, mark in zip(ranges, marks, strict=True):
             begins_line = not shown.start or text[shown.start - 1] == "\n"
             yield self._row(
                 (*self._label(shown, number if begins_line else None), *self._runs(shown, boxes, wrong)), shown
