@@ -479,9 +479,11 @@ class FailedCall(Struct, frozen=True):
 
 
 def _verb(step: Step) -> str:
-    """The first word of a command behind its program, "" if there is none: `revision` of `alembic revision -m x`."""
+    """The first word behind a program without a known subcommand, else "": `revision` of `alembic revision -m x`."""
     effect = main_effect(effects_of(step.call))
-    first = next(iter(effect.command.operands), "") if effect is not None and effect.command is not None else ""
+    if effect is None or effect.command is None or " " in effect.subject:
+        return ""
+    first = next(iter(effect.command.operands), "")
     return first if first.isalpha() else ""
 
 
