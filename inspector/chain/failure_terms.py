@@ -449,23 +449,13 @@ class FailedCall(Struct, frozen=True):
 
         "The API runs the new version" says nothing of `kubectl rollout restart deploy/worker` after `deploy/api`.
         """
-        siblings = [
-            step for step in self.facts.siblings_of(self.step)[:_MAX_SIBLINGS] if _verb(step) == _verb(self.step)
-        ]
+        verb = _verb(self.step)
+        siblings = [step for step in self.facts.siblings_of(self.step)[:_MAX_SIBLINGS] if _verb(step) == verb]
         if not siblings or self.terms.names_target(text):
             return False
         said, own = _objects_in(text), _objects_in(self.step.call.raw_arguments)
         others = [_objects_in(step.call.raw_arguments) for step in siblings]
         return any(said & other - own for other in others) and not said & own.difference(*others)
-
-    def is_of_other_failure(self, text: str) -> bool:
-        """Whether a text has words of another failed call and its error, and none that only this one and its error has.
-
-        "The upload was refused" says nothing of the message that was to tell of it.
-        """
-        said, own = _objects_in(text), _words_of_failure(self.step)
-        others = [_words_of_failure(step) for step in self.facts.failures if step.call != self.step.call]
-        return any(len(said & other - own) > 1 for other in others) and not said & own.difference(*others)
 
     def is_of_other_file(self, text: str) -> bool:
         """Whether a text names a file that another call wrote, and not what this one was to act on."""
@@ -489,14 +479,12 @@ class FailedCall(Struct, frozen=True):
 
 
 def _verb(step: Step) -> str:
-    """The first word of a command behind its program, "" if there is none: `revision` of `alembic revision -m x`."""
+    """The first word behind a program without a known subcommand, else "": `revision` of `alembic revision -m x`."""
     effect = main_effect(effects_of(step.call))
-    first = next(iter(effect.command.operands), "") if effect is not None and effect.command is not None else ""
+    if effect is None or effect.command is None or " " in effect.subject:
+        return ""
+    first = next(iter(effect.command.operands), "")
     return first if first.isalpha() else ""
-
-
-def _words_of_failure(step: Step) -> frozenset[str]:
-    return _objects_in(f"{step.call.name} {step.call.raw_arguments[: _READ_CHARS // 2]} {step.error}".replace("_", " "))
 
 
 def _objects_in(text: str) -> frozenset[str]:

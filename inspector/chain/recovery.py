@@ -85,7 +85,9 @@ class RecoveryAnalysis:
         is_aside = is_not_installed(failed) and facts.first_good_change > 0
         is_wanted = not is_aside or self._necessity.is_requested(failed)
         if is_wanted and facts.is_beside_wish(failed):
-            is_wanted = terms.names_tool(facts.request_before(failed))
+            request, effect = facts.request_before(failed), aim_of(failed.call)
+            is_edit = effect is not None and effect.kind is EffectKind.WRITE
+            is_wanted = terms.names_tool(request) or (is_edit and terms.names_target(request))
         late = facts.late_reply_to(failed)
         is_late = 0 < late <= (repaired_by.location.turn if repaired_by is not None else late)
         call = FailedCall(

@@ -51,7 +51,6 @@ class SessionFacts:
         self.speech_turns = [speech.turn for speech in self.speeches]
         self.step_turns = [step.location.turn for step in steps]
         self._said: dict[int, tuple[str, frozenset[str]]] = {}
-        self._are_quoted: dict[str, bool] = {}
         self._named_urls: dict[str, tuple[frozenset[str], ...]] = {}
         self._first_of_pairs: dict[tuple[str, str], int] = {}
 
@@ -201,12 +200,6 @@ class SessionFacts:
             start = text.find(word, start + 1)
         return False
 
-    def is_quoted_in_good_call(self, word: str) -> bool:
-        """Whether a call that worked has a whole argument that is a word."""
-        if word not in self._are_quoted:  # every failure asks for the words of the same answer
-            self._are_quoted[word] = f'"{word}"' in self.good_arguments
-        return self._are_quoted[word]
-
     def is_in_good_call(self, value: str) -> bool:
         """Whether a call that worked passes a value, in lower case: the agent's own choice."""
         return value in self.good_arguments
@@ -309,11 +302,6 @@ class SessionFacts:
             if self._speaks_in(turn := self.own_turns[index + 1]):
                 return turn
         return 0
-
-    @cached_property
-    def failures(self) -> tuple[Step, ...]:
-        """The calls that did not get what they were made for, at most twenty."""
-        return tuple(step for step in self.steps if step.error)[:_MAX_ERRORS]
 
     @cached_property
     def errors(self) -> tuple[str, ...]:

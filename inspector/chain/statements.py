@@ -383,7 +383,7 @@ class Statements:
     def _report_strength(self, sentence: str, failed: FailedCall) -> int:
         """How strongly a sentence reports a failure that nothing repaired."""
         clauses = self._clauses(sentence, failed)
-        if self._tells_success(clauses, failed) or failed.is_of_other_failure(sentence):
+        if self._tells_success(clauses, failed):
             return 0
         if failed.step.result_kind is ResultKind.FINDING:
             clauses = tuple(clause for clause in clauses if not clause.denies or not excludes_only(clause))
@@ -440,7 +440,7 @@ class Statements:
         if failed.step.result_kind is ResultKind.FINDING:
             is_asked = failed.facts.is_only_failure and failed.terms.family_is_named(self._asked)
             return is_asked and any(map(fails, denials))
-        if failed.is_of_other_calls(sentence) and not is_strong:
+        if failed.is_of_other_calls(sentence):
             return False
         return any(
             fails(clause)
@@ -455,7 +455,7 @@ class Statements:
 
     def _claim_strength(self, sentence: str, failed: FailedCall) -> int:
         """How strongly a sentence claims the effect of a failed call."""
-        clauses = self._clauses(sentence, failed)
+        clauses = self._clauses(_QUOTED.sub("\u2022", sentence), failed)
         if not self._is_claimed(clauses, failed):
             return 0
         is_series = not has_known_effect(failed.step.call) and failed.facts.is_one_of_several(failed.step)
@@ -662,6 +662,8 @@ class Statements:
         return sentence
 
 
+# What somebody else says, or a text says: „The server has moved.“
+_QUOTED = lazy_pattern(r"«\s?\w+ [^»]{3,200}»|[„“]\w+ [^“”]{3,200}[“”]|「[^」]{8,200}」")
 _QUOTED_WORDS, _WORD = 5, lazy_pattern(r"\w+")
 _STEM, _MARKS = 5, ".,:;!?\u2022\"'()"
 # Deeds whose participle sounds like a failure.
