@@ -4,7 +4,7 @@ Why not one regular expression: `(?:[^"\\]++|\\.)*+"` matches a string, but befo
 more than one character matches wrongly (CPython issues 106052 and 100061), and one that contains groups raises
 SystemError in later versions too (issue 101955; 3.13.0, for example). A greedy repeat is right everywhere but keeps
 some 60 bytes for each round while it matches. So a pattern repeats anything longer than one character at most
-`MOST_ROUNDS` times, and the functions here continue from there. A test forbids the constructs
+`MAX_ROUNDS` times, and the functions here continue from there. A test forbids the constructs
 (tests/test_patterns.py).
 """
 
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import AnyStr, cast
 
-MOST_ROUNDS = 1000
+MAX_ROUNDS = 1000
 """Bound on the greedy repeats of a fast path; a longer text takes the slow path."""
 _BACKSLASHES: frozenset[str | bytes] = frozenset(("\\", b"\\"))
 
@@ -108,7 +108,7 @@ class QuoteSearch:
 
 def repeated(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
     """A repeated pattern for `end_of_repeats`. The first match of a round must be right: there is no backtracking."""
-    return lazy_pattern(rf"(?:{pattern}){{1,{MOST_ROUNDS}}}", flags)
+    return lazy_pattern(rf"(?:{pattern}){{1,{MAX_ROUNDS}}}", flags)
 
 
 class _LazyPattern:

@@ -28,6 +28,7 @@ _TERMINAL_SEQUENCE = lazy_pattern(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)|[@-Z\\^_]|[+*()][0-9A-B])"
     r"|\\(?:u001[bB]|x1[bB]|033)\[[0-9;]{0,20}m"
 )
+"""An escape sequence of a terminal: CSI, OSC, two characters, a character set; or a written one for colours."""
 _WRITTEN_ESCAPES = ("\\u001b[", "\\u001B[", "\\x1b[", "\\x1B[", "\\033[")
 _FIRST_STEP, _LAST_STEP = 64, 1 << 16  # characters that are compared at once: first few, then twice as many each time
 _PIECE = 4096  # block size in code points: the line of a position costs counting in at most one block

@@ -21,7 +21,7 @@ from weaklink.storage.packing.blobs import escaped, unescaped
 
 _BYTES = 24
 _PREFIX = "wl_"  # lets secret scanners find tokens
-_LONGEST_NAME = 80
+_MAX_NAME_CHARS = 80
 _token = tables.access_token.c
 
 
@@ -62,8 +62,8 @@ class AccessTokens:
 
         StoreError if a valid token has this name, or if `expires_at_s` is not in the future.
         """
-        if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
-            raise StoreError(f"a token name must have 1 to {_LONGEST_NAME} printable characters")
+        if not name.strip() or len(name) > _MAX_NAME_CHARS or not name.isprintable():
+            raise StoreError(f"a token name must have 1 to {_MAX_NAME_CHARS} printable characters")
         now_s = time.time()
         if expires_at_s is not None and expires_at_s <= now_s:
             raise StoreError("the token would already be expired; choose a later date")

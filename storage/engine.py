@@ -19,6 +19,7 @@ unpacked are DAMAGE_ERRORS, which are reported with the value that is damaged.
 """
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -38,6 +39,7 @@ from weaklink.storage.database_file import database_file, named_database, open_f
 from weaklink.storage.packing.blobs import DamagedBlobError
 
 _BUSY_TIMEOUT_S = 10.0
+_PAGE_BYTES = 4_096
 CONNECTIONS = 10
 """Maximum number of simultaneous connections of an open store to a server; half of them stay open."""
 _WORK_MEM = "64MB"  # so that PostgreSQL hashes the ids of a condition that half a million traces match
@@ -54,8 +56,8 @@ _SQLITE = {
     sqlite3.SQLITE_CANTOPEN: (
         "cannot open the database; if its folder is not writable, copy the database to another folder and open the copy"
     ),
-    sqlite3.SQLITE_FULL: "the disk is full; this batch was not saved",
-    sqlite3.SQLITE_IOERR: "disk I/O error; this batch was not saved",
+    sqlite3.SQLITE_FULL: "the disk is full; try again when it has free space",
+    sqlite3.SQLITE_IOERR: "the disk could not be read or written (I/O error)",
     sqlite3.SQLITE_CORRUPT: "the database is damaged (see `weaklink db check`); restore a backup, or import again",
     sqlite3.SQLITE_NOTADB: "the file is not a database",
     sqlite3.SQLITE_TOOBIG: "a value is too large for the database",
@@ -420,7 +422,7 @@ def database_errors(location: DatabaseLocation) -> Iterator[None]:
     try:
         yield
     except exc.StatementError as error:  # errors of the driver, and values that it does not accept
-        why = _why(error.orig or error)
+        why = _why(error.orig or error, location)
         kind = DatabaseLockedError if why == _SQLITE[sqlite3.SQLITE_BUSY] else StoreError
         raise kind(f"{location}: {why}") from error
     except UnicodeDecodeError as error:  # SQLite, if the stored schema is not valid text any more
@@ -442,13 +444,22 @@ def damage_errors(location: DatabaseLocation, what: str) -> Iterator[None]:
         raise StoreError(f"{location}: {what} is damaged: {first_line(error)}") from error
 
 
-def _why(error: BaseException) -> str:
+def _why(error: BaseException, location: DatabaseLocation) -> str:
     if isinstance(error, sqlite3.Error):
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the lowest byte is the primary code
-        return _SQLITE.get(code, first_line(error))
+        is_full = code == sqlite3.SQLITE_IOERR and _is_disk_full(location)
+        return _SQLITE.get(sqlite3.SQLITE_FULL if is_full else code, first_line(error))
     if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
         return _SQLITE[sqlite3.SQLITE_BUSY]
     return first_line(error)
+
+
+def _is_disk_full(location: DatabaseLocation) -> bool:
+    """Whether no page fits: SQLite then fails to make the index of its log, even to read, and reports an I/O error."""
+    try:
+        return location.path is not None and shutil.disk_usage(location.path.parent).free < _PAGE_BYTES
+    except OSError:
+        return False
 
 
 def first_line(error: BaseException) -> str:

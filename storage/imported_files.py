@@ -24,13 +24,13 @@ class ImportedFiles:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def of(self, places: Iterable[bytes], settings: bytes) -> Mapping[bytes, ImportedFile]:
-        """The files at these places that were read with these settings, by place."""
+    def of(self, paths: Iterable[bytes], settings: bytes) -> Mapping[bytes, ImportedFile]:
+        """The files of these paths that were read with these settings, by path."""
         columns = [_file[name] for name in ImportedFile.__struct_fields__]
         with self._database.reading() as connection:
             rows = [
                 row
-                for group in in_groups(places)
+                for group in in_groups(paths)
                 for row in connection.execute(
                     sa.select(*columns).where(_file.place.in_(group), _file.settings == settings)
                 )

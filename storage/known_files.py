@@ -13,7 +13,7 @@ from msgspec import Struct
 from weaklink.storage.database_file import REVISIONS, VERSION_TABLE, database_file, open_file
 
 _BUSY_TIMEOUT_S = 0.1
-_AT_ONCE = 500  # places in one statement
+_AT_ONCE = 500  # paths in one statement
 
 
 class ImportedFile(Struct, frozen=True):
@@ -32,9 +32,9 @@ class ImportedFile(Struct, frozen=True):
 
 
 def known_files(
-    where: str | Path | None, places: Iterable[bytes], settings: bytes
+    where: str | Path | None, paths: Iterable[bytes], settings: bytes
 ) -> Mapping[bytes, ImportedFile] | None:
-    """The files at these places that were read with these settings, by place.
+    """The files of these paths that were read with these settings, by path.
 
     None if the database needs more than to be read, or cannot be read as it is: it is on a server, does not exist, has
     other tables than this version of weaklink, keeps no write-ahead log yet, has traces that the text index lacks, is
@@ -45,13 +45,13 @@ def known_files(
         return None
     try:
         with closing(open_file(path, _BUSY_TIMEOUT_S, read_only=False)) as connection:
-            return _read(connection, places, settings)
+            return _read(connection, paths, settings)
     except (sqlite3.Error, ValueError):  # ValueError: a path that no file can have
         return None
 
 
 def _read(
-    connection: sqlite3.Connection, places: Iterable[bytes], settings: bytes
+    connection: sqlite3.Connection, paths: Iterable[bytes], settings: bytes
 ) -> Mapping[bytes, ImportedFile] | None:
     connection.execute("BEGIN")
     (version,) = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchone() or ("",)
@@ -61,7 +61,7 @@ def _read(
         return None
     columns = ", ".join(ImportedFile.__struct_fields__)
     files: dict[bytes, ImportedFile] = {}
-    listed = list(places)
+    listed = list(paths)
     for start in range(0, len(listed), _AT_ONCE):
         group = listed[start : start + _AT_ONCE]
         marks = ", ".join("?" * len(group))

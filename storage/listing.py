@@ -11,9 +11,9 @@ comparison the other way round finds the trace some positions before a cursor.
 
 An index has the order by time. The order `broken` has three ranks, each of them such a list: a page takes what is left
 of the rank of its cursor, and goes on with the next rank. The other orders sort all traces that match, once for each
-page; `stretch` therefore finds the cursors at the ends of all pages in one query.
+page; `section` therefore finds the cursors at the ends of all pages in one query.
 
-A screen of a million rows needs to know where its pages begin, not what is in them. `stretch` returns that for some
+A screen of a million rows needs to know where its pages begin, not what is in them. `section` returns that for some
 thousand traces at a time, as a `ListSection`, so that counting can go on while the first page is shown.
 """
 
@@ -39,14 +39,14 @@ from weaklink.storage.summaries import ListCursor, TraceSummary, summaries
 from weaklink.storage.tables import in_groups
 
 _UNKNOWN = -1.0
-_PAGE = 200  # maximum number of traces that a scan reads at once
+_MAX_SCAN_TRACES = 200  # that a scan reads at once
 _trace = tables.trace.c
 _BROKEN, _GUESSED = read_field("status:broken", 0), read_field("certainty:low", 0)
 _RANKS: Mapping[int, Filter] = MappingProxyType(
     {2: (_BROKEN, NotTerm(_GUESSED)), 1: (_BROKEN, _GUESSED), 0: (NotTerm(_BROKEN),)}
 )
 """The parts of a list with broken traces first, in order."""
-_SURENESS = sa.case({"high": 2.0, "low": 1.0}, value=tables.trace.c.certainty, else_=0.0)
+_CERTAINTY_RANK = sa.case({"high": 2.0, "low": 1.0}, value=tables.trace.c.certainty, else_=0.0)
 
 
 class Order(StrEnum):
@@ -173,15 +173,15 @@ class Paging:
         """Yield the first `limit` traces in pages; stop iterating to end the scan."""
         after: ListCursor | None = None
         while limit > 0:
-            rows = self.page(filter, order, limit=min(limit, _PAGE), after=after)
+            rows = self.page(filter, order, limit=min(limit, _MAX_SCAN_TRACES), after=after)
             if rows:
                 yield rows
-            if len(rows) < _PAGE:
+            if len(rows) < _MAX_SCAN_TRACES:
                 return
             limit -= len(rows)
             after = rows[-1].cursor
 
-    def stretch(
+    def section(
         self,
         filter: str,  # noqa: A002  # as in `Store.traces`
         order: Order = Order.TIME,
@@ -266,6 +266,14 @@ def rank_of(summary: TraceSummary) -> int:
     return 1 if summary.certainty is VerdictCertainty.LOW else 2
 
 
+def newest_summaries(
+    connection: sa.Connection, terms: Filter, *, limit: int, after: ListCursor | None
+) -> list[TraceSummary]:
+    """The next `limit` traces after `after` that match the filter; those of experiments only if it decides so."""
+    terms = with_default_terms(connection, terms)
+    return summaries(connection, newest_ids(connection, terms, limit=limit, after=after))
+
+
 def newest_ids(connection: sa.Connection, terms: Filter, *, limit: int, after: ListCursor | None) -> list[int]:
     """The ids of the next `limit` matching traces after `after`."""
     return [row.id for row in connection.execute(_sorted(connection, terms, Order.TIME, after).limit(limit))]
@@ -329,7 +337,7 @@ _tokens = sa.func.coalesce(_trace.input_tokens, 0) + sa.func.coalesce(_trace.out
 _VALUES: Mapping[Order, sa.ColumnElement[float]] = MappingProxyType(
     {
         Order.TIME: _trace.sort_at_s,
-        Order.CERTAINTY: _SURENESS,
+        Order.CERTAINTY: _CERTAINTY_RANK,
         Order.DURATION: sa.func.coalesce(_trace.duration_s, _UNKNOWN),
         Order.TOKENS: sa.cast(_tokens, sa.Double),
         Order.ERRORS: sa.cast(_trace.errors, sa.Double),
@@ -337,9 +345,3 @@ _VALUES: Mapping[Order, sa.ColumnElement[float]] = MappingProxyType(
 )
 BY_TIME = frozenset({Order.TIME, Order.BROKEN})
 """The orders that an index has."""
-
-
-def page(connection: sa.Connection, terms: Filter, *, limit: int, after: ListCursor | None) -> list[TraceSummary]:
-    """The next `limit` traces after `after` that match the filter; those of experiments only if it decides so."""
-    terms = with_default_terms(connection, terms)
-    return summaries(connection, newest_ids(connection, terms, limit=limit, after=after))

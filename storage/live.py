@@ -44,7 +44,7 @@ from weaklink.storage.store import Store, open_store
 
 _EVERY_S, _EVERY_CHUNKS = 0.12, 2_048  # a recorder buffers for 0.1 s, so a crash loses at most 250 ms
 _BEAT_S = 10.0  # heartbeat interval of an idle sink; see `storage.running.rows`
-_LONGEST_PAUSE_S = 5.0
+_MAX_PAUSE_S = 5.0
 _PAUSE_FACTOR = 10  # pause between inspections of running sessions, as a multiple of their duration
 _HELD_BYTES = 64 << 20  # written turns that stay in memory, for the inspection when the next turn ends
 _REMEMBERED = 10_000  # keys of ended sessions, whose late events are ignored
@@ -168,7 +168,7 @@ class StoreSink:
                 self._flush(may_lag=True)
             except Exception as error:  # noqa: BLE001  # the writer must survive, and reports the error
                 self._report_trouble(error)
-                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+                pause_s = min(2 * pause_s, _MAX_PAUSE_S)
                 self._wake.set()
             else:
                 self._report_recovery()

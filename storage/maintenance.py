@@ -50,7 +50,7 @@ from weaklink.storage.toolsets import drop_unused_toolsets, load_toolsets
 from weaklink.storage.writing import delete_traces, rewrite_derived
 
 _OF_0_2_0 = "it is intact, but the checksum of its turns is one that weaklink 0.2.0 computed incorrectly"
-_MOST_OF_FILE = 100  # maximum number of problems that SQLite lists
+_MAX_FILE_PROBLEMS = 100  # maximum number of problems that SQLite lists
 
 _TURN_COLUMNS = (
     *("number", "role", "requested_model", "answered_model", "finish"),
@@ -252,10 +252,10 @@ def _check_file(connection: sa.Connection) -> Iterator[str]:
             if count := connection.exec_driver_sql(query).scalar_one():
                 yield f"{count:,} rows of the table `{name}` refer to traces that do not exist"
         return
-    for (sentence,) in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST_OF_FILE})"):
+    for (sentence,) in connection.exec_driver_sql(f"PRAGMA integrity_check({_MAX_FILE_PROBLEMS})"):
         if sentence != "ok":
             yield f"database file: {sentence}"
-    for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(_MOST_OF_FILE):
+    for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(_MAX_FILE_PROBLEMS):
         yield f"database file: row {row} of table {table} refers to a row of {parent} that does not exist"
 
 

@@ -82,7 +82,7 @@ _PARTS = (
 
 _MANY_TURNS, _LARGE_BODY = 500, 1 << 14  # turns, and bytes of an inspection, with many objects
 _LATEST, _NEWEST = "latest", 1_000
-_SHORTEST_PREFIX = 4  # minimum number of characters to name a trace by the beginning of its id
+_MIN_PREFIX_CHARS = 4  # minimum number of characters to name a trace by the beginning of its id
 _trace, _body = tables.trace.c, tables.inspection.c.body
 
 _FACTS = sa.select(_trace.facts, _trace.provenance, _trace.turns_checksum, _trace.record_checksum).where(
@@ -112,7 +112,7 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
         return number
     whole = blobs.key(str(word))
     starts = sa.and_(external.value >= whole, external.value < f"{whole}\U0010ffff")
-    for condition in (external.value == whole, *((starts,) if len(str(word)) >= _SHORTEST_PREFIX else ())):
+    for condition in (external.value == whole, *((starts,) if len(str(word)) >= _MIN_PREFIX_CHARS else ())):
         query = sa.select(external.trace_id).where(condition).distinct().limit(2)
         ids: list[int] = list(connection.scalars(query))
         if len(ids) == 1:

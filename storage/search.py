@@ -37,7 +37,7 @@ POSTGRESQL = sa.table("search_text", sa.column("trace_id"), sa.column("piece"), 
 _NO_WORD = lazy_pattern(r"[\W_]+")
 _PIECE = 100_000  # characters; PostgreSQL bounds a tsvector to 1 MB
 _TOGETHER = 4_000_000  # characters that are indexed by one statement
-_MOST_TOGETHER = 500  # traces, because the number of parameters of a statement is limited
+_MAX_BATCH_TRACES = 500  # traces, because the number of parameters of a statement is limited
 _INDEXED_AT_ONCE = 8_000_000  # characters, in half a second, while other writers wait
 _BETWEEN_PARTS = "\n\ue000\n"  # a separate word, so that no phrase matches across two parts
 
@@ -171,7 +171,7 @@ def _groups_by_size(connection: sa.Connection, ids: Sequence[int]) -> Iterator[l
             group.append(id_)
             size = sizes.get(id_, 0)
             remaining -= size if isinstance(size, int) else 0  # a damaged column of a file may have any type
-            if remaining < 0 or len(group) == _MOST_TOGETHER:
+            if remaining < 0 or len(group) == _MAX_BATCH_TRACES:
                 yield group
                 group, remaining = [], _TOGETHER
     if group:

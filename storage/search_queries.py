@@ -15,7 +15,7 @@ from weaklink.storage import tables
 from weaklink.storage.engine import DAMAGE_ERRORS, Database, damage_errors
 from weaklink.storage.filter import Filter, PhraseTerm, parse_filter
 from weaklink.storage.filter.terms import required_words
-from weaklink.storage.listing import page
+from weaklink.storage.listing import newest_summaries
 from weaklink.storage.maintenance import count_rows
 from weaklink.storage.packing.blobs import from_blob, salvaged_text, text_from_bytes, unescaped
 from weaklink.storage.search import index_waiting
@@ -125,7 +125,7 @@ class TextSearch:
         """
         terms = parse_filter(words)
         with self._database.reading() as connection, damage_errors(self._database.location, "a trace"):
-            traces = page(connection, terms, limit=limit, after=after)
+            traces = newest_summaries(connection, terms, limit=limit, after=after)
             hits = tuple(search_hit(connection, trace, first_words(terms)) for trace in traces)
             return SearchResults(hits, count_rows(connection, tables.search_pending))
 

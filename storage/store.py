@@ -33,7 +33,7 @@ from weaklink.storage.engine import (
 from weaklink.storage.exchanges import Exchanges
 from weaklink.storage.filter import FilterCompletion, complete_filter, parse_filter
 from weaklink.storage.imported_files import ImportedFiles
-from weaklink.storage.listing import Paging, page
+from weaklink.storage.listing import Paging, newest_summaries
 from weaklink.storage.liveness import IDLE_AFTER_S
 from weaklink.storage.maintenance import Maintenance
 from weaklink.storage.marks import Bookmarks
@@ -346,7 +346,7 @@ class Store:
         """
         terms = parse_filter(filter)
         with self._database.reading() as connection:
-            return page(connection, terms, limit=limit, after=after)
+            return newest_summaries(connection, terms, limit=limit, after=after)
 
     def newest(self, filter: str = "") -> TraceSummary | None:  # noqa: A002  # as in `traces`
         """The newest trace that matches a filter; one without a time is as new as its import.
@@ -355,7 +355,7 @@ class Store:
         """
         terms = parse_filter(filter)
         with self._database.reading() as connection:
-            return next(iter(page(connection, terms, limit=1, after=None)), None)
+            return next(iter(newest_summaries(connection, terms, limit=1, after=None)), None)
 
     def paging(self) -> Paging:
         """Queries for screens that show long lists, page by page."""

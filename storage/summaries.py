@@ -113,8 +113,8 @@ class TraceSummary(Struct, frozen=True):
 
 
 _LAYER_OF = {rule.code: rule.layer for rule in layer_rules.RULES if rule.severity is not Severity.INFO}
-_ORDER = ("parsed", "executed", "read")  # of the layers, from the model's text to the history
-_LONGEST_OPENING = 1_000_000  # code points of the longest text that is unpacked for an opening
+_LAYERS = ("parsed", "executed", "read")  # from the model's text to the history
+_MAX_OPENING_CHARS = 1_000_000  # of a text that is unpacked for an opening
 
 _COUNTS = ("turns", "characters", "chunks", "tool_calls", "errors", "warnings")
 _UNKNOWN = ("started_at_s", "duration_s", "input_tokens", "output_tokens")
@@ -123,8 +123,8 @@ _TEXTS = ("name", "source", "file", "record", "model", "format")
 _BREAK = ("break_step", "break_turn", "break_tool", "break_outcome", "break_code", "break_message", "break_reaction")
 _CERTAINTIES = {certainty.value: certainty for certainty in VerdictCertainty}
 _NO_FACTS = to_blob(pack_facts(trace_facts(Trace(()))))
-_PLACE = ("id", "imported_at_s", "sort_at_s", "certainty")  # no checksum covers them: lists are sorted by them
-_NAMES = (*_PLACE, *CHECKED_COLUMNS)
+_UNCHECKED = ("id", "imported_at_s", "sort_at_s", "certainty")  # no checksum covers them: lists are sorted by them
+_NAMES = (*_UNCHECKED, *CHECKED_COLUMNS)
 _ROWS = sa.select(*(tables.trace.c[name] for name in _NAMES), tables.inspection.c.digest).select_from(
     tables.trace.outerjoin(tables.inspection)
 )
@@ -132,7 +132,7 @@ _ROWS = sa.select(*(tables.trace.c[name] for name in _NAMES), tables.inspection.
 
 def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummary]:
     """The summaries of these traces, in this order; traces that do not exist are left out."""
-    found: dict[int, TraceSummary] = {}
+    by_id: dict[int, TraceSummary] = {}
     live, piece = tables.live.c.trace_id, tables.live_piece.c
     for group in in_groups(ids):
         recorded = set(connection.scalars(sa.select(live).where(live.in_(group))))
@@ -141,25 +141,25 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
         still_open = Counter(connection.scalars(openings) if recorded else ())
         marks = read_marks(connection, group)
         for id_, row in _rows(connection, group):
-            found[id_] = _summary(id_, row, states.get(id_), open_turns=still_open[id_], marks=marks.get(id_, ()))
-        nameless = [id_ for id_ in group if id_ in found and not found[id_].name and not found[id_].damaged]
+            by_id[id_] = _summary(id_, row, states.get(id_), open_turns=still_open[id_], marks=marks.get(id_, ()))
+        nameless = [id_ for id_ in group if id_ in by_id and not by_id[id_].name and not by_id[id_].damaged]
         openings_of = dict(_openings(connection, nameless))
         for id_ in openings_of.keys() & nameless:  # a damaged row may have another id than its index
-            found[id_] = structs.replace(found[id_], opening=openings_of[id_])
-        for id_, codes in _codes(connection, [id_ for id_ in group if id_ in found]).items():
-            names = sorted({_LAYER_OF[code] for code in codes if code in _LAYER_OF}, key=_ORDER.index)
-            found[id_] = structs.replace(found[id_], layers=tuple(names), codes=tuple(codes))
-    return [found[id_] for id_ in ids if id_ in found]
+            by_id[id_] = structs.replace(by_id[id_], opening=openings_of[id_])
+        for id_, codes in _codes(connection, [id_ for id_ in group if id_ in by_id]).items():
+            names = sorted({_LAYER_OF[code] for code in codes if code in _LAYER_OF}, key=_LAYERS.index)
+            by_id[id_] = structs.replace(by_id[id_], layers=tuple(names), codes=tuple(codes))
+    return [by_id[id_] for id_ in ids if id_ in by_id]
 
 
 def _codes(connection: sa.Connection, ids: Sequence[int]) -> dict[int, list[str]]:
     """The rules of the diagnostics of each trace that has any, sorted."""
     code = tables.trace_code.c
     rows = connection.execute(sa.select(code.trace_id, code.code).where(code.trace_id.in_(ids)).order_by(code.code))
-    found: dict[int, list[str]] = {}
+    codes: dict[int, list[str]] = {}
     for id_, rule_code in rows:
-        found.setdefault(id_, []).append(rule_code)
-    return {id_: found[id_] for id_ in ids if id_ in found}  # likewise
+        codes.setdefault(id_, []).append(rule_code)
+    return {id_: codes[id_] for id_ in ids if id_ in codes}  # likewise
 
 
 def _openings(connection: sa.Connection, ids: Sequence[int]) -> Iterator[tuple[int, str]]:
@@ -172,7 +172,7 @@ def _openings(connection: sa.Connection, ids: Sequence[int]) -> Iterator[tuple[i
     first = users.where(turn.trace_id.in_(ids), turn.role == Role.USER.value).subquery()
     here = sa.and_(part.trace_id == first.c.trace_id, part.turn == first.c.number, part.number == 0)
     texts = sa.select(part.trace_id, part.text).where(
-        here, first.c.nth <= OPENING_MESSAGES, part.characters <= _LONGEST_OPENING
+        here, first.c.nth <= OPENING_MESSAGES, part.characters <= _MAX_OPENING_CHARS
     )
     rows = connection.execute(texts.order_by(part.trace_id, part.turn))
     for id_, group in groupby(rows, key=lambda row: row[0]):
@@ -196,7 +196,7 @@ def _summary(
 ) -> TraceSummary:
     values = dict(zip(_NAMES, row, strict=False))
     try:
-        check_row(row[len(_PLACE) :])
+        check_row(row[len(_UNCHECKED) :])
         return _whole(values, state, open_turns=open_turns, marks=marks)
     except DAMAGE_ERRORS:
         return structs.replace(

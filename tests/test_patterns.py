@@ -18,7 +18,7 @@ import pytest
 
 from weaklink.inspector.redaction import rules
 from weaklink.inspector.scanning import (
-    MOST_ROUNDS,
+    MAX_ROUNDS,
     QuoteSearch,
     _LazyPattern,
     closing_quote,
@@ -178,7 +178,7 @@ def test_a_search_that_remembers_finds_the_same() -> None:
 
 def test_repeats_go_on_beyond_their_bound() -> None:
     rounds = repeated(r"a|\\.")
-    text = "a\\x" * MOST_ROUNDS * 2 + "b"
+    text = "a\\x" * MAX_ROUNDS * 2 + "b"
     assert end_of_repeats(rounds, text, 0, len(text)) == len(text) - 1
     assert end_of_repeats(rounds, text, 0, 5) == 4
     assert end_of_repeats(rounds, text, len(text) - 1, len(text)) == len(text) - 1

@@ -29,7 +29,7 @@ _ENDS = (
 )
 
 _INNER, _TRANSPORT, _MOUNTS = "_client", "_transport", "_mounts"  # private names, but the same in all versions
-_DEEPEST = 4
+_MAX_DEPTH = 4
 Client = TypeVar("Client")
 _running: WeakKeyDictionary[Any, tuple[CloseOnce, object]] = WeakKeyDictionary()
 """The object that closes the recording of each HTTP client, and the sink or place that it is recorded in."""
@@ -396,7 +396,7 @@ def _unwrapped(transport: Any) -> Any:
 def http_client(client: object) -> tuple[Any, str]:
     """The httpx client within, and the name of its module. TypeError if there is none."""
     candidate: object = client
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         if hasattr(candidate, _TRANSPORT) and hasattr(candidate, _MOUNTS) and (module := _module_of(candidate)):
             return candidate, module
         candidate = getattr(candidate, _INNER, None)

@@ -9,7 +9,7 @@ from weaklink.inspector.checks.recording import check_recording
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.formats.api.call_reading import read_structured_part
-from weaklink.inspector.formats.detection import detect_format, expected_format
+from weaklink.inspector.formats.detection import SAMPLE_CHARS, detect_format, expected_format
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.model import CallHeader, Chunk, Part, Role, Span, Turn
 from weaklink.inspector.rules.json_syntax import TRUNCATED_JSON
@@ -17,7 +17,6 @@ from weaklink.inspector.segmentation import Segmenter
 from weaklink.inspector.wire.events import PROMPT_PART, WIRE_PREFIX
 
 _FIRST_LOOK, _LAST_LOOK = 16, 512  # code points: a call at the start of an answer is detected within them
-_SAMPLE = 65_536
 
 
 class FormatChoice:
@@ -56,7 +55,7 @@ class FormatChoice:
 
     def settle(self, text: str) -> Format:
         """The format of the complete answer `text`."""
-        return self._named or detect_format(text[:_SAMPLE], self._model).format
+        return self._named or detect_format(text[:SAMPLE_CHARS], self._model).format
 
 
 class LiveParser:

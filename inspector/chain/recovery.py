@@ -26,6 +26,7 @@ from weaklink.inspector.chain.invented_values import InventedValues, computes, d
 from weaklink.inspector.chain.not_needed import Necessity, aims_at_what_is
 from weaklink.inspector.chain.outcomes import is_empty
 from weaklink.inspector.chain.provenance_terms import folded_names
+from weaklink.inspector.chain.refusals import is_not_taken
 from weaklink.inspector.chain.same_effect import Recovered, SameEffect
 from weaklink.inspector.chain.session_facts import SessionFacts, asks_for_words, is_not_installed, known_turn
 from weaklink.inspector.chain.similar_calls import Intent, intent_of
@@ -80,14 +81,17 @@ class RecoveryAnalysis:
         known, facts = known_turn(failed), self._facts
         if not facts.goes_on_after(failed):
             return Judged(None)
+        terms = terms_of(failed, intent)
         is_aside = is_not_installed(failed) and facts.first_good_change > 0
         is_wanted = not is_aside or self._necessity.is_requested(failed)
+        if is_wanted and facts.is_beside_wish(failed):
+            is_wanted = terms.names_tool(facts.request_before(failed))
         late = facts.late_reply_to(failed)
         is_late = 0 < late <= (repaired_by.location.turn if repaired_by is not None else late)
         call = FailedCall(
             failed,
             aim_of(failed.call),
-            terms_of(failed, intent),
+            terms,
             facts,
             is_alone=facts.last_good_change <= failed.number and is_wanted,
             is_lost=not is_repaired,
@@ -415,7 +419,7 @@ def _is_answered(step: Step, attempts: Container[Location]) -> bool:
     may_be_taken = step.outcome in _MAY_BE_TAKEN or is_sound or step.location in attempts
     if not may_be_taken or step.result is None:
         return False
-    return step.error is None and not is_empty(step.result)
+    return step.error is None and not is_empty(step.result) and not is_not_taken(step.result.content)
 
 
 def _shown_by(failed: Step, steps: Sequence[Step]) -> int | None:

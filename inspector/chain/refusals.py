@@ -107,6 +107,29 @@ def refusal_told(call: ToolCall, text: str) -> str | None:
     return head.partition("\n")[0] if is_told else None
 
 
+# Words for a call whose arguments or name could not be taken, of OpenHands, Hermes Agent, Kimi CLI, Codex, Claude
+# Code, LangGraph, the AI SDK, OpenCode, Pydantic AI, OpenAI's Agents SDK, Strands, `llm`, MCP.
+_NOT_TAKEN = lazy_pattern(
+    r"\s*(?:(?:<tool_use_error>|<system>)?(?:mcp error -?\d{1,6}: |error: ){0,2})(?:"
+    r"error (?:validating|invoking|parsing|decoding) (?:the )?(?:json |function )?(?:tool|arguments?|input|call)\b|"
+    r"(?:failed|unable) to (?:parse|decode|validate) (?:the )?(?:json |function |tool )?(?:arguments?|input)\b|"
+    r"invalid (?:json )?(?:arguments?|input|parameters?)(?: for (?:the )?(?:tool|function)\b|\. |:)|"
+    r"the \S{1,80} tool was called with invalid arguments|\d{1,4} validation errors?\b|"
+    r"an error occurred while (?:running|parsing|validating) the tool\b|"
+    r"(?:input|schema|arguments?) ?validation ?error\b|validation failed for (?:the )?(?:input|tool|arguments?)\b|"
+    r"unknown tool\b|tool \S{1,80} (?:was )?(?:not found|does not exist)\b|\S{1,80} is not a valid tool\b)",
+    re.IGNORECASE,
+)
+
+
+def is_not_taken(text: str) -> bool:
+    """Whether a result begins with words of an agent for a call whose arguments or name it could not take.
+
+    What a command shows may begin so as well: ask only of a call that is against its schema, malformed or unknown.
+    """
+    return _NOT_TAKEN.match(text) is not None
+
+
 # An agent's words, of any, for a call that never began: it names the call, or another one because of which.
 _OTHER_CALL = (
     r"(?:(?:previous|earlier|preceding|prior|another|parallel|sibling|other|first) (?:\S+ ){0,3}(?:tools?|calls?|"

@@ -12,8 +12,8 @@ anything else reads it:
     [The command completed with exit code 1.]
 
 A frame is whole lines at the beginning and at the end. These are the forms of Codex, Claude Code, Gemini CLI, Qwen
-Code, OpenHands, SWE-agent, mini-swe-agent, Cline, Roo Code, Cursor, Copilot CLI, Crush, Kimi CLI, Amazon Q, Terminus
-and Pi.
+Code, OpenHands, SWE-agent, mini-swe-agent, Cline, Roo Code, Cursor, Copilot CLI, Crush, Kimi CLI, Amazon Q, Terminus,
+Pi and gptme.
 """
 
 import re
@@ -84,7 +84,12 @@ _LABELLED_END = lazy_pattern(r"(?:Error|Exit Code|Signal|Background PIDs|Process
 _SYSTEM = lazy_pattern(  # Kimi CLI
     r"<system>(?:ERROR: Command failed with exit code: (?P<code>\d{1,6})|Command executed successfully)\.</system>\n?"
 )
-_NO_OUTPUT = ("(empty)", "(none)", "(no output)")
+# gptme (`gptme/tools/shell.py`): the command, then each stream that is not empty, as one line in backticks or fenced. A
+# return code of 0 is not stated.
+_RAN = lazy_pattern(r"Ran (?:allowlisted )?command:(?: `[^\n]{0,1000}`|\n```bash\n[\s\S]{0,4000}?\n```)\n\n")
+_RAN_CODE = lazy_pattern(r"\n{1,2}Return code: (-?\d{1,6})\s*\Z")
+_STREAM = lazy_pattern(r"(?:\A|(?<=\n\n))(?:`(.*)`|```std(?:out|err)\n([\s\S]*?)\n```)(?=\n\n|\s*\Z)")
+_NO_OUTPUT = ("(empty)", "(none)", "(no output)", "No output")
 _TERMINAL = ("New Terminal Output:", "Current Terminal Screen:")  # Terminus 2
 _PROMPT = lazy_pattern(r"^\S{1,60}@\S{1,60}:[^\n]{0,200}?[#$][^\n]*(?:\n|\Z)", re.MULTILINE)
 _decode = msgspec.json.Decoder().decode
@@ -114,6 +119,8 @@ def unframed(text: str) -> Framed:
         return _in_object(text) or Framed(text)
     if (labelled := _labelled(text)) is not None:
         return labelled
+    if (ran := _RAN.match(text)) is not None:
+        return _ran(text, ran.end())
     if (system := _SYSTEM.match(text)) is not None:
         return Framed(_output(text[system.end() :]), int(system["code"] or 0))
     if text.startswith(_TERMINAL):
@@ -199,6 +206,14 @@ def _labelled(text: str) -> Framed | None:
     if not is_labelled and text.startswith("Output: "):
         return None  # a program's own word
     return Framed(_output(text[head.end() : end]), code)
+
+
+def _ran(text: str, start: int) -> Framed:
+    """The output and the return code that gptme writes after the head that ends at `start`."""
+    stated = _RAN_CODE.search(text, max(start - 2, len(text) - _LONGEST_LINE))
+    body = text[start : stated.start() if stated is not None else len(text)].strip("\n")
+    output = _STREAM.sub(lambda stream: stream[2] if stream[1] is None else stream[1], body)
+    return Framed(_output(output), int(stated[1]) if stated is not None else 0)
 
 
 def _in_object(text: str) -> Framed | None:

@@ -111,12 +111,12 @@ def _python_shape(text: str, call: ProbeCall, start: int, name: int) -> ShapeOfC
 
 
 def _tags_shape(text: str, call: ProbeCall, start: int, name: int) -> ShapeOfCall | None:
-    places = list(_in_order(text, (call.name, KEY_A, VALUE_A, KEY_B, VALUE_B), name))
-    if len(places) != 5:
+    ranges = list(_in_order(text, (call.name, KEY_A, VALUE_A, KEY_B, VALUE_B), name))
+    if len(ranges) != 5:
         return None
-    between = [text[first.end : second.start] for first, second in pairwise(places)]
+    between = [text[first.end : second.start] for first, second in pairwise(ranges)]
     to_key, after_key, to_next, after_next = between
-    rest = text[places[-1].end :]
+    rest = text[ranges[-1].end :]
     if after_key != after_next:
         return None
     parameter = _tail(common_end(to_key, to_next))
@@ -135,7 +135,7 @@ def _tags_shape(text: str, call: ProbeCall, start: int, name: int) -> ShapeOfCal
         own_lines=own_lines,
     )
     length = len(to_next.removesuffix(parameter))
-    end = places[-1].end + len(common_start(text[places[-1].end :][:length], to_next))
+    end = ranges[-1].end + len(common_start(text[ranges[-1].end :][:length], to_next))
     return ShapeOfCall("tags", name - len(before_name), end, tags=tags)
 
 

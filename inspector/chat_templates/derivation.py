@@ -411,11 +411,11 @@ def _results(rendered: _Rendered) -> Enclosed:
 
 def _roles(rendering: Rendering) -> RoleHeaders:
     """The markers before the texts of a system prompt, a user and an answer."""
-    places = {"system": probes.SYSTEM, "user": probes.USER, "assistant": probes.CONTENT}
-    if rendering.error or not all(text in rendering.text for text in places.values()):
+    texts = {"system": probes.SYSTEM, "user": probes.USER, "assistant": probes.CONTENT}
+    if rendering.error or not all(text in rendering.text for text in texts.values()):
         return RoleHeaders()
     known = tuple(transition.marker for transition in TURN_TRANSITIONS)
-    headers = {role: _role_header(rendering.text[: rendering.text.rfind(text)]) for role, text in places.items()}
+    headers = {role: _role_header(rendering.text[: rendering.text.rfind(text)]) for role, text in texts.items()}
     distinct = len(set(headers.values())) == len(headers)
     own = {role: header for role, header in headers.items() if header and not header.startswith(known)}
     return RoleHeaders(**own) if distinct else RoleHeaders()

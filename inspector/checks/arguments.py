@@ -201,8 +201,8 @@ class ArgumentPlaces:
         inner = msgspec.structs.replace(
             self.call, raw_arguments=last.text, arguments_range=last.range, arguments=None, parameters=()
         )
-        places = ArgumentPlaces(inner)
-        return places.key(path) if key else places.of(path)
+        locator = ArgumentPlaces(inner)
+        return locator.key(path) if key else locator.of(path)
 
     def _read(self) -> JsonNode | None:
         if not self._is_read:

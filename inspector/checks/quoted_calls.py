@@ -19,6 +19,7 @@ _ASKS_FOR_EXAMPLE = lazy_pattern(
     rf"(?i){_EXAMPLE_WORDS}[^.?!\n]{{0,80}}\b{_CALL_WORDS}|\b{_CALL_WORDS}[^.?!\n]{{0,80}}{_EXAMPLE_WORDS}"
     r"|\bhow\b[^.?!\n]{0,40}\bcalls?\b[^.?!\n]{0,20}\b(?:look|written)\b"
 )
+"""A sentence with a word for an example and one for a call, or `how ... calls look`."""
 _EXAMPLE_WORD = lazy_pattern(rf"(?i){_EXAMPLE_WORDS}|\b(?:explain|show|mean)\w{{0,3}}\b")
 _OPENER = lazy_pattern(r"[^\s>=]{1,40}")
 

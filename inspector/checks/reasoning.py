@@ -20,7 +20,7 @@ _MAX_SETTINGS_CHARS = 65_536  # settings are short; a longer text is something e
 _NESTED = ("chat_template_kwargs", "extra_body", "options", "generationConfig", "generation_config", "thinkingConfig")
 _OFF_WORDS = frozenset(("none", "disabled", "off", "false"))
 _NOT_WRITTEN_HERE = frozenset((TurnFlag.INJECTED, TurnFlag.SYNTHETIC))
-_FEWEST = 5  # how many turns of its kind a turn is compared with, at least
+_MIN_TURNS = 5  # how many turns of its kind a turn is compared with, at least
 _RARE = 10  # turns without reasoning are an exception if they are at most one in so many of their kind
 _PARTS = ("goal", "actions", "observation", "reflection")
 _HINT = "Check its end for a loop; limit thinking in the request, or give the model a smaller step."
@@ -203,7 +203,7 @@ def _missing(trace: Trace, turns: Sequence[ReasonedTurn]) -> Iterator[Diagnostic
         alike = [turn for turn in turns if turn.answers_user is answers_user and turn.is_whole]
         bare = [turn for turn in alike if not turn.reasoning and not turn.reported_tokens]
         with_reasoning = sum([turn.has_text for turn in alike])
-        is_exception = with_reasoning >= _FEWEST and with_reasoning >= _RARE * len(bare)
+        is_exception = with_reasoning >= _MIN_TURNS and with_reasoning >= _RARE * len(bare)
         for turn in bare:
             if _is_disabled(trace, turn):
                 continue

@@ -12,8 +12,8 @@ still has an error, its name is no name, or a value that the fix touches has swa
 a marker). Neither is a fix that deletes what may be a call. Its hint goes too if the fix leaves its fault, or brings
 new ones. A fix that completes the payload of a cut call also writes the markers that close it.
 
-Cost: a text without fixes is not parsed again. Else it is parsed once for each, up to `_MOST_WORK` code points or
-`_LEAST_TRIALS` trials, whichever is more. If that is not enough for every fix, groups of them are tried, and a group
+Cost: a text without fixes is not parsed again. Else it is parsed once for each, up to `_MAX_PARSED_CHARS` or
+`_MIN_TRIALS` trials, whichever is more. If that is not enough for every fix, groups of them are tried, and a group
 that fails is tried in halves; a fix without a trial is not safe.
 """
 
@@ -42,8 +42,8 @@ from weaklink.inspector.rules.markers import MALFORMED_HEADER, STRAY_END_MARKER,
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.text import Range
 
-_MOST_WORK = 250_000
-_LEAST_TRIALS = 8
+_MAX_PARSED_CHARS = 250_000
+_MIN_TRIALS = 8
 _SYNTAX = ("J", "F", "C")
 
 
@@ -135,7 +135,7 @@ class _Trials:
     _before: tuple[Counter[str], list[ToolCall]] | None = None
 
     def __post_init__(self) -> None:
-        self.left = max(_LEAST_TRIALS, _MOST_WORK // max(len(self.text), 1))
+        self.left = max(_MIN_TRIALS, _MAX_PARSED_CHARS // max(len(self.text), 1))
 
     @property
     def before(self) -> tuple[Counter[str], list[ToolCall]]:

@@ -26,8 +26,8 @@ ONCE_A_RUN = (STRAY_END_MARKER, SPECIAL_TOKEN_LEAK, EMPTY_CALL, NESTED_SPAN, TRU
 """The rules for which consecutive faults are reported as one."""
 
 _OF_MARKERS = (STRAY_END_MARKER, SPECIAL_TOKEN_LEAK)
-_FEWEST_FAULTS = 3
-_LONGEST_GAP = 4  # characters of white space between two markers of a run
+_MIN_FAULTS = 3
+_MAX_GAP_CHARS = 4  # characters of white space between two markers of a run
 _OTHERS = lazy_pattern(r"user|human|system|developer|observation|ipython|tool\b", re.IGNORECASE)
 _BY_MODEL = (SpanKind.TEXT, SpanKind.REASONING, SpanKind.MARKUP)
 
@@ -45,7 +45,7 @@ def call_key(call: ToolCall) -> str:
 
 
 def repeated_calls(text: str, spans: Sequence[Span], calls: Sequence[ToolCall]) -> Iterator[Fault]:
-    """One fault for each call that one turn of a text makes at least `FEWEST_IN_TURN` times with the same arguments."""
+    """One fault for each call that a turn makes at least `FEWEST_IN_TURN` times with the same arguments."""
     if len(calls) < FEWEST_IN_TURN:
         return
     ends = [index for index, span in enumerate(spans) if _ends_turn(text, span)]
@@ -101,8 +101,8 @@ def with_runs_once(text: str, spans: Sequence[Span], faults: Iterable[Fault]) ->
     runs = list(token_runs(text, spans))
     if runs:
         merged = [*runs, *(other for other in merged if other.rule not in ONCE_A_RUN or not _is_within(other, runs))]
-    for rule in ONCE_A_RUN if len(merged) >= _FEWEST_FAULTS else ():
-        if sum(other.rule is rule for other in merged) >= _FEWEST_FAULTS:
+    for rule in ONCE_A_RUN if len(merged) >= _MIN_FAULTS else ():
+        if sum(other.rule is rule for other in merged) >= _MIN_FAULTS:
             merged = _with_rule_once(text, merged, rule)
     return sorted(merged, key=lambda fault: (fault.range, fault.rule.code))
 
@@ -127,11 +127,11 @@ def _continues(text: str, last: Fault, fault: Fault) -> bool:
     if fault.message != last.message:
         return False
     between = text[last.range.end : fault.range.start]
-    return len(between) <= _LONGEST_GAP and not between.strip()
+    return len(between) <= _MAX_GAP_CHARS and not between.strip()
 
 
 def _once(run: Sequence[Fault]) -> Sequence[Fault]:
-    if len(run) < _FEWEST_FAULTS:
+    if len(run) < _MIN_FAULTS:
         return run
     edits: list[Edit] = [edit for fault in run if fault.fix is not None for edit in fault.fix.edits]
     what = "It is written" if run[0].rule in _OF_MARKERS else "This happens"

@@ -14,8 +14,8 @@ from weaklink.inspector.model import ToolCall, ToolDefinition
 from weaklink.inspector.rules import conversation as rules
 from weaklink.inspector.text import Range
 
-_MOST_NAMES = 500
-_LONGEST_NAME = 200
+_MAX_NAMES = 500
+_MAX_NAME_CHARS = 200
 _MAX_FAULTS = 10
 
 
@@ -108,8 +108,8 @@ def check_structured_definition(tool: ToolDefinition, call: ToolCall, offered: O
 
 def nearest_word(word: str, choices: list[str]) -> str | None:
     """The choice that `word` most likely misspells, None if none is similar; bounded for long lists and words."""
-    folded = {_folded(choice): choice for choice in reversed(choices[:_MOST_NAMES]) if len(choice) <= _LONGEST_NAME}
-    folded_word = _folded(word[:_LONGEST_NAME])
+    folded = {_folded(choice): choice for choice in reversed(choices[:_MAX_NAMES]) if len(choice) <= _MAX_NAME_CHARS}
+    folded_word = _folded(word[:_MAX_NAME_CHARS])
     if folded_word in folded:
         return folded[folded_word]
     matches = get_close_matches(folded_word, folded, n=1, cutoff=0.6)

@@ -24,8 +24,8 @@ from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
 from weaklink.inspector.model import Json, Parameter, ToolCall
 from weaklink.inspector.rules.json_syntax import MALFORMED_PARAMETERS
 
-_MOST_STEPS = 32
-_DEEPEST = 64
+_MAX_STEPS = 32
+_MAX_DEPTH = 64
 _WRAPPERS = ("input", "arguments")
 _PYTHON_LITERALS = ("True", "False", "None")
 _KINDS = {
@@ -110,7 +110,7 @@ def _values(parameter: Parameter, value: Json, schema: Json) -> Iterator[_Value]
     """The parameter's value, if the schema may change it."""
     expected = _property(schema, parameter.name)
     if isinstance(value, dict | list):
-        yield _Value(_nested(value, expected, schema, _DEEPEST))
+        yield _Value(_nested(value, expected, schema, _MAX_DEPTH))
     elif value == parameter.text:
         types = _accepted_types(parameter.text, expected, schema)
         yield from _read(parameter.text, types)
@@ -235,7 +235,7 @@ def _type_of(value: Json) -> str:
 def _parts(schema: Json, root: Json) -> Iterator[Mapping[str, Json]]:
     """A schema, its branches (`anyOf`, `oneOf`, `allOf`) and the schemas that it refers to within `root`."""
     pending = [schema]
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         if not pending:
             return
         part = pending.pop(0)

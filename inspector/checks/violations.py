@@ -16,7 +16,7 @@ from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
 
 _MAX_EXTRAS = 20
-_MOST_TRIALS = 8  # of hints in one call; each checks all of its arguments
+_MAX_TRIALS = 8  # of hints in one call; each checks all of its arguments
 _SIZED = (str, list, dict)
 
 _LIMITS = {
@@ -63,7 +63,7 @@ class ArgumentLocator(Protocol):
 
 
 def violation_faults(
-    violations: Sequence[Violation], value: Json, places: ArgumentLocator, check: Callable[[Json], Sequence[Violation]]
+    violations: Sequence[Violation], value: Json, locator: ArgumentLocator, check: Callable[[Json], Sequence[Violation]]
 ) -> Iterator[Fault]:
     """The faults for these violations of `value`, each only once.
 
@@ -71,7 +71,7 @@ def violation_faults(
     """
     seen, trials = set(), _HintTrials(value, check)
     for violation in violations:
-        for fault in _ViolationWording(violation, value, places, trials).faults():
+        for fault in _ViolationWording(violation, value, locator, trials).faults():
             key = (fault.rule, fault.range, "" if fault.rule is rules.UNEXPECTED_PROPERTY else fault.message)
             if key not in seen:
                 seen.add(key)
@@ -82,7 +82,7 @@ class _HintTrials:
     """Whether the arguments `value` fit with another value at a path, or without it; False once there were too many."""
 
     def __init__(self, value: Json, check: Callable[[Json], Sequence[Violation]]) -> None:
-        self._value, self._check, self._left = value, check, _MOST_TRIALS
+        self._value, self._check, self._left = value, check, _MAX_TRIALS
 
     def fits(self, path: Path, text: str, *, is_listed: bool) -> bool:
         """Whether the JSON of a text fits at the path; as a list of one item, with that item."""
@@ -117,8 +117,8 @@ def _with(value: Json, path: Path, new: list[Json]) -> Json:
 class _ViolationWording:
     """A violation of `value`, with the value `got` that violates, and the words for it."""
 
-    def __init__(self, violation: Violation, value: Json, places: ArgumentLocator, trials: _HintTrials) -> None:
-        self.violation, self.value, self.places, self.trials = violation, value, places, trials
+    def __init__(self, violation: Violation, value: Json, locator: ArgumentLocator, trials: _HintTrials) -> None:
+        self.violation, self.value, self.locator, self.trials = violation, value, locator, trials
         self.path, self.limit = violation.path, violation.limit
         self.got = value_at(value, violation.path)
 
@@ -149,8 +149,8 @@ class _ViolationWording:
                 yield self._fault(rules.CONSTRAINT_VIOLATED, limit_message(self.violation, self.got))
 
     def _fault(self, rule: Rule, message: str, hint: str | None = None, repair: str | None = None) -> Fault:
-        place = self.places.of(self.path)
-        fix = Fix((Edit(place, repair),), safe=False) if repair is not None and self.places.are_exact else None
+        place = self.locator.of(self.path)
+        fix = Fix((Edit(place, repair),), safe=False) if repair is not None and self.locator.are_exact else None
         return Fault(rule, place, message, hint, fix, pointer(self.path))
 
     def _missing(self) -> Fault:
@@ -185,10 +185,10 @@ class _ViolationWording:
         where = f"The object at `{pointer(path[:-1])}`" if len(path) > 1 else "The tool"
         message = f"{where} has no parameter {quoted(name)}{only}."
         slip = nearest_word(name, [key for key in known if key not in holder])
-        place = self.places.key(path)
+        place = self.locator.key(path)
         if slip is None:
             return Fault(rules.UNEXPECTED_PROPERTY, place, message, f"Omit {quoted(name)}.", path=pointer(path))
-        fix = Fix((Edit(place, write_json(slip, ascii_only=False)),), safe=False) if self.places.are_exact else None
+        fix = Fix((Edit(place, write_json(slip, ascii_only=False)),), safe=False) if self.locator.are_exact else None
         return Fault(rules.UNEXPECTED_PROPERTY, place, message, f"Did you mean {quoted(slip)}?", fix, pointer(path))
 
     def _not_allowed(self) -> Fault:
@@ -204,11 +204,11 @@ class _ViolationWording:
     def _no_alternative(self) -> Iterator[Fault]:
         meant = intended_violations(self.violation)
         for violation in meant:
-            yield from _ViolationWording(violation, self.value, self.places, self.trials).faults()
+            yield from _ViolationWording(violation, self.value, self.locator, self.trials).faults()
         if meant:
             return
         branches = distinct_branches(self.violation)
-        closest = _ViolationWording(min(branches, key=len)[0], self.value, self.places, self.trials)
+        closest = _ViolationWording(min(branches, key=len)[0], self.value, self.locator, self.trials)
         reason = next(closest.faults()).message
         got = f"{shown(self.got)}{argument_clause(self.path)}"
         message = f"{got} matches none of the {len(branches)} alternatives; the closest one: {reason}"

@@ -32,7 +32,7 @@ from weaklink.inspector.text import Range
 _SCHEMA_TAG = re.compile(r"<schema>\s*(.*?)\s*</?schema>", re.DOTALL)
 _OFFERS = ("enum", "const", "default", "example", "examples")
 _TEMPLATE = re.compile(r"<\|(?:im_start|start_header_id|start)\|>|<start_of_turn>|<｜(?:User|Assistant)｜>")
-_DEEPEST = 32
+_MAX_DEPTH = 32
 _NO_BYTES = b"{}"  # a candidate's trace gets no id from its bytes, so the row is not written for them
 
 
@@ -247,7 +247,7 @@ def _values_of(offered: CacheKey[ToolDefinition]) -> tuple[frozenset[str], Folde
 
 
 def _offers(schema: Json, depth: int) -> Iterator[tuple[str, Json]]:
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return
     if isinstance(schema, dict):
         for keyword, value in schema.items():

@@ -23,17 +23,20 @@ _ACTION = lazy_pattern(
     r"moved|renamed|notified|shared|published|deployed|installed|restarted|converted|translated into the file)\b)",
     re.IGNORECASE,
 )
+"""An answer that says it acted: `I have booked`, `has been sent`, `I am now calling`."""
 _ANNOUNCEMENT = lazy_pattern(
     r"\b(?:let me|I(?:['’]ll| will)(?: now| just)?|I(?:['’]m| am)(?: now)? going to) (?:now |just |quickly |first )?"
     r"(?:check|look (?:that|it|this|them)? ?up|search|find|calculate|compute|fetch|get|retrieve|query|book|send|"
     r"convert|translate|run|call|use|pull up|track|schedule|create|add|turn|play|set)\b",
     re.IGNORECASE,
 )
+"""An answer that says it will act: `let me check`, `I'll now look it up`, `I am going to send`."""
 _CONDITION = lazy_pattern(
     r"\b(?:once|if|when|after|until|unless|as soon as|first need|please|could you|can you|let me know|unable|cannot|"
     r"can['’]t|don['’]t|without|sorry)\b",
     re.IGNORECASE,
 )
+"""Words with which an announcement only offers, asks or refuses: `once`, `please`, `let me know`, `cannot`."""
 _MAX_VALUES = 60
 _MAX_NUMBERS = 200
 
@@ -41,7 +44,7 @@ SchemaPath: TypeAlias = tuple[str | int, ...]
 _COMPOSED = ("allOf", "anyOf", "oneOf")
 _CONDITIONAL = ("if", "then", "else")
 _NAMES_KEYS = frozenset({"properties", "patternProperties", "required", "additionalProperties", "type"})
-_DEEPEST = 64
+_MAX_DEPTH = 64
 _MAX_SCHEMAS = 256
 _PLAIN_PATTERN = lazy_pattern(r"\^?[\w\-:. ]*(?:\.\*)?\$?")
 
@@ -167,7 +170,7 @@ def invented_keys(value: Json, schema: Json) -> Iterator[InventedKey]:
 def _of(
     value: Json, applicable: list[Json], schemas: "_Schemas", path: SchemaPath, depth: int
 ) -> Iterator[InventedKey]:
-    if depth > _DEEPEST or any(schema is True or schema == {} for schema in applicable) or not applicable:
+    if depth > _MAX_DEPTH or any(schema is True or schema == {} for schema in applicable) or not applicable:
         return
     if isinstance(value, list):
         for index, item in enumerate(value):

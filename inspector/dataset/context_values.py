@@ -116,6 +116,7 @@ _FREE_TEXT = lazy_pattern(
     r"keywords?|topic|topics|instructions?|details|caption|label|tags?|todos?|task|context|feedback)(?:_?text)?",
     re.IGNORECASE,
 )
+"""A name in snake case of a text that the model composes: `message`, `email_subject`, `query_text`, `keywords`."""
 _CAMEL = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 _YEAR = lazy_pattern(r"(?:19|20)\d\d")
 _MANY_WORDS = 3
@@ -143,7 +144,7 @@ _DAY = lazy_pattern(r"(\d\d?)(?:st|nd|rd|th)?")
 _MAX_DERIVED = 24  # numbers of the context from which others are computed
 _MAX_COMPARED = 400  # words of the context that a word is compared with
 _NEAR = 0.8
-_LEAST_PREFIX = 4
+_MIN_PREFIX_CHARS = 4
 _MAX_TEXT_CHARS = 200_000
 _MAX_WORDS = 64
 _MAX_FORM_WORDS = 6
@@ -283,7 +284,7 @@ class ContextValues(Struct, frozen=True):
         for text in self.texts:
             if word in text.words:
                 return True
-            if len(word) < _LEAST_PREFIX - 1:
+            if len(word) < _MIN_PREFIX_CHARS - 1:
                 continue
             near = [candidate for candidate in islice(text.words, _MAX_COMPARED) if candidate[0] == word[0]]
             if any(_share_a_beginning(candidate, word) for candidate in near) or get_close_matches(
@@ -401,8 +402,8 @@ def _share_a_beginning(first: str, other: str) -> bool:
     """Whether a word continues the other, or both continue the same four letters by few."""
     short, long = sorted((first, other), key=len)
     if long.startswith(short):
-        return len(short) >= _LEAST_PREFIX - 1
-    return long[:_LEAST_PREFIX] == short[:_LEAST_PREFIX] and len(long) - _LEAST_PREFIX <= 2 * _LEAST_PREFIX
+        return len(short) >= _MIN_PREFIX_CHARS - 1
+    return long[:_MIN_PREFIX_CHARS] == short[:_MIN_PREFIX_CHARS] and len(long) <= 3 * _MIN_PREFIX_CHARS
 
 
 def allowed_key(value: Json) -> str:

@@ -46,7 +46,7 @@ from weaklink.inspector.formats.completion import (
     tidy,
     write_completion,
 )
-from weaklink.inspector.formats.detection import detect_format
+from weaklink.inspector.formats.detection import SAMPLE_CHARS, detect_format
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.json.call_shape import json_of
 from weaklink.inspector.formats.templates.registry import find_template
@@ -59,8 +59,6 @@ from weaklink.inspector.importers.records import Row
 from weaklink.inspector.model import Json, Role, SpanKind, ToolCall, ToolDefinition, ToolResult
 from weaklink.inspector.segmentation import segment
 from weaklink.inspector.text import Range, counted
-
-_SAMPLE = 65_536
 
 
 class ToolsBlock(Struct, frozen=True):
@@ -254,7 +252,7 @@ def _not_presented(tools_block: ToolsBlock | None, target: Format) -> list[str]:
 
 def _detected(text: str, row: dict[str, Json]) -> Format:
     model = row.get("model")
-    return detect_format(text[:_SAMPLE], model if isinstance(model, str) else "").format
+    return detect_format(text[:SAMPLE_CHARS], model if isinstance(model, str) else "").format
 
 
 def _offered(row: dict[str, Json]) -> tuple[ToolDefinition, ...]:

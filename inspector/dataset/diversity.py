@@ -36,7 +36,7 @@ from weaklink.inspector.model import Json, Role, ToolDefinition
 TOLERANCE = 0.05
 """A share that deviates by at least this much is marked."""
 
-_DEEPEST = 24
+_MAX_DEPTH = 24
 _MAX_VISITED = 2_000
 
 
@@ -179,7 +179,7 @@ def _schema(root: Json) -> tuple[int, int]:
     while pending and visited < _MAX_VISITED:
         visited += 1
         node, depth, chain = pending.pop()
-        if not isinstance(node, dict) or depth > _DEEPEST or chain > _DEEPEST:
+        if not isinstance(node, dict) or depth > _MAX_DEPTH or chain > _MAX_DEPTH:
             continue
         deepest, longest = max(deepest, depth), max(longest, chain)
         target = node.get("$ref")

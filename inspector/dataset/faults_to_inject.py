@@ -91,10 +91,10 @@ Maker: TypeAlias = Callable[[SoundCall, Random], FaultyCall | None]
 
 def wrong_type(sound: SoundCall, draw: Random) -> FaultyCall | None:
     """A value of another JSON type than the schema requires."""
-    places = [name for name in sound.arguments if word_of(object_of(sound.properties.get(name)).get("type")) in _WRONG]
-    if not places:
+    names = [name for name in sound.arguments if word_of(object_of(sound.properties.get(name)).get("type")) in _WRONG]
+    if not names:
         return None
-    name = draw.choice(places)
+    name = draw.choice(names)
     expected = word_of(object_of(sound.properties[name]).get("type"))
     value = _WRONG[expected](sound.arguments[name])
     got = _PYTHON_NAMES[type(value)]
@@ -133,10 +133,10 @@ def unknown_key(sound: SoundCall, draw: Random) -> FaultyCall | None:
 
 def enum_violation(sound: SoundCall, draw: Random) -> FaultyCall | None:
     """A value that is not in the schema's enum."""
-    places = [name for name in sound.arguments if len(_enum(sound.properties.get(name))) > 0]
-    if not places:
+    names = [name for name in sound.arguments if len(_enum(sound.properties.get(name))) > 0]
+    if not names:
         return None
-    name = draw.choice(places)
+    name = draw.choice(names)
     allowed = _enum(sound.properties[name])
     value = next(
         candidate for candidate in (f"{sound.arguments[name]}_value", "default", "other") if candidate not in allowed
@@ -158,11 +158,11 @@ def wrong_value(sound: SoundCall, draw: Random) -> FaultyCall | None:
     """
     if _MAKES.search(f"{sound.tool.name} {sound.tool.description[:_OPENING]}"):
         return None
-    places = [name for name in sound.required if _is_looked_up(name, sound.arguments[name])]
-    places = [name for name in places if not _enum(sound.properties.get(name))]
-    if not places:
+    names = [name for name in sound.required if _is_looked_up(name, sound.arguments[name])]
+    names = [name for name in names if not _enum(sound.properties.get(name))]
+    if not names:
         return None
-    name = draw.choice(places)
+    name = draw.choice(names)
     value = _slipped(str(sound.arguments[name]), draw)
     return FaultyCall(
         _with_arguments(sound, {**sound.arguments, name: value}),

@@ -82,8 +82,8 @@ def inject_faults(
     give the same rows.
     """
     sample = read_sample(as_listed(row))
-    places = list(_sound_calls(sample))
-    if not places:
+    calls = list(_sound_calls(sample))
+    if not calls:
         yield NotInjected(_why_not(sample))
         return
     draw = row.random(seed)
@@ -93,7 +93,7 @@ def inject_faults(
         if not left or injected_count == count:
             break
         kind = draw.choices(list(left), list(left.values()))[0]
-        result = _injected(sample, draw.choice(places), kind, draw, trainer)
+        result = _injected(sample, draw.choice(calls), kind, draw, trainer)
         if not isinstance(result, InjectedRow):
             unverified += result is _Failure.UNVERIFIED
             left[kind] *= 0.5

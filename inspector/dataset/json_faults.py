@@ -49,10 +49,10 @@ def spliced(text: str, start: int, end: int, by: str) -> str:
 
 def _replace(pattern: str, write: Callable[[re.Match[str]], str], *, group: int = 0) -> _Change:
     """Write something else in place of a match, or of a group in it."""
-    places = re.compile(pattern)
+    regex = re.compile(pattern)
 
     def change(payload: str, draw: Random) -> str | None:
-        matches = list(places.finditer(payload))
+        matches = list(regex.finditer(payload))
         if not matches:
             return None
         match = draw.choice(matches)

@@ -54,7 +54,7 @@ _STOP_TABLE = (
 _STOP = frozenset(_STOP_TABLE.split())
 _ENDINGS = ("s", "ation", "ate", "ing", "er", "ed", "ie", "e")
 _ADDED_TOOLS = 3
-_LEAST_WORD = 3
+_MIN_WORD_CHARS = 3
 
 
 class NegativeRow(Struct, frozen=True):
@@ -390,14 +390,14 @@ def significant_words(text: str) -> frozenset[str]:
     return frozenset(
         _stem(word)
         for word in folded(text)
-        if word not in _STOP and (len(word) >= _LEAST_WORD or not word.isascii()) and not word.isdigit()
+        if word not in _STOP and (len(word) >= _MIN_WORD_CHARS or not word.isascii()) and not word.isdigit()
     )
 
 
 def _stem(word: str) -> str:
     """A word without its grammatical endings, with at least three letters left; a plural gives the singular's stem."""
     ending = next(
-        (ending for ending in _ENDINGS if word.endswith(ending) and len(word) - len(ending) >= _LEAST_WORD), None
+        (ending for ending in _ENDINGS if word.endswith(ending) and len(word) - len(ending) >= _MIN_WORD_CHARS), None
     )
     if ending is None:
         return word

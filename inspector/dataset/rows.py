@@ -13,6 +13,7 @@ null members of objects.
 
 import base64
 import json
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile,
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.text import decode
+from weaklink.inspector.trace_file.lines import HEADER_KEY
 
 _JSON_COLUMNS = b"weaklink.json_columns"
 _BATCH_ROWS = 64
@@ -41,6 +43,12 @@ _WRITTEN_ROWS = 1_000
 _MESSAGE_COLUMNS = frozenset({"messages", "conversations", "prompt", "completion", "chosen", "rejected"})
 _ARGUMENT_KEYS = frozenset({"arguments", "input"})
 _KINDS = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+
+_TRACE_FILE = re.compile(rb'\s*\{\s*"%s"' % HEADER_KEY.encode())
+_TRACE_FILE_REASON = (
+    "this is a trace file, whose lines are no rows: `weaklink import` it, then `weaklink export ID --to messages`"
+    " writes its traces as rows"
+)
 
 
 class OutputIsInputError(WeaklinkError):
@@ -117,12 +125,12 @@ def _block_lines(block: Block) -> Iterator[DataRow | RejectedRow]:
     numbering = content.numbering
     try:
         with content.open() as stream, content.open() as again:
-            places = records.PositionCounter(again)
+            counter = records.PositionCounter(again)
             for record in records.read_lines(stream):
                 numbered = records.renumbered(record, numbering)
                 is_head = numbering.has_head and _record_number(record) == 1
                 if not is_head:
-                    yield from _instances(_json_row(block.path, "line", numbered, places))
+                    yield from _instances(_json_row(block.path, "line", numbered, counter))
     except OSError as error:
         yield RejectedRow(block.path, "end of file", str(error))
 
@@ -133,17 +141,20 @@ def _record_number(record: records.Line | records.Element | Skipped) -> int:
 
 def _json_rows(path: str, file: SourceFile) -> Iterator[DataRow | RejectedRow]:
     try:
+        if _TRACE_FILE.match(file.head):
+            yield RejectedRow(path, "line 1", _TRACE_FILE_REASON, 1, 1)
+            return
         unit = records.layout_of(file.head)
         with file.open() as stream, file.open() as again:
-            places = records.PositionCounter(again)
+            counter = records.PositionCounter(again)
             for record in records.read_lines(stream) if unit == "line" else records.read_elements(stream):
-                yield from _instances(_json_row(path, unit, record, places))
+                yield from _instances(_json_row(path, unit, record, counter))
     except (DamagedDataError, OSError) as error:
         yield RejectedRow(path, "end of file", str(error))
 
 
 def _json_row(
-    path: str, unit: str, record: records.Line | records.Element | Skipped, places: records.PositionCounter
+    path: str, unit: str, record: records.Line | records.Element | Skipped, counter: records.PositionCounter
 ) -> DataRow | RejectedRow:
     if isinstance(record, Skipped):
         number = record.record.rpartition(" ")[2]
@@ -153,12 +164,12 @@ def _json_row(
     try:
         value = records.parse_json_bytes(record.raw)
     except records.NotJsonError as error:
-        return _rejected(path, name, error, record, places)
+        return _rejected(path, name, error, record, counter)
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         return DataRow(path, name, record.number, {"messages": value}, record.raw)
     if not isinstance(value, dict):
         what = _KINDS.get(type(value), "a number")
-        return _rejected(path, name, records.NotJsonError(f"the row is {what}, not an object"), record, places)
+        return _rejected(path, name, records.NotJsonError(f"the row is {what}, not an object"), record, counter)
     return DataRow(path, name, record.number, value, record.raw)
 
 
@@ -177,11 +188,11 @@ def _rejected(
     name: str,
     error: records.NotJsonError,
     record: records.Line | records.Element,
-    places: records.PositionCounter,
+    counter: records.PositionCounter,
 ) -> RejectedRow:
     text = decode(record.raw)
     before = text[: error.offset]
-    line, column = places.at(record.offset) if isinstance(record, records.Element) else (record.number, 1)
+    line, column = counter.at(record.offset) if isinstance(record, records.Element) else (record.number, 1)
     first, feed, rest = before.rpartition("\n")
     line += first.count("\n") + len(feed)
     return RejectedRow(path, name, str(error), line, len(rest) + (1 if feed else column), text)

@@ -35,7 +35,7 @@ PER_ROLLOUT = (
 _SHARED = ("generation_params", "group_overrides")
 
 _PROMPTS = ("messages", "conversations", "conversation")
-_FEWEST = 2
+_MIN_CANDIDATES = 2
 
 
 def rollouts(group: dict[str, Json], prompt_id: str) -> Iterator[dict[str, Json]]:
@@ -279,7 +279,7 @@ def _rate(values: Iterable[float], k: int) -> PassRate | None:
 
 def _interval(values: Sequence[float], value: float) -> Interval | None:
     count = len(values)
-    if count < _FEWEST:
+    if count < _MIN_CANDIDATES:
         return None
     if len(set(values)) == 1 or set(values) <= {0.0, 1.0}:  # no variance, or every value is 0 or 1
         return wilson(Share(value * count, count))

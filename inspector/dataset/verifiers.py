@@ -46,6 +46,7 @@ _TRANSIENT = re.compile(
     r"service unavailable|try again",
     re.IGNORECASE,
 )
+"""A result after which the same call may be tried again: `timed out`, `429`, `rate limit`, `service unavailable`."""
 
 
 class Verifier(Struct, frozen=True):
@@ -230,19 +231,19 @@ def _schema_faults(node: JsonNode, payload: str, start: int, schema_: Json) -> I
     value = node.value()
     answer_range = node.range.moved(start)
     raw = node.range.of(payload)
-    places = ArgumentPlaces(ToolCall(None, value, raw, valid=True, range=answer_range, arguments_range=answer_range))
+    locator = ArgumentPlaces(ToolCall(None, value, raw, valid=True, range=answer_range, arguments_range=answer_range))
     prepared = prepared_schema(schema_)
     for fault in prepared.faults:
         yield Fault(schema.SCHEMA_NOT_CHECKED, answer_range, f"The schema is not usable: {fault.message}", fault.hint)
     unsafe = unsafe_part(value)
     if unsafe is not None:
-        yield Fault(schema.SCHEMA_NOT_CHECKED, places.of(unsafe.path), f"The answer was not checked: {unsafe.why}.")
+        yield Fault(schema.SCHEMA_NOT_CHECKED, locator.of(unsafe.path), f"The answer was not checked: {unsafe.why}.")
         return
     violations = prepared.violations(value)
     if isinstance(violations, UncheckedValue):
         yield Fault(schema.SCHEMA_NOT_CHECKED, answer_range, f"The answer was not checked: {violations.why}.", path="")
         return
-    faults = list(violation_faults(violations, value, places, prepared.known_violations))
+    faults = list(violation_faults(violations, value, locator, prepared.known_violations))
     yield from faults
     reported = {fault.path for fault in faults}
     for key in invented_keys(value, prepared.schema if prepared.faults else schema_):
@@ -250,7 +251,9 @@ def _schema_faults(node: JsonNode, payload: str, start: int, schema_: Json) -> I
         if json_pointer not in reported:
             known = f"; it has {listed_names(key.known)}" if key.known else ""
             message = f"The schema has no key {quoted(str(key.path[-1]))}{known}."
-            yield Fault(schema.UNEXPECTED_PROPERTY, places.key(key.path), message, "Remove the key.", path=json_pointer)
+            yield Fault(
+                schema.UNEXPECTED_PROPERTY, locator.key(key.path), message, "Remove the key.", path=json_pointer
+            )
 
 
 # tool-use
@@ -375,7 +378,7 @@ def _unsourced(
             continue
         if not isinstance(call.arguments, dict) or call.name not in tools:
             continue
-        context, places = reading.context(candidate.location.turn, tools[call.name]), ArgumentPlaces(call)
+        context, locator = reading.context(candidate.location.turn, tools[call.name]), ArgumentPlaces(call)
         for json_pointer, value in leaves(call.arguments):
             if (candidate.location.turn, candidate.location.part, "/".join(json_pointer.split("/")[:2])) in expected:
                 continue
@@ -383,14 +386,14 @@ def _unsourced(
             keys = {f"{candidate.location.turn}{json_pointer}", f"{name}\0{value}"}
             if reported.isdisjoint(keys) and not context.supports(name, value):
                 reported |= keys
-                yield _unsourced_diagnostic(candidate, places, json_pointer, value)
+                yield _unsourced_diagnostic(candidate, locator, json_pointer, value)
 
 
 def _unsourced_diagnostic(
-    candidate: CandidateCall, places: ArgumentPlaces, json_pointer: str, value: Json
+    candidate: CandidateCall, locator: ArgumentPlaces, json_pointer: str, value: Json
 ) -> Diagnostic:
     steps = [step.replace("~1", "/").replace("~0", "~") for step in json_pointer.split("/")[1:]]
-    fault_range = places.of([int(step) if step.isdigit() else step for step in steps])
+    fault_range = locator.of([int(step) if step.isdigit() else step for step in steps])
     rule = verification.UNSOURCED_ARGUMENT
     path = json_pointer.removeprefix("/").replace("/", ".")
     message = (

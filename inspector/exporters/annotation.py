@@ -30,7 +30,7 @@ from weaklink.inspector.wire.provider_json import parse_json
 
 _MAX_PATHS = 40
 _MAX_VISITED = 4_000
-_DEEPEST = 24
+_MAX_DEPTH = 24
 _NOT_JSON: Any = object()
 AGENT = "agent"
 """The source of a value that was not found earlier: the agent itself."""
@@ -142,9 +142,9 @@ def _shape(value: Json) -> Iterator[list[str | int]]:
         if not waiting:
             return
         path, current = waiting.pop()
-        if isinstance(current, dict) and current and len(path) < _DEEPEST:
+        if isinstance(current, dict) and current and len(path) < _MAX_DEPTH:
             waiting += reversed([([*path, key], inner) for key, inner in current.items()])
-        elif isinstance(current, list) and current and len(path) < _DEEPEST:
+        elif isinstance(current, list) and current and len(path) < _MAX_DEPTH:
             waiting += reversed([([*path, ANY], inner) for inner in current[:_MAX_VISITED]])
         else:
             yield path
@@ -199,14 +199,14 @@ def edges_of(
     step: Step, flows: Sequence[ArgumentFlow], steps: Mapping[int, Step], results: Mapping[int, StepResult]
 ) -> list[Edge]:
     """The edges into one step, in the order of its arguments; trivial values (true, null, `ab`) have none."""
-    places = ArgumentPlaces(step.call)
+    locator = ArgumentPlaces(step.call)
     edges: dict[tuple[str, str, str], Edge] = {}
     for flow in flows:
         if flow.is_trivial:
             continue
         path = typed_path(step.call.arguments, segments(flow.pointer))
         target = path_text("arguments", path)
-        argument = Location(step.location.turn, step.location.part, places.of(path))
+        argument = Location(step.location.turn, step.location.part, locator.of(path))
         for origin in flow.origins or (None,):
             source, is_key = (AGENT, False) if origin is None else _source(origin, steps, results)
             text = str(flow.value) if origin is None else origin.text

@@ -30,7 +30,7 @@ _MAX_COMPARED = 20
 _HANDS_OVER = ("transfer_to_", "handoff_to_", "hand_off_to_", "hand_over_to_", "escalate_to_")
 _MAX_QUOTE_CHARS = 160
 _EMPTY_LIST = re.compile(r"\[\s{0,9}\][\s}]{0,9}$")
-_LARGEST = 100_000
+_MAX_RESULT_CHARS = 100_000
 _WRAPPERS = ("content", "result", "data", "output", "response")
 _STATUS_KEYS = ("status_code", "statusCode", "http_status", "status", "code")
 
@@ -299,7 +299,7 @@ def _shown(result: ToolResult) -> str:
 
 def _nothing_found(tool: str, result: ToolResult) -> str | None:
     """The name of an empty list of search results, if all lists next to it are empty too; else None."""
-    if kind_of(tool) is ToolKind.WRITES or len(result.content) > _LARGEST or "[]" not in result.content:
+    if kind_of(tool) is ToolKind.WRITES or len(result.content) > _MAX_RESULT_CHARS or "[]" not in result.content:
         return None
     for fields in _objects(result.content):
         lists = {key: value for key, value in fields.items() if isinstance(value, list)}
@@ -314,7 +314,7 @@ def _is_searched_list(tool: str, key: str) -> bool:
 
 
 def _status(result: ToolResult, words: str) -> int | None:
-    for fields in _objects(result.content) if len(result.content) <= _LARGEST else ():
+    for fields in _objects(result.content) if len(result.content) <= _MAX_RESULT_CHARS else ():
         for key in _STATUS_KEYS:
             value = fields.get(key)
             if isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600:

@@ -30,7 +30,18 @@ from weaklink.inspector.chain.steps import Break, Chain, Status, Step, StepOutco
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_text import object_of, write_json
-from weaklink.inspector.model import BodyState, ErrorPhase, Generation, Json, Role, ToolDefinition, Trace, Turn
+from weaklink.inspector.model import (
+    BodyState,
+    ErrorPhase,
+    Generation,
+    Json,
+    RecordedState,
+    Role,
+    ToolDefinition,
+    ToolResult,
+    Trace,
+    Turn,
+)
 from weaklink.inspector.model.exchange import with_model_ids
 from weaklink.inspector.text import digest_of, lone_surrogates
 from weaklink.inspector.version import __version__
@@ -286,6 +297,7 @@ class _Spans:
             "weaklink.recovered_by": step.recovered_by,
             "weaklink.result_kind": step.result_kind and step.result_kind.value,
             "weaklink.said": step.said and step.said.value,
+            **_ending(result),
             "error.type": step.outcome.value if step.outcome.failed else None,
         }
         name = f"execute_tool {step.call.name or ''}".strip()
@@ -337,6 +349,17 @@ class _Spans:
 
 def _is_answer(turn: Turn) -> bool:
     return turn.role is Role.ASSISTANT
+
+
+def _ending(result: ToolResult | None) -> dict[str, OtlpValue]:
+    """What the source says of how a call's run ended, beside the result's text."""
+    recorded = (result.recorded if result else None) or RecordedState()
+    return {
+        "weaklink.result.is_error": result.is_error if result else None,
+        "weaklink.result.exit_code": recorded.exit_code,
+        "weaklink.result.state": recorded.state and recorded.state.value,
+        "weaklink.result.field": recorded.field,
+    }
 
 
 def _break(broken: Break | None) -> dict[str, OtlpValue]:
@@ -442,7 +465,8 @@ def _parts(turn: Turn) -> Iterator[Json]:
                 "type": "tool_call",
                 "id": utf_8(header.id) if header and header.id else None,
                 "name": utf_8(header.name) if header and header.name else "",
-                "arguments": _arguments(text),
+                "arguments": text if header and header.custom else _arguments(text),
+                **({"custom": True} if header and header.custom else {}),
             }
         elif part.name == "reasoning":
             yield {"type": "reasoning", "content": text}

@@ -17,6 +17,9 @@ from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.registry import fallback, formats, registered_formats
 from weaklink.inspector.scanning import lazy_pattern
 
+SAMPLE_CHARS = 65_536
+"""How much of a text, from its beginning, decides its format: detection searches all of what it gets."""
+
 _PLAIN = 0.8
 """From this confidence on the text contains calls of a format, rather than just resembling it."""
 

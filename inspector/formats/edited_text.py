@@ -12,11 +12,11 @@ from msgspec import Struct, structs
 from weaklink.inspector.diagnostics import Edit, Fault, Fix, edited
 from weaklink.inspector.model import Parameter, ToolCall
 from weaklink.inspector.rules.rule import Rule
-from weaklink.inspector.scanning import MOST_ROUNDS, lazy_pattern
+from weaklink.inspector.scanning import MAX_ROUNDS, lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
 from weaklink.inspector.text import Range
 
-MARKER_AGAIN = lazy_pattern(rf"(<[^<>\s]{{1,64}}>|\[[A-Z_]{{1,32}}\]|function)((?:\s{{0,8}}\1){{1,{MOST_ROUNDS}}})")
+MARKER_AGAIN = lazy_pattern(rf"(<[^<>\s]{{1,64}}>|\[[A-Z_]{{1,32}}\]|function)((?:\s{{0,8}}\1){{1,{MAX_ROUNDS}}})")
 """A special token or tag, group 1, that follows itself: group 2."""
 
 

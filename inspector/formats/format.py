@@ -16,6 +16,7 @@ _REGEX_TOKEN = lazy_pattern(
     r"|(?P<open>\()|(?P<close>\))|(?P<alternative>\|)|(?P<plain>.)",
     re.DOTALL,
 )
+"""One token of a regular expression, to find its literal characters (`escaped` and `plain`)."""
 
 
 class NewParser(Protocol):

@@ -38,6 +38,7 @@ _DECORATED_OBJECT = lazy_pattern(
     r"(?:(?P<sign>`{1,2}|\*{1,2}|[\"'])|(?P<tag><(?P<word>[A-Za-z_]{1,32})>))\s*(?P<object>\{[\s\S]*\})\s*"
     r"(?(sign)(?P=sign)|</(?P=word)>)"
 )
+"""An object in quotes, backticks, asterisks or a tag: `` `{...}` ``, `<json>{...}</json>`."""
 _DRAFTS = (
     BareCall(lazy_pattern(_DRAFT + r"(?=\{)", re.MULTILINE), JSON),
     BareCall(lazy_pattern(_DRAFT + r"(?![ \t{])", re.MULTILINE)),

@@ -385,7 +385,7 @@ def text_kind(
     drafted = [call for _, draft in drafts for call in draft.calls]
     leaves = [leaf for call in calls for leaf in values_in(call.arguments) if isinstance(leaf, str)]
     members = (call.arguments.values() if isinstance(call.arguments, dict) else (call.arguments,) for call in calls)
-    places = ((call.name_range, call.arguments_range) for call in calls)
+    ranges = ((call.name_range, call.arguments_range) for call in calls)
     parameters = (parameter for call in calls for parameter in call.parameters)
     gaps = (Range(parameter.name_range.end, parameter.range.start) for parameter in parameters if parameter.name_range)
     facts = {
@@ -397,7 +397,7 @@ def text_kind(
         "padded": any(leaf != leaf.strip() for leaf in leaves),
         "nested": any(isinstance(value, dict | list) for values in members for value in values),
         "bare": any(not call.arguments for call in calls),
-        "reversed": any(arguments.start < name.start for name, arguments in places if name and arguments),
+        "reversed": any(arguments.start < name.start for name, arguments in ranges if name and arguments),
         "absent": any(not call.raw_arguments for call in (*calls, *drafted)),
         "spaced": not spacing <= usual,
         "apart": any(sign.isspace() for gap in gaps for sign in gap.of(text)),

@@ -37,13 +37,13 @@ _LOCATOR_64 = struct.Struct("<4sLQL")
 _LOCAL_MAGIC, _CENTRAL_MAGIC, _END_MAGIC = ZIP, b"PK\x01\x02", b"PK\x05\x06"
 _END_64_MAGIC, _LOCATOR_64_MAGIC = b"PK\x06\x06", b"PK\x06\x07"
 _MAGICS = (_LOCAL_MAGIC, _CENTRAL_MAGIC)
-_LONGEST_END = _END.size + 65_535
+_MAX_END_BYTES = _END.size + 65_535
 _FULL = 0xFFFFFFFF
 _ENCRYPTED, _SIZES_FOLLOW = 0x1, 0x8
 _DESCRIPTOR_MAGIC = b"PK\x07\x08"
 _METHODS = {0: "stored", 8: "deflate", 93: "zstd"}
 _BLOCK = 1 << 16
-_LEAST_BOUND = 1 << 30
+_MIN_BOUND_BYTES = 1 << 30
 _GROWTH = 200
 DIRECTORY_BYTES = 64 << 20
 """The largest directory of an archive that is read; an archive with a larger one is read member by member."""
@@ -72,7 +72,7 @@ class Archive:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._length = stream.seek(0, 2)
-        self._left = self._bound = max(_LEAST_BOUND, self._length * _GROWTH)
+        self._left = self._bound = max(_MIN_BOUND_BYTES, self._length * _GROWTH)
         self._end = 0  # after the member that was unpacked last
         self._counted: set[int] = set()  # the offsets of members that were read before
         directory = self._directory()
@@ -103,8 +103,8 @@ class Archive:
             raise DamagedDataError("the archive is damaged or truncated within this member")
 
     def _directory(self) -> bytes | None:
-        tail_start = max(0, self._length - _LONGEST_END)
-        tail = self._at(tail_start, _LONGEST_END)
+        tail_start = max(0, self._length - _MAX_END_BYTES)
+        tail = self._at(tail_start, _MAX_END_BYTES)
         at = tail.rfind(_END_MAGIC)
         if at < 0 or len(tail) - at < _END.size:
             return None

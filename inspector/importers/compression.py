@@ -12,7 +12,7 @@ from weaklink.inspector.importers.streams import SeekableStream
 _MAGIC = ((b"\x1f\x8b\x08", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
 _LAYERS = 3
 _HEAD = 1 << 10  # zlib has no longer table before its first symbols
-_LEAST_BOUND = 1 << 30
+_MIN_BOUND_BYTES = 1 << 30
 _GROWTH = 200
 _BLOCK = 1 << 16
 
@@ -68,7 +68,7 @@ def open_unpacked(
     stream = open_stored()
     if not packing:
         return stream if size_bytes is None else io.BufferedReader(_first_bytes(stream, size_bytes), _BLOCK)
-    bound = max(_LEAST_BOUND, stored_bytes * _GROWTH)
+    bound = max(_MIN_BOUND_BYTES, stored_bytes * _GROWTH)
     layers: list[_ByteStream] = [stream]
     for kind in packing:
         layers.append(_opened(kind, layers[-1]))

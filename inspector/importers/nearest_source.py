@@ -27,9 +27,9 @@ from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_TRACES = 100
 _MAX_WHOLE_BYTES = 1 << 20  # of a longer file only the beginning is tried
-_LEAST_SHARED = 2
+_MIN_SHARED = 2
 _NEAREST_ROWS = 8
-_DEEPEST = 3  # objects around a message
+_MAX_DEPTH = 3  # objects around a message
 _MESSAGES = "openai-messages"
 _READ_ANYTHING = frozenset({"raw-text", "completions", "training-data"})
 """Sources as which almost any rows can be read."""
@@ -108,7 +108,7 @@ def _attempt(importer: Importer, file: SourceFile) -> _Attempt | None:
 
 def _messages_within(sample: FileSample, importers: Sequence[Importer]) -> str:
     """The command that takes messages out of the rows, if what it makes is a conversation."""
-    path = next((found for row in sample.rows[:_NEAREST_ROWS] for found in _message_paths(row, _DEEPEST)), None)
+    path = next((found for row in sample.rows[:_NEAREST_ROWS] for found in _message_paths(row, _MAX_DEPTH)), None)
     if path is None or not all(map(_NAME.match, path)):
         return ""
     values = [value for row in sample.rows if (value := member_at(row, ".".join(path))) is not None]
@@ -148,7 +148,7 @@ def _nearest_by_members(sample: FileSample, importers: Sequence[Importer]) -> st
         lacking = [name for name in named if name not in words]
         shared = len(named) - len(lacking)
         is_own = bool(lacking) or sample.rows[0].keys() >= {*named}  # not those of a message within the row
-        if is_own and shared >= _LEAST_SHARED and 2 * shared >= len(named):
+        if is_own and shared >= _MIN_SHARED and 2 * shared >= len(named):
             scores.append((shared / len(named), shared, importer, lacking))
     if not scores:
         return ""

@@ -71,6 +71,13 @@ PLACES = (
     LogPlace("continue", ".continue", "sessions/*.json", "CONTINUE_GLOBAL_DIR", without=("sessions.json",)),
     LogPlace("goose", ".local/share", "goose/sessions/sessions.db", "XDG_DATA_HOME"),
     LogPlace("goose", ".local/share", "goose/sessions/*.jsonl", "XDG_DATA_HOME"),
+    LogPlace("hermes-sessions", ".hermes", "state.db", "HERMES_HOME"),
+    LogPlace("hermes-sessions", ".hermes", "profiles/*/state.db", "HERMES_HOME"),
+    LogPlace(
+        *("mini-swe-agent", ".config/mini-swe-agent", "*.traj.json", "MSWEA_GLOBAL_CONFIG_DIR"),
+        mac_root="Library/Application Support/mini-swe-agent",
+    ),
+    LogPlace("openhands-sdk", ".openhands", "conversations/*/base_state.json"),
     LogPlace("kimi", ".kimi", "sessions/*/*/wire.jsonl", "KIMI_SHARE_DIR"),
     LogPlace("droid", ".factory", "sessions/**/*.jsonl"),
     LogPlace("amp", ".local/share", "amp/threads/T-*.json", "XDG_DATA_HOME"),

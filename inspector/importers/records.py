@@ -47,7 +47,7 @@ SAMPLE_RECORD_BYTES = 32 << 20
 _SAMPLE_ROWS = 32
 _SAMPLE_RECORDS = 256
 _SAMPLE_BYTES = 4 << 20
-_LONGEST_INTEGER = 4_300
+_MAX_INTEGER_DIGITS = 4_300
 _MAY_CONTINUE = (b"{", b"[", b",", b":")
 _KINDS = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
 
@@ -434,7 +434,7 @@ def _worded(error: json.JSONDecodeError) -> str:
 
 
 def _integer(digits: str) -> int | Decimal:
-    return int(digits) if len(digits) <= _LONGEST_INTEGER else Decimal(digits)
+    return int(digits) if len(digits) <= _MAX_INTEGER_DIGITS else Decimal(digits)
 
 
 def _row(unit: str, record: Line | Element) -> Row | Skipped:

@@ -356,14 +356,14 @@ def empty(fault_range: Range) -> Fault:
 
 def fence(text: str, opener: Range | None, closer: Range | None) -> Fault:
     """A Markdown code fence around the value, or half of one."""
-    places = [fence_range for fence_range in (opener, closer) if fence_range]
-    first = places[0]
-    what = "a Markdown code fence" if len(places) == 2 else "an incomplete Markdown code fence"
+    fences = [fence_range for fence_range in (opener, closer) if fence_range]
+    first = fences[0]
+    what = "a Markdown code fence" if len(fences) == 2 else "an incomplete Markdown code fence"
     message = (
         f"{shown(text.rstrip(), first.start, first.end)} is part of {what} around the JSON; a parser expects the bare "
         "value."
     )
-    fix = Fix(tuple(Edit(fence_range, "") for fence_range in places), safe=True)
+    fix = Fix(tuple(Edit(fence_range, "") for fence_range in fences), safe=True)
     return Fault(json_syntax.FENCED_PAYLOAD, first, message, "Remove the fence.", fix)
 
 

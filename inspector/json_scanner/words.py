@@ -119,6 +119,7 @@ _LITERAL_STRING = lazy_pattern(
     """,
     re.DOTALL | re.VERBOSE,
 )
+"""A string of Python with its prefix: `f'...'`, `"..."`; groups 1 and 2 are its text."""
 _WORD_CHARACTERS = lazy_pattern(
     r"""
     [^()\[\]{}<>"'`=*|\\+]+

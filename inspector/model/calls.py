@@ -79,7 +79,7 @@ class Decoded:
             return Range(position, position)
         return Range(self._start(within.start), self._end(within.end))
 
-    def places(self, within: Range) -> Iterator[Range]:
+    def raw_ranges(self, within: Range) -> Iterator[Range]:
         """The raw characters, string by string: characters between two strings belong to neither."""
         self._index()
         if not within.start < within.end:

@@ -24,7 +24,7 @@ from weaklink.inspector.probe.promises import PROMISES
 from weaklink.inspector.probe.suite import request_hash
 from weaklink.inspector.text import Range
 
-_SHORTEST_STREAM_S = 0.05  # what comes at once has no speed
+_MIN_STREAM_S = 0.05  # what comes at once has no speed
 
 
 class ResultsError(WeaklinkError):
@@ -121,7 +121,7 @@ def _tokens_per_s(answer: ProbeAnswer) -> float | None:
     if first_s is None or tokens is None or tokens < 2:
         return None
     took_s = answer.ended_s - answer.began_s - first_s
-    return (tokens - 1) / took_s if took_s >= _SHORTEST_STREAM_S else None
+    return (tokens - 1) / took_s if took_s >= _MIN_STREAM_S else None
 
 
 def tool_calls_valid(response: Mapping[str, Json], body: Mapping[str, Json]) -> bool | None:

@@ -44,7 +44,7 @@ _MAX_UNANSWERED = 4
 """After so many requests that got no answer, or were refused alike, and none that got one, a run ends."""
 _OF_ALL_REQUESTS = frozenset({401, 403, 404, 405})
 """The statuses that a wrong key, path or model has for every request; a 400 may be about one parameter."""
-_SHORTEST_KEY = 8
+_MIN_KEY_CHARS = 8
 _HIDDEN = "*" * 8
 _TEMPLATE_TOKENS = 1024
 
@@ -422,7 +422,7 @@ class ProbeRun:
     async def run(self) -> ProbeState:
         """Send requests until all are done, a bound is reached, or `interrupt` is called."""
         collector = _Collector()
-        key = self._target.key if len(self._target.key) >= _SHORTEST_KEY else ""
+        key = self._target.key if len(self._target.key) >= _MIN_KEY_CHARS else ""
         async with resending(
             self._target, collector, self.state.bounds, lambda text: text.replace(key, _HIDDEN) if key else text
         ) as resender:

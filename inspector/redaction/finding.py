@@ -32,7 +32,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.redaction import names
 from weaklink.inspector.redaction.introductions import DETECTORS, Detector
-from weaklink.inspector.redaction.rules import FARTHEST_VALUE, LONGEST_INTRODUCTION, LOOKAHEAD, WINDOW
+from weaklink.inspector.redaction.rules import FARTHEST_VALUE, LOOKAHEAD, MAX_INTRODUCTION_CHARS, WINDOW
 from weaklink.inspector.redaction.secret_values import FoundIntroduction, Secret
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -41,10 +41,10 @@ FILLER = "*"
 
 _SECRET_CHARACTER = lazy_pattern(r"(\\+[nrt])|\S")
 _BLOCK_CHARACTERS = lazy_pattern(r"(\\+[nrt/]|%0[ADad]|&#\w{1,4};)|\\+u[0-9a-fA-F]{4}|[A-Za-z0-9+/=_-]+")
-CONTEXT = LONGEST_INTRODUCTION + 128
+CONTEXT = MAX_INTRODUCTION_CHARS + 128
 """Code points of earlier text that affect decisions on later text."""
 
-_MOST_KEPT = 4 * CONTEXT
+_MAX_KEPT_CHARS = 4 * CONTEXT
 _SIGN_AHEAD = max(len(sign) for detector in DETECTORS for sign in detector.rule.signs)
 _SHORT = 1_024  # a text that is searched for any sign before it is scanned
 _ESCAPED_SIGN_AHEAD = 8 * _SIGN_AHEAD  # the same, with each character as an escape of JSON in JSON
@@ -72,7 +72,7 @@ def replaced(text: str, secrets: Iterable[Secret]) -> str:
 _OPEN_PAIR = lazy_pattern(r":(?<=[\w.+-]:)[^\s:/@\"'`<>\\,;|()]{1,64}(?:@[\w.-]{0,80}(?::[0-9]{0,5})?)?\Z")
 """What may be a password before a host that follows, `user:password@host`, held back until the word ends."""
 _OPEN_PAIR_CHARS, _MAX_OVERLAPPING = 160, 16  # the latter: secrets behind a place which is before one of them
-_DEPENDENT_CHARS = WINDOW + 2 * LONGEST_INTRODUCTION  # before a change of the text, in which places are judged again
+_DEPENDENT_CHARS = WINDOW + 2 * MAX_INTRODUCTION_CHARS  # before a change of the text, in which places are judged again
 _BATCH = 160  # code points behind a name that are searched together, however small the pieces are
 
 
@@ -184,7 +184,7 @@ class Finder:
     def feed(self, piece: str, *, is_final: bool = False) -> list[Secret]:
         """The secrets in the text that has become certain with this piece; they may begin before it."""
         self.released = self.certain
-        if self.released > _MOST_KEPT:
+        if self.released > _MAX_KEPT_CHARS:
             self._forget()
         known = len(self.text)
         if not piece and self.certain == known and self.open is None:
@@ -192,7 +192,7 @@ class Finder:
         is_calm = bool(piece) and not self._may_begin_secret(piece, known)
         self.text += piece
         if self.open is None and self.released == known:
-            self._at = max(self._at, known - LONGEST_INTRODUCTION)  # nothing is undecided before
+            self._at = max(self._at, known - MAX_INTRODUCTION_CHARS)  # nothing is undecided before
             if is_calm:
                 self.certain = len(self.text)
                 self._hold_pair()
@@ -228,7 +228,7 @@ class Finder:
         if _is_plain(new) and not _OF_ANY.starts(f"{new}\n{new.lower()}"):
             return known < self._alert_to
         if _OF_VIEW.starts(names.view(new)):
-            self._alert_to = known + len(piece) + LONGEST_INTRODUCTION
+            self._alert_to = known + len(piece) + MAX_INTRODUCTION_CHARS
         return known < self._alert_to or bool(_OF_TEXT.starts(new))
 
     def _continue_secret(self, secret: Secret, secrets: list[Secret], *, is_final: bool) -> bool:
@@ -281,9 +281,9 @@ class Finder:
             if not any(secret.goes_on for secret in secrets):
                 judged.add((place.begin, place.detector.rule.name))
         open_at = (begin for secret, begin in found if secret.goes_on)
-        self._at = max(min((len(text) - LONGEST_INTRODUCTION, undecided.at if undecided else len(text), *open_at)), 0)
+        self._at = max(min((len(text) - MAX_INTRODUCTION_CHARS, undecided.at if undecided else len(text), *open_at)), 0)
         self.located = found + self._behind
-        self._judged = frozenset(place for place in judged if place[0] >= self._at - LONGEST_INTRODUCTION)
+        self._judged = frozenset(place for place in judged if place[0] >= self._at - MAX_INTRODUCTION_CHARS)
         return undecided
 
     def _look(self, secrets: list[Secret], *, is_final: bool) -> None:
@@ -344,12 +344,12 @@ def _places(text: str, at: int, to: int, *, is_final: bool) -> list[_Suspect]:
 
     A detector has one at each position only, and those that introduce nothing are not among them.
     """
-    view, first = names.view(text), max(at - LONGEST_INTRODUCTION, 0)
+    view, first = names.view(text), max(at - MAX_INTRODUCTION_CHARS, 0)
     decided = len(text) - (0 if is_final else WINDOW)
-    places: list[_Suspect] = []
+    suspects: list[_Suspect] = []
     for detector, signs in (*_OF_VIEW.in_text(view, first), *_OF_TEXT.in_text(text, first)):
         holds, is_idle, last = detector.rule.can_hold_secrets, detector.is_idle, at - 1
-        longest = LONGEST_INTRODUCTION if names.OTHER in view else detector.rule.longest
+        longest = MAX_INTRODUCTION_CHARS if names.OTHER in view else detector.rule.longest
         start = max(at - longest, 0) if holds else at
         new = signs[bisect_left(signs, start) : bisect_left(signs, to)]
         for match in _matches(detector, text if detector.rule.is_exact else view, new, start):
@@ -357,9 +357,9 @@ def _places(text: str, at: int, to: int, *, is_final: bool) -> list[_Suspect]:
             is_new = (end if holds else begin) > last
             if is_new and not (is_idle and end <= decided and is_idle(view, match)):
                 last = end if holds else begin
-                places.append(_Suspect(last, begin, end, detector, match, view))
-    places.sort(key=attrgetter("at", "begin"))
-    return places
+                suspects.append(_Suspect(last, begin, end, detector, match, view))
+    suspects.sort(key=attrgetter("at", "begin"))
+    return suspects
 
 
 def _matches(detector: Detector, text: str, signs: list[int], start: int) -> Iterator[re.Match[str]]:

@@ -71,7 +71,7 @@ def _shapes() -> Iterator[KeyShape]:
 
 KEYS = tuple(_shapes())
 
-_SHORTEST_KEY = min(len(key.prefix) + key.at_least for key in KEYS)
+_MIN_KEY_CHARS = min(len(key.prefix) + key.at_least for key in KEYS)
 _PREFIXES = (*dict.fromkeys(key.prefix for key in KEYS), "eyJ", *map("".join, product("MNO", "DTjz")))
 """What keys begin with; those of Discord's bots begin with digits in base 64."""
 
@@ -237,7 +237,7 @@ def _run(name: str, introduction: str, characters: str, at_least: int) -> Detect
 
 
 _NAME = DetectorRule("name", names.SIGNS, names.NAME, "", can_hold_secrets=True, span=0, longest=64)
-_KEY_RUN = f"{_KEY_CHARACTER}{{{_SHORTEST_KEY},{_MAX_EXAMINED_CHARS}}}|{_KEY_CHARACTER}*\\Z"
+_KEY_RUN = f"{_KEY_CHARACTER}{{{_MIN_KEY_CHARS},{_MAX_EXAMINED_CHARS}}}|{_KEY_CHARACTER}*\\Z"
 _KEY = DetectorRule("key", _PREFIXES, _KEY_RUN, "", span=0, window=1, is_exact=True)
 DETECTORS = (
     Detector(_NAME, lazy_pattern(names.NAME), judge_named, is_idle=introduces_nothing),

@@ -22,8 +22,8 @@ from weaklink.inspector.redaction.finding import Finder, pattern_secrets, replac
 from weaklink.inspector.redaction.rules import PATTERNS, words
 from weaklink.inspector.text import Range
 
-_LONGEST = 8_192
-Kept: TypeAlias = frozenset[str]
+_MAX_OPEN_CHARS = 8_192
+KeptWords: TypeAlias = frozenset[str]
 """The words that stay in a recording without content."""
 _PROBES = tuple(
     ToolCall("f", arguments, json.dumps(arguments), valid=True, range=Range(0, 0))
@@ -32,17 +32,17 @@ _PROBES = tuple(
 """Calls whose own words are short enough to stay in any case."""
 
 
-def kept_words(tools: Iterable[ToolDefinition] = ()) -> Kept:
+def kept_words(tools: Iterable[ToolDefinition] = ()) -> KeptWords:
     """The words of the formats, and those of `tools`."""
     return _format_words().union(_tool_words(tools))
 
 
-def with_members(kept: Kept, text: str) -> Kept:
+def with_members(kept: KeptWords, text: str) -> KeptWords:
     """The words, and the names of the text's JSON members anywhere in it: a schema's `required` repeats them."""
     return kept.union(PATTERNS.MEMBER_NAME.findall(text))
 
 
-def mask_content(text: str, kept: Kept) -> str:
+def mask_content(text: str, kept: KeptWords) -> str:
     """The text, of the same length, with its words masked: `x` for a letter, `1` for a digit but a lone 0."""
 
     def masked(found: re.Match[str]) -> str:
@@ -136,7 +136,7 @@ class SecretStream:
 class ContentStream:
     """Masks every word but the kept ones, for recordings without content."""
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: KeptWords) -> None:
         self._kept = kept
         self._held = ""
         self.count = 0
@@ -148,7 +148,7 @@ class ContentStream:
         """
         text = self._held + piece
         last = deque(PATTERNS.growing.finditer(text), maxlen=1)
-        is_open = last and not last[0]["whole"] and last[0].end() == len(text) and len(last[0][0]) <= _LONGEST
+        is_open = last and not last[0]["whole"] and last[0].end() == len(text) and len(last[0][0]) <= _MAX_OPEN_CHARS
         end = last[0].start() if is_open else len(text)
         self._held = text[end:]
         return mask_content(text[:end], self._kept)

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from weaklink.inspector.scanning import lazy_pattern, one_of
 
-LONGEST_INTRODUCTION = 512
+MAX_INTRODUCTION_CHARS = 512
 """The longest match of a detector's pattern, in code points."""
 LOOKAHEAD = 176
 """In code points: what is further than this before the text's end is decided."""
@@ -29,8 +29,8 @@ class DetectorRule(Struct, frozen=True, forbid_unknown_fields=True):
     pattern: str
     judge: str
     can_hold_secrets: bool = False
-    span: int = LONGEST_INTRODUCTION
-    longest: int = LONGEST_INTRODUCTION
+    span: int = MAX_INTRODUCTION_CHARS
+    longest: int = MAX_INTRODUCTION_CHARS
     window: int = WINDOW
     is_exact: bool = False
     before: str = ""

@@ -18,7 +18,7 @@ from weaklink.inspector.redaction.rules import AHEAD, LOOKAHEAD, PATTERNS, PEEK,
 _AFTER = 4  # characters behind a value that are examined
 _REDACTED = "******"  # a value with this was redacted already, here or elsewhere
 _PLAIN_WORDS, _DEFAULT_PASSWORDS = frozenset(words("no_values")), frozenset(words("default_passwords"))
-_LEAST_CHANGES, _MANY_CHANGES = 3, 5
+_MIN_CHANGES, _MANY_CHANGES = 3, 5
 
 
 class PatternRun(Struct, frozen=True):
@@ -197,7 +197,7 @@ def is_made(value: str, *, at_least: int = 8) -> bool:
 
 def changes_often(value: str) -> bool:
     """Whether it changes more often between capitals, digits and the rest than a word with a number, or one in code."""
-    return _changes(value) >= _LEAST_CHANGES
+    return _changes(value) >= _MIN_CHANGES
 
 
 def has_letters_and_digits(value: str) -> bool:

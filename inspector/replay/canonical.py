@@ -40,6 +40,7 @@ _DATE_TIME = re.compile(
     rf"(?:\d{{4}}-\d{{2}}-\d{{2}}|\d{{1,2}}/\d{{1,2}}/\d{{4}}|{_MONTHS}\s\d{{1,2}},?\s\d{{4}}|"
     rf"\d{{1,2}}\s{_MONTHS}\s\d{{4}})(?:(?:T|,?\s)(?:at\s)?{_TIME})?|\b{_TIME}"
 )
+"""A date, with or without its weekday and time, or a time alone: `Monday, 1 May 2026 at 10:00`, `2026-05-01T10:00`."""
 _KEYS = frozenset({"key", "api_key", "api-key"})
 _CONTEXT = 24
 _MAX_TEXT_CHARS = 160

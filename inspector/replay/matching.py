@@ -54,6 +54,7 @@ _RANDOM_ID = re.compile(
     r"|\b(?=[A-Za-z]*\d)[0-9A-Za-z]{8,}\b|\b[a-z]+[_-](?=[A-Za-z]*\d)[0-9A-Za-z]{4,}\b|\b\d{6,}\b|\b[0-9a-f]{8,}\b",
     re.IGNORECASE,
 )
+"""What differs from run to run: a UUID, letters with a digit, `call_a1b2`, six digits, eight hexadecimal ones."""
 _RESULT_TYPES = frozenset({"tool_result", "function_call_output"})
 
 

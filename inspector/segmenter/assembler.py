@@ -92,8 +92,8 @@ class Assembler:
         end = max(inner, certain_to)
         return Span(kind, Range(start, end), Range(inner, end), closed=False, label=self._opened.label)
 
-    def take(self, events: Iterable[ParseEvent]) -> list[Span]:
-        """Take events; returns the spans that closed with them."""
+    def add(self, events: Iterable[ParseEvent]) -> list[Span]:
+        """Add events; returns the spans that closed with them."""
         first = len(self.spans)
         for event in events:
             if type(event) is SpanClosed and self._takes_place_of_closer(event):

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from weaklink.inspector.model import Span, SpanKind, ToolCall
-from weaklink.inspector.scanning import MOST_ROUNDS
+from weaklink.inspector.scanning import MAX_ROUNDS
 from weaklink.inspector.segmenter.events import Payload, SpanClosed
 from weaklink.inspector.segmenter.machine import Machine
 from weaklink.inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, State, Table, Transition
@@ -153,7 +153,7 @@ def _without_markers(state: State) -> str:
     if not firsts:
         return r"[\s\S]*+"
     others = "|".join(rf"(?!{pattern.pattern}){re.escape(first)}" for first, pattern in state.patterns.items())
-    return rf"[^{firsts}]*+(?:(?:{others})[^{firsts}]*+){{0,{MOST_ROUNDS}}}"
+    return rf"[^{firsts}]*+(?:(?:{others})[^{firsts}]*+){{0,{MAX_ROUNDS}}}"
 
 
 class _Steps:

@@ -43,23 +43,23 @@ from weaklink.inspector.text import Range
 
 
 def feeder(
-    parser: FormatParser, take: Callable[[list[ParseEvent]], list[Span]], fed: list[str]
+    parser: FormatParser, add: Callable[[list[ParseEvent]], list[Span]], fed: list[str]
 ) -> Callable[[str], list[Span]]:
-    """A function that runs a parser's `feed`, then `take`; a live stream calls it for every delta, so it is short.
+    """A function that runs a parser's `feed`, then `add`; a live stream calls it for every delta, so it is short.
 
     It appends each text to `fed`.
     """
     if isinstance(parser, Machine):
-        return parser.feeding(take, fed)
+        return parser.feeding(add, fed)
 
     def feed(text: str) -> list[Span]:
         fed.append(text)
-        return take(parser.feed(text))
+        return add(parser.feed(text))
 
     return feed
 
 
-class PayloadReading(OpenSpan, ABC):
+class PayloadParser(OpenSpan, ABC):
     """Reads the payload of the state that the machine is in.
 
     `_pieces` are the chunks fed since the window was opened, with the `_held` code points that were held back; during
@@ -184,7 +184,7 @@ class PayloadReading(OpenSpan, ABC):
             self._end_payload(self._state.then)
 
 
-class Machine(PayloadReading):
+class Machine(PayloadParser):
     """A FormatParser over a table.
 
     `role` is the role of the turn that the text begins in; `prompt` is the text before it, whose end decides the first
@@ -263,8 +263,8 @@ class Machine(PayloadReading):
             return []
         return self._search_pieces(text)
 
-    def feeding(self, take: Callable[[list[ParseEvent]], list[Span]], fed: list[str]) -> Callable[[str], list[Span]]:
-        """`feed` followed by `take`, in one call that appends the text to `fed`."""
+    def feeding(self, add: Callable[[list[ParseEvent]], list[Span]], fed: list[str]) -> Callable[[str], list[Span]]:
+        """`feed` followed by `add`, in one call that appends the text to `fed`."""
 
         def feed(text: str) -> list[Span]:
             fed.append(text)
@@ -272,7 +272,7 @@ class Machine(PayloadReading):
             if self._marker_char not in text and self._other_marker_char not in text:
                 return []
             events = self._search_pieces(text)
-            return take(events) if events else []
+            return add(events) if events else []
 
         return feed
 

@@ -14,7 +14,7 @@ from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
 from weaklink.inspector.text import Range
 
 _TAGS_BEFORE = lazy_pattern(r"(?:<[^<>/\s][^<>\n]{0,60}>\s{0,4})+\Z")
-_LONGEST_WRAPPERS = 200
+_MAX_WRAPPERS_CHARS = 200
 _UNCLOSED = MappingProxyType(
     {
         SpanKind.TOOL_CALL: "The call",
@@ -137,7 +137,7 @@ def open_reasoning(closed: SpanClosed, opener: Range, wrappers: Iterable[str] = 
     The fix closes the reasoning, before the wrapper around the calls if there is one: one of `wrappers`, or other tags.
     """
     start, first = closed.span.inner.start, closed.span.range.start
-    before = closed.inner_text[max(opener.start - start - _LONGEST_WRAPPERS, 0) : opener.start - start]
+    before = closed.inner_text[max(opener.start - start - _MAX_WRAPPERS_CHARS, 0) : opener.start - start]
     own = next((wrapper for wrapper in wrappers if before.rstrip().endswith(wrapper)), "")
     tags = _TAGS_BEFORE.search(before)
     wrapped = before[before.rindex(own) :] if own else tags[0] if tags is not None else ""

@@ -20,7 +20,7 @@ from weaklink.inspector.segmenter.events import Payload
 
 _WORD = re.compile(r"\s*([A-Za-z_]+)")
 _FEW = 3
-_LONGEST_ROLE, _MOST_ROLES = 40, 100
+_MAX_ROLE_CHARS, _MAX_ROLES = 40, 100
 _Match: TypeAlias = Callable[[str, int], re.Match[str] | None]
 _Search: TypeAlias = Callable[[str, int, int], re.Match[str] | None]
 HOME = "home"
@@ -434,7 +434,7 @@ class Table:
         state = self._home_of.get(role)
         if state is None:
             state = self._find_home(role)
-            if len(role) <= _LONGEST_ROLE and len(self._home_of) < _MOST_ROLES:
+            if len(role) <= _MAX_ROLE_CHARS and len(self._home_of) < _MAX_ROLES:
                 self._home_of[role] = state
         return state
 

@@ -29,6 +29,7 @@ _REASONING = lazy_pattern(
     r"|<\|channel\|>analysis<\|message\|>.*?<\|end\|>)",
     re.DOTALL,
 )
+"""Reasoning at the beginning of a text, in the tags that templates use."""
 
 _REMINDER_END = "</system-reminder>"
 _REMINDER = lazy_pattern(f"<system-reminder>.*?{_REMINDER_END}", re.DOTALL)  # Claude Code adds it to some requests
@@ -40,6 +41,7 @@ _CLOCK = lazy_pattern(
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|[ap]m)\b",
     re.IGNORECASE,
 )
+"""Numbers, weekdays, months and `am` or `pm`: what the clock in a system prompt changes."""
 
 PROMPT_TAIL_PART = "wire:prompt_tail"
 """The part that keeps the end of a prompt that belongs to the answer: its header, `<think>`, its first words."""

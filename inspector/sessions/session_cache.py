@@ -24,7 +24,7 @@ _MAX_OVERTAKEN = 1_000
 class SentHistory(Struct):
     """What the requests of one trace have contained so far.
 
-    `answer` is the turn that answers the last request, `sent` are the digests of its messages, `places` the turn that
+    `answer` is the turn that answers the last request, `sent` are the digests of its messages, `repeats` the turn that
     each of them repeats (0: none). `roles` are those of the trace's turns. `equal` maps an exact digest to turns,
     `alike` maps a digest that ignores reasoning and white space to a turn, `calls` and `results` map a call's id to
     one. `versions` maps an exact digest to the message that had it first, and to the turn that it repeats.
@@ -32,7 +32,7 @@ class SentHistory(Struct):
 
     answer: int = 0
     sent: list[bytes] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
+    repeats: list[int] = field(default_factory=list)
     roles: list[Role] = field(default_factory=list)
     equal: dict[bytes, list[int]] = field(default_factory=dict)
     alike: dict[bytes, int] = field(default_factory=dict)
@@ -73,14 +73,14 @@ class SentHistory(Struct):
             self.add_turn(number, turns[index], raw=raw, exact=digests[index])
         kept = self._kept(digests)
         messages: list[int | SentMessage | SentBefore] = []
-        places = self.places[:kept]
+        repeats = self.repeats[:kept]
         for index in range(kept, len(turns)):
-            message, repeated = self._message(turns[index], digests[index], index, new, places)
+            message, repeated = self._message(turns[index], digests[index], index, new, repeats)
             if isinstance(message, SentMessage):
                 self.versions.setdefault(digests[index], (SentBefore(answer, len(messages)), repeated))
             messages.append(message)
-            places.append(repeated)
-        return self._sent(answer, SentRequest(self.answer, kept, tuple(messages)), digests, places)
+            repeats.append(repeated)
+        return self._sent(answer, SentRequest(self.answer, kept, tuple(messages)), digests, repeats)
 
     def add_continued(self, answer: int, turns: Sequence[Turn], new: Mapping[int, int]) -> SentRequest:
         """A request whose messages follow those of the request and the answer before, which are not sent again."""
@@ -90,15 +90,15 @@ class SentHistory(Struct):
         messages = (*before, *new.values())
         digests = [*self.sent, *(b"%d" % number for number in messages)]
         kept = len(self.sent)
-        return self._sent(answer, SentRequest(self.answer, kept, messages), digests, [*self.places, *messages])
+        return self._sent(answer, SentRequest(self.answer, kept, messages), digests, [*self.repeats, *messages])
 
     def repeat(self, answer: int) -> SentRequest:
         """The last request again."""
-        return self._sent(answer, SentRequest(self.answer, len(self.sent)), self.sent, self.places)
+        return self._sent(answer, SentRequest(self.answer, len(self.sent)), self.sent, self.repeats)
 
-    def _sent(self, answer: int, request: SentRequest, digests: list[bytes], places: list[int]) -> SentRequest:
+    def _sent(self, answer: int, request: SentRequest, digests: list[bytes], repeats: list[int]) -> SentRequest:
         self._reserve(answer, Role.ASSISTANT)
-        self.answer, self.sent, self.places = answer, digests, places
+        self.answer, self.sent, self.repeats = answer, digests, repeats
         return request
 
     def _reserve(self, number: int, role: Role) -> None:
@@ -110,12 +110,12 @@ class SentHistory(Struct):
         return next((index for index, (old, new) in pairs if old != new), min(len(self.sent), len(digests)))
 
     def _message(
-        self, turn: Turn, digest: bytes, index: int, new: Mapping[int, int], places: Sequence[int]
+        self, turn: Turn, digest: bytes, index: int, new: Mapping[int, int], repeats: Sequence[int]
     ) -> tuple[int | SentMessage | SentBefore, int]:
         """A message's reference or new version, and the turn that it repeats."""
         if index in new:
             return new[index], new[index]
-        last = next((number for number in reversed(places) if number), 0)
+        last = next((number for number in reversed(repeats) if number), 0)
         if equal := self.equal.get(digest):
             number = next((number for number in equal if number > last), equal[-1])
             return number, number
@@ -132,7 +132,7 @@ class SentHistory(Struct):
             return named[0]
         if number := self.alike.get(message_digest(turn)):
             return number
-        if index < len(self.places) and (number := self.places[index]) and self.roles[number - 1] is turn.role:
+        if index < len(self.repeats) and (number := self.repeats[index]) and self.roles[number - 1] is turn.role:
             return number
         follows = last < len(self.roles) and self.roles[last] is turn.role
         return last + 1 if follows else 0

@@ -21,7 +21,7 @@ MAX_BODY_BYTES = RECORD_BYTES
 """The most bytes that one body may unpack to."""
 
 _GROWTH = 200  # an answer of one repeated token packs well, but not like a bomb
-_LEAST_BOUND = 16 << 20  # bytes that every body may unpack to
+_MIN_BOUND_BYTES = 16 << 20  # bytes that every body may unpack to
 _MAX_LAYERS = 3
 _SLICE = 512  # compressed bytes that are unpacked at once, within the bound on what they unpack to
 _REPLAYED = 1 << 20  # bytes of a stream that are held, in order to unpack a damaged slice again byte by byte
@@ -140,7 +140,7 @@ class _EncodingLayer:
             if unpacker.ended:
                 unpacker = self._unpacker = self._new_unpacker()
                 self._stream.clear()
-            bound = min(self._max_bytes, max(_LEAST_BOUND, self._input_bytes * _GROWTH))
+            bound = min(self._max_bytes, max(_MIN_BOUND_BYTES, self._input_bytes * _GROWTH))
             try:
                 piece = unpacker.unpack(raw, bound - self._output_bytes)
             except _DAMAGE:

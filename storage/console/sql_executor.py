@@ -39,7 +39,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from weaklink.inspector.errors import StoreError
 from weaklink.storage.console import statement_reader
 from weaklink.storage.console.statement_reader import (
-    MOST_COLUMNS,
+    MAX_COLUMNS,
     QueryReply,
     SqlRequest,
     TablesRequest,
@@ -49,7 +49,7 @@ from weaklink.storage.console.statement_reader import (
 from weaklink.storage.console.views import VIEWS
 from weaklink.storage.engine import DatabaseLocation, database_errors
 
-MOST_ROWS = 1_000
+MAX_ROWS = 1_000
 VALUE_BYTES = 100_000
 """Maximum bytes of a value in a result; longer values are truncated."""
 TOTAL_BYTES = 10_000_000
@@ -103,7 +103,7 @@ class QueryResult(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def ask(location: DatabaseLocation, text: str, *, limit: int = MOST_ROWS, seconds: float = _SECONDS) -> QueryResult:
+def ask(location: DatabaseLocation, text: str, *, limit: int = MAX_ROWS, seconds: float = _SECONDS) -> QueryResult:
     """The first `limit` rows of a statement over the views, up to TOTAL_BYTES.
 
     StoreError, with a readable message, for a statement that is not a query, reads anything but the views, is invalid,
@@ -128,7 +128,7 @@ def query_tables(
     statement: str,
     *,
     parameters: Sequence[Value] = (),
-    limit: int = MOST_ROWS,
+    limit: int = MAX_ROWS,
     seconds: float = _SECONDS,
 ) -> QueryResult:
     """The first `limit` rows of a SELECT of ours over Arrow data sets by name; `parameters` are for its `?`.
@@ -140,7 +140,7 @@ def query_tables(
 
 
 def ask_tables(
-    tables: Mapping[str, Any], statement: str, *, limit: int = MOST_ROWS, seconds: float = _SECONDS
+    tables: Mapping[str, Any], statement: str, *, limit: int = MAX_ROWS, seconds: float = _SECONDS
 ) -> QueryResult:
     """The same for a user's statement, in a separate process, whose memory is limited too. Raises the same errors."""
     import duckdb  # noqa: F401, PLC0415  # the process needs it; 100 ms, and optional
@@ -266,7 +266,8 @@ def _reply(connection: sa.Connection, request: SqlRequest) -> QueryReply:
     connection.exec_driver_sql("SET LOCAL search_path = pg_temp")
     columns = _prepared(connection, request["statement"])
     listed = ", ".join(f"c{number}" for number in range(len(columns)))
-    connection.exec_driver_sql(_verbatim(f"CREATE TEMP VIEW {_NAME} ({listed}) AS {request['statement']}"))
+    view = f"CREATE TEMP VIEW {_NAME} ({listed}) AS {request['statement']}"
+    connection.exec_driver_sql(view.replace("%", "%%"))  # the driver reads a single `%` as a parameter
     _refuse_others(connection, request)
     connection.exec_driver_sql("SET TRANSACTION READ ONLY")
     at_once = max(1, request["total_bytes"] // (len(columns) * request["value_bytes"]))
@@ -293,8 +294,8 @@ def _prepared(connection: sa.Connection, statement: str) -> list[tuple[str, str]
     shape = raw.pgconn.describe_prepared(b"")
     if not shape.nfields:
         raise StoreError("the statement returns no columns")
-    if shape.nfields > MOST_COLUMNS:
-        raise StoreError(f"the statement returns {shape.nfields:,} columns; the maximum is {MOST_COLUMNS}")
+    if shape.nfields > MAX_COLUMNS:
+        raise StoreError(f"the statement returns {shape.nfields:,} columns; the maximum is {MAX_COLUMNS}")
     typed = connection.exec_driver_sql("SELECT oid::bigint, typname FROM pg_catalog.pg_type")
     types: dict[int, str] = dict(iter(typed))
     return [
@@ -408,8 +409,3 @@ def _until(rows: Iterable[Any], until: float, request: SqlRequest) -> Iterator[A
 
 def _too_long(request: SqlRequest) -> str:
     return f"the statement took longer than {request['seconds']:g} seconds and was stopped"
-
-
-def _verbatim(statement: str) -> str:
-    """The statement with `%` escaped for the driver, which reads it as a parameter."""
-    return statement.replace("%", "%%")

@@ -30,9 +30,9 @@ from itertools import chain
 from typing import Any, TypedDict
 from urllib.parse import quote
 
-MOST_COLUMNS = 100
-_LONGEST_MADE = 1_000_000  # bytes of one value that a statement may create
-_LONGEST_PATTERN = 1_000  # bytes of a pattern of LIKE and GLOB
+MAX_COLUMNS = 100
+_MAX_MADE_BYTES = 1_000_000  # bytes of one value that a statement may create
+_MAX_PATTERN_BYTES = 1_000  # bytes of a pattern of LIKE and GLOB
 _MEMORY = 512 << 20  # bytes
 _TEMPORARY = 256 << 20  # bytes of a file for sorting
 _STEPS = 1_000  # of SQLite's virtual machine between two checks of the time
@@ -185,9 +185,9 @@ def _names(connection: sqlite3.Connection) -> set[str]:
 def _restrict(connection: sqlite3.Connection) -> None:
     connection.text_factory = lambda raw: raw.decode(errors="replace")  # a statement can create text from any bytes
     for limit, most in (
-        (sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_MADE),
-        (sqlite3.SQLITE_LIMIT_COLUMN, MOST_COLUMNS),
-        (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, _LONGEST_PATTERN),
+        (sqlite3.SQLITE_LIMIT_LENGTH, _MAX_MADE_BYTES),
+        (sqlite3.SQLITE_LIMIT_COLUMN, MAX_COLUMNS),
+        (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, _MAX_PATTERN_BYTES),
         (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
         (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
     ):
@@ -243,7 +243,7 @@ def _sentence(error: sqlite3.Error, request: SqlRequest) -> str:
     if code == sqlite3.SQLITE_INTERRUPT:
         return f"the statement took longer than {request['seconds']:g} seconds and was stopped"
     if code == sqlite3.SQLITE_TOOBIG:
-        return f"a value of the statement is longer than {_LONGEST_MADE:,} bytes"
+        return f"a value of the statement is longer than {_MAX_MADE_BYTES:,} bytes"
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return f"the statement needs more than {_TEMPORARY >> 20} MB of disk space to sort, or the disk failed"
     if code == sqlite3.SQLITE_NOMEM:

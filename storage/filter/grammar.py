@@ -8,7 +8,7 @@ import lark
 from weaklink.storage.filter.reading import read_field, read_phrase, read_word
 from weaklink.storage.filter.terms import AllTerms, AnyTerm, Filter, FilterError, NotTerm, Term
 
-MOST_TERMS, DEEPEST = 200, 50
+MAX_TERMS, MAX_DEPTH = 200, 50
 """Maximum number of terms in a filter, and maximum nesting of parentheses."""
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
@@ -99,10 +99,10 @@ class _TokenLimits:
                     raise FilterError(_QUOTE, start)
                 ended = token.end_pos
             depth += (token.type == "_OPEN") - (token.type == "_CLOSE")
-            if terms > MOST_TERMS:
-                raise FilterError(f"a filter has at most {MOST_TERMS} terms", start)
-            if depth > DEEPEST:
-                raise FilterError(f"parentheses can be nested at most {DEEPEST} deep", start)
+            if terms > MAX_TERMS:
+                raise FilterError(f"a filter has at most {MAX_TERMS} terms", start)
+            if depth > MAX_DEPTH:
+                raise FilterError(f"parentheses can be nested at most {MAX_DEPTH} deep", start)
             yield token
 
 

@@ -13,14 +13,14 @@ from weaklink.storage.filter.sql import COLUMNS, TABLES, stored_values
 from weaklink.storage.filter.terms import ALIASES, KEYS, Filter, FilterError, FilterKey
 from weaklink.storage.packing.blobs import unescaped
 
-LONGEST = 10_000
+MAX_FILTER_CHARS = 10_000
 """Maximum number of characters in a filter."""
 
-MOST = 50
+MAX_COMPLETIONS = 50
 """Maximum number of completions."""
 
-_NEWEST = 300  # traces whose values are counted
-_MOST_STORED = 500  # maximum number of values read from an indexed column
+_COUNTED_TRACES = 300  # the newest, whose values are counted
+_MAX_STORED_VALUES = 500  # that are read from an indexed column
 _TERM = lazy_pattern(  # the last term of a filter, as far as it is typed
     r"""
     (?: [^\s"()]
@@ -33,7 +33,7 @@ _TERM = lazy_pattern(  # the last term of a filter, as far as it is typed
 _PLAIN = lazy_pattern(r'[^\s"(),]+')
 _SIGN = lazy_pattern(r"!=|[<>]=?|[=~]")
 
-WHAT = {
+_DESCRIPTIONS = {
     FilterKey.STATUS: "how the trace ended",
     FilterKey.CERTAINTY: "how sure that verdict is: `high` or `low`",
     FilterKey.MODEL: "the model that answered",
@@ -81,8 +81,10 @@ def parse_filter(text: str) -> Filter:
     """Parse a filter; an empty one matches everything. FilterError if it is invalid."""
     if not text.strip():
         return ()
-    if len(text) > LONGEST:
-        raise FilterError(f"a filter has at most {LONGEST:,} characters; this one has {len(text):,}", LONGEST)
+    if len(text) > MAX_FILTER_CHARS:
+        raise FilterError(
+            f"a filter has at most {MAX_FILTER_CHARS:,} characters; this one has {len(text):,}", MAX_FILTER_CHARS
+        )
     from weaklink.storage.filter.grammar import read  # noqa: PLC0415  # Lark takes 40 ms, and most commands use no filter
 
     return read(text)
@@ -107,14 +109,14 @@ class FilterCompletion(Struct, frozen=True):
 
 
 def complete_filter(connection: sa.Connection, text: str, cursor: int) -> list[FilterCompletion]:
-    """Completions at the cursor, at most `MOST`; values that are frequent in the newest traces come first."""
+    """Completions at the cursor, at most `MAX_COMPLETIONS`; the values of the newest traces come first."""
     match = _TERM.search(text, 0, cursor)
     start = match.start() if match else cursor
     start += text[start:cursor].startswith("-")
     term = text[start:cursor]
     key, colon, value = term.partition(":")
     if not colon:
-        offered = [*((f"{key}:", WHAT[_key(key)]) for key in (*KEYS, *ALIASES)), *_JOINS.items()]
+        offered = [*((f"{key}:", _DESCRIPTIONS[_key(key)]) for key in (*KEYS, *ALIASES)), *_JOINS.items()]
         return _starting(term, offered, start, cursor)
     try:
         chosen = _key(key.lower())
@@ -137,7 +139,7 @@ def _starting(
     prefix = begun.removeprefix('"').casefold()
     completions: dict[str, FilterCompletion] = {}
     for text, what in offered:
-        if text.casefold().startswith(prefix) and len(completions) < MOST:
+        if text.casefold().startswith(prefix) and len(completions) < MAX_COMPLETIONS:
             completion = filter_value(text) if is_value else text
             completions.setdefault(completion, FilterCompletion(start, end, completion, what))
     return list(completions.values())
@@ -152,17 +154,21 @@ def filter_value(value: str) -> str:
 
 def _offered(connection: sa.Connection, key: FilterKey) -> Iterator[tuple[str, str]]:
     """The values of a key: the known ones, or those of the newest traces, then other stored ones."""
-    what = WHAT[key]
+    what = _DESCRIPTIONS[key]
     if key in WORDS_OF:
         yield from ((word, what) for word in WORDS_OF[key])
     elif key in COLUMNS:
         column = COLUMNS[key]
         yield from _counted(connection, tables.trace, column, tables.trace.c.id, what)
-        yield from ((unescaped(value), what) for value in stored_values(connection, column, most=_MOST_STORED) if value)
+        yield from (
+            (unescaped(value), what) for value in stored_values(connection, column, most=_MAX_STORED_VALUES) if value
+        )
     elif key in TABLES:
         table, column = TABLES[key]
         yield from _counted(connection, table, column, table.c.trace_id, what)
-        yield from ((unescaped(value), what) for value in stored_values(connection, column, most=_MOST_STORED) if value)
+        yield from (
+            (unescaped(value), what) for value in stored_values(connection, column, most=_MAX_STORED_VALUES) if value
+        )
     elif key is FilterKey.SESSION:
         external = tables.external_id
         names = _counted(connection, external, external.c.name, external.c.trace_id, "")
@@ -187,10 +193,10 @@ def _counted(
 ) -> Iterator[tuple[str, str]]:
     """The most frequent values in the newest traces."""
     trace = tables.trace.c
-    newest = sa.select(trace.id).order_by(trace.sort_at_s.desc(), trace.id.desc()).limit(_NEWEST)
+    newest = sa.select(trace.id).order_by(trace.sort_at_s.desc(), trace.id.desc()).limit(_COUNTED_TRACES)
     ids = list(connection.scalars(newest))
     query = sa.select(column).select_from(table).where(trace_id.in_(ids), column != "", *conditions)
-    frequent = query.group_by(column).order_by(sa.func.count().desc(), column).limit(4 * MOST)
+    frequent = query.group_by(column).order_by(sa.func.count().desc(), column).limit(4 * MAX_COMPLETIONS)
     yield from ((unescaped(value), what) for value in connection.scalars(frequent))
 
 

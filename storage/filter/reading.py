@@ -37,7 +37,7 @@ SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_4
 COUNTS = {"k": 1e3, "m": 1e6}
 _COMPARISON = lazy_pattern(r"[<>]=?|!?=|")
 _NUMBER = lazy_pattern(r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
-_LONGEST_NUMBER = 18
+_MAX_NUMBER_CHARS = 18
 _AGO = lazy_pattern(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)(?P<unit>[a-z]+)(?:[ -]ago)?", re.IGNORECASE)
 _DAYS_AGO = {"today": 0, "yesterday": 1}
 
@@ -75,7 +75,7 @@ def comparison_in(text: str) -> tuple[ComparisonOperator, str]:
 def number_in(text: str, position: int, units: dict[str, float]) -> float:
     """The number in a text, in the base unit; FilterError if there is none."""
     match = _NUMBER.match(text)
-    if match is None or len(match[0]) > _LONGEST_NUMBER:
+    if match is None or len(match[0]) > _MAX_NUMBER_CHARS:
         example = "2s" if units is SECONDS else "4k" if units is COUNTS else "3"
         other = f", not `{text[:40]}`" if text else ", but there is none"
         raise FilterError(f"expected a number, such as `{example}` or `>{example}`{other}", position)

@@ -23,7 +23,7 @@ from weaklink.inspector.model.trace import EXPERIMENT_SOURCES
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.storage import tables
-from weaklink.storage.derived_rows import LONGEST_VALUE, value_key
+from weaklink.storage.derived_rows import MAX_VALUE_CHARS, value_key
 from weaklink.storage.filter.terms import (
     AllTerms,
     AnyTerm,
@@ -87,7 +87,7 @@ _BY_SEVERITY = {Severity.ERROR: _trace.errors, Severity.WARNING: _trace.warnings
 
 _CODE_BEGINNING = lazy_pattern(r"[A-Za-z][0-9]{0,2}")
 _ENDS_IN_NAME = lazy_pattern(r"\$.*\.(?P<name>[A-Za-z_][\w-]*)(?:\[[0-9]+\])*", re.DOTALL)
-_LARGEST = 2.0**62  # databases do not accept larger integers
+_MAX_NUMBER = 2.0**62  # databases do not accept larger integers
 _EXPLICIT = frozenset(
     {FilterKey.FORKS, FilterKey.SOURCE, FilterKey.SESSION, FilterKey.ID, FilterKey.MARKED, FilterKey.NOTE}
 )
@@ -293,7 +293,7 @@ _FIELDS: Mapping[FilterKey, Callable[[sa.Connection, Field], _Condition]] = {
 
 
 def _compared(column: sa.ColumnElement[Any], comparison: ComparisonOperator, number: float) -> _Condition:
-    if isinstance(column.type, sa.Integer) and abs(number) < _LARGEST:
+    if isinstance(column.type, sa.Integer) and abs(number) < _MAX_NUMBER:
         return _compared_whole(column, comparison, number)
     match comparison:
         case ComparisonOperator.MORE:
@@ -340,7 +340,7 @@ def _has_argument(term: ArgumentTerm) -> _Condition:
     if term.path.startswith("$"):
         conditions.append(_is_like(_argument.path, escaped(term.path)))
     elif name is None:
-        conditions.append(_is_like(_argument.name, key(term.path, longest=LONGEST_VALUE)))
+        conditions.append(_is_like(_argument.name, key(term.path, longest=MAX_VALUE_CHARS)))
     return _trace.id.in_(sa.select(_argument.trace_id).where(*conditions, _has_value(term)))
 
 
@@ -349,9 +349,9 @@ def _last_name(path: str) -> str | None:
     if "*" in path:
         return None
     if not path.startswith("$"):
-        return key(path, longest=LONGEST_VALUE)
+        return key(path, longest=MAX_VALUE_CHARS)
     match = _ENDS_IN_NAME.fullmatch(path)
-    return key(match["name"], longest=LONGEST_VALUE) if match else None
+    return key(match["name"], longest=MAX_VALUE_CHARS) if match else None
 
 
 def _has_value(term: ArgumentTerm) -> _Condition:

@@ -27,7 +27,7 @@ HEAD_BYTES = _HEAD.size
 _MARK = "\x1a"
 _REFUSED = lazy_pattern("[\0\x1a\ud800-\udfff]")
 _ESCAPED = lazy_pattern(r"\x1a([0-9a-f]{4})")
-_LONGEST_KEY = 400
+_MAX_KEY_CHARS = 400
 
 
 if sys.version_info >= (3, 14):
@@ -133,7 +133,7 @@ def unescaped(text: str) -> str:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if _MARK in text else text
 
 
-def key(text: str, *, longest: int = _LONGEST_KEY) -> str:
+def key(text: str, *, longest: int = _MAX_KEY_CHARS) -> str:
     """`text` escaped, for an indexed column: databases limit the length of indexed values.
 
     A text of more than `longest` characters is truncated and gets a hash of the whole, so that only equal texts have

@@ -46,10 +46,10 @@ class PackedInspection(NamedTuple):
 def pack_inspection(inspection: Inspection, texts: derived_values.Texts) -> PackedInspection:
     """An inspection of the trace with these texts, as bytes."""
     placed = _placed(inspection.parts)  # held until all is packed: the id() of an object is valid only while it lives
-    places = {id(value): at for at, value in enumerate(placed)}
+    indices = {id(value): index for index, value in enumerate(placed)}
 
     def position(item: ToolCall | ToolResult) -> int | None:
-        return places.get(id(item))
+        return indices.get(id(item))
 
     parts = [derived_values.part_facts(part, texts.get((part.turn, part.part), "")) for part in inspection.parts]
     steps = [derived_values.step_facts(step, position, texts) for step in inspection.chain.steps]

@@ -9,7 +9,7 @@ from weaklink.inspector.chain.pairing import PlacedCall, PlacedResult, pair
 from weaklink.inspector.chain.steps import Chain, Recovery
 from weaklink.inspector.diagnostics import Diagnostic, Fault, Location
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.inspector.model import Generation, Outcome, ToolCall, ToolDefinition, ToolResult
+from weaklink.inspector.model import Generation, Json, Outcome, ToolCall, ToolDefinition, ToolResult
 from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.text import Range
 
@@ -134,6 +134,42 @@ def test_a_call_against_its_schema_that_the_tool_took_all_the_same() -> None:
         assert (chain.status, chain.steps[0].recovery) == ("recovered", Recovery.ANSWERED)
         assert judged(code, "Error: unknown argument").status == "broken"
         assert judged(code, "").status == "broken"
+
+
+_SCHEMA: dict[str, Json] = {"type": "object", "required": ["command", "risk"]}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Error validating tool 'terminal': Failed to provide security_risk field in tool 'terminal'.",
+        "Error: Invalid JSON arguments. Expecting ',' delimiter. Please retry with valid JSON.",
+        "<system>ERROR: Error validating JSON arguments: 1 validation error for Params</system>",
+        "Error invoking tool 'terminal' with kwargs {'command': 'cat x'} with error: risk: Field required",
+        "Invalid input for tool terminal: Type validation failed.",
+        "The terminal tool was called with invalid arguments: missing risk.",
+        "1 validation error:\n```json\n[]\n```\n\nFix the errors and try again.",
+        "An error occurred while running the tool. Please try again. Error: Invalid JSON input",
+        "Input validation error: 'risk' is a required property",
+        "MCP error -32602: Invalid arguments for tool terminal: []",
+        "InputValidationError: terminal failed due to the following issue",
+        "failed to parse function arguments: missing field `risk` at line 1 column 20",
+        "Unknown tool: terminal",
+        "Error: Validation failed for input parameters: 1 validation error for TerminalTool",
+        "Tool 'terminal' not found. Available: ['shell']",
+    ],
+)
+def test_a_call_that_the_agent_rejected_was_not_taken_though_its_command_only_shows_a_file(answer: str) -> None:
+    def status(result: str) -> str:
+        trace = trace_of(
+            "user: Look.", 'call a: terminal {"command": "cat x.log"}', f"result a: {result}", "say: That is done."
+        )
+        offered = Generation(tools=(ToolDefinition("terminal", "", _SCHEMA, "{}"),))
+        turns = [structs.replace(turn, generation=offered) if turn.calls else turn for turn in trace.turns]
+        return inspect_trace(structs.replace(trace, turns=tuple(turns))).chain.status
+
+    assert status(answer) == "broken"
+    assert status(f"10:02 a log\n{answer}") == "recovered"
 
 
 def test_a_payload_that_is_no_call_is_broken_whatever_a_server_made_of_it() -> None:

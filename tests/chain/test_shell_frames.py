@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.chain.building import chain_of
-from weaklink.inspector.chain.shell_frames import unframed
+from weaklink.inspector.chain.shell_frames import Framed, unframed
+
+
+def _quoted(output: str) -> str:
+    return f"```stdout\n{output}\n```" if "\n" in output else f"`{output}`"
+
 
 FRAMES: dict[str, Callable[[str, int], str]] = {
     "Codex, exec_command": lambda output, code: (
@@ -48,6 +53,9 @@ FRAMES: dict[str, Callable[[str, int], str]] = {
     "Crush": lambda output, code: f"{output}\nExit code {code}\n\n<cwd>/srv/app</cwd>",
     "Amazon Q": lambda output, code: json.dumps({"exit_status": str(code), "stdout": "", "stderr": output}),
     "Pi": lambda output, code: f"{output}\n\nCommand exited with code {code}",
+    "gptme": lambda output, code: (
+        f"Ran allowlisted command: `make`\n\n{_quoted(output)}\n\n{f'Return code: {code}' if code else ''}\n"
+    ),
     "an object": lambda output, code: json.dumps({"stdout": output, "stderr": "", "exitCode": code}),
 }
 _LINES = st.lists(st.text("abc xyz.:0123456789", min_size=1, max_size=20).filter(str.strip), min_size=1, max_size=6)
@@ -100,3 +108,11 @@ def test_no_frame_changes_a_verdict(name: str, words: str, line_end: str) -> Non
         return chain.status, *((step.result_kind, step.said, step.error) for step in chain.steps)
 
     assert judged(FRAMES[name](_RED.replace("\n", line_end), 1)) == judged(f"Exit code 1\n{_RED}")
+
+
+def test_gptmes_frame_of_several_streams_or_none_is_taken_off() -> None:
+    assert unframed("Ran command: `make`\n\n```stdout\na\nb\n```\n\n`oops`\n\nReturn code: 2\n") == Framed(
+        "a\nb\n\noops", 2
+    )
+    assert unframed("Ran command:\n```bash\nfalse\n```\n\nNo output\nReturn code: 1\n") == Framed("", 1)
+    assert unframed("Ran allowlisted command: `ls`\n\n`tides.py`\n\n") == Framed("tides.py", 0)

@@ -14,7 +14,7 @@ from msgspec import structs
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.ui.scenes import broken_trace
-from weaklink.inspector.chain.steps import StepOutcome
+from weaklink.inspector.chain.steps import Chain, StepOutcome
 from weaklink.inspector.exporters import otlp_protobuf, otlp_request
 from weaklink.inspector.exporters.otlp import OtlpValue
 from weaklink.inspector.exporters.otlp import attributes as attribute_list
@@ -34,8 +34,10 @@ from weaklink.inspector.model import (
     InstantSource,
     Json,
     Part,
+    RecordedState,
     ResultHeader,
     Role,
+    RunState,
     ToolDefinition,
     Trace,
     Turn,
@@ -44,6 +46,7 @@ from weaklink.inspector.model import (
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
 FILES = sorted(path for path in CASES.glob("*/*") if not path.name.endswith(".expected"))
+SAMPLES = Path(__file__).parents[2] / "sample_traces"
 NOW_S = 1_800_000_000.0
 
 
@@ -257,6 +260,38 @@ def test_an_import_of_an_export_gives_the_session_again(name: str, tmp_path: Pat
             assert [call.name or "" for turn in read.turns for call in turn.calls] == [
                 call.name or "" for turn in trace.turns for call in turn.calls
             ]
+
+
+@pytest.mark.parametrize("path", [*FILES, *sorted(SAMPLES.glob("*.jsonl"))], ids=lambda path: path.name)
+def test_an_import_of_an_export_has_the_same_verdict(path: Path, tmp_path: Path) -> None:
+    """No span says who wrote a message, how a task was judged, which of two calls without ids has a result, and what
+    follows the last answer.
+    """
+    for trace in read_source(path).records:
+        if isinstance(trace, Trace) and _is_told_by_spans(trace):
+            chain, read = inspect_trace(trace).chain, inspect_trace(exported_and_imported(trace, tmp_path)).chain
+            assert (read.status, _broken_step(read)) == (chain.status, _broken_step(chain))
+
+
+def _is_told_by_spans(trace: Trace) -> bool:
+    has_ids = all(call.id for turn in trace.turns if len(turn.calls) > 1 for call in turn.calls)
+    is_answered = trace.turns[-1].role is Role.ASSISTANT
+    return has_ids and is_answered and trace.outcome is None and not any(turn.flags for turn in trace.turns)
+
+
+def _broken_step(chain: Chain) -> int | None:
+    return chain.broken.step if chain.broken else None
+
+
+def test_how_a_run_ended_is_told_and_read_again(tmp_path: Path) -> None:
+    recorded = RecordedState(1, RunState.FAILED, "exit_code, status")
+    turns = (
+        Turn(Role.ASSISTANT, (Part("call:0", "{}"),), calls=(CallHeader("call:0", "f", "c"),), generation=Generation()),
+        Turn(Role.TOOL, (Part("text", "gone"),), result=ResultHeader("c", is_error=True, recorded=recorded)),
+        Turn(Role.ASSISTANT, (Part("text", "Done."),), generation=Generation()),
+    )
+    read = exported_and_imported(Trace(turns), tmp_path)
+    assert [turn.result for turn in read.turns] == [turn.result for turn in turns]
 
 
 @pytest.mark.parametrize("offered", list(product(("", "f", "fg"), repeat=3)), ids="-".join)

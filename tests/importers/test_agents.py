@@ -18,6 +18,7 @@ from weaklink.inspector.model import (
     BodyState,
     ErrorPhase,
     ExternalId,
+    Outcome,
     ParentTrace,
     ParentWhy,
     Role,
@@ -300,6 +301,63 @@ def test_hermes_agents_sessions_know_why_they_have_a_parent() -> None:
         None,
     ]
     assert calls(found[0]) == [("tide", '{"port": "Brest"}'), ("tide", '{"port": "Cher')]
+
+
+def test_the_state_of_a_conversation_of_openhands_is_read_with_the_events_beside_it(tmp_path: Path) -> None:
+    lines = (CASES / "openhands-sdk" / "events.jsonl").read_text().splitlines()
+    state = {"id": "c1", "agent": {"llm": {"model": "m"}}, "workspace": {"working_dir": "/w"}}
+    events = tmp_path / "events"
+    events.mkdir()
+    for number, line in enumerate(lines):
+        (events / f"event-{number:05}-{number}.json").write_text(line)
+    path = tmp_path / "base_state.json"
+    path.write_text(json.dumps({**state, "execution_status": "finished"}))
+    (listed,), (trace,) = traces(CASES / "openhands-sdk" / "events.jsonl"), traces(path)
+    assert [turn.parts for turn in trace.turns] == [turn.parts for turn in listed.turns]
+    assert (trace.external_ids[0].value, trace.model, trace.outcome) == ("c1", "m", Outcome(True, "finished"))
+    assert [traces(event) for event in events.iterdir()] == [[]] * len(lines)
+
+
+def test_hermes_agents_database_has_the_sessions_of_its_export(tmp_path: Path) -> None:
+    export = CASES / "hermes-sessions" / "export.jsonl"
+    sessions = [json.loads(line) for line in export.read_text().splitlines()[:3]]
+    rows = [
+        {key: json.dumps(value) if isinstance(value, list) else value for key, value in message.items()}
+        | {"session_id": session["id"], "active": 1}
+        for session in sessions
+        for message in session.pop("messages")
+    ]
+    rows.append({**rows[-1], "id": 90, "content": "A rewind took this back.", "active": 0})
+    parts = [{"type": "text", "text": "And at night?"}]
+    rows.append(
+        {
+            **rows[-1],
+            "id": 91,
+            "role": "user",
+            "tool_calls": None,
+            "content": f"\0json:{json.dumps(parts)}",
+            "active": 1,
+        }
+    )
+    path = tmp_path / "state.db"
+    with sqlite3.connect(path) as database:
+        for name, values in (("sessions", sessions), ("messages", rows)):
+            columns = list(dict.fromkeys(key for value in values for key in value if key != "tools"))
+            database.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
+            marks = ", ".join("?" * len(columns))
+            for value in values:
+                database.execute(f"INSERT INTO {name} VALUES ({marks})", [value.get(key) for key in columns])
+    database.close()
+    exported, stored = traces(export)[:3], traces(path)
+    assert [trace.external_ids for trace in stored] == [trace.external_ids for trace in exported]
+    assert [(trace.name, trace.model, trace.parent) for trace in stored] == [
+        (trace.name, trace.model, trace.parent) for trace in exported
+    ]
+    assert [calls(trace) for trace in stored] == [calls(trace) for trace in exported]
+    texts = [[part.text for turn in trace.turns for part in turn.parts] for trace in stored]
+    assert texts[:-1] == [[part.text for turn in trace.turns for part in turn.parts] for trace in exported[:-1]]
+    assert texts[-1][-1] == "And at night?"
+    assert "A rewind took this back." not in texts[-1]
 
 
 @pytest.mark.parametrize("cut", range(1, 12))

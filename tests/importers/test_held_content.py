@@ -14,7 +14,7 @@ from weaklink.inspector.importers.held_content import HeldContent
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.model import Trace
-from weaklink.ui.importing.file_places import held_file, read_placed
+from weaklink.ui.importing.input_files import held_file, read_input
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -76,7 +76,7 @@ def test_a_stream_is_read_as_its_file_and_leaves_no_file(
     content = path.read_bytes()
     expected = [_facts(record) for record in read_source(path).records]
     with held_file(io.BytesIO(pack(content)), "-", path.name) as file:
-        found = [_unnamed(record, tmp_path) for record in read_placed(file, None).records]
+        found = [_unnamed(record, tmp_path) for record in read_input(file, None).records]
     assert [_facts(record) for record in found] == expected
     assert list(tmp_path.iterdir()) == []
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
@@ -175,3 +176,19 @@ def test_many_evaluations_are_counted(tmp_path: Path) -> None:
     logs = [record(1, "gen_ai.evaluation.result", **{"gen_ai.evaluation.name": f"e{n}"}) for n in range(25)]
     trace = trace_of(tmp_path, [chat(1, [{"type": "text", "content": "Low."}])], logs)
     assert trace.provenance.warnings[-1] == "the source has 5 more evaluations"
+
+
+def test_a_span_that_failed_counts_where_the_next_request_repeats_its_result_without_a_flag(tmp_path: Path) -> None:
+    answer = {"type": "tool_call_response", "id": "c1", "response": "no table for that harbour"}
+    repeated = [
+        *json.loads(MESSAGES),
+        {"role": "assistant", "parts": called("c1")},
+        {"role": "tool", "parts": [answer]},
+    ]
+    failed = span(2, {**TOOL, "gen_ai.tool.call.id": "c1", "error.type": "KeyError"}, at_s=2)
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": "High tide is at 05:12."}]}]
+    texts = {"gen_ai.input.messages": json.dumps(repeated), "gen_ai.output.messages": json.dumps(said)}
+    last = span(3, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", **texts}, at_s=4)
+    trace = trace_of(tmp_path, [chat(1, called("c1")), {**failed, "status": {"code": 2}}, last])
+    assert results(trace) == [("c1", "no table for that harbour", True)]
+    assert inspect_trace(trace).chain.status is Status.BROKEN

@@ -294,7 +294,7 @@ def test_a_har_file_cut_anywhere_raises_nothing_and_keeps_what_came_before(tmp_p
 
 
 def test_a_zlib_bomb_stops_at_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weaklink.inspector.importers.compression._LEAST_BOUND", 1 << 20)
+    monkeypatch.setattr("weaklink.inspector.importers.compression._MIN_BOUND_BYTES", 1 << 20)
     monkeypatch.setattr("weaklink.inspector.importers.compression._GROWTH", 1)
     bomb = har(entry(STORED))[:-3] + b"," + b" " * (4 << 20) + b"]}}"
     traces, skipped = read(tmp_path / "x.zhar", zlib.compress(bomb))
@@ -311,7 +311,7 @@ def archive(*members: tuple[str, bytes]) -> bytes:
 
 
 def test_a_zip_bomb_stops_at_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weaklink.inspector.importers.archives._LEAST_BOUND", 1 << 20)
+    monkeypatch.setattr("weaklink.inspector.importers.archives._MIN_BOUND_BYTES", 1 << 20)
     monkeypatch.setattr("weaklink.inspector.importers.archives._GROWTH", 1)
     bomb = har(entry(STORED))[:-3] + b"," + b" " * (4 << 20) + b"]}}"
     traces, skipped = read(tmp_path / "x.zip", archive(("a.har", bomb)))

@@ -74,12 +74,12 @@ def test_a_scan_and_the_edges_of_pages_agree(filled: _Filled, said: Said, order:
     names = [one.trace.external_ids[0].value for one in expected]
     paging = filled.store.paging()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("weaklink.storage.listing._PAGE", 4)
+        patch.setattr("weaklink.storage.listing._MAX_SCAN_TRACES", 4)
         pages = list(paging.scan(text, order, limit=limit))
     found = [one for page in pages for one in page]
     assert [one.summary.external_ids["session"] for one in found] == names[:limit]
     assert all(pages)
-    section = paging.stretch(text, order, limit=100, page=1)
+    section = paging.section(text, order, limit=100, page=1)
     assert list(section.edges) == [one.cursor for one in paging.page(text, order, limit=100)]
     assert (section.count, section.is_last) == (len(names), True)
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weaklink.storage.filter import Filter, FilterError, check_filter, parse_filter
-from weaklink.storage.filter.grammar import DEEPEST, MOST_TERMS
-from weaklink.storage.filter.parsing import LONGEST
+from weaklink.storage.filter.grammar import MAX_DEPTH, MAX_TERMS
+from weaklink.storage.filter.parsing import MAX_FILTER_CHARS
 from weaklink.storage.filter.terms import (
     KEYS,
     AllTerms,
@@ -116,10 +116,10 @@ def test_any_text_is_a_filter_or_an_error_at_one_of_its_characters(text: str) ->
 @pytest.mark.parametrize(
     ("text", "position", "words"),
     [
-        ("(" * 10_000, DEEPEST, "at most 50 deep"),
-        ("-(" * 5_000, 2 * DEEPEST + 1, "at most 50 deep"),
-        ("a " * 5_000, 2 * MOST_TERMS, "at most 200 terms"),
-        ("a" * 100_000, LONGEST, "at most 10,000 characters"),
+        ("(" * 10_000, MAX_DEPTH, "at most 50 deep"),
+        ("-(" * 5_000, 2 * MAX_DEPTH + 1, "at most 50 deep"),
+        ("a " * 5_000, 2 * MAX_TERMS, "at most 200 terms"),
+        ("a" * 100_000, MAX_FILTER_CHARS, "at most 10,000 characters"),
         ('"' * 9_999, 2, "unclosed quote"),
     ],
 )

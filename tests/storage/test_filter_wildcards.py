@@ -25,7 +25,7 @@ from weaklink.inspector.model import (
     Turn,
 )
 from weaklink.storage.filter import FilterError, FilterKey
-from weaklink.storage.filter.parsing import LONGEST
+from weaklink.storage.filter.parsing import MAX_FILTER_CHARS
 from weaklink.storage.filter.reading import UNITS, WORDS_OF
 from weaklink.storage.filter.wildcards import matching_values
 from weaklink.storage.store import Store
@@ -129,7 +129,7 @@ def test_a_star_that_is_neither_yes_nor_no_matches_nothing(new_store: NewStore, 
 
 
 def test_a_filter_is_refused_before_it_is_longer_than_a_database_accepts(hostile: Store) -> None:
-    longest = f"name:*{'x' * (LONGEST - len('name:**'))}*"
+    longest = f"name:*{'x' * (MAX_FILTER_CHARS - len('name:**'))}*"
     assert hostile.traces(longest) == []
     with pytest.raises(FilterError, match="a filter has at most 10,000 characters"):
         hostile.traces(f"{longest}x")

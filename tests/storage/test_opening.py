@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import event
+from sqlalchemy.exc import OperationalError
 
 from tests.storage.samples import GOOD_CALL, inspected, trace
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.storage.database_file import REVISIONS
-from weaklink.storage.engine import location_of
+from weaklink.storage.engine import database_errors, location_of
 from weaklink.storage.store import Store, open_store, upgrade_store
 
 ROOT = Path(__file__).parents[2]
@@ -165,6 +166,17 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match="the disk is full"):
             store.save(inspected(*(trace(f"s{n}", GOOD_CALL) for n in range(300))))
         assert [one.name for one in store.traces()] == ["a"]
+
+
+@pytest.mark.parametrize(("free", "words"), [(0, "the disk is full"), (10**9, "I/O error")])
+def test_an_io_error_on_a_full_disk_says_that_it_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, words: str
+) -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE  # what a reader gets where the log's index cannot be made
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": free}))
+    with pytest.raises(StoreError, match=words), database_errors(location_of(tmp_path / "weaklink.db")):
+        raise OperationalError("PRAGMA journal_mode", None, error)
 
 
 def test_a_read_only_database_can_be_read(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_the_edges_of_a_list_lead_to_each_of_its_pages(filled: Store, wanted: st
     edges: list[ListCursor] = []
     counted, after, is_last = 0, None, False
     while not is_last:
-        found = filled.paging().stretch(wanted, limit=limit, page=7, after=after)
+        found = filled.paging().section(wanted, limit=limit, page=7, after=after)
         edges += found.edges
         counted, after, is_last = counted + found.count, found.edges[-1] if found.edges else after, found.is_last
     assert counted == len(listed)
@@ -50,7 +50,7 @@ def test_a_list_in_any_order_goes_on_behind_each_of_its_edges(filled: Store, wan
     assert whole == sorted(whole, key=lambda one: (one.cursor.rank, one.cursor.sort_at_s, one.cursor.id), reverse=True)
     assert len(whole) == paging.count(wanted)
     after, pages = None, []
-    for edge in paging.stretch(wanted, order, limit=1_000, page=7).edges:
+    for edge in paging.section(wanted, order, limit=1_000, page=7).edges:
         pages += paging.page(wanted, order, limit=7, after=after)
         after = edge
     assert pages == whole
@@ -86,7 +86,7 @@ def test_lists_put_sure_verdicts_first(store: Store) -> None:
 
 
 def test_nothing_has_no_edges(store: Store) -> None:
-    found = store.paging().stretch("", limit=10, page=5)
+    found = store.paging().section("", limit=10, page=5)
     assert (found.count, found.edges, found.is_last) == (0, (), True)
     assert store.paging().version().newest_id == 0
 

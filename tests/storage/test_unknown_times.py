@@ -85,7 +85,7 @@ def test_pages_hold_every_trace_once_and_those_without_a_time_by_their_import(
 
 def test_stretches_and_single_steps_back_keep_that_order(filled: Store) -> None:
     paging, whole = filled.paging(), filled.traces("", limit=1_000)
-    assert list(paging.stretch("", limit=1_000, page=1).edges) == [one.cursor for one in whole]
+    assert list(paging.section("", limit=1_000, page=1).edges) == [one.cursor for one in whole]
     for before, one in zip([None, *whole], whole, strict=False):
         found = paging.before("", Order.TIME, start=one.cursor)
         assert (found.summary if found is not None else None) == before

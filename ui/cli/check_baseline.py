@@ -17,7 +17,7 @@ from weaklink.ui.cli.files import open_output, read_text
 from weaklink.ui.reports.check_report import CheckedDiagnostic, UnreadRecord
 
 _VERSION = 1
-_LONGEST_EXCERPT = 80
+_MAX_EXCERPT_CHARS = 80
 _BROKEN = "broken"
 _WORST_FIRST = (_BROKEN, *(severity.value for severity in Severity))
 
@@ -88,7 +88,7 @@ class Baseline:
         return tuple(sorted(self._met.values()))
 
     def _note(self, checked: CheckedDiagnostic | UnreadRecord, severity: str) -> None:
-        code, text = checked.fault.rule.code, checked.words[:_LONGEST_EXCERPT]
+        code, text = checked.fault.rule.code, checked.words[:_MAX_EXCERPT_CHARS]
         new = KnownFault(checked.path, code, checked.fingerprint, 0, text, severity)
         entry = self._met.get(new.key, new)
         self._met[new.key] = structs.replace(entry, count=entry.count + 1)

@@ -45,12 +45,12 @@ from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import LineIndex, Range, decode
 from weaklink.ui.cli.check_baseline import Baseline
-from weaklink.ui.importing.file_places import InputFile, read_placed
+from weaklink.ui.importing.input_files import InputFile, read_input
 from weaklink.ui.reports import check_report
 from weaklink.ui.reports.check_output import notes_of
 from weaklink.ui.views.trace import title_of
 
-_MOST_SKIPPED = 100
+_MAX_SKIPPED = 100
 _BOM = "\ufeff"
 _BLOCK = 1 << 16
 _RECORD = re.compile(r"(line|entry|document) (\d+)\b")
@@ -141,7 +141,7 @@ def inspected_records(file: InputFile, options: CheckOptions) -> Iterator[FileEv
     reader = _RecordReader(file, options)
     source, refused = None, None
     try:
-        reading = read_placed(file, options.source)
+        reading = read_input(file, options.source)
         source = reading.source
         for record in reading.records:
             yield reader.event(record, source)
@@ -237,11 +237,11 @@ class FileTally:
 
     def _skip(self, record: SkippedRecord) -> None:
         self._skipped += 1
-        if len(self._first_skipped) < _MOST_SKIPPED:
+        if len(self._first_skipped) < _MAX_SKIPPED:
             self._first_skipped.append(record.skipped)
         if record.unread is not None:
             self._add(record.unread)
-        elif len(self._noted) < _MOST_SKIPPED:
+        elif len(self._noted) < _MAX_SKIPPED:
             self._noted.append(record.skipped)
         else:
             self._unnoted += 1
@@ -274,10 +274,12 @@ class _RecordReader:
         self._rows = SampleRows(file.source_file)
         self._redactor = Redactor()  # reports and baselines are written to files and must not contain secrets
         self._clean = AdjoiningTexts()
+        self._traces = 0
 
     def event(self, record: Trace | Skipped, source: str) -> FileEvent:
         if isinstance(record, Skipped):
             return self._skip(record)
+        self._traces += 1
         try:
             sample = self._rows.of(record, source, self._options.format)
             if sample is not None:
@@ -287,8 +289,8 @@ class _RecordReader:
         except UnknownFormatError as error:
             return self._skip(Skipped(record.provenance.record, str(error)))
         line = self._lines.of(record) if inspection.diagnostics or inspection.chain.broken is not None else None
-        in_file = check_report.TraceInFile(self._file.name, source, trace, line, record)
-        return self._inspected_record(record, inspection, in_file)
+        in_file = check_report.TraceInFile(self._file.name, source, trace, self._traces, line, record)
+        return self._inspected_record(inspection, in_file)
 
     def _inspected(self, trace: Trace, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Inspection:
         options = self._options
@@ -310,16 +312,14 @@ class _RecordReader:
         text = sample.raw_text if sample.row.raw and not self._file.source_file.packing else None
         inspection = structs.replace(clean.inspection, diagnostics=tuple(checked_sample(clean, options)))
         in_file = check_report.TraceInFile(
-            self._file.name, SAMPLE_SOURCE, clean.reported_trace, text, sample.reported_trace
+            self._file.name, SAMPLE_SOURCE, clean.reported_trace, self._traces, text, sample.reported_trace
         )
-        return self._inspected_record(record, inspection, in_file)
+        return self._inspected_record(inspection, in_file)
 
-    def _inspected_record(
-        self, record: Trace, inspection: Inspection, in_file: check_report.TraceInFile
-    ) -> InspectedRecord:
+    def _inspected_record(self, inspection: Inspection, in_file: check_report.TraceInFile) -> InspectedRecord:
         diagnostics, broken = tuple(in_file.diagnostics(inspection)), inspection.chain.broken
         return InspectedRecord(
-            record.provenance.record,
+            in_file.record,
             title_of(in_file.trace),
             diagnostics,
             inspection.chain if diagnostics else None,

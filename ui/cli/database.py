@@ -365,9 +365,9 @@ def copy(ctx: click.Context, source: str, target: str, *, as_json: bool) -> None
             raise click.UsageError("FROM and TO are the same database.")
         with progress_bar("copying", 2 * _traces_in(origin)) as advance:
             report = copy_traces(origin, copies, advance)
-        places = {"from": str(origin.location), "to": str(copies.location)}
+        locations = {"from": str(origin.location), "to": str(copies.location)}
     if as_json:
-        sys.stdout.write(write_json({**places, **asdict(report), "problems": list(report.problems)}) + "\n")
+        sys.stdout.write(write_json({**locations, **asdict(report), "problems": list(report.problems)}) + "\n")
     else:
         for problem in report.problems:
             sys.stdout.write(f"{visible_line(problem)}\n")

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
+import click
+from click.core import ParameterSource
 from platformdirs import user_cache_path
 
 from weaklink.inspector.chain.steps import Status
@@ -21,8 +23,8 @@ from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.list_traces import minimaps
-from weaklink.ui.importing.file_places import sample_files
 from weaklink.ui.importing.files import import_file
+from weaklink.ui.importing.input_files import sample_files
 from weaklink.ui.views.minimap import LEGEND
 from weaklink.ui.views.styled_text import Line, Run, Style, counted
 from weaklink.ui.views.trace_columns import ListedTrace, trace_table
@@ -34,12 +36,15 @@ _COLUMNS = ("status", "id", "title", "map", "break")
 @declaring.command("demo")
 @declaring.database_option
 @declaring.color_option
-def demo(where: str | None, color: str) -> None:
+@click.pass_context
+def demo(ctx: click.Context, where: str | None, color: str) -> None:
     """Import sample traces into a new database and show what broke, and where.
 
-    Works offline. Without --db the database is in your cache folder, and each demo replaces it.
+    Works offline. Without --db the database is in your cache folder, whatever WEAKLINK_DB names, and each demo
+    replaces it.
     """
-    database = where or str(_fresh(user_cache_path("weaklink") / "demo.db"))
+    chosen = where if ctx.get_parameter_source("where") is ParameterSource.COMMANDLINE else None
+    database = chosen or str(_fresh(user_cache_path("weaklink") / "demo.db"))
     with open_store(database) as store:
         with sample_files() as paths:
             for path in paths:

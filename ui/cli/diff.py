@@ -18,7 +18,7 @@ from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.paths import is_path, placed_files, records_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, filter_of, recover_traces, trace_ids
-from weaklink.ui.importing.file_places import InputFile
+from weaklink.ui.importing.input_files import InputFile
 from weaklink.ui.views.context import request_pair_lines
 from weaklink.ui.views.layers import Layer
 from weaklink.ui.views.run_diff import ComparedRun, compare, diff_lines, diff_object
@@ -26,7 +26,7 @@ from weaklink.ui.views.styled_text import counted
 from weaklink.ui.views.task_diff import compare_task, task_diff_lines, task_diff_object
 
 _MAX_RUNS = 26
-_MOST_OF_A_TASK = 200
+_MAX_TASK_RUNS = 200
 _TASK_IDS = ("task_id", "task", "sample", "sample_id", "prompt_index", "instance_id")
 _TASK_NAMES = ("{}", "task {}", "task {}, *", "* task {}", "* task {}, *")
 
@@ -139,20 +139,24 @@ def _runs(word: str, source: str | None, where: str | None) -> Iterator[Compared
 
 
 def _runs_of_task(task: str | None, expression: str, where: str | None) -> list[ComparedRun]:
-    """The newest runs that are of a task and match a filter, if given."""
+    """The newest runs that are of a task and match a filter, if given; answers of experiments are no runs of a task."""
     terms = ([task_filter(task)] if task is not None else []) + ([expression] if expression else [])
+    terms += ["forks:no"] if task is not None and "forks:" not in expression else []  # `session:` would find them
     combined = filter_of([" ".join(f"({term})" for term in terms)] if len(terms) > 1 else terms)
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
         fill_text_index(store)
-        page = store.paging().page(combined, limit=_MOST_OF_A_TASK + 1)
+        page = store.paging().page(combined, limit=_MAX_TASK_RUNS + 1)
         if len(page) < 2:
-            what = f"{counted(len(page), 'run')} of this task" if task is not None else counted(len(page), "trace")
+            what = (
+                f"{counted(len(page), 'run')} of the task `{task}`" if task is not None else counted(len(page), "trace")
+            )
             named = f" that match `{expression}`" if expression else ""
-            raise click.UsageError(f"the database has {what}{named}; a comparison requires two runs.")
-        if len(page) > _MOST_OF_A_TASK:
-            print_notice(f"the newest {_MOST_OF_A_TASK} runs are compared")
-        ids = [listed.summary.id for listed in page[:_MOST_OF_A_TASK]]
+            hint = " --task takes an id that a source recorded, or a name; --filter takes any filter." if task else ""
+            raise click.UsageError(f"the database has {what}{named}; a comparison requires two runs.{hint}")
+        if len(page) > _MAX_TASK_RUNS:
+            print_notice(f"the newest {_MAX_TASK_RUNS} runs are compared")
+        ids = [listed.summary.id for listed in page[:_MAX_TASK_RUNS]]
         return [ComparedRun(str(id_), *store.inspected(id_)) for id_ in ids]
 
 

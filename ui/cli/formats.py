@@ -6,7 +6,7 @@ from textwrap import wrap
 
 import click
 
-from weaklink.inspector.formats.detection import Detection, detect_format
+from weaklink.inspector.formats.detection import SAMPLE_CHARS, Detection, detect_format
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import broken_plugins
 from weaklink.inspector.formats.registry import formats as all_formats
@@ -20,7 +20,6 @@ from weaklink.ui.cli.format_options import put_derived
 from weaklink.ui.json_types.faults import DetectionJson, FormatJson
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 
-_SAMPLE = 65_536
 _INDENT = 17
 
 
@@ -51,7 +50,7 @@ def formats(file: str | None, model: str, *, derive: str | None, detect: bool, a
         put_derived(derive, as_json=as_json)
         return
     if detect:
-        text = read_text(file or STDIN)[:_SAMPLE] if file or not model else ""
+        text = read_text(file or STDIN)[:SAMPLE_CHARS] if file or not model else ""
         _put_detection(detect_format(text, model), as_json=as_json, color=color)
     elif file or model:
         raise click.UsageError("FILE and --model require --detect.")

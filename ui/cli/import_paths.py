@@ -19,7 +19,7 @@ from weaklink.ui.cli.files import STDIN, chat_template_option
 from weaklink.ui.cli.paths import separate_files
 from weaklink.ui.cli.redaction_options import redaction_options, redactor_of
 from weaklink.ui.cli.suggestions import suggested
-from weaklink.ui.importing.file_places import InputFile
+from weaklink.ui.importing.input_files import InputFile
 from weaklink.ui.importing.unchanged_files import ImportOptions, unchanged_reports
 from weaklink.ui.importing.worker_process import collect_rarely
 from weaklink.ui.reports.import_report import FileReport, import_lines, report_object
@@ -28,8 +28,8 @@ from weaklink.ui.views.styled_text import counted
 if TYPE_CHECKING:
     from weaklink.storage.store import Store
 
-_MOST_NOTES = 6
-_PAUSE_S, _LONGEST_WAIT_S = 0.2, 600.0  # for another import, which writes a file as a whole
+_MAX_NOTES = 6
+_PAUSE_S, _MAX_WAIT_S = 0.2, 600.0  # for another import, which writes a file as a whole
 
 _COULD_NOT_RUN = 2
 
@@ -146,7 +146,7 @@ def import_paths(
         return
     _import_once(paths, options, where, jobs, put, dry_run=dry_run)
     if discovered is not None and not dry_run and not as_json:
-        print_notice(f"what broke this week: `{suggested('list status:broken since:7d', where)}`")
+        print_notice(f"what broke, newest first: `{suggested('list status:broken', where)}`")
 
 
 def _import_once(
@@ -205,7 +205,7 @@ def _import_all(
         except DatabaseLockedError as error:
             if until_s is None:
                 print_notice(f"{error}; weaklink keeps trying")
-                until_s = time.monotonic() + _LONGEST_WAIT_S
+                until_s = time.monotonic() + _MAX_WAIT_S
             if time.monotonic() > until_s:
                 raise
             time.sleep(_PAUSE_S)  # a database may refuse at once
@@ -226,7 +226,7 @@ def _put(reports: list[FileReport], *, as_json: bool, every_file: bool, color: s
     if as_json:
         sys.stdout.write(write_json(report_object(reports)) + "\n")
     elif reports:
-        most_notes = None if every_file else _MOST_NOTES
+        most_notes = None if every_file else _MAX_NOTES
         lines = import_lines(reports, width=line_width(), every_file=every_file, most_notes=most_notes)
         print_lines(lines, color=color)
     sys.stdout.flush()

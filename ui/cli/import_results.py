@@ -16,7 +16,7 @@ from weaklink.ui.importing.result_tables import BlockImporter, BlockResult, Resu
 from weaklink.ui.views.styled_text import counted
 
 _FAILED, _COULD_NOT_RUN = 1, 2
-_MOST_PRINTED = 20
+_MAX_PRINTED = 20
 _ELSEWHERE = "its results are on another machine; name a folder that all nodes share, or a URL"
 
 
@@ -70,11 +70,11 @@ class _Totals:
         self.refused += result.refused is not None
         for notice in (*result.notices, *([result.refused] if result.refused else [])):
             self._printed += 1
-            if self._printed <= _MOST_PRINTED:
+            if self._printed <= _MAX_PRINTED:
                 print_notice(notice if notice == result.refused else f"{path}: {notice}")
 
     def report(self, to: str, *, resumed: int, set_aside: list[tuple[str, str]], as_json: bool) -> None:
-        if self.skipped + self.refused > _MOST_PRINTED:
+        if self.skipped + self.refused > _MAX_PRINTED:
             print_notice(f"{self.skipped:,} records were skipped, {self.refused:,} files refused; the first are listed")
         if as_json:
             aside: list[Json] = [{"block": name, "reason": why} for name, why in set_aside]

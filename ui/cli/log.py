@@ -37,7 +37,7 @@ from weaklink.inspector.capture.safeguards import now_s
 from weaklink.inspector.capture.sinks import is_database, open_sink
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.errors import UnreadableFileError
-from weaklink.inspector.formats.detection import detect_format, expected_format
+from weaklink.inspector.formats.detection import SAMPLE_CHARS, detect_format, expected_format
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Json, ToolDefinition, Trace, Turn
 from weaklink.inspector.rules.rule import Severity
@@ -60,7 +60,7 @@ _FIRST_LINE = 65_536
 _KEYS = frozenset({"choices", "candidates", "promptFeedback", "usageMetadata", "done"})
 _EVENT_TYPES = ("response.", "message_start", "ping", "error", "content_block_")
 _TURN_FAMILIES = frozenset("JSFCR")  # families of rules that one turn can break; the others judge a conversation
-_FIRST_DETECTION, _LAST_DETECTION = 64, 65_536
+_FIRST_DETECTION = 64
 _CERTAIN = 0.7
 _MAX_REPORTED = 100  # each shows its line, which requires a search of the text so far
 _READ_BYTES = 65_536
@@ -276,9 +276,9 @@ class LiveFaults:
 
     def _decide(self, *, at_end: bool) -> list[Line]:
         text = "".join(self._pieces)
-        detection = detect_format(text[:_LAST_DETECTION], self._model)
+        detection = detect_format(text[:SAMPLE_CHARS], self._model)
         self._detect_at *= 2
-        if detection.confidence < _CERTAIN and self._length < _LAST_DETECTION and not at_end:
+        if detection.confidence < _CERTAIN and self._length < SAMPLE_CHARS and not at_end:
             return []
         self._segmenter = Segmenter(detection.format, prompt=self.prompt, tools=self.tools)
         return self._fed(self._segmenter, text)

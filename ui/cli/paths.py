@@ -14,7 +14,7 @@ from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.model import Trace
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.ui.cli.files import STDIN, open_binary
-from weaklink.ui.importing.file_places import InputFile, files_to_read, find_files, held_file, read_placed
+from weaklink.ui.importing.input_files import InputFile, files_to_read, find_files, held_file, read_input
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".gz", ".zst", ".db", ".sqlite", ".har", ".eval", ".log", ".txt")
 
@@ -76,7 +76,7 @@ def is_path(word: str) -> bool:
 def records_of(file: InputFile, source: str | None) -> Iterator[Trace | Skipped]:
     """Every trace of a file, redacted, and the skipped records, as they are read. Raises UnreadableFileError."""
     redactor = Redactor()
-    reading = read_placed(file, source)
+    reading = read_input(file, source)
     records = read_group((file.path, *file.with_it), reading.source) if file.with_it else reading.records
     for record in records:
         if isinstance(record, Trace):

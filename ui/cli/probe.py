@@ -42,7 +42,7 @@ from weaklink.ui.experiments.probing import (
 from weaklink.ui.reports.probe_report import ProbeReport, comparison_lines, probe_html, report_lines, write_probe_junit
 from weaklink.ui.views.styled_text import counted, visible_line
 
-_SHORTEST_KEY = 8
+_MIN_KEY_CHARS = 8
 _MODES = {"both": (ProbeMode.WHOLE, ProbeMode.STREAMED), "whole": (ProbeMode.WHOLE,), "streamed": (ProbeMode.STREAMED,)}
 WRITTEN = "written"
 
@@ -237,7 +237,7 @@ def _run(
 ) -> tuple[ProbeState, str]:
     """Run one plan; returns how it ended, and the id of its traces."""
     done = files.answered
-    patterns = (re.escape(target.key),) if len(target.key) >= _SHORTEST_KEY else ()
+    patterns = (re.escape(target.key),) if len(target.key) >= _MIN_KEY_CHARS else ()
     with progress_bar(f"Probing {target.upstream}", plan.count) as advance:
         writer = ProbeWriter(files, store, Redactor(patterns), target.upstream, advance)
         run = ProbeRun(plan, target, writer.finished, bounds=bounds, done=done)

@@ -1,6 +1,7 @@
 """`weaklink record`: the recording proxy on the command line, with a line for each request."""
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -251,8 +252,10 @@ async def _serve(config: ProxyConfig, recording: RecorderProcess, tail: str, *, 
             on_bound=lambda address: _print_banner(address, config, recording.target, tail, color),
         )
     except OSError as error:
+        code = error.errno or 0  # negative for a name that is not known
+        why = os.strerror(code) if code > 0 else error.strerror or error  # asyncio's own sentence repeats the address
         raise RecordingError(
-            f"{config.host}:{config.port}: the proxy cannot listen there: {error.strerror or error}; "
+            f"{config.host}:{config.port}: the proxy cannot listen there: {why}; "
             "`--port` names another port, `--port 0` takes any free one"
         ) from error
 

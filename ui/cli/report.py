@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
+from click.core import ParameterSource
 from msgspec import Struct, field
 
 from weaklink.inspector.atomic_write import check_folder, whole_folder
@@ -97,7 +98,7 @@ def report(
         check_folder(folder, _is_ours)
     made_at = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
     if paths:
-        if expression or where:
+        if expression or ctx.get_parameter_source("where") is ParameterSource.COMMANDLINE:
             raise click.UsageError("--filter and --db work only on the database; import the files to filter them.")
         with triage_of_files(paths, source, worst, jobs) as (figures, store):
             if figures is None:
@@ -246,10 +247,10 @@ def triage_of_files(
         yield sums.triage(), store
 
 
-def _read_again(places: Sequence[BrokenPlace], source: str | None) -> Iterator[tuple[Trace, Inspection]]:
-    """The traces at these places, in the order of files; each block is read once, only as far as needed."""
-    for block in sorted({broken.block for broken in places}, key=lambda block: block.number):
-        positions = {broken.position for broken in places if broken.block == block}
+def _read_again(breaks: Sequence[BrokenPlace], source: str | None) -> Iterator[tuple[Trace, Inspection]]:
+    """The traces of these breaks, in the order of files; each block is read once, only as far as needed."""
+    for block in sorted({broken.block for broken in breaks}, key=lambda block: block.number):
+        positions = {broken.position for broken in breaks if broken.block == block}
         for position, inspected in enumerate(_inspected(block, source)):
             if position in positions:
                 yield inspected

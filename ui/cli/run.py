@@ -50,7 +50,7 @@ FAILED = 125
 
 # Not SIGKILL, which the kernel sends too.
 _INTERRUPTIONS = {int(number): number.name for number in (SIGHUP, SIGINT, SIGQUIT, SIGTERM)}
-_MOST_LINES = 20
+_MAX_LINES = 20
 _FAILED_LIMIT = 1_000
 _MAX_COMMAND_CHARS = 120
 _MAX_SCRIPT_BYTES, _MAX_ADDRESSES = 1 << 20, 3
@@ -205,9 +205,9 @@ def session_lines(store: Store, run_id: str, where: str | None) -> Iterator[Line
     if not total:
         return
     broken = store.paging().count(f"{expression} status:broken")
-    shown = store.traces(f"{expression} status:broken", limit=_MOST_LINES)
-    if len(shown) < _MOST_LINES:
-        shown += store.traces(f"{expression} not status:broken", limit=_MOST_LINES - len(shown))
+    shown = store.traces(f"{expression} status:broken", limit=_MAX_LINES)
+    if len(shown) < _MAX_LINES:
+        shown += store.traces(f"{expression} not status:broken", limit=_MAX_LINES - len(shown))
     yield (Run(f"{counted(total, 'trace')}, {broken} broken", Style.STRONG),)
     rows = [ListedTrace(summary, time.time(), None) for summary in shown]
     has_models = len({summary.model for summary in shown}) > 1  # which asked the same words, perhaps

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.errors import UnknownFormatError
-from weaklink.inspector.formats.detection import detect_format
+from weaklink.inspector.formats.detection import SAMPLE_CHARS, detect_format
 from weaklink.inspector.formats.server_parsers import sentences, wrong_predictions
 from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.json_text import write_json
@@ -28,8 +28,7 @@ from weaklink.ui.views.segment_json import segmentation_object
 from weaklink.ui.views.status import call_lines
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line, wrapped
 
-_DETECTED_BY = 65_536
-_MOST_DIGITS = 4_300
+_MAX_DIGITS = 4_300
 _FOLDING = Folding(head=24, tail=12)
 
 
@@ -136,7 +135,7 @@ def _pieces(deltas: Json) -> list[str]:
 def _fed(deltas: list[str], format: str, prompt: str, model: str, tools: tuple[ToolDefinition, ...]) -> Segmentation:
     """The segmentation of the deltas, fed one by one as they arrived."""
     whole = "".join(deltas)
-    chosen = detect_format(whole[:_DETECTED_BY], model).format if format == AUTO else format
+    chosen = detect_format(whole[:SAMPLE_CHARS], model).format if format == AUTO else format
     segmenter = Segmenter(chosen, prompt=prompt, tools=tools)
     for piece in deltas:
         segmenter.feed(piece)
@@ -145,7 +144,7 @@ def _fed(deltas: list[str], format: str, prompt: str, model: str, tools: tuple[T
 
 
 def _integer(digits: str) -> int | Decimal:
-    return int(digits) if len(digits) <= _MOST_DIGITS else Decimal(digits)
+    return int(digits) if len(digits) <= _MAX_DIGITS else Decimal(digits)
 
 
 def _no_json_number(word: str) -> Json:
@@ -208,7 +207,7 @@ def segment_text(
     text = read_text(file)
     if not text:
         click.echo(f"weaklink: {'standard input' if file == STDIN else file} is empty", err=True)
-    if format == AUTO and model and not (detection := detect_format(text[:_DETECTED_BY], model)).fits_model:
+    if format == AUTO and model and not (detection := detect_format(text[:SAMPLE_CHARS], model)).fits_model:
         click.echo(f"weaklink: {visible_line(detection.reason)}", err=True)
     segmentation = segment(text, format, prompt=prompt, tools=tools, model=model)
     if as_text or (sys.stdout.isatty() and not as_json):

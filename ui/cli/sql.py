@@ -14,7 +14,7 @@ from weaklink.ui.cli.console import print_notice, screen_width
 from weaklink.ui.importing.result_tables import TABLES, ResultsFolder
 from weaklink.ui.views.styled_text import visible_line
 
-_WIDEST = 60
+_MAX_WIDTH = 60
 
 
 @declaring.command("sql")
@@ -55,8 +55,8 @@ def _print(result: QueryResult, *, as_csv: bool, as_json: bool) -> None:
 
 
 def _table(result: QueryResult) -> list[str]:
-    cells = [[visible_line("" if value is None else str(value))[:_WIDEST] for value in row] for row in result.rows]
-    heads = [visible_line(name)[:_WIDEST] for name in result.columns]
+    cells = [[visible_line("" if value is None else str(value))[:_MAX_WIDTH] for value in row] for row in result.rows]
+    heads = [visible_line(name)[:_MAX_WIDTH] for name in result.columns]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (heads, *cells)]
     return [line.rstrip()[: max(screen_width(), 40)] for line in lines]

@@ -39,7 +39,7 @@ from weaklink.ui.cli.store_options import (
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import placed_block, plan_traces
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks
-from weaklink.ui.importing.file_places import InputFile
+from weaklink.ui.importing.input_files import InputFile
 from weaklink.ui.json_types.database import (
     ComparisonJson,
     CountedNameJson,
@@ -49,10 +49,10 @@ from weaklink.ui.json_types.database import (
 )
 from weaklink.ui.views.stats import Statistics, kind_counts, said_counts, statistics_lines
 
-_MOST_PRINTED = 5
+_MAX_PRINTED = 5
 _PAGE = 500
-_MOST_VIOLATIONS = 1_000
-_MOST_PROMPTS = 100
+_MAX_VIOLATIONS = 1_000
+_MAX_PROMPTS = 100
 _expected = cache(stats_options.read_expected)
 
 
@@ -383,12 +383,12 @@ class FileStatistics:
                     self._add(self._redactor.trace(record))
                     continue
                 skipped += 1
-                if skipped <= _MOST_PRINTED:
+                if skipped <= _MAX_PRINTED:
                     self._notify(f"{record.file or file.name}, {record.record}: {self._redactor.text(record.reason)}")
         except UnreadableFileError as error:
             self.sums.is_failed = self.sums.is_failed or is_ours or not file.is_readable
             self._notify(str(error))
-        return max(skipped - _MOST_PRINTED, 0)
+        return max(skipped - _MAX_PRINTED, 0)
 
     def _add(self, trace: Trace) -> None:
         try:
@@ -438,10 +438,10 @@ def count_blocks(paths: Sequence[str], counter: BlockCounter, jobs: EngineOption
         for piece in pieces_of_file:
             for answer in piece.answers:
                 whole.merge(answer.sums)
-                for notice in answer.notices[: _MOST_PRINTED - printed]:
+                for notice in answer.notices[: _MAX_PRINTED - printed]:
                     print_notice(notice)
-                left_out += answer.left_out + max(len(answer.notices) - (_MOST_PRINTED - printed), 0)
-                printed = min(printed + len(answer.notices), _MOST_PRINTED)
+                left_out += answer.left_out + max(len(answer.notices) - (_MAX_PRINTED - printed), 0)
+                printed = min(printed + len(answer.notices), _MAX_PRINTED)
             if piece.failed:
                 whole.is_failed = True
                 print_notice(f"{piece.block.name} was set aside: {piece.failed}")
@@ -481,8 +481,8 @@ def stored_statistics(
         codes=store.statistics.breakdown(metrics_groups.Aspect.CODE, expression),
         aborts=store.statistics.breakdown(metrics_groups.Aspect.ABORT, expression),
         verdicts=store.statistics.verdicts_of_calls(expression),
-        violations=store.statistics.violations(expression, limit=_MOST_VIOLATIONS),
-        prompts=store.statistics.prompts(_values(shown["groups"], by, metrics_groups.GroupKey.PROMPT)[:_MOST_PROMPTS]),
+        violations=store.statistics.violations(expression, limit=_MAX_VIOLATIONS),
+        prompts=store.statistics.prompts(_values(shown["groups"], by, metrics_groups.GroupKey.PROMPT)[:_MAX_PROMPTS]),
         schemas=store.statistics.schemas(_values(shown["groups"], by, metrics_groups.GroupKey.TOOL)),
         uncounted=store.statistics.uncounted(expression),
         fewest=fewest,

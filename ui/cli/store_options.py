@@ -28,7 +28,7 @@ NO_TRACES_YET = "the database contains no traces yet; `weaklink import PATH` or 
 
 _STEP = 100
 _TERM = re.compile(r"\s*(?:(?:not\b|[(-])\s*)*(\w+):")
-_MOST_MARKED = 100_000
+_MAX_MARKED = 100_000
 
 
 def filter_of(words: Sequence[str], expression: str = "") -> str:
@@ -123,7 +123,7 @@ def trace_ids(store: Store, words: Sequence[str]) -> list[int]:
     for word in words:
         match word:
             case "@marked":
-                ids += sorted(trace.id for trace in store.traces("marked:yes", limit=_MOST_MARKED))
+                ids += sorted(trace.id for trace in store.traces("marked:yes", limit=_MAX_MARKED))
             case "@shown":
                 ids += _listed_ids(store, word)
             case _:

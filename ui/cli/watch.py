@@ -53,7 +53,7 @@ from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.cli.redaction_options import redaction_options, redactor_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S
 from weaklink.ui.cli.suggestions import suggested
-from weaklink.ui.importing.file_places import InputFile, files_below
+from weaklink.ui.importing.input_files import InputFile, files_below
 from weaklink.ui.importing.unchanged_files import ImportOptions, UnchangedFiles
 from weaklink.ui.importing.worker_process import collect_rarely
 from weaklink.ui.reports.import_report import FileReport
@@ -72,7 +72,7 @@ _BURST_S = 5.0
 _MAX_REMEMBERED_BYTES = 48 << 20  # of the files of all remembered sessions; memory takes up to ten times as much
 _MAX_RUNNING = 8  # sessions that are imported one by one in a round
 _RECENT_NS = 600 * 10**9  # a session that was written since may go on
-_MOST_SESSIONS = 8  # of a file; one with more has a conversation a line, and lines do not grow
+_MAX_SESSIONS = 8  # of a file; one with more has a conversation a line, and lines do not grow
 _ROUND_BYTES = 8 << 20  # read in about a second
 
 Reports: TypeAlias = Callable[[list[FileReport]], object]
@@ -217,16 +217,16 @@ class PathWatcher:
 
 def _state(path: str) -> _FileState | None:
     try:
-        found = Path(path).stat()
+        state = Path(path).stat()
     except (OSError, ValueError):  # ValueError: a path that no file can have
         return None
-    if not stat.S_ISREG(found.st_mode):  # a pipe has no size, and opening it may wait forever
+    if not stat.S_ISREG(state.st_mode):  # a pipe has no size, and opening it may wait forever
         return None
     try:
         log = Path(f"{path}-wal").stat()
     except OSError:
-        return _FileState(found.st_ino, found.st_size, found.st_mtime_ns)
-    return _FileState(found.st_ino, found.st_size, found.st_mtime_ns, (log.st_size, log.st_mtime_ns))
+        return _FileState(state.st_ino, state.st_size, state.st_mtime_ns)
+    return _FileState(state.st_ino, state.st_size, state.st_mtime_ns, (log.st_size, log.st_mtime_ns))
 
 
 def _has_content(path: str) -> bool:
@@ -247,9 +247,9 @@ def _readable_bytes(path: str, size_bytes: int) -> int:
             while end > 0:
                 start = max(end - _BLOCK, 0)
                 stream.seek(start)
-                at = stream.read(end - start).rfind(b"\n")
-                if at >= 0:
-                    return start + at + 1
+                line_end = stream.read(end - start).rfind(b"\n")
+                if line_end >= 0:
+                    return start + line_end + 1
                 end = start
     except OSError:
         return 0
@@ -529,7 +529,7 @@ class BreakNews:
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         # An earlier watch printed these; a session that goes on while nobody watches is first seen when it has grown.
-        self._printed = {one.id: _break_of(one) for one in store.traces("status:broken", limit=_MAX_REMEMBERED)}
+        self._printed = {trace.id: _break_of(trace) for trace in store.traces("status:broken", limit=_MAX_REMEMBERED)}
         self._before: set[int] = set()  # of files with many sessions that were there; how they were was not looked up
         self._databases = 1
         self._clock = clock
@@ -565,7 +565,7 @@ class BreakNews:
             self._refused.pop(report.path, None)
             if report.refused is not None:
                 self._refused[report.path] = report.refused, self._clock()
-            known = self._before if len(report.saved) <= _MOST_SESSIONS else self._before | self._printed.keys()
+            known = self._before if len(report.saved) <= _MAX_SESSIONS else self._before | self._printed.keys()
             for saved in report.saved:
                 if saved.verdict is Verdict.UNCHANGED and saved.id in known:
                     continue
@@ -580,7 +580,7 @@ class BreakNews:
         """How the sessions of files that were there before the watch are; one of any age may go on."""
         ids: list[int] = []
         for report in reports:
-            if len(report.saved) > _MOST_SESSIONS:
+            if len(report.saved) > _MAX_SESSIONS:
                 self._before.update(saved.id for saved in report.saved)
             else:
                 ids.extend(saved.id for saved in report.saved if saved.id not in self._printed)

@@ -24,9 +24,9 @@ from weaklink.ui.json_types.runs import AskJson, RateJson
 from weaklink.ui.views.status import GLYPHS
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 
-_SHORTEST_KEY = 8
+_MIN_KEY_CHARS = 8
 _MAX_TIMES = 10_000
-_MOST_CHANGES = 20
+_MAX_CHANGES = 20
 _TIMES = "number of times"
 _NAMES = {rule.code: rule.name for rule in RULES}
 HEADINGS = ("rule", "rate", "95 % interval", "original", "95 % interval", "difference", "95 % interval")
@@ -90,7 +90,7 @@ def experiment_of(
     changed: Callable[[ask_again.AskResult], None] = lambda result: None,
 ) -> ask_again.AskExperiment:
     """The experiment; its records are redacted, including the key of this target."""
-    patterns = (re.escape(target.key),) if len(target.key) >= _SHORTEST_KEY else ()
+    patterns = (re.escape(target.key),) if len(target.key) >= _MIN_KEY_CHARS else ()
     return ask_again.AskExperiment(plan, target, store, Redactor(patterns), bounds=bounds, changed=changed)
 
 
@@ -111,13 +111,13 @@ def plan_lines(plan: ask_again.AskPlan, url: str) -> Iterator[Line]:
     if len(plan.settings) > 1:
         yield (Run("weaklink: changes to the request:"),)
         changes = list(differences(request.body, plan.settings[0].body))
-        for difference in changes[:_MOST_CHANGES]:
+        for difference in changes[:_MAX_CHANGES]:
             change = {"added": difference.live, "missing": f"{difference.recorded} removed"}.get(
                 difference.kind.value, f"{difference.recorded} → {difference.live}"
             )
             yield (Run(f"  {visible_line(difference.pointer)}  ", Style.KEY), Run(visible_line(change)))
-        if len(changes) > _MOST_CHANGES:
-            yield (Run(f"  and {len(changes) - _MOST_CHANGES} more", Style.DIM),)
+        if len(changes) > _MAX_CHANGES:
+            yield (Run(f"  and {len(changes) - _MAX_CHANGES} more", Style.DIM),)
     yield (Run(f"weaklink: {spending_words(plan)} to {visible_line(url)}."),)
 
 

@@ -12,8 +12,8 @@ from weaklink.inspector.importers.places import FoundLog, found_logs
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage.schema import NoDatabaseYetError
 from weaklink.storage.store import Store, open_store
-from weaklink.ui.importing.file_places import InputFile, files_to_read
 from weaklink.ui.importing.files import FileReports, read_file, save_file
+from weaklink.ui.importing.input_files import InputFile, files_to_read
 from weaklink.ui.importing.unchanged_files import ImportOptions, UnchangedFiles
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, short_age, visible_line
 
@@ -72,8 +72,8 @@ def log_groups(logs: Sequence[FoundLog], where: str | None) -> list[LogGroup]:
     for log in logs:
         groups.setdefault((log.source, log.project), []).append(log)
     return [
-        LogGroup(source, project, tuple(found), sum(log.path in new for log in found))
-        for (source, project), found in groups.items()
+        LogGroup(source, project, tuple(members), sum(log.path in new for log in members))
+        for (source, project), members in groups.items()
     ]
 
 

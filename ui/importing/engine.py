@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from weaklink.inspector.importers.source import is_url
-from weaklink.ui.importing.file_places import find_files
+from weaklink.ui.importing.input_files import find_files
 
 BLOCK_BYTES = 8 << 20
 """The default size of a block in bytes; a row group or a line may be longer."""

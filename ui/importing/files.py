@@ -24,12 +24,12 @@ from weaklink.storage.record_rows import RecordRows, record_rows
 from weaklink.storage.saved import Saved, Verdict
 from weaklink.storage.store import Store
 from weaklink.storage.writing import StoredInspection, TraceDraft, TraceRows, UninspectedRows, WrittenTurns
-from weaklink.ui.importing.file_places import InputFile, read_placed
+from weaklink.ui.importing.input_files import InputFile, read_input
 from weaklink.ui.reports.import_report import Counts, FileReport, counts_from, counts_of
 
-_MOST_TOGETHER, _LARGEST_TOGETHER = 200, 16 << 20  # limits of a transaction for small files: traces, bytes of text
+_MAX_BATCH_TRACES, _MAX_BATCH_BYTES = 200, 16 << 20  # of small files that one transaction saves
 _NOTHING = Counts()
-_LONGEST_WAIT_S = 1.0  # before pending files are saved
+_MAX_WAIT_S = 1.0  # before pending files are saved
 
 FileReports: TypeAlias = tuple[FileReport, ...]
 """The reports of a file, and of the files that are read with it as one log, in order."""
@@ -121,7 +121,7 @@ def read_records(
     """
     numbers = {name: number for number, name in reversed(list(enumerate((file.name, *file.with_it))))}
     try:
-        reading = read_placed(file, source)
+        reading = read_input(file, source)
         records = read_group((file.path, *file.with_it), reading.source) if file.with_it else reading.records
         if project is not None:
             records = (record for record in records if isinstance(record, Skipped) or record.project == project)
@@ -143,7 +143,7 @@ def with_reports(file: InputFile, records: Iterable[FileRecord]) -> Iterator[Rea
         if isinstance(record, ReadEnd):
             yield _reports(file, tallies, record) if record.refused is None else refused_reports(file, record.refused)
             return
-        tallies[record.number].take(record)
+        tallies[record.number].add(record)
         if record.draft is not None:
             yield ReadTrace(record.number, record.draft)
 
@@ -296,7 +296,7 @@ class FileSaver:
             for draft in drafts:
                 drafts_read.append(draft)
                 size += draft.size
-                if len(drafts_read) >= _MOST_TOGETHER or size > _LARGEST_TOGETHER:
+                if len(drafts_read) >= _MAX_BATCH_TRACES or size > _MAX_BATCH_BYTES:
                     self.flush()
                     self._done(file, reading.completed(self._store.save_drafts(chain(drafts_read, drafts))))
                     return
@@ -331,8 +331,8 @@ class FileSaver:
         self._waiting.append(file)
         self._count += len(file.drafts)
         self._size += size
-        is_due = self._clock() - self._since_s > _LONGEST_WAIT_S
-        if is_due or self._count >= _MOST_TOGETHER or self._size > _LARGEST_TOGETHER:
+        is_due = self._clock() - self._since_s > _MAX_WAIT_S
+        if is_due or self._count >= _MAX_BATCH_TRACES or self._size > _MAX_BATCH_BYTES:
             self.flush()
 
 
@@ -430,7 +430,7 @@ class _ImportTally(Struct):
     warnings: dict[str, None] = field(default_factory=dict)
     redacted: int = 0
 
-    def take(self, record: ReadRecord) -> None:
+    def add(self, record: ReadRecord) -> None:
         """Count a record."""
         self.counts += record.counts
         self.warnings.update(dict.fromkeys(record.warnings))

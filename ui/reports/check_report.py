@@ -17,6 +17,7 @@ from weaklink.inspector.chain.steps import Break, Chain, Status, StepOutcome
 from weaklink.inspector.dataset.record_rewrite import RecordPart, find_slots
 from weaklink.inspector.dataset.samples import ROW_PART
 from weaklink.inspector.diagnostics import Diagnostic, Edit, Fault
+from weaklink.inspector.importers.data.trace_files import record_in_file
 from weaklink.inspector.importers.source import Skipped, is_url
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_scanner import read_json
@@ -309,15 +310,21 @@ class CheckReporter(Protocol):
 class TraceInFile(Struct, frozen=True):
     """A trace without secrets, and the file that it was read from.
 
-    `source` is the source that the file was read as, `line` the text of the line that the trace's record names, if any,
-    and `written` the original trace if `trace` is redacted.
+    `source` is the source that the file was read as, `number` counts its traces, `line` is the text of the line that
+    the trace's record names, if any, and `written` the original trace if `trace` is redacted.
     """
 
     path: str
     source: str
     trace: Trace
+    number: int
     line: str | None = None
     written: Trace | None = None
+
+    @property
+    def record(self) -> str:
+        """The name of the trace's record in this file."""
+        return record_in_file(self.trace, self.source, self.number)
 
     def diagnostics(self, inspection: Inspection) -> Iterator[CheckedDiagnostic]:
         """The diagnostics of the trace, in the order of their positions."""
@@ -359,8 +366,8 @@ class TraceInFile(Struct, frozen=True):
     def _checked(
         self, diagnostic: Diagnostic, lines: LineIndex, position: FilePosition | None, fingerprint: str
     ) -> CheckedDiagnostic:
-        record, title = self.trace.provenance.record, title_of(self.trace)
-        return CheckedDiagnostic(self.path, record, title, diagnostic, lines, position, fingerprint)
+        title = title_of(self.trace)
+        return CheckedDiagnostic(self.path, self.record, title, diagnostic, lines, position, fingerprint)
 
 
 def break_reason(

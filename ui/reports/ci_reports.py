@@ -32,8 +32,8 @@ from weaklink.ui.views.styled_text import plain, visible
 _WIDTH = 100
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _FINGERPRINT = "weaklinkFault/v1"
-_LONGEST_SNIPPET = 200
-_MOST_NOTIFICATIONS = 1_000
+_MAX_SNIPPET_CHARS = 200
+_MAX_NOTIFICATIONS = 1_000
 LEVELS: Mapping[Severity, str] = MappingProxyType(
     {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 )
@@ -235,7 +235,7 @@ class CheckSarif:
     def file(self, file: check_report.CheckedFile) -> None:
         """Collect its notes as notifications, which are written at the end."""
         self._failed = self._failed or file.is_failure
-        for note in file.notes[: _MOST_NOTIFICATIONS - len(self._notifications)]:
+        for note in file.notes[: _MAX_NOTIFICATIONS - len(self._notifications)]:
             location: JsonObject = {"physicalLocation": {"artifactLocation": _artifact(file.path)}}
             self._notifications.append({"level": "note", "message": {"text": note}, "locations": [location]})
 
@@ -292,7 +292,7 @@ def unread_object(unread: check_report.UnreadRecord) -> JsonObject:
         "record": visible(unread.record),
         "charOffset": fault.range.start,
         "charLength": len(fault.range),
-        "snippet": visible(unread.shown[max(shown.start - _LONGEST_SNIPPET // 2, 0) :][:_LONGEST_SNIPPET]),
+        "snippet": visible(unread.shown[max(shown.start - _MAX_SNIPPET_CHARS // 2, 0) :][:_MAX_SNIPPET_CHARS]),
     }
     return _result(fault, location, unread.fingerprint, properties)
 
@@ -331,7 +331,7 @@ def _logical_name(checked: check_report.CheckedDiagnostic, location: Location) -
 def _properties(checked: check_report.CheckedDiagnostic) -> JsonObject:
     location = checked.diagnostic.location
     line, column = checked.lines.position(location.range.start)
-    shown = Range(location.range.start, min(location.range.end, location.range.start + _LONGEST_SNIPPET))
+    shown = Range(location.range.start, min(location.range.end, location.range.start + _MAX_SNIPPET_CHARS))
     return {
         "record": visible(checked.record),
         "trace": visible(checked.trace),

@@ -18,7 +18,7 @@ from weaklink.ui.views.status import GLYPHS, call_head
 from weaklink.ui.views.styled_text import Run, Style, counted, quoted, style_of, visible
 
 _FOLDED_CHARS, _FOLDED_DEFINITION_CHARS, _PREVIEW_CHARS = 3_000, 300, 80
-MOST_CHARACTERS, MOST_SPANS, MOST_FAULTS = 1_000_000, 5_000, 1_000
+MAX_TEXT_CHARS, MAX_SPANS, MAX_FAULTS = 1_000_000, 5_000, 1_000
 """The limits of one trace on a page; of a longer text, only the beginnings of spans and the text around faults."""
 
 _BEGINNING, _AROUND = 500, 300  # characters of a span in a long text, and on either side of a fault
@@ -98,9 +98,9 @@ class PageBudget:
     """How much of one trace still fits into a page; the text at `kept`, such as the break, always fits."""
 
     def __init__(self, characters: int = 0, kept: Location | None = None) -> None:
-        self.is_long = characters > MOST_CHARACTERS
+        self.is_long = characters > MAX_TEXT_CHARS
         self.kept = kept
-        self._spans, self._faults = MOST_SPANS, MOST_FAULTS
+        self._spans, self._faults = MAX_SPANS, MAX_FAULTS
 
     def keeps(self, turn: int, part: str, where: Range) -> bool:
         """Whether the kept text begins in this range of a part."""

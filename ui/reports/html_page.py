@@ -12,9 +12,9 @@ from weaklink.inspector.model import ToolCall, Trace, Turn
 from weaklink.inspector.version import __version__
 from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.reports.html import (
-    MOST_CHARACTERS,
-    MOST_FAULTS,
-    MOST_SPANS,
+    MAX_FAULTS,
+    MAX_SPANS,
+    MAX_TEXT_CHARS,
     PageBudget,
     escaped,
     faults_html,
@@ -100,12 +100,12 @@ def _bounds(characters: int, inspection: Inspection) -> Iterator[str]:
     """A note on what the page leaves out of a trace that is too long."""
     spans = sum(len(part.spans) for part in inspection.parts)
     faults = len(inspection.diagnostics)
-    if characters <= MOST_CHARACTERS and spans <= MOST_SPANS and faults <= MOST_FAULTS:
+    if characters <= MAX_TEXT_CHARS and spans <= MAX_SPANS and faults <= MAX_FAULTS:
         return
-    texts = "the beginning of each text and the text around faults; " if characters > MOST_CHARACTERS else ""
+    texts = "the beginning of each text and the text around faults; " if characters > MAX_TEXT_CHARS else ""
     yield f"<p>This trace is too long for one page ({characters:,} characters, {counted(spans, 'span')}, "
-    yield f"{counted(faults, 'fault')}). Shown: {texts}the first {MOST_SPANS:,} spans and turns, the first "
-    yield f"{MOST_FAULTS:,} faults, and always the break. <code>weaklink web</code> and <code>weaklink tui</code> show "
+    yield f"{counted(faults, 'fault')}). Shown: {texts}the first {MAX_SPANS:,} spans and turns, the first "
+    yield f"{MAX_FAULTS:,} faults, and always the break. <code>weaklink web</code> and <code>weaklink tui</code> show "
     yield "everything.</p>\n"
 
 
@@ -138,7 +138,7 @@ def chain_html(id: int, chain: Chain) -> Iterator[str]:
     yield "".join(f"<th>{head}</th>" for head in ("step", "turn", "call", "outcome", "result"))
     yield "</tr></thead>\n<tbody>\n"
     broken = chain.broken.step if chain.broken is not None else 0
-    shown = [step for step in chain.steps if step.number <= MOST_FAULTS or step.number == broken]
+    shown = [step for step in chain.steps if step.number <= MAX_FAULTS or step.number == broken]
     for step in shown:
         glyph, turn = step_glyph(step), step.location.turn
         cells = (
@@ -163,7 +163,7 @@ def _layers(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
         if not step_layers.differ:
             continue
         shown += 1
-        if shown > MOST_FAULTS:
+        if shown > MAX_FAULTS:
             yield '<p class="dim">… the layers of further steps are left out</p>\n'
             return
         yield "" if shown > 1 else "<h2>layers</h2>\n"

@@ -33,7 +33,7 @@ from weaklink.ui.views.triage import (
 
 _WIDE, _TALL, _ROOM = 340, 110, 14
 _STYLES = (Style.ERROR, Style.WARNING, Style.REASONING, Style.INFO, Style.OK)
-_MOST_BARS = 12
+_MAX_BARS = 12
 _MAX_LABEL = 80
 GENERATOR = "weaklink report"
 """The generator named in the first page of every report, so that a new report may replace an old one."""
@@ -113,14 +113,14 @@ def rules_html(codes: Sequence[Slice]) -> Iterator[str]:
     total, sum_ = sum(code.traces for code in codes), 0
     yield '<table>\n<thead><tr><th scope="col">rule</th><th scope="col"><span class="unseen">share</span></th>'
     yield '<th scope="col">traces</th><th scope="col">cumulative</th></tr></thead>\n<tbody>\n'
-    for slice_ in codes[:_MOST_BARS]:
+    for slice_ in codes[:_MAX_BARS]:
         sum_ += slice_.traces
         bar = _bar(slice_.traces / codes[0].traces)
         yield f'<tr><td>{escaped(code_title(slice_.value))}</td><td class="bar">{bar}</td>'
         yield f'<td class="number">{slice_.traces:,}</td><td class="number">{percent(sum_ / total)} %</td></tr>\n'
     yield "</tbody>\n</table>\n"
-    if len(codes) > _MOST_BARS:
-        yield f'<p class="dim">{counted(len(codes) - _MOST_BARS, "rarer kind")} of break: not shown.</p>\n'
+    if len(codes) > _MAX_BARS:
+        yield f'<p class="dim">{counted(len(codes) - _MAX_BARS, "rarer kind")} of break: not shown.</p>\n'
 
 
 def heat_html(heat: Heat) -> Iterator[str]:

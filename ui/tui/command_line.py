@@ -25,7 +25,7 @@ from weaklink.storage.store import Store
 from weaklink.ui.tui.chains.screen import ChainsScreen
 from weaklink.ui.tui.commands import AvailableCommand, Command, available_commands, bindings
 from weaklink.ui.tui.dialogs import CLOSE, ClosesOnce, show_toast
-from weaklink.ui.tui.diff_screen import MOST as MOST_COMPARED
+from weaklink.ui.tui.diff_screen import MAX_RUNS
 from weaklink.ui.tui.dissector.actions import TraceActions
 from weaklink.ui.tui.exporting import export_problem, export_traces
 from weaklink.ui.tui.line_bar import LineBar
@@ -43,7 +43,7 @@ _MAX_ASKED = 20
 _MAX_OFFERED = 30
 _VERBS = {
     "ask": "ask [TRACE]...: sends the request of the broken turn again",
-    "diff": f"diff [TRACE]...: compares up to {MOST_COMPARED} traces",
+    "diff": f"diff [TRACE]...: compares up to {MAX_RUNS} traces",
     "export": "export [TRACE]... FILE: writes traces; the suffix (html, md, json, jsonl) alone is enough",
     "filter": "filter [EXPR]: lists the traces that match, or all",
     "goto": "goto TRACE: opens a trace by its number, id or link",
@@ -312,8 +312,8 @@ class LineCommands:
             changed = await self._access.query(partial(_marked if verb == "mark" else _unmarked, ids=ids))
             self._toast(f"{counted(changed, 'trace')} {verb}ed.")
             self._chains.load(self._chains.filter_text, keep=self._chains.chains.current)
-        elif verb == "diff" and not 1 < len(ids) <= MOST_COMPARED:
-            self._toast(f"`diff` compares 2 to {MOST_COMPARED} traces; got {len(ids):,}.", is_error=True)
+        elif verb == "diff" and not 1 < len(ids) <= MAX_RUNS:
+            self._toast(f"`diff` compares 2 to {MAX_RUNS} traces; got {len(ids):,}.", is_error=True)
         elif verb == "diff":
             self._destinations.diff(ids)
         elif len(ids) > _MAX_ASKED:

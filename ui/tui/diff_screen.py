@@ -49,7 +49,7 @@ DIFF_COMMANDS = (
 _DEBOUNCE_S = 0.06  # texts are compared only once the cursor rests on a row
 _BROAD = 116  # cells; on wider screens the legend is shown
 _MAX_LINES = 20_000
-MOST = 6
+MAX_RUNS = 6
 """The maximum number of runs side by side."""
 
 OpenTrace = Callable[[int, int | None], None]
@@ -356,9 +356,9 @@ def chosen_runs(store: Store, *, id: int) -> ChosenRuns:
                 (id,), "Only this trace is marked: go to the one to compare it with, and press `d` there."
             )
         return ChosenRuns((id,), "No trace is marked. `m` marks one; `d` then compares it with another.")
-    left_out = len(marked) + 1 - MOST
-    message = f"{len(marked):,} traces are marked; only {MOST} runs are shown side by side." if left_out > 0 else ""
-    return ChosenRuns((*marked[: MOST - 1], id), message)
+    left_out = len(marked) + 1 - MAX_RUNS
+    message = f"{len(marked):,} traces are marked; only {MAX_RUNS} runs are shown side by side." if left_out > 0 else ""
+    return ChosenRuns((*marked[: MAX_RUNS - 1], id), message)
 
 
 def read_runs(store: Store, *, ids: Sequence[int], layer: Layer | None = None) -> RunDiff:

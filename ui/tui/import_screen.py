@@ -32,7 +32,7 @@ from weaklink.ui.importing.discovered_logs import (
     found_sentence,
     import_in_turn,
 )
-from weaklink.ui.importing.file_places import InputFile, files_below
+from weaklink.ui.importing.input_files import InputFile, files_below
 from weaklink.ui.reports.import_report import FileReport, import_lines, sum_line
 from weaklink.ui.tui.commands import Command, bindings
 from weaklink.ui.tui.dialogs import ClosesOnce

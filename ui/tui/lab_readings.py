@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.formats.detection import SAMPLE_CHARS
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.inspected import Inspection, PartInspection
@@ -19,11 +20,10 @@ from weaklink.inspector.wire.events import PROMPT_PART
 from weaklink.storage.store import Store
 from weaklink.ui.views.trace import title_of
 
-MOST_PIECES = 20_000
+MAX_PIECES = 20_000
 """The maximum number of pieces of a stream, so that reading it takes only seconds, whatever its size."""
 
-_LONGEST_PIECE = 24
-_SAMPLE = 65_536
+_MAX_PIECE_CHARS = 24
 TEXT = "text"
 _PIECES_PER_CHECK = 256  # pieces between checks whether the result is still needed
 
@@ -54,7 +54,7 @@ def pieces_of(part: Part, cut: Chunking, seed: int) -> Iterator[str]:
 
 def single_size(text: str) -> int:
     """The number of characters in a piece of `characters`: one, or more if that would be too many pieces."""
-    return max(-(-len(text) // MOST_PIECES), 1)
+    return max(-(-len(text) // MAX_PIECES), 1)
 
 
 def _as_recorded(part: Part) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _as_recorded(part: Part) -> Iterator[str]:
 
 def _at_random(text: str, seed: int) -> Iterator[str]:
     chance = random.Random(seed)  # not for secrets
-    longest = _LONGEST_PIECE * single_size(text)
+    longest = _MAX_PIECE_CHARS * single_size(text)
     start = 0
     while start < len(text):
         end = start + chance.randint(1, longest)
@@ -101,7 +101,7 @@ class LabSample(Struct, frozen=True):
 
     def candidates(self) -> list[tuple[Format, float]]:
         """Every format with its confidence: that of the stored reading first, then the likeliest ones."""
-        text = self.text[:_SAMPLE]
+        text = self.text[:SAMPLE_CHARS]
         weighed = [(format_, format_.confidence(text)) for format_ in formats()]
         return sorted(weighed, key=lambda pair: (pair[0].name != self.stored.format, -pair[1], pair[0].name))
 

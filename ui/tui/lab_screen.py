@@ -69,7 +69,7 @@ LAB_COMMANDS = (
 """The scope `lab`."""
 
 _NAME, _SURE = 18, 5
-_WIDEST = 42
+_MAX_WIDTH = 42
 
 _SIGNS = {
     ResultMatch.SAME: ("=", Style.OK),
@@ -120,7 +120,7 @@ class LabGrid:
 
 
 def _room(width: int) -> int:
-    return min(max((width - _NAME - _SURE) // len(Chunking) - 1, 8), _WIDEST)
+    return min(max((width - _NAME - _SURE) // len(Chunking) - 1, 8), _MAX_WIDTH)
 
 
 def _cell(cell: ResultCounts | None, room: int) -> Line:
@@ -232,11 +232,11 @@ class LabScreen(UpperScreen):
 
     def action_next_unlike(self) -> None:
         """Go to the next reading that differs, row by row; after the last comes the first."""
-        places = [(row, cut) for row in range(len(self._formats)) for cut in _CHUNKINGS]
-        if not places:
+        cells = [(row, cut) for row in range(len(self._formats)) for cut in _CHUNKINGS]
+        if not cells:
             return
-        here = places.index((self.grid.cursor, self._cut))
-        for row, cut in (*places[here + 1 :], *places[:here]):
+        here = cells.index((self.grid.cursor, self._cut))
+        for row, cut in (*cells[here + 1 :], *cells[:here]):
             cell = self._cells.get((self._formats[row][0].name, cut))
             if cell is not None and cell.likeness in (ResultMatch.DIFFERS, ResultMatch.ERROR):
                 self._cut = cut

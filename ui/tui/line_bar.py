@@ -19,7 +19,7 @@ from weaklink.ui.views.styled_text import Line, Run, Style, clipped, padded, vis
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _PERIOD_S = 0.12
 _SEPARATOR = Run(" ▸ ", Style.DIM)
-_SHORTEST = 4  # cells of a crumb that is truncated
+_MIN_CRUMB_CELLS = 4  # cells of a crumb that is truncated
 _MAX_ROWS = 2
 _ALWAYS_SHOWN = 3
 _TARGET = "target"  # the key of a click target in the meta data of its style
@@ -155,7 +155,7 @@ class StatusLine(Widget):
         beyond = sum(widths) + len(_SEPARATOR.text) * (len(crumbs) - 1) - room
         if beyond > 0:
             longest = widths.index(max(widths))
-            crumbs[longest] = clipped(crumbs[longest], max(widths[longest] - beyond, _SHORTEST))
+            crumbs[longest] = clipped(crumbs[longest], max(widths[longest] - beyond, _MIN_CRUMB_CELLS))
         return tuple(run for crumb in crumbs for run in (_SEPARATOR, *crumb))[1:]
 
     def _turn(self) -> None:

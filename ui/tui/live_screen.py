@@ -21,7 +21,7 @@ from weaklink.ui.tui.commands import Command, bindings
 from weaklink.ui.tui.dialogs import UpperScreen
 from weaklink.ui.tui.line_bar import KeyFooter, LineBar, StatusLine
 from weaklink.ui.tui.line_view import LineList, LineView
-from weaklink.ui.tui.live_trace import MOST_TURNS, GrowingLines, GrowingTrace
+from weaklink.ui.tui.live_trace import MAX_TURNS, GrowingLines, GrowingTrace
 from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
 from weaklink.ui.views import live as live_lines
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
@@ -322,7 +322,7 @@ class TraceWatcher:
         """The events since the last call. Raises StoreError."""
         is_restart = store is not self._store or self._following is None
         if self._following is None or is_restart:
-            self._store, self._following = store, store.follow(f"id:{self._id}", from_start=True, most=MOST_TURNS)
+            self._store, self._following = store, store.follow(f"id:{self._id}", from_start=True, most=MAX_TURNS)
         events = tuple(event for event in self._following.poll() if event.key == str(self._id))
         has_ended = any(isinstance(event, TraceEnded) for event in events)
         return TraceUpdate(events, not has_ended and (bool(events) or self._is_running(store)), is_restart)

@@ -38,7 +38,7 @@ from weaklink.inspector.wire.events import WIRE_PREFIX
 from weaklink.ui.views.marked_text import CaretLabel, caret_lines, caret_place, cut_rows
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, style_of, title, visible_runs
 
-MOST_TURNS = 200
+MAX_TURNS = 200
 """The maximum number of ended turns in memory, the last ones: a trace that runs for days has very many."""
 
 _GUTTER = 18
@@ -205,7 +205,7 @@ class GrowingTrace:
     def _forget(self) -> None:
         """Drop all but the last turns."""
         ended = sorted(number for number, turn in self._turns.items() if turn.ended)
-        for number in ended[: max(len(ended) - MOST_TURNS, 0)]:
+        for number in ended[: max(len(ended) - MAX_TURNS, 0)]:
             gone = self._turns.pop(number)
             self._chunks, self._faults = self._chunks + gone.chunks, self._faults + gone.faults
 
@@ -331,9 +331,9 @@ class GrowingLines:
 
     def _faults(self, text: str, row: Range, faults: Sequence[Diagnostic]) -> Iterator[Line]:
         reported = [diagnostic.fault for diagnostic in sorted(faults, key=lambda diagnostic: diagnostic.range)]
-        places = [CaretLabel(*caret_place(text, row, fault.range), [fault], [[title(fault)]]) for fault in reported]
-        if places:
-            yield from ((_BAR, *line) for line in caret_lines(places, max(self._width - _GUTTER - 2, 20)))
+        labels = [CaretLabel(*caret_place(text, row, fault.range), [fault], [[title(fault)]]) for fault in reported]
+        if labels:
+            yield from ((_BAR, *line) for line in caret_lines(labels, max(self._width - _GUTTER - 2, 20)))
 
 
 def _left_out(turns: int) -> Line:

@@ -35,7 +35,7 @@ RULE_COMMANDS = (
 
 _DEBOUNCE_S = 0.04
 _BROAD = 150
-_LONGEST_NAME = max(len(rule.name) for rule in RULES) + 1
+_NAME_CELLS = max(len(rule.name) for rule in RULES) + 1
 
 
 class RulesScreen(UpperScreen):
@@ -190,7 +190,7 @@ class _RuleLines:
             (
                 Run(f" {GLYPHS[rule.severity]} {rule.code}", style),
                 Run(f"{count:>9}", Style.STRONG if traces else Style.DIM),
-                Run(f"  {rule.name:<{_LONGEST_NAME}}", Style.STRONG),
+                Run(f"  {rule.name:<{_NAME_CELLS}}", Style.STRONG),
                 *quoted(rule.summary),
             ),
             width,

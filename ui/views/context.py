@@ -33,7 +33,7 @@ from weaklink.ui.views.text_diff import KeyedLine, side_by_side
 from weaklink.ui.views.turn import characters_in
 
 NOT_RECORDED = "not recorded"
-_MOST_OF_A_PART = 100_000  # code points
+_MAX_PART_CHARS = 100_000  # code points
 _SHOWN = 200  # code points shown of a message
 _NEAR = 24  # code points around a difference that are searched for a clock
 _CLOCK = re.compile(  # a time or a date in an instruction, which makes each request another one
@@ -147,7 +147,7 @@ def _request_side(turns: Sequence[Turn], turn: int, room: int) -> tuple[str, lis
         names = {call.part: f"{call.name or '?'} " for call in message.calls}
         for part in message.parts:
             if not part.name.startswith(WIRE_PREFIX):
-                for text in f"{names.get(part.name, '')}{part.text[:_MOST_OF_A_PART]}".splitlines():
+                for text in f"{names.get(part.name, '')}{part.text[:_MAX_PART_CHARS]}".splitlines():
                     lines += ((row, (Run(f"  {visible_line(row)}"),)) for row in wrapped_words(text, room - 2))
     return name, lines
 

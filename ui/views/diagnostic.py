@@ -50,7 +50,7 @@ _HELP = {
 _MAX_EXCERPT_CHARS = 160
 _NEAR = 64  # diagnostics before a step that may reach into it
 _MAX_COMMENTS = 2_000  # diagnostics in the part that are searched if none reaches into the step
-_MOST_NAMED = 8
+_MAX_NAMES = 8
 _SEVERITIES = {severity: index for index, severity in enumerate(Severity)}
 
 
@@ -140,8 +140,8 @@ def diagnostic_lines(
     """
     fault = diagnostic.fault
     index = lines or LineIndex(text)
-    places = (fault.range, *(related.range for related in fault.related))
-    digits = max(len(str(index.position(location.end)[0])) for location in places)
+    ranges = (fault.range, *(related.range for related in fault.related))
+    digits = max(len(str(index.position(location.end)[0])) for location in ranges)
     excerpt = Excerpt(index, digits, width)
     yield from wrapped(title(fault), width, indent=_INDENT)
     yield (Run(f"{'':{digits}}--> ", Style.GUTTER), Run(_where(diagnostic, file, index)))
@@ -453,7 +453,7 @@ def _named(numbers: Sequence[int]) -> str:
     """Steps as words of a sentence: `Steps 5, 7 and 9`."""
     if len(numbers) == 1:
         return f"Step {numbers[0]}"
-    shown, left = [f"{number}" for number in numbers[:_MOST_NAMED]], len(numbers) - _MOST_NAMED
+    shown, left = [f"{number}" for number in numbers[:_MAX_NAMES]], len(numbers) - _MAX_NAMES
     last = f"{left} more" if left > 0 else shown.pop()
     return f"Steps {', '.join(shown)} and {last}"
 

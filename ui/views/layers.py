@@ -109,8 +109,8 @@ class StepLayers(NamedTuple):
         )
 
     @property
-    def places(self) -> list[Location]:
-        """The places of the layers in the texts of the trace, each once."""
+    def locations(self) -> list[Location]:
+        """The locations of the layers in the texts of the trace, each once."""
         return list(dict.fromkeys(layer.location for layer in (*self.call, *self.result) if layer.location is not None))
 
     def text_of(self, layer: Layer) -> tuple[str | None, str | None]:

@@ -26,14 +26,14 @@ from weaklink.ui.views.dissect.dissection import Dissection
 SCHEME = "weaklink"
 _HOST = "trace"
 _MAX_LINK_CHARS = 2_000
-_MOST_KEYS = 20
-_MOST_DIGITS = 12
+_MAX_KEYS = 20
+_MAX_DIGITS = 12
 _OUR_KEYS = ("trace", "step", "turn", "part", "start", "end")
-MOST_VIEWS = 200
+MAX_VIEWS = 200
 """The maximum number of saved views."""
 VIEWS_PAGE = "traces"
 """The path of the dashboard's page that shows the same list as the terminal."""
-_LONGEST_NAME = 80
+_MAX_NAME_CHARS = 80
 
 
 class LinkError(WeaklinkError):
@@ -110,7 +110,7 @@ def read_link(words: str) -> Link:
         raise LinkError(f"the link is longer than {_MAX_LINK_CHARS:,} characters")
     try:
         address = urlsplit(words)
-        parameters = parse_qsl(address.query, keep_blank_values=True, errors="surrogatepass", max_num_fields=_MOST_KEYS)
+        parameters = parse_qsl(address.query, keep_blank_values=True, errors="surrogatepass", max_num_fields=_MAX_KEYS)
         id_ = unquote(address.path[1:], errors="surrogatepass") if address.netloc == _HOST else ""
     except ValueError as error:
         raise LinkError(f"`{words[:80]}` is not a valid link: {error}") from error
@@ -145,7 +145,7 @@ def _number(parameters: dict[str, str], key: str, *, least: int) -> int | None:
     word = parameters.get(key)
     if word is None:
         return None
-    if not (word.isascii() and word.isdecimal() and len(word) <= _MOST_DIGITS and int(word) >= least):
+    if not (word.isascii() and word.isdecimal() and len(word) <= _MAX_DIGITS and int(word) >= least):
         raise LinkError(f"the link's `{key}` is `{word[:20]}`; expected an integer of at least {least}")
     return int(word)
 
@@ -188,12 +188,12 @@ def saved_views() -> list[SavedView]:
 
 def save_view(view: SavedView) -> None:
     """Save a view, replacing one of the same name. Raises WeaklinkError if that fails."""
-    name = view.name.strip()[:_LONGEST_NAME]
+    name = view.name.strip()[:_MAX_NAME_CHARS]
     if not name:
         raise WeaklinkError("a saved view needs a name")
     others = [view for view in saved_views() if view.name != name]
-    if len(others) >= MOST_VIEWS:
-        raise WeaklinkError(f"{MOST_VIEWS} views are already saved; delete one first")
+    if len(others) >= MAX_VIEWS:
+        raise WeaklinkError(f"{MAX_VIEWS} views are already saved; delete one first")
     _write([*others, SavedView(name, view.page, view.state)])
 
 

@@ -102,13 +102,16 @@ def _began_line(id: str, trace: Trace, width: int) -> Line:
 
 
 def span_lines(id: str, turn: int, span: Span, words: str, calls: Sequence[ToolCall], *, width: int) -> Iterator[Line]:
-    """A span that closed: its calls, one per line, or else its first `words` in a line; nothing for pure markup."""
+    """A span that closed: its calls, one per line, or else its first `words` in a line; nothing for pure markup.
+
+    A call that could be read has no mark: whether it fits its tool is checked later, and what its tool answers is open.
+    """
     lead = (*_place(id, turn), *_kind(span.kind.value, style_of(span.kind)))
     if calls:
         for call in calls:
-            style = Style.OK if call.valid else Style.WARNING if call.recovered else Style.ERROR
-            mark = {Style.OK: "✔ ", Style.WARNING: "▲ "}.get(style, "✖ ")
-            yield clipped((*lead, Run(mark, style), Run(call_brief(call, width))), width)
+            malformed = Run("▲ ", Style.WARNING) if call.recovered else Run("✖ ", Style.ERROR)
+            mark: Line = () if call.valid else (malformed,)
+            yield clipped((*lead, *mark, Run(call_brief(call, width))), width)
     elif span.kind is not SpanKind.MARKUP and words.strip():
         unread: Line = (Run("✖ ", Style.ERROR),) if span.kind is SpanKind.TOOL_CALL else ()
         yield clipped((*lead, *unread, Run(visible_line(words.strip()[:_MAX_TEXT_CHARS]))), width)

@@ -12,7 +12,7 @@ in four steps. `SpanRows` cuts each span into ranges of the text that fit into a
 a space if there is one in the row's second half; a line feed between two spans ends the row before it, and white space
 between spans has no row. With a `Folding`, the middle of a long span is one row that says how much is left out, but a
 fault is never in it. `marks_of` puts each fault below the rows that it covers: carets in each, the message below the
-last; a fault of more rows than `MOST_MARKED_ROWS` has carets in the first row alone. `_content` cuts a row where a
+last; a fault of more rows than `MAX_MARKED_ROWS` has carets in the first row alone. `_content` cuts a row where a
 marker, a child or a fault begins or ends, and styles the pieces: a fault wins over a marker, a marker over the span.
 `below_row` draws the carets: places with the same cells share theirs, and if several faults have messages, the carets
 are numbered, so that no message separates carets from their text.
@@ -46,8 +46,8 @@ from weaklink.ui.views.styled_text import (
     wrapped,
 )
 
-_LONGEST_GAP = 4096
-MOST_MARKED_ROWS = 3
+_MAX_GAP_CHARS = 4096
+MAX_MARKED_ROWS = 3
 """A fault in more rows has carets only in the first one."""
 
 
@@ -198,7 +198,7 @@ class SpanRows(Struct, frozen=True):
     def _is_gap(self, span: Span) -> bool:
         """Whether a span is only white space between two others."""
         range_ = span.range
-        return span.kind is SpanKind.TEXT and len(range_) <= _LONGEST_GAP and not range_.of(self.text).strip()
+        return span.kind is SpanKind.TEXT and len(range_) <= _MAX_GAP_CHARS and not range_.of(self.text).strip()
 
 
 def first_row_start(text: str, span: Span) -> int:
@@ -295,7 +295,7 @@ def marks_of(rows: Sequence[Range], faults: Iterable[Fault]) -> list[list[CaretM
     for fault in faults if rows else ():
         first = max(bisect_right(starts, fault.range.start) - 1, 0)
         last = max(bisect_left(starts, fault.range.end) - 1, first)
-        if last - first >= MOST_MARKED_ROWS:
+        if last - first >= MAX_MARKED_ROWS:
             below[first].append(CaretMark(fault, rows=last - first + 1))
         else:
             for index in range(first, last + 1):
@@ -346,12 +346,12 @@ def below_row(
 
     `cells_of` returns the cells before the carets of a range, and their number.
     """
-    places = [
+    labels = [
         CaretLabel(*cells_of(mark.fault.range), [mark.fault], [list(lines_of(mark))] if mark.says else [])
         for mark in marks
     ]
-    if places:
-        yield from caret_lines(places, room)
+    if labels:
+        yield from caret_lines(labels, room)
 
 
 def _mark_lines(mark: CaretMark, *, lines: LineIndex) -> Iterator[Line]:
@@ -379,22 +379,22 @@ class CaretLabel(Struct, frozen=True):
         return style_of(min((fault.rule.severity for fault in self.faults), key=list(Severity).index))
 
 
-def caret_lines(places: Sequence[CaretLabel], room: int) -> Iterator[Line]:
+def caret_lines(labels: Sequence[CaretLabel], room: int) -> Iterator[Line]:
     """Carets under the places of one row, then the lines on each in at most `room` cells.
 
     Places with the same cells share their carets, even if one of them continues in other rows. If several places have
     lines, the carets are numbered, so that no lines separate them from their text; a single place has its lines
     directly after its carets, on the same line if they fit.
     """
-    places = _joined(places)
-    spoken = [label for label in places if label.said]
+    labels = _joined(labels)
+    spoken = [label for label in labels if label.said]
     if len(spoken) <= 1:
-        yield from _drawn([_CaretRun(label, "", room) for label in places if not label.said])
+        yield from _drawn([_CaretRun(label, "", room) for label in labels if not label.said])
         for label in spoken:
             yield from _single_label(label, room)
         return
     numbers = {id(label): str(number) for number, label in enumerate(spoken, 1)}
-    yield from _drawn([_CaretRun(label, numbers.get(id(label), ""), room) for label in places])
+    yield from _drawn([_CaretRun(label, numbers.get(id(label), ""), room) for label in labels])
     for label in spoken:
         lead = f"{numbers[id(label)]} "
         for words in label.said:
@@ -418,9 +418,9 @@ class _CaretRun:
         yield from (Run(text, style) for text in (self.prefix, "^" * self.caret.cells, self.suffix) if text)
 
 
-def _joined(places: Sequence[CaretLabel]) -> list[CaretLabel]:
+def _joined(labels: Sequence[CaretLabel]) -> list[CaretLabel]:
     by_cells: dict[tuple[int, int], list[CaretLabel]] = {}
-    for caret in places:
+    for caret in labels:
         by_cells.setdefault((caret.before, caret.cells), []).append(caret)
     return [
         CaretLabel(

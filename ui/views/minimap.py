@@ -77,8 +77,8 @@ def boxes(trace: Trace, inspection: Inspection) -> Iterator[Box]:
 
 def differing_in(diagnostics: Iterable[Diagnostic]) -> Differing:
     """The parts that differ in another layer, by a warning or an error."""
-    places = (diagnostic.place_in_turn for diagnostic in diagnostics if is_layer_difference(diagnostic.rule))
-    return {(location.turn, location.part) for location in places}
+    locations = (diagnostic.place_in_turn for diagnostic in diagnostics if is_layer_difference(diagnostic.rule))
+    return {(location.turn, location.part) for location in locations}
 
 
 def is_layer_difference(rule: Rule) -> bool:

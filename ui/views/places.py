@@ -172,21 +172,21 @@ class StepPlaces:
 
     def answered_at(self, turn: int, part: str, offset: int) -> Step | None:
         """The first step whose result contains a character."""
-        places = self.results
-        indices = sorted(places.indices[position] for position in places.holding(self._in(places, turn, part), offset))
+        results = self.results
+        indices = sorted(results.indices[place] for place in results.holding(self._in(results, turn, part), offset))
         steps = (self._steps[index] for index in indices)
         return next((step for step in steps if step.result_location and step.result_location.part == part), None)
 
     def _order(self, location: Location) -> tuple[int, int, int, int]:
         return location.turn, self._number(location.turn, location.part), location.range.start, location.range.end
 
-    def _in(self, places: PositionIndex, turn: int, part: str) -> range:
-        return places.of_part(turn, self._number(turn, part))
+    def _in(self, index: PositionIndex, turn: int, part: str) -> range:
+        return index.of_part(turn, self._number(turn, part))
 
-    def _at(self, places: PositionIndex, turn: int, part: str, range_: Range) -> Sequence[Step]:
+    def _at(self, index: PositionIndex, turn: int, part: str, range_: Range) -> Sequence[Step]:
         """The steps whose call or result begins where a place begins."""
-        positions = places.begun(self._in(places, turn, part), range_.start, range_.start + 1)
-        return LazyColumn(places.numbers(positions), self._steps.__getitem__)
+        positions = index.begun(self._in(index, turn, part), range_.start, range_.start + 1)
+        return LazyColumn(index.numbers(positions), self._steps.__getitem__)
 
 
 NO_STEPS = StepPlaces(Chain((), Status.OK))

@@ -19,7 +19,7 @@ from weaklink.ui.views.places import StepPlaces
 from weaklink.ui.views.styled_text import Line, Run, Style, quoted, style_of, table_lines, wrapped
 from weaklink.ui.views.turn import turn_lines
 
-_WIDEST = 100
+_MAX_WIDTH = 100
 _ROLES = frozenset(role.value for role in model.Role)
 
 
@@ -164,7 +164,7 @@ def _numbers(words: str) -> Iterator[int]:
 
 def rule_lines(rule: Rule, bad: Example | None, good: Example | None, *, width: int) -> Iterator[Line]:
     """The lines of `weaklink rules`; `bad` and `good` are the rule's parsed examples, or None if it has none."""
-    readable = min(width, _WIDEST)
+    readable = min(width, _MAX_WIDTH)
     for index, paragraph in enumerate(rule_paragraphs(rule)):
         if index:
             yield ()

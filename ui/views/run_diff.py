@@ -51,7 +51,7 @@ from weaklink.ui.views.text_diff import text_diff_lines
 from weaklink.ui.views.trace import ending, model_of
 from weaklink.ui.views.trace_summary import outcome_object
 
-_LONGEST_LAID_OUT = 2_000_000
+_MAX_LAID_OUT_CHARS = 2_000_000
 _MORE = "--full shows all"
 
 
@@ -243,12 +243,12 @@ def _step_diff(
 ) -> Iterator[Line]:
     calls = call_texts(*steps)
     if calls[0] != calls[1]:
-        places = [_call_place(step) for step in steps]
-        yield from _text_diff("call", pair, places, calls, width, full=full, more=more)
+        locations = [_call_place(step) for step in steps]
+        yield from _text_diff("call", pair, locations, calls, width, full=full, more=more)
     results = tuple(step.result.content if step.result is not None else "" for step in steps)
     if steps[0].call.name == steps[1].call.name and results[0] != results[1]:
-        places = [_result_place(step) for step in steps]
-        yield from _text_diff("result", pair, places, _laid_out(results), width, full=full, more=more)
+        locations = [_result_place(step) for step in steps]
+        yield from _text_diff("result", pair, locations, _laid_out(results), width, full=full, more=more)
 
 
 def _call_place(step: Step) -> str:
@@ -267,7 +267,7 @@ def _laid_out(results: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _indented(text: str) -> str:
-    if len(text) > _LONGEST_LAID_OUT or text.lstrip()[:1] not in ("{", "["):
+    if len(text) > _MAX_LAID_OUT_CHARS or text.lstrip()[:1] not in ("{", "["):
         return ""
     try:
         return json.dumps(parse_json(text), indent=2, ensure_ascii=False)
@@ -285,7 +285,7 @@ def _only(label: str, step: Step, width: int, *, full: bool = False, more: str =
 def _text_diff(
     what: str,
     pair: tuple[int, int],
-    places: Sequence[str],
+    locations: Sequence[str],
     texts: Sequence[str],
     width: int,
     *,
@@ -294,7 +294,7 @@ def _text_diff(
 ) -> Iterator[Line]:
     yield ()
     yield (Run(f"What differs in the {what}", Style.STRONG),)
-    for sign, run, location, style in zip("-+", pair, places, (Style.REMOVED, Style.ADDED), strict=True):
+    for sign, run, location, style in zip("-+", pair, locations, (Style.REMOVED, Style.ADDED), strict=True):
         yield clipped(
             (Run(f"    {sign} {run_label(run)}", style), Run(f"  {location}" if location else "", Style.DIM)), width
         )

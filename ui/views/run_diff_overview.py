@@ -14,7 +14,7 @@ _CELLS = 3
 _LEAD = 4
 _NARROWEST = 14
 _BRIEF = 40
-_MOST_ROWS = 40
+_MAX_ROWS = 40
 _FOLDED = 4  # rows shown at either end of a folded block of equal rows
 
 _SIGNS = {
@@ -27,7 +27,7 @@ _SIGNS = {
 LEGEND = "= same  ≈ same call, other result  ≠ other arguments  · no such step"
 """The meaning of the signs of a grid."""
 
-LONGEST = 60
+MAX_QUOTE_CHARS = 60
 """The approximate number of code points quoted of an argument or a result."""
 
 _AROUND = 12
@@ -94,10 +94,10 @@ def _actions_there(divergence: Divergence) -> str:
     match divergence.what:
         case Sameness.RESULT:
             outcomes = _grouped([_answer(step, divergence.steps) for step in divergence.steps])
-            return f"{quoted(differing_call(stem), 2 * LONGEST)} returns {outcomes}"
+            return f"{quoted(differing_call(stem), 2 * MAX_QUOTE_CHARS)} returns {outcomes}"
         case Sameness.OUTCOME:
             outcomes = _grouped([step.outcome.value if step is not None else "nothing" for step in divergence.steps])
-            return f"{quoted(differing_call(stem), 2 * LONGEST)} has the same result and is judged {outcomes}"
+            return f"{quoted(differing_call(stem), 2 * MAX_QUOTE_CHARS)} has the same result and is judged {outcomes}"
         case _:
             return _calls(divergence.steps)
 
@@ -105,7 +105,8 @@ def _actions_there(divergence: Divergence) -> str:
 def _calls(steps: Sequence[Step | None]) -> str:
     existing = [step for step in steps if step is not None]
     texts = [
-        quoted(differing_call(step, existing), 2 * LONGEST) if step is not None else "no further tool" for step in steps
+        quoted(differing_call(step, existing), 2 * MAX_QUOTE_CHARS) if step is not None else "no further tool"
+        for step in steps
     ]
     groups = _runs_by_text(texts)
     lead = [f"{named_runs(runs)} {'calls' if len(runs) == 1 else 'call'} {what}" for what, runs in groups[:1]]
@@ -140,7 +141,8 @@ def _answer(step: Step | None, steps: Sequence[Step | None]) -> str:
         return "nothing"
     own_result = step.result.content.strip()
     others = (step.result.content.strip() for step in steps if step is not None and step.result is not None)
-    return quoted(excerpt(own_result, next((text for text in others if text != own_result), ""), LONGEST), LONGEST + 2)
+    other = next((text for text in others if text != own_result), "")
+    return quoted(excerpt(own_result, other, MAX_QUOTE_CHARS), MAX_QUOTE_CHARS + 2)
 
 
 def grid_lines(alignment: Alignment, runs: int, width: int, *, full: bool = False) -> Iterator[Line]:
@@ -204,7 +206,7 @@ def _grid(alignment: Alignment, columns: Sequence[int], width: int, *, full: boo
     yield (Run("   "), *heads)
     rows = [(index, row) for index, row in enumerate(alignment.rows) if any(row.steps[run] for run in columns)]
     lines = _rows(rows, alignment, columns, cell, full=full)
-    yield from lines if full else islice(lines, _MOST_ROWS)
+    yield from lines if full else islice(lines, _MAX_ROWS)
     left = sum(1 for _ in lines)
     if left:
         yield (Run(f"   … {counted(left, 'more row')}; --full shows all", Style.DIM),)
@@ -254,7 +256,7 @@ def _cell_text(step: Step, row: AlignedRow, room: int, *, is_stem: bool) -> str:
     return call_brief(step.call, room)
 
 
-def differing_call(step: Step, others: Sequence[Step | None] = (), room: int = 2 * LONGEST) -> str:
+def differing_call(step: Step, others: Sequence[Step | None] = (), room: int = 2 * MAX_QUOTE_CHARS) -> str:
     """A call with the arguments in which it differs from the other calls of its tool; with all if there are no others.
 
     If that does not fit into `room` code points, the arguments' names are left out, then the end of the tool's name.
@@ -262,7 +264,7 @@ def differing_call(step: Step, others: Sequence[Step | None] = (), room: int = 2
     name = step.call.name or UNNAMED
     arguments = step.call.arguments
     if not isinstance(arguments, dict):
-        return f"{name}({step.call.raw_arguments[:LONGEST]})"
+        return f"{name}({step.call.raw_arguments[:MAX_QUOTE_CHARS]})"
     shown = _differing(step, arguments, others)
     rest = ["…"] if len(shown) < len(arguments) else []
     text = f"{name}({', '.join([f'{key}={value}' for key, value in shown.items()] + rest)})"
@@ -291,10 +293,10 @@ def _differing(step: Step, arguments_of_step: Mapping[str, Json], others: Sequen
 def _value(value: Json, others: Sequence[Json]) -> str:
     """A value as JSON; of a long one an excerpt around its difference from the others."""
     text = write_json(value, ascii_only=False)
-    if len(text) <= LONGEST // 2:
+    if len(text) <= MAX_QUOTE_CHARS // 2:
         return text
     other_text = next((write_json(other, ascii_only=False) for other in others if other != value), "")
-    return excerpt(text, other_text, LONGEST // 2)
+    return excerpt(text, other_text, MAX_QUOTE_CHARS // 2)
 
 
 def excerpt(text: str, other: str, room: int) -> str:

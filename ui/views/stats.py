@@ -51,7 +51,7 @@ from weaklink.ui.views.triage import (
 _ROOMY = 120
 _BAR, _LEAST_BAR = 20, 8  # cells
 _SINGLE_STEPS, _STEP_ENDS = 10, (20, 50, 100)
-_MOST_CODES, _MOST_VIOLATIONS = 8, 12
+_MAX_CODES, _MAX_VIOLATIONS = 8, 12
 _MAX_COMPARISONS = 60
 _WIDE = 120
 _AT_LEAST, _MAX_CHARS = 12, 40  # rows
@@ -199,9 +199,9 @@ def _bin(step: int) -> str:
 def _code_lines(head: str, slices: Sequence[Slice], width: int) -> Iterator[Line]:
     if not slices:
         return
-    shown = [(code_title(slice_.value), slice_.traces) for slice_ in slices[:_MOST_CODES]]
-    rest = sum(slice_.traces for slice_ in slices[_MOST_CODES:])
-    others = counted(len(slices) - _MOST_CODES, "other")
+    shown = [(code_title(slice_.value), slice_.traces) for slice_ in slices[:_MAX_CODES]]
+    rest = sum(slice_.traces for slice_ in slices[_MAX_CODES:])
+    others = counted(len(slices) - _MAX_CODES, "other")
     yield from _bars(head, [*shown, *([(others, rest)] if rest else [])], width, adds_up=True)
 
 
@@ -231,7 +231,7 @@ def _bars(
     head: str, counts: Sequence[tuple[str, int]], width: int, *, adds_up: bool = False, unit: str = "traces"
 ) -> Iterator[Line]:
     """A bar for each name; with `adds_up` also the cumulative share, as in a Pareto chart."""
-    total, most = sum(n for _, n in counts), max(n for _, n in counts[:_MOST_CODES])
+    total, most = sum(n for _, n in counts), max(n for _, n in counts[:_MAX_CODES])
     sums = accumulate(n for _, n in counts)
     cells: list[tuple[Line, ...]] = [
         (
@@ -253,7 +253,7 @@ def _bars(
 
 def _violation_lines(statistics: Statistics, width: int) -> Iterator[Line]:
     """The places of schemas that were violated most often."""
-    shown = statistics.violations[:_MOST_VIOLATIONS]
+    shown = statistics.violations[:_MAX_VIOLATIONS]
     if not shown:
         return
     rows = [

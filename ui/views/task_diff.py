@@ -14,8 +14,8 @@ from weaklink.ui.views.run_diff import ComparedRun
 from weaklink.ui.views.run_diff_overview import differing_call
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, wrapped
 
-_MOST_PLACES = 10
-_MOST_VARIANTS = 4
+_MAX_DIFFERENCES = 10
+_MAX_VARIANTS = 4
 _CALL_ROOM = 70
 _DECISIONS = frozenset({Sameness.MISSING, Sameness.CALL})
 _SUCCESSES = frozenset({Status.OK, Status.RECOVERED})
@@ -50,7 +50,7 @@ class TaskDiff(Struct, frozen=True):
     partings: tuple[RunParting, ...]
 
     @property
-    def places(self) -> list[tuple[int | None, list[RunParting]]]:
+    def partings_by_step(self) -> list[tuple[int | None, list[RunParting]]]:
         """The partings by step of the reference; the step with the most bad runs first."""
         groups: dict[int | None, list[RunParting]] = {}
         for parting in self.partings:
@@ -134,14 +134,15 @@ def task_diff_lines(diff: TaskDiff, width: int) -> Iterator[Line]:
     if not diff.partings:
         yield (Run("No run makes different calls."),)
         return
-    for step, group in diff.places[:_MOST_PLACES]:
+    for step, group in diff.partings_by_step[:_MAX_DIFFERENCES]:
         yield ()
         yield from _place_lines(diff, step, group, width)
-    rest = diff.places[_MOST_PLACES:]
+    rest = diff.partings_by_step[_MAX_DIFFERENCES:]
     if rest:
         yield (Run(f"… {counted(len(rest), 'more place')} with {sum(len(group) for _, group in rest):,} runs"),)
     example = next(
-        (parting for _, group in diff.places for parting in group if not parting.is_good), diff.places[0][1][0]
+        (parting for _, group in diff.partings_by_step for parting in group if not parting.is_good),
+        diff.partings_by_step[0][1][0],
     )
     yield ()
     yield from wrapped(
@@ -162,11 +163,11 @@ def _place_lines(diff: TaskDiff, step: int | None, group: Sequence[RunParting], 
         for parting in ones:
             variants.setdefault(parting.did, []).append(parting)
         ranked = sorted(variants.items(), key=lambda item: -len(item[1]))
-        for did, same in ranked[:_MOST_VARIANTS]:
+        for did, same in ranked[:_MAX_VARIANTS]:
             called = ", ".join(parting.run.called for parting in same[:5]) + (", …" if len(same) > 5 else "")
             yield from wrapped((sign, Run(f"{len(same):,} {label}: "), *quoted(did), Run(f"  [{called}]")), width, 6)
-        if len(ranked) > _MOST_VARIANTS:
-            yield (Run(f"      … {counted(len(ranked) - _MOST_VARIANTS, 'more variant')}", Style.DIM),)
+        if len(ranked) > _MAX_VARIANTS:
+            yield (Run(f"      … {counted(len(ranked) - _MAX_VARIANTS, 'more variant')}", Style.DIM),)
 
 
 def task_diff_object(diff: TaskDiff) -> TaskDiffJson:
@@ -186,7 +187,7 @@ def task_diff_object(diff: TaskDiff) -> TaskDiffJson:
                     {"called": parting.run.called, "good": parting.is_good, "did": parting.did} for parting in group
                 ],
             }
-            for step, group in diff.places
+            for step, group in diff.partings_by_step
         ],
     }
 

@@ -47,9 +47,9 @@ from weaklink.ui.views.styled_text import (
 
 _CONTEXT = 2
 _AROUND = 40  # code points of equal text shown on either side of a change within a long line
-_MOST_CHANGED = 600  # code points shown of one changed piece
-_MOST_ROWS = 60
-_MOST_OF_A_HUNK = 20
+_MAX_CHANGED_CHARS = 600  # code points shown of one changed piece
+_MAX_ROWS = 60
+_MAX_HUNK_ROWS = 20
 _MAX_PIECES = 4_000  # spans, calls and diagnostics of a parse that are shown
 _EXCERPT = 160
 KeyedLine: TypeAlias = tuple[Hashable, Line]
@@ -69,7 +69,7 @@ def text_diff_lines(
         for row in _hunk_rows(hunk, width, full=full):
             yield row
             shown += 1
-        if shown >= _MOST_ROWS and not full:
+        if shown >= _MAX_ROWS and not full:
             left = sum(len(rest.gone) + len(rest.new) for rest in hunks[index + 1 :] if isinstance(rest, _Hunk))
             if left:
                 yield (Run(f"    … {counted(left, 'more changed line')}; {more}", Style.DIM),)
@@ -159,7 +159,7 @@ def _diff_side(
     """The lines of a hunk from one text; only the first twenty of many, unless `full`."""
     if len(lines) == 1 and not lines[0]:
         return
-    shown = lines if full or len(lines) <= _MOST_OF_A_HUNK + 5 else lines[:_MOST_OF_A_HUNK]
+    shown = lines if full or len(lines) <= _MAX_HUNK_ROWS + 5 else lines[:_MAX_HUNK_ROWS]
     for line in shown:
         yield from _rows(sign, line, style, width, full=full)
     if len(shown) < len(lines):
@@ -201,7 +201,7 @@ def _row(lead: str, row: Sequence[tuple[str, bool]], style: Style, *, has_carets
 
 def _shortened(piece: _TextPiece) -> str:
     """A shortened piece: of equal text both ends, of a change about a screenful."""
-    text, most = piece.text, _MOST_CHANGED if piece.is_changed else 2 * _AROUND
+    text, most = piece.text, _MAX_CHANGED_CHARS if piece.is_changed else 2 * _AROUND
     if len(text) <= most + 20:
         return visible_line(text)
     head = most * 2 // 3 if piece.is_changed else _AROUND

@@ -40,9 +40,9 @@ from weaklink.ui.views.turn import UnfinishedTurn, answers, turn_facts, turn_lin
 
 _MARGIN = 11
 _MAX_TITLE_CHARS = 1_000
-_LONGEST_ANSWER = 300
+_MAX_ANSWER_CHARS = 300
 _WRAPPER = frozenset({"name", "content", "tool_call_id", "call_id", "id"})
-_LONGEST_UNWRAPPED = 100_000
+_MAX_UNWRAPPED_CHARS = 100_000
 _HEADS = ("step", "turn", "call", "outcome", "result")
 _NARROWEST_CALL, _NARROWEST_RESULT = 16, 12
 
@@ -169,7 +169,7 @@ def verdict_lines(
         turn, words = answer
         yield from _fact(
             "answer",
-            (Run(f"(turn {turn}) ", Style.DIM), Run(folded_middle(" ".join(words.split()), _LONGEST_ANSWER))),
+            (Run(f"(turn {turn}) ", Style.DIM), Run(folded_middle(" ".join(words.split()), _MAX_ANSWER_CHARS))),
             width,
         )
     if chain.broken is not None:
@@ -362,7 +362,7 @@ def _columns(number: Line, turn: Line, call: Line, outcome: Line, result: Line, 
 
 def _without_wrapper(text: str) -> str:
     """A result without the `{"name", "content"}` object that some formats wrap it in."""
-    if len(text) > _LONGEST_UNWRAPPED or not text.startswith("{"):
+    if len(text) > _MAX_UNWRAPPED_CHARS or not text.startswith("{"):
         return text
     try:
         value = json.loads(text)

@@ -17,7 +17,7 @@ from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_lin
 STATUSES = (Status.BROKEN, Status.ABORTED, Status.RECOVERED, Status.UNKNOWN, Status.OK)
 """The statuses of traces, worst first."""
 LAST_STEP = 12
-_MOST_DAYS, _MOST_MODELS, _MOST_CODES = 60, 10, 12
+_MAX_DAYS, _MAX_MODELS, _MAX_CODES = 60, 10, 12
 HEADS = ("chain", "task passed", "task failed", "no outcome")
 """The titles of the columns."""
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -85,7 +85,7 @@ def read_triage(store: Store, wanted: str) -> Triage | None:
 
 def days(triage: Triage) -> list[tuple[str, tuple[int, ...]]]:
     """The last days with traces, oldest first, each with its traces by status; without a date, the day is empty."""
-    days = sorted(triage.by_day, key=lambda group: group.keys)[-_MOST_DAYS:]
+    days = sorted(triage.by_day, key=lambda group: group.keys)[-_MAX_DAYS:]
     return [(group.keys[0], tuple(group.tally(status.value).hits for status in STATUSES)) for group in days]
 
 
@@ -100,12 +100,12 @@ def break_steps(triage: Triage) -> list[tuple[str, int]]:
 def heat(triage: Triage) -> Heat:
     """The named models and the codes with the most traces."""
     traces = {group.keys[0]: group.traces for group in triage.by_model if group.keys[0]}
-    models = tuple(traces)[:_MOST_MODELS]
+    models = tuple(traces)[:_MAX_MODELS]
     cells = {(group.keys[0], group.keys[1]): group.traces for group in triage.by_model_and_code}
     counts: dict[str, int] = {}
     for (_, code), number in cells.items():
         counts[code] = counts.get(code, 0) + number
-    codes = tuple(sorted(counts, key=lambda code: (-counts[code], code))[:_MOST_CODES])
+    codes = tuple(sorted(counts, key=lambda code: (-counts[code], code))[:_MAX_CODES])
     return Heat(models, codes, cells, traces)
 
 

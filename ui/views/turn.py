@@ -23,7 +23,7 @@ from weaklink.ui.views.places import NO_STEPS, StepPlaces
 from weaklink.ui.views.status import RUNNING, call_head, call_lines
 from weaklink.ui.views.styled_text import Line, Run, Style, clipped, counted, style_of, visible_line, width_of, wrapped
 
-_MOST_LATE = 200  # the last turns that are inspected here; the recorder inspects the earlier ones
+_MAX_LATE_TURNS = 200  # the last turns that are inspected here; the recorder inspects the earlier ones
 _FOLDING = Folding()
 _INSTRUCTIONS = Folding(head=4, tail=2)
 
@@ -69,7 +69,7 @@ def _late(trace: Trace, inspection: Inspection) -> dict[int, Turn]:
     if not is_long(trace):
         return {}
     known, count = inspection.parts[-1].turn if inspection.parts else 0, len(trace.turns)
-    return {number: trace.turns[number - 1] for number in range(max(known, count - _MOST_LATE) + 1, count + 1)}
+    return {number: trace.turns[number - 1] for number in range(max(known, count - _MAX_LATE_TURNS) + 1, count + 1)}
 
 
 def _read(number: int, turn: Turn, trace: Trace) -> UnfinishedTurn:

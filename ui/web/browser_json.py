@@ -26,9 +26,9 @@ from typing import cast
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 
-_LEAST_ALIKE = 3  # appended items; fewer of them are as short when written out
+_MIN_ALIKE = 3  # appended items; fewer of them are as short when written out
 _SMALL = 6  # items of a value that may be as short as its delta
-_MOST_CHANGED = 0.5  # of the items of a list; if more have changed, the whole list is shorter
+_MAX_CHANGED_SHARE = 0.5  # of the items of a list; if more have changed, the whole list is shorter
 
 
 def json_delta(before: Json, now: Json) -> dict[str, Json]:
@@ -56,17 +56,17 @@ def _shorter(delta: dict[str, Json], value: Json) -> dict[str, Json]:
 def _list_delta(before: list[Json], now: list[Json]) -> dict[str, Json]:
     length = min(len(before), len(now))
     changed = [index for index in range(length) if not _is_same(before[index], now[index])]
-    if len(changed) > max(length * _MOST_CHANGED, 4):
+    if len(changed) > max(length * _MAX_CHANGED_SHARE, 4):
         return {"v": now}
     delta: dict[str, Json] = {"c": {str(index): json_delta(before[index], now[index]) for index in changed}}
     if length < len(before):
         delta["n"] = length
     tail = now[length:]
-    if len(tail) >= _LEAST_ALIKE and all(type(item) is int for item in tail):
+    if len(tail) >= _MIN_ALIKE and all(type(item) is int for item in tail):
         numbers = cast("list[int]", tail)
         earlier = [_last_number(now[:length]), *numbers]
         delta["s"] = [number - before for before, number in zip(earlier, numbers, strict=False)]
-    elif len(tail) >= _LEAST_ALIKE and all(type(item) is dict and item for item in tail):
+    elif len(tail) >= _MIN_ALIKE and all(type(item) is dict and item for item in tail):
         delta |= _members(cast("list[dict[str, Json]]", tail))
     else:
         delta["t"] = tail

@@ -36,7 +36,7 @@ _DISSECTOR = (
         "facts.js",
         "divider.js",
     ),
-    *("faults.js", "places.js", "searching.js", "copying.js", "keys.js", "main.js"),
+    *("faults.js", "locations.js", "searching.js", "copying.js", "keys.js", "main.js"),
 )
 
 
@@ -216,7 +216,7 @@ def lines_data(
         "lines": [
             {
                 "runs": [list(run) for run in _runs(line)],
-                "place": None if line.location is None else location_object(line.location),
+                "location": None if line.location is None else location_object(line.location),
                 "kind": line.kind.value,
             }
             for line in side_lines

@@ -37,7 +37,7 @@ _KEY = "weaklink_filter_text"
 _LINE = "weaklink_filter_line"
 _OFFERED = "weaklink_filter_offered"
 _EXAMPLE = "status:broken model:hermes* code:J104 Oslo"
-_MOST_OFFERED = 12
+_MAX_OFFERED = 12
 _WORD_BEGUN = re.compile(r"(?:\A|[\s(-])(\w{2,})\Z")
 _END_OF_TERM = re.compile(r"\s|\Z")
 _FACETS_KEY = "weaklink_facet"
@@ -53,7 +53,7 @@ _NAME = "weaklink_view_name"
 _CHOSEN = "weaklink_view_chosen"
 _FAULT = "weaklink_view_fault"
 
-_MOST_ARGUMENTS, _MOST_CODES, _MOST_IDS = 12, 8, 4
+_MAX_ARGUMENTS, _MAX_CODES, _MAX_IDS = 12, 8, 4
 _MAX_VALUE_CHARS = 200  # characters of a value
 _PLAIN = re.compile(r"[A-Za-z0-9_./-]+")
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
@@ -144,7 +144,7 @@ def _replacements(filter_text: str, position: int) -> list[FilterCompletion]:
 
 def _offer(filter_text: str, completions: list[FilterCompletion]) -> None:
     """Draw the completions; a click inserts one."""
-    offered = completions[:_MOST_OFFERED]
+    offered = completions[:_MAX_OFFERED]
     if not offered:
         return
     chosen = st.pills(
@@ -338,7 +338,7 @@ def trace_filters(trace: TraceSummary) -> Iterator[ValueFilter]:
     for name, value in (broke | described).items():
         if value and len(value) <= _MAX_VALUE_CHARS:
             yield ValueFilter(name, value, field(name, value))
-    for name, value in islice(trace.external_ids.items(), _MOST_IDS):
+    for name, value in islice(trace.external_ids.items(), _MAX_IDS):
         if 0 < len(value) <= _MAX_VALUE_CHARS:
             yield ValueFilter(name, value, field("session", value))
 
@@ -348,14 +348,14 @@ def position_filters(dissection: Dissection, location: Location) -> Iterator[Val
     part = dissection.part(location.turn, location.part)
     range_ = Range(location.range.start, max(location.range.end, location.range.start + 1))
     codes = dict.fromkeys(diagnostic.rule.code for diagnostic in part.wrong_in(range_)) if part else {}
-    yield from (ValueFilter("rule", code, field("code", code)) for code in islice(codes, _MOST_CODES))
+    yield from (ValueFilter("rule", code, field("code", code)) for code in islice(codes, _MAX_CODES))
     call = call_at(dissection, location)
     if call is None:
         return
     if call.name and len(call.name) <= _MAX_VALUE_CHARS:
         yield ValueFilter("tool", call.name, field("tool", call.name))
     if isinstance(call.arguments, dict):
-        yield from islice(_arguments(call.arguments), _MOST_ARGUMENTS)
+        yield from islice(_arguments(call.arguments), _MAX_ARGUMENTS)
 
 
 def _arguments(arguments: Json) -> Iterator[ValueFilter]:

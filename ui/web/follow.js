@@ -11,7 +11,7 @@ function isNear(element) {
 class Following {
   constructor() {
     this.views = new Map();
-    this.place = null;
+    this.location = null;
     this.state = "";
     this.dissector = null;
     this.awaited = null;
@@ -19,42 +19,42 @@ class Following {
   }
 
   // Register a view with the data that the server drew last, for the selection in the address.
-  add(root, data, take) {
+  add(root, data, update) {
     if (!data.view) return;
     const known = this.views.get(root);
     if (!known) this.sight.observe(root);
-    this.views.set(root, { data, take, at: known && known.data.version === data.version ? known.at : this.key() });
+    this.views.set(root, { data, update, key: known && known.data.version === data.version ? known.key : this.key() });
   }
 
   key() {
-    return JSON.stringify([this.place, this.state]);
+    return JSON.stringify([this.location, this.state]);
   }
 
   // Select characters in the stream of a trace; a stream that is not drawn yet selects them when it is.
-  go(trace, place) {
+  go(trace, location) {
     this.awaited = null;
-    if (this.dissector?.root.isConnected && this.dissector.data.trace === trace) this.dissector.go(place);
-    else this.awaited = { trace, place };
+    if (this.dissector?.root.isConnected && this.dissector.data.trace === trace) this.dissector.go(location);
+    else this.awaited = { trace, location };
   }
 
-  // The place that was clicked before the stream of a trace was drawn, once.
+  // The location that was clicked before the stream of a trace was drawn, once.
   claim(trace) {
     const { awaited } = this;
     this.awaited = null;
-    return awaited && awaited.trace === trace ? awaited.place : null; // a stream of training data has no trace
+    return awaited && awaited.trace === trace ? awaited.location : null; // a stream of training data has no trace
   }
 
-  select(trace, place) {
+  select(trace, location) {
     this.trace = trace;
-    this.place = place;
-    keepInAddress(place);
+    this.location = location;
+    keepInAddress(location);
     this.request();
   }
 
   due() {
     for (const root of [...this.views.keys()]) if (!root.isConnected) this.views.delete(root);
     const key = this.key();
-    const due = [...this.views].filter(([root, view]) => view.at !== key && view.data.trace === this.trace && isNear(root));
+    const due = [...this.views].filter(([root, view]) => view.key !== key && view.data.trace === this.trace && isNear(root));
     return due.map(([, view]) => view);
   }
 
@@ -68,19 +68,19 @@ class Following {
   async fetch(due, further) {
     this.pending?.abort();
     this.pending = new AbortController();
-    const query = new URLSearchParams({ ...(this.place || {}), ...further });
+    const query = new URLSearchParams({ ...(this.location || {}), ...further });
     for (const { data } of due) query.append("view", `${data.view}:${data.version}`);
     const key = this.key();
     try {
       const answer = await fetch(`/weaklink/trace/${this.trace}?${query}`, { signal: this.pending.signal });
       if (!answer.ok) return null;
-      const found = await answer.json();
+      const drawn = await answer.json();
       for (const view of due) {
-        view.data = { ...view.data, ...found.views[view.data.view] };
-        view.at = key;
-        view.take(view.data);
+        view.data = { ...view.data, ...drawn.views[view.data.view] };
+        view.key = key;
+        view.update(view.data);
       }
-      return found;
+      return drawn;
     } catch {
       return null; // a later request aborted this one, or the server is gone, which Streamlit shows
     }

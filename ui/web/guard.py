@@ -40,7 +40,7 @@ _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
 _COOKIE = "weaklink_token"
 _WRITES = "write"
 _REMEMBERED_S = 2.0  # how long a revoked token is still accepted
-_MOST_REMEMBERED = 1_000
+_MAX_REMEMBERED = 1_000
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _NOT_CHECKED = "The dashboard cannot check your token, since it cannot read its database. Reload this page in a moment."
 
@@ -175,7 +175,7 @@ class Guard:
             return ""
         until, role = self._remembered.get(word, (0.0, ""))
         if until < monotonic():
-            if len(self._remembered) >= _MOST_REMEMBERED:
+            if len(self._remembered) >= _MAX_REMEMBERED:
                 self._remembered.clear()
             role = await asyncio.to_thread(self._role_of, word)
             self._remembered[word] = monotonic() + _REMEMBERED_S, role

@@ -17,19 +17,19 @@ from weaklink.ui.views.minimap import Box, boxes
 from weaklink.ui.views.status import UNNAMED, outcome_words, step_glyph
 from weaklink.ui.views.styled_text import Style, counted, short_duration, visible_line
 
-MOST_STEPS = 120
+MAX_STEPS = 120
 _WIDE, _GAP, _TALL = 108, 16, 40
 _HIGHEST = 160
 _NAME = 12
-_STEPS_PER_MOVE = MOST_STEPS // 4
-_MOST_TURNS = 200
+_STEPS_PER_MOVE = MAX_STEPS // 4
+_MAX_TURNS = 200
 _ROW, _LEFT, _WIDTH = 22, 90, 820
 _MAX_TICKS = 8
 _STEPS_S = tuple(size * 10.0**power for power in range(-3, 9) for size in (1, 2, 5))  # between two ticks of the axis
-MOST_BOXES = 300
+MAX_BOXES = 300
 _BOX_WIDTH, _BOX_HEIGHT, _BOX_GAP, _TURN, _TOP = 26, 24, 3, 12, 2
 _LETTER = 15
-_RAIL_LEAP = MOST_BOXES // 4
+_RAIL_LEAP = MAX_BOXES // 4
 SvgTag: TypeAlias = Literal["rect", "line", "text", "path"]
 
 
@@ -59,7 +59,7 @@ class Picture(Struct, frozen=True):
     groups: tuple[ShapeGroup, ...]
     label: str
 
-    def data(self, selected: str | None, places: Mapping[str, Location], caption: str) -> dict[str, Json]:
+    def data(self, selected: str | None, locations: Mapping[str, Location], caption: str) -> dict[str, Json]:
         """The picture as JSON for the browser, with the group `selected` highlighted; a click selects a place."""
         return {
             "caption": caption,
@@ -71,7 +71,7 @@ class Picture(Struct, frozen=True):
                 {
                     "title": group.title,
                     "key": group.key,
-                    "place": location_object(places[group.key]) if group.key in places else None,
+                    "location": location_object(locations[group.key]) if group.key in locations else None,
                     "shapes": [_shape(shape) for shape in group.shapes],
                 }
                 for group in self.groups
@@ -95,14 +95,14 @@ def _shape(element: SvgElement) -> Json:
 
 
 def flow_picture(chain: Chain, flow: DataFlow, around: int = 1) -> Picture:
-    """At most `MOST_STEPS` steps around `around`; a step's key is its number, the arcs of the critical path are thick.
+    """At most `MAX_STEPS` steps around `around`; a step's key is its number, the arcs of the critical path are thick.
 
     Neighbouring values of `around` give the same steps.
     """
     first = max(
-        min(max(around - MOST_STEPS // 2, 0) // _STEPS_PER_MOVE * _STEPS_PER_MOVE, len(chain.steps) - MOST_STEPS), 0
+        min(max(around - MAX_STEPS // 2, 0) // _STEPS_PER_MOVE * _STEPS_PER_MOVE, len(chain.steps) - MAX_STEPS), 0
     )
-    steps = chain.steps[first : first + MOST_STEPS]
+    steps = chain.steps[first : first + MAX_STEPS]
     edges = [(used - first, step.number - first) for step in steps for used in step.depends_on if used > first]
     top = max((_height(edge) for edge in edges), default=0) + 24
     longest = {(number - first, other - first) for number, other in pairwise(flow.critical_path)}
@@ -153,7 +153,7 @@ def timing_picture(trace: Trace) -> Picture | None:
     A row's key is its turn. Most sources have no times for the runs of tools: then the turns of their results share
     the time between the two answers around them, in which the tools, the agent and the client worked.
     """
-    rows = list(islice(_timed(trace), _MOST_TURNS))
+    rows = list(islice(_timed(trace), _MAX_TURNS))
     if not any(row.kind is not _TimeKind.BETWEEN for row in rows):
         return None
     first = min(row.start for row in rows)
@@ -270,14 +270,14 @@ def _stalls(turn: Turn) -> Iterator[tuple[float, float]]:
 
 
 def rail_boxes(dissection: Dissection, location: Location | None) -> Sequence[Box]:
-    """The boxes of a trace; of a long one, `MOST_BOXES` around a place, the same boxes for neighbouring places."""
+    """The boxes of a trace; of a long one, `MAX_BOXES` around a place, the same boxes for neighbouring places."""
     all_boxes = list(boxes(dissection.trace, dissection.inspection))
-    if len(all_boxes) <= MOST_BOXES:
+    if len(all_boxes) <= MAX_BOXES:
         return all_boxes
     first = min(
-        max(_box_at(all_boxes, location) - MOST_BOXES // 2, 0) // _RAIL_LEAP * _RAIL_LEAP, len(all_boxes) - MOST_BOXES
+        max(_box_at(all_boxes, location) - MAX_BOXES // 2, 0) // _RAIL_LEAP * _RAIL_LEAP, len(all_boxes) - MAX_BOXES
     )
-    return all_boxes[first : first + MOST_BOXES]
+    return all_boxes[first : first + MAX_BOXES]
 
 
 def rail(boxes: Sequence[Box]) -> Picture:

@@ -46,7 +46,7 @@ _CACHED_RESULTS = 512
 _ABANDONED_S = 5.0  # open pages repeat their requests twice a second
 _RETRY_AFTER_FAILURE_S = 5.0  # after a failure, a request later than this runs the query again
 _RETRY_S = 1.0
-_MOST_VIOLATIONS = 200
+_MAX_VIOLATIONS = 200
 T_co = TypeVar("T_co", covariant=True)
 
 _FRESH_S = 600.0
@@ -228,7 +228,7 @@ def sliced(filter_text: str, aspect: Aspect) -> CountQuery[tuple[Slice, ...]]:
 def violated(filter_text: str) -> CountQuery[tuple[Violations, ...]]:
     """The violated places in tools' schemas, the most frequent first; at most 200."""
     return CountQuery(
-        ("violated", filter_text), lambda store: tuple(store.statistics.violations(filter_text, limit=_MOST_VIOLATIONS))
+        ("violated", filter_text), lambda store: tuple(store.statistics.violations(filter_text, limit=_MAX_VIOLATIONS))
     )
 
 

@@ -26,7 +26,7 @@ from weaklink.ui.web.stores import DashboardOptions, set_options, store
 from weaklink.ui.web.trace_api import trace_route
 from weaklink.ui.web.watching import watch_route
 
-_MOST_UPLOAD_MB = 500  # Streamlit shows 512 as 1 GB
+_MAX_UPLOAD_MB = 500  # Streamlit shows 512 as 1 GB
 _GRACE_S = 3.0  # for responses that are on their way when the dashboard shall end
 
 _OPTIONS = {
@@ -34,7 +34,7 @@ _OPTIONS = {
     "server.fileWatcherType": "none",
     "server.runOnSave": False,
     "server.enableStaticServing": False,
-    "server.maxUploadSize": _MOST_UPLOAD_MB,
+    "server.maxUploadSize": _MAX_UPLOAD_MB,
     "browser.gatherUsageStats": False,
     "client.toolbarMode": "minimal",
     "client.showErrorDetails": "none",
@@ -83,7 +83,7 @@ async def _ended_in_time(_: App) -> AsyncIterator[None]:
 
 def _with_deadline(handler: Any) -> Callable[[int, FrameType | None], None]:
     def end(number: int, frame: FrameType | None) -> None:
-        timer = Timer(_GRACE_S, os._exit, (128 + number,))
+        timer = Timer(_GRACE_S, os._exit, (0,))
         timer.daemon = True
         timer.start()
         handler(number, frame)
@@ -109,7 +109,8 @@ def free_port(access: Access) -> int:
             return port
     except OSError as error:
         raise WeaklinkError(
-            f"the dashboard cannot listen on {access.host}, port {access.port}: {error.strerror}"
+            f"the dashboard cannot listen on {access.host}, port {access.port}: {error.strerror}; "
+            "`--port` names another port, `--port 0` takes any free one"
         ) from error
 
 

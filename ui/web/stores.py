@@ -22,11 +22,11 @@ from weaklink.ui.web.prices import ModelPrice
 
 _CACHED_TRACES = 8  # traces; each may be large
 _FRESH_S = 600
-_LONGEST_NAME = 80
+_MAX_NAME_CHARS = 80
 ICON = Path(__file__).parent / "icon.png"
 """The icon in the browser's tab."""
 
-_LONGEST_VISITOR = 80
+_MAX_VISITOR_CHARS = 80
 READS_ONLY = "Your token is read-only."
 """Why a control is disabled."""
 
@@ -96,7 +96,7 @@ def database_name() -> str:
 
 def put_page_name(*names: str) -> None:
     """Set the title of the browser's tab: these names, the database and the product."""
-    shown = (visible_line(name[:_LONGEST_NAME]) for name in (*names, database_name()))
+    shown = (visible_line(name[:_MAX_NAME_CHARS]) for name in (*names, database_name()))
     st.set_page_config(page_title=f"{' · '.join(shown)} · weaklink", page_icon=str(ICON), layout="wide")
 
 
@@ -150,7 +150,7 @@ def visitor() -> Visitor:
     """The user of this run. Raises WeaklinkError if the token was revoked after the page was opened."""
     access = current_options().access
     header = st.context.headers.get(access.user_header) if access.user_header else ""
-    named = visible_line((header or "")[:_LONGEST_VISITOR])
+    named = visible_line((header or "")[:_MAX_VISITOR_CHARS])
     word = st.context.cookies.get(access.cookie, "")
     if not access.stored_tokens or access.is_token(word):
         return Visitor(named)

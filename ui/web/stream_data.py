@@ -12,11 +12,12 @@ from weaklink.inspector.chain.grouping import causes_of
 from weaklink.inspector.chain.steps import Chain, Status
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.inspected import Inspection, PartInspection
-from weaklink.inspector.model import Json, Part, Trace
+from weaklink.inspector.model import Json, Part, Role, SpanKind, Trace
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
 from weaklink.ui.views.diagnostic import part_words
 from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.stream_rows import span_word
 from weaklink.ui.views.dissect.timing import STALL_S
 from weaklink.ui.views.dissect.tree import HEAVY, turn_rows
 from weaklink.ui.views.dissect.tree_rows import TreeRow
@@ -28,14 +29,14 @@ from weaklink.ui.views.trace import model_of
 from weaklink.ui.views.turn import answers, turn_facts
 from weaklink.ui.web.pictures import location_object
 
-MOST_CHARACTERS = 2_000_000
+MAX_STREAM_CHARS = 2_000_000
 """The limit of one page; of a longer trace, the page contains the turns around the selected one."""
 
-_MOST_CHUNKS = 100_000
+_MAX_CHUNKS = 100_000
 _IN_ROW = 120
-_MOST_LAYERED_STEPS = 2_000  # steps for which a key goes from layer to layer
+_MAX_LAYERED_STEPS = 2_000  # steps for which a key goes from layer to layer
 _LONE = re.compile(r"[\ud800-\udfff]")
-MOST_ROWS = 5_000
+MAX_VALUE_ROWS = 5_000
 EXPANDED_TURNS = 250
 """The number of turns before and after the selected one that are expanded; turns further away have one row each."""
 
@@ -62,13 +63,13 @@ def window_of(trace: Trace, turn: int, part: str = "text", start: int = 0) -> Tu
     """The turns around `turn` whose texts together fit into a page.
 
     If the turn alone is too long, the window has the characters around `start` of `part`, and as much of the turn's
-    other parts as fits. At most MOST_CHARACTERS.
+    other parts as fits. At most MAX_STREAM_CHARS.
     """
     sizes = [sum(len(part.text) for part in turn.parts) for turn in trace.turns]
     if not sizes:
         return TurnWindow(1, 0, is_whole=True)
     first = last = min(max(turn, 1), len(sizes)) - 1
-    room = MOST_CHARACTERS - sizes[first]
+    room = MAX_STREAM_CHARS - sizes[first]
     if room < 0:
         return TurnWindow(first + 1, last + 1, is_whole=False, cuts=_cuts(trace, first + 1, part, start))
     while True:
@@ -90,8 +91,8 @@ def _cuts(trace: Trace, turn: int, name: str, start: int) -> tuple[tuple[int, st
     parts = trace.turns[turn - 1].parts
     chosen = next((index for index, part in enumerate(parts) if part.name == name), 0)
     others = sum(len(part.text) for index, part in enumerate(parts) if index != chosen)
-    shown = {chosen: _around(len(parts[chosen].text), start, MOST_CHARACTERS - min(others, MOST_CHARACTERS // 4))}
-    room = MOST_CHARACTERS - len(shown[chosen])
+    shown = {chosen: _around(len(parts[chosen].text), start, MAX_STREAM_CHARS - min(others, MAX_STREAM_CHARS // 4))}
+    room = MAX_STREAM_CHARS - len(shown[chosen])
     for index in (*range(chosen + 1, len(parts)), *range(chosen - 1, -1, -1)):
         length = len(parts[index].text)
         fits = min(length, room)
@@ -121,13 +122,13 @@ def stream_data(trace: Trace, inspection: Inspection, window: TurnWindow) -> dic
         "parts": [
             {
                 "turn": number,
-                "role": role,
+                "role": role.value,
                 "part": part.name,
-                "title": f"{number} {role}{'' if part.name == 'text' else f' · {visible_line(part.name)}'}",
+                "title": f"{number} {role.value}{'' if part.name == 'text' else f' · {visible_line(part.name)}'}",
                 "facts": facts.of(number),
                 **_text(part.text, window.shown(number, part)),
-                "spans": _spans(inspected.get((number, part.name)), window.shown(number, part)),
-                **(_arrivals(part) if chunks <= _MOST_CHUNKS else {}),
+                "spans": _spans(inspected.get((number, part.name)), window.shown(number, part), role),
+                **(_arrivals(part) if chunks <= _MAX_CHUNKS else {}),
             }
             for number, role, part in _parts(trace, window)
         ],
@@ -149,11 +150,11 @@ def run_objects(*pieces: tuple[str, str]) -> list[Json]:
     return [[style, words] for style, words in pieces if words]
 
 
-def _parts(trace: Trace, window: TurnWindow) -> Iterator[tuple[int, str, Part]]:
+def _parts(trace: Trace, window: TurnWindow) -> Iterator[tuple[int, Role, Part]]:
     for number in range(window.first, window.last + 1):
         turn = trace.turns[number - 1]
         for part in turn.parts:
-            yield number, turn.role.value, part
+            yield number, turn.role, part
 
 
 class _Facts:
@@ -184,10 +185,11 @@ def _text(text: str, shown: Range) -> dict[str, Json]:
     }
 
 
-def _spans(inspected: PartInspection | None, shown: Range) -> list[Json]:
-    """The top-level spans that tile the shown characters, cut to these."""
+def _spans(inspected: PartInspection | None, shown: Range, role: Role) -> list[Json]:
+    """The top-level spans that tile the shown characters, cut to these; each ends in its word beside the stream."""
+    unread: list[Json] = [["text", shown.start, shown.end, shown.start, shown.end, span_word(SpanKind.TEXT, role)]]
     if inspected is None or not inspected.spans:
-        return [["text", shown.start, shown.end, shown.start, shown.end, ""]]
+        return unread
 
     def within(offset: int) -> int:
         return min(max(offset, shown.start), shown.end)
@@ -196,11 +198,11 @@ def _spans(inspected: PartInspection | None, shown: Range) -> list[Json]:
         [
             span.kind.value,
             *map(within, (span.range.start, span.range.end, span.inner.start, span.inner.end)),
-            span.label if span.label != span.kind.value else "",
+            span_word(span.kind, role),
         ]
         for span in inspected.spans
         if span.range.start < max(shown.end, shown.start + 1) and span.range.end > shown.start
-    ] or [["text", shown.start, shown.end, shown.start, shown.end, ""]]
+    ] or unread
 
 
 def _layers(trace: Trace, inspection: Inspection) -> Iterator[Json]:
@@ -212,17 +214,17 @@ def _layers(trace: Trace, inspection: Inspection) -> Iterator[Json]:
             diagnostic.place_in_turn,
             diagnostic.location,
         )
-    for step in islice(inspection.chain.steps, _MOST_LAYERED_STEPS):
-        places = layers.of(step).places
-        later = [side for location in places for side in apart.pop((location.turn, location.part), ())[1::2]]
-        yield from _layer_rows(trace, (*places, *later), step.number)
-    for number, sides in enumerate(islice(apart.values(), _MOST_LAYERED_STEPS), 1):
+    for step in islice(inspection.chain.steps, _MAX_LAYERED_STEPS):
+        locations = layers.of(step).locations
+        later = [side for location in locations for side in apart.pop((location.turn, location.part), ())[1::2]]
+        yield from _layer_rows(trace, (*locations, *later), step.number)
+    for number, sides in enumerate(islice(apart.values(), _MAX_LAYERED_STEPS), 1):
         yield from _layer_rows(trace, sides, -number)
 
 
-def _layer_rows(trace: Trace, places: Iterable[Location], group: int) -> Iterator[Json]:
-    """The places of one group, where the stream shows them; none if the group has a single place."""
-    shown = list(dict.fromkeys(stream_place(trace, location) for location in places))
+def _layer_rows(trace: Trace, locations: Iterable[Location], group: int) -> Iterator[Json]:
+    """The locations of one group, where the stream shows them; none if the group has a single one."""
+    shown = list(dict.fromkeys(stream_place(trace, location) for location in locations))
     for location in shown if len(shown) > 1 else ():
         yield {**location_object(location), "step": group}
 
@@ -284,15 +286,15 @@ def _cut_words(window: TurnWindow, trace: Trace) -> Iterator[str]:
 
 
 def value_rows(dissection: Dissection, window: TurnWindow, turn: int) -> list[Json]:
-    """The rows of the window's turns; turns near `turn` are expanded if that is fast. At most `MOST_ROWS` rows."""
+    """The rows of the window's turns; turns near `turn` are expanded if that is fast. At most `MAX_VALUE_ROWS` rows."""
     rows: list[Json] = []
-    first = max(turn - MOST_ROWS // 2, window.first)
+    first = max(turn - MAX_VALUE_ROWS // 2, window.first)
     waiting = _reversed(turn_rows(dissection, first, window.last))
     room = HEAVY
     while waiting:
         row = waiting.pop()
-        if len(rows) == MOST_ROWS:
-            return [*rows, {"depth": 0, "runs": run_objects(("dim", f"… only {MOST_ROWS:,} rows are shown"))}]
+        if len(rows) == MAX_VALUE_ROWS:
+            return [*rows, {"depth": 0, "runs": run_objects(("dim", f"… only {MAX_VALUE_ROWS:,} rows are shown"))}]
         rows.append(_row(row))
         if row.grow is not None and row.heavy <= room and abs(_turn(row) - turn) <= EXPANDED_TURNS:
             room -= row.heavy

@@ -41,7 +41,7 @@ from weaklink.ui.web.stores import READS_ONLY, ShownTrace, current_options, requ
 from weaklink.ui.web.watching import put_part, watch
 
 _NOTE = "weaklink_note"
-_MOST_IDS, _MAX_TEXT_CHARS = 4, 1_000
+_MAX_IDS, _MAX_TEXT_CHARS = 4, 1_000
 
 _WORK, _PREVIEW = "weaklink_ask_work", "weaklink_ask_preview"
 _BESIDE, _ASK = "beside", "ask"
@@ -79,7 +79,7 @@ def _copies(shown: ShownTrace, location: Location | None) -> None:
     copies = {
         f"The address that opens {what}": _address(),
         f"The command that opens {what} in a terminal": _command(summary.id, location),
-        **{label(name): value for name, value in islice(summary.external_ids.items(), _MOST_IDS)},
+        **{label(name): value for name, value in islice(summary.external_ids.items(), _MAX_IDS)},
     }
     for caption, text in copies.items():
         st.caption(caption)
@@ -107,11 +107,11 @@ def _marks(shown: ShownTrace, location: Location | None) -> None:
         st.text(f"● {_where(mark.turn, mark.step)}: {visible_line(mark.note) or 'marked'}{by}")
     may_write = visitor().may_write
     step = None if location is None else step_at(shown.dissection, location)
-    places: list[tuple[int | None, int | None]] = [(None, None)]
-    places += [(location.turn, None)] if location is not None else []
-    places += [(None, step.number)] if step is not None else []
+    targets: list[tuple[int | None, int | None]] = [(None, None)]
+    targets += [(location.turn, None)] if location is not None else []
+    targets += [(None, step.number)] if step is not None else []
     turn, number = st.radio(
-        "On", places, format_func=lambda mark: _where(*mark), horizontal=True, key=f"weaklink_marked_{id_}"
+        "On", targets, format_func=lambda mark: _where(*mark), horizontal=True, key=f"weaklink_marked_{id_}"
     )
     note = st.text_input("Note", key=f"{_NOTE}_{id_}", placeholder="What you found")
     save, drop = st.columns(2)

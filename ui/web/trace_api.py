@@ -51,23 +51,23 @@ from weaklink.ui.views.trace_summary import reason_words
 from weaklink.ui.web.browser_json import json_delta
 from weaklink.ui.web.components import lines_data
 from weaklink.ui.web.markup import UNWRAPPED, folds
-from weaklink.ui.web.pictures import MOST_BOXES, Picture, flow_picture, rail, rail_boxes, selected_box, timing_picture
+from weaklink.ui.web.pictures import MAX_BOXES, Picture, flow_picture, rail, rail_boxes, selected_box, timing_picture
 from weaklink.ui.web.prices import cost_of, cost_text
 from weaklink.ui.web.stores import ShownTrace, current_options, data_flow, shown_trace, store
 from weaklink.ui.web.stream_data import EXPANDED_TURNS, short_mark, stream_data, stream_place, value_rows, window_of
 
 PATH = "/weaklink/trace/{id:int}"
 _CACHED_ANSWERS = 6  # data of traces that browsers have, each as large as a window
-_MOST_VIEWS = 16
-_LEAST_PACKED = 500  # bytes; the headers of a smaller response are as large as its body
-_LONGEST_NUMBER = 15
+_MAX_VIEWS = 16
+_MIN_PACKED_BYTES = 500  # bytes; the headers of a smaller response are as large as its body
+_MAX_NUMBER_DIGITS = 15
 _SENT: "OrderedDict[str, dict[str, Json]]" = OrderedDict()
 _LOCK = Lock()
 
 _MAX_NAME_CHARS = 80
-_LONGEST_MESSAGE = 400
+_MAX_MESSAGE_CHARS = 400
 _VERDICT_WIDTH = 40  # it is beside the stream
-_MOST_LINES = 400
+_MAX_LINES = 400
 _NO_PICTURE = Picture(0, 0, (), "Nothing to draw")
 
 
@@ -123,7 +123,7 @@ def position_of(turn: str, part: str, start: str, end: str) -> Location | None:
 
 
 def _is_number(word: str) -> bool:
-    return word.isascii() and word.isdecimal() and len(word) <= _LONGEST_NUMBER
+    return word.isascii() and word.isdecimal() and len(word) <= _MAX_NUMBER_DIGITS
 
 
 def _answer(request: Request, open_trace: Callable[[int], ShownTrace]) -> Response:
@@ -134,7 +134,7 @@ def _answer(request: Request, open_trace: Callable[[int], ShownTrace]) -> Respon
         shown = open_trace(int(request.path_params["id"]))
         views = {
             name: _changed(name, version, shown, location)
-            for name, _, version in (word.partition(":") for word in query.getlist("view")[:_MOST_VIEWS])
+            for name, _, version in (word.partition(":") for word in query.getlist("view")[:_MAX_VIEWS])
         }
     except (StoreError, KeyError) as error:
         return JSONResponse({"error": str(error)}, 404)
@@ -163,7 +163,7 @@ def trace_route(open_trace: Callable[[int], ShownTrace] = shown_trace) -> Route:
     def answer(request: Request) -> Response:
         return _answer(request, open_trace)
 
-    return Route(PATH, answer, methods=["GET"], middleware=[Middleware(GZipMiddleware, minimum_size=_LEAST_PACKED)])
+    return Route(PATH, answer, methods=["GET"], middleware=[Middleware(GZipMiddleware, minimum_size=_MIN_PACKED_BYTES)])
 
 
 def view_data(name: str, shown: ShownTrace, location: Location | None) -> dict[str, Json]:
@@ -212,7 +212,8 @@ def _ending(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     recovered = next((step for step in chain.steps if step.recovery is not None), None)
     if broken is not None:
         head = Run(f"step {broken.step}, turn {broken.turn}: ", Style.ERROR)
-        message = broken.message if len(broken.message) <= _LONGEST_MESSAGE else f"{broken.message[:_LONGEST_MESSAGE]}…"
+        short = broken.message[:_MAX_MESSAGE_CHARS]
+        message = short if short == broken.message else f"{short}…"
         sentences.append(_shown_line(shown, SideLine((head, *quoted(message)), initial_position(shown.inspection))))
     elif recovered is not None:
         head = Run(f"step {recovered.number}, turn {recovered.location.turn}: ", Style.REASONING)
@@ -238,9 +239,9 @@ def _amounts(summary: TraceSummary) -> Iterator[str]:
 
 def _rail(shown: ShownTrace, location: Location | None) -> dict[str, Json]:
     boxes = rail_boxes(shown.dissection, location)
-    places = {str(index): box.location for index, box in enumerate(boxes)}
-    caption = f"The map shows {MOST_BOXES} boxes around the selection." if len(boxes) == MOST_BOXES else ""
-    return rail(boxes).data(selected_box(boxes, location), places, caption)
+    locations = {str(index): box.location for index, box in enumerate(boxes)}
+    caption = f"The map shows {MAX_BOXES} boxes around the selection." if len(boxes) == MAX_BOXES else ""
+    return rail(boxes).data(selected_box(boxes, location), locations, caption)
 
 
 def _flow(shown: ShownTrace, location: Location | None) -> dict[str, Json]:
@@ -250,9 +251,9 @@ def _flow(shown: ShownTrace, location: Location | None) -> dict[str, Json]:
         return _NO_PICTURE.data(None, {}, "This trace has no tool calls, so there is no data flow.")
     step = step_at(shown.dissection, _position(shown, location))
     drawn = flow_picture(chain, data_flow(shown), step.number if step else 1)
-    places = {str(step.number): step.location for step in chain.steps}
+    locations = {str(step.number): step.location for step in chain.steps}
     caption = f"{drawn.label}. The thick path is the longest. Click a step to select it."
-    return drawn.data(str(step.number) if step else None, places, caption)
+    return drawn.data(str(step.number) if step else None, locations, caption)
 
 
 def _origins(shown: ShownTrace, location: Location | None) -> dict[str, Json]:
@@ -283,8 +284,8 @@ def _timing(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     if drawn is None:
         return _NO_PICTURE.data(None, {}, "")
     parts = ((group.key, shown.dissection.parts_of(int(group.key))) for group in drawn.groups if group.key)
-    places = {key: parts_of_turn[0].location(Range(0, 0)) for key, parts_of_turn in parts if parts_of_turn}
-    return drawn.data(None, places, f"{drawn.label}. A chunk is not a token.")
+    locations = {key: parts_of_turn[0].location(Range(0, 0)) for key, parts_of_turn in parts if parts_of_turn}
+    return drawn.data(None, locations, f"{drawn.label}. A chunk is not a token.")
 
 
 def _times(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
@@ -346,7 +347,7 @@ def _shown_line(shown: ShownTrace, line: SideLine) -> SideLine:
 
 
 def _first(source: SideSource) -> Iterator[SideLine]:
-    for index in islice(range(source.count), _MOST_LINES):
+    for index in islice(range(source.count), _MAX_LINES):
         yield SideLine(source.line(index, UNWRAPPED), source.location(index), source.kind(index))
-    if source.count > _MOST_LINES:
-        yield SideLine((Run(f"… {counted(source.count - _MOST_LINES, 'further line')}", Style.DIM),))
+    if source.count > _MAX_LINES:
+        yield SideLine((Run(f"… {counted(source.count - _MAX_LINES, 'further line')}", Style.DIM),))

@@ -45,7 +45,7 @@ from weaklink.ui.web.stores import current_options, shown_trace, store
 _WIDTH = 37
 _RUNS = "runs"
 _PREVIEW, _CLOSED = "preview", "closed"
-MOST_RUNS = 6
+MAX_RUNS = 6
 """The maximum number of traces in a comparison."""
 
 _MAX_TITLE_CHARS = 200
@@ -179,7 +179,7 @@ def _compare(trace: TraceSummary) -> None:
         "Compare",
         key="weaklink_more",
         icon=":material/add:",
-        disabled=len(chosen) >= MOST_RUNS,
+        disabled=len(chosen) >= MAX_RUNS,
         help="Add this trace to those to compare",
     ):
         _choose([*chosen, str(trace.id)])

@@ -21,10 +21,10 @@ from weaklink.ui.web.navigation import address_toggle, go_to_page, parameter
 from weaklink.ui.web.queries import CountQuery, PageResults, grouped, hits, put_placeholder, sliced
 from weaklink.ui.web.trace_listing import SortedColumn, sorted_listing
 
-_MOST_BARS = 10
-_MOST_MODELS, _MOST_CODES = 10, 12
-_MOST_TOOLS, _MOST_WORSE, _EXAMPLES = 10, 5, 1
-_MOST_BARS_OF_TIME = 60
+_MAX_BARS = 10
+_MAX_MODELS, _MAX_CODES = 10, 12
+_MAX_TOOLS, _MAX_WORSE, _EXAMPLES = 10, 5, 1
+_MAX_TIME_BARS = 60
 LAST_WEEK, WEEK_BEFORE = "since:7d", "since:14d before:7d"
 """The last seven days, and the seven before them, as filters."""
 _BEFORE = "before "
@@ -128,9 +128,9 @@ def time_rows(days: Sequence[GroupFigures]) -> Rows:
 
 def _bucket(day: date, span: int) -> tuple[date, date]:
     """The day, week or month that contains a day: its first day, and the day after its last."""
-    if span <= _MOST_BARS_OF_TIME:
+    if span <= _MAX_TIME_BARS:
         return day, day + timedelta(days=1)
-    if span <= 7 * _MOST_BARS_OF_TIME:
+    if span <= 7 * _MAX_TIME_BARS:
         monday = day - timedelta(days=day.weekday())
         return monday, monday + timedelta(days=7)
     first = day.replace(day=1)
@@ -148,7 +148,7 @@ def code_rows(codes: Sequence[Slice]) -> Rows:
             "share": code.traces / total,
             "said": f"{code.traces:,} · {percent(code.traces / total)} %",
         }
-        for code in codes[:_MOST_BARS]
+        for code in codes[:_MAX_BARS]
     ]
 
 
@@ -184,7 +184,7 @@ def heat_rows(by_model: Sequence[GroupFigures], by_model_and_code: Sequence[Grou
     counts = {(group.keys[0], group.keys[1]): group.traces for group in by_model_and_code if group.keys[0]}
     codes = _frequent_codes(counts)
     met = {model for model, code in counts if code in codes}
-    models = [model for model in totals if model in met][:_MOST_MODELS]
+    models = [model for model in totals if model in met][:_MAX_MODELS]
     return [
         {
             "model": visible_line(model),
@@ -212,7 +212,7 @@ def _frequent_codes(traces_by_cell: dict[tuple[str, str], int]) -> list[str]:
     counts: dict[str, int] = {}
     for (_, code), traces in traces_by_cell.items():
         counts[code] = counts.get(code, 0) + traces
-    return sorted(counts, key=lambda code: (-counts[code], code))[:_MOST_CODES]
+    return sorted(counts, key=lambda code: (-counts[code], code))[:_MAX_CODES]
 
 
 def charts(figures: TriageFigures, filter_text: str) -> None:
@@ -335,7 +335,7 @@ def _what_got_worse(figures: TriageFigures, filter_text: str) -> None:
         return
     done = sorted_listing(
         _WORSE_COLUMNS,
-        rules[:_MOST_WORSE],
+        rules[:_MAX_WORSE],
         _worse_row,
         name="worse",
         default="increase",
@@ -381,7 +381,7 @@ def _tools(figures: TriageFigures, filter_text: str, height: int) -> None:
     total = sum(tool.traces for tool in tools)
     done = sorted_listing(
         _TOOL_COLUMNS,
-        tools[:_MOST_TOOLS],
+        tools[:_MAX_TOOLS],
         lambda tool: _tool_row(tool, total),
         name="broken",
         default="chains",

@@ -59,6 +59,7 @@ _NO_CALL = lazy_pattern(
     r"(?:\b(?:def|class|function|func|fn|fun|new|import|from|sub|void|int|string|interface|type|lambda[^:]{0,80}:)\s+"
     r"|[.@$\w]|->|::)\Z"
 )
+"""What ends a line before a name that is no call there: `def `, `new `, `lambda x: `, `.`, `$`, `->`, `::`."""
 
 _QUOTED_LINE = lazy_pattern(r"\s*(?:\||>>>|>|#|//|\*\s+@|@)")
 
@@ -67,6 +68,7 @@ _STATEMENT = lazy_pattern(
     r"(?:[\w\\]{1,60}(?:\s?,\s?[\w\\]{1,60}){0,8}(?:\s?:\s?[\w\[\], ]{1,40})?\s?=\s?)?(?:await\s+|return\s+)?"
     r"(?:(?:print|json\.dumps|str|repr|asyncio\.run)\s?\(\s?)?[\s`\"'“‘\[(\\*<]*\Z"
 )
+"""What a line has before a call that is a statement: quotes, brackets, a bullet, `a, b: int = `, `await `, `print(`."""
 
 _LABEL = lazy_pattern(r":[\s`\"'“‘\[({\\*]*(?:print\(\s*)?\Z")
 
@@ -78,7 +80,7 @@ _NO_CALL_AFTER = lazy_pattern(r"\s*(?:\{|=>|->|\.\w+\()|\s*:\s*(?:\n|\Z)")
 _CHAINED = lazy_pattern(r"[\s\]\)\[,;|&+`\"'”’“‘.\\]{0,80}(?:(?:and|or|then|und|et|y)\b)?[\s\[,;`\"'“‘\\]{0,20}\Z")
 _OPENER = lazy_pattern(r"\((?<=[\w\\.\-]\()")  # a `(` that a name may precede
 _BACKWARDS = lazy_pattern(r"[\w\\.\-]*")
-_LONGEST_NAME = 160
+_MAX_NAME_CHARS = 160
 _NAMESPACES = ("functions.", "function.", "tools.", "tool.", "default_api.", "api.")
 _IN_NAMES = ("_", "-", "\\", ".", "/")  # separators in which the spellings of one name differ
 _BETWEEN_CORES = lazy_pattern(r"[^\w\-\\/]+")
@@ -304,7 +306,7 @@ class ToolNames:
 
     def before(self, text: str, end: int) -> tuple[int, NamedTool] | None:
         """The tool whose written name ends at `end`, and the start of that name."""
-        first = max(end - _LONGEST_NAME, 0)
+        first = max(end - _MAX_NAME_CHARS, 0)
         match = _BACKWARDS.match(text[first:end][::-1])
         written = match[0][::-1] if match is not None else ""
         stripped = written.lstrip(".\\-0123456789")
@@ -321,7 +323,7 @@ class ToolNames:
             return NamedTool(tool, written)
         spellings = self._spellings
         ends_alike = written[-2:] in spellings.endings or written[-1:] in spellings.letters
-        if len(written) > _LONGEST_NAME or not ends_alike:
+        if len(written) > _MAX_NAME_CHARS or not ends_alike:
             return None
         plain = written.replace("\\_", "_")
         if plain in self._exact:

@@ -62,11 +62,12 @@ _RESULT = re.compile(
     r"\s{0,20}(?:```\w{0,20}\s{1,4})?\S)",
     re.IGNORECASE,
 )
+"""A result that a model writes itself, right after its call: `Output: 3`, `**Tool Result:** ok`."""
 
 _TOKEN = re.compile(r"<\||\|>")
 _RESULT_END = re.compile(r"\n\s*\n|```")
-_LONGEST_RESULT = 2_000
-_LONGEST_SHOWN = 160
+_MAX_RESULT_CHARS = 2_000
+_MAX_SHOWN_CHARS = 160
 _LINE = 80  # characters beside a call that show whether it has lines of its own
 
 
@@ -272,7 +273,7 @@ class CallSearch:
     def _expected(self, written: str | None) -> str:
         if written is None:
             return f"Write the call as `{self._own.name}` expects it."
-        cut = written if len(written) <= _LONGEST_SHOWN else written[: _LONGEST_SHOWN - 1] + "…"
+        cut = written if len(written) <= _MAX_SHOWN_CHARS else written[: _MAX_SHOWN_CHARS - 1] + "…"
         return f"`{self._own.name}` expects {shown(cut)}."
 
     def _fix(self, group: Sequence[_ReportedCall], text: str, written: str | None) -> Fix | None:
@@ -313,8 +314,8 @@ def _invented_result(text: str, start: int) -> Iterator[Fault]:
     label = _RESULT.match(text, start)
     if label is None:
         return
-    end = _RESULT_END.search(text, label.end(), label.end() + _LONGEST_RESULT)
-    last = end.start() if end is not None else min(len(text), label.end() + _LONGEST_RESULT)
+    end = _RESULT_END.search(text, label.end(), label.end() + _MAX_RESULT_CHARS)
+    last = end.start() if end is not None else min(len(text), label.end() + _MAX_RESULT_CHARS)
     place = Range(label.start(1), label.start(1) + len(text[label.start(1) : last].rstrip()))
     message = "The model writes the result of its own call, but no tool ran: the result is invented."
     yield Fault(INVENTED_RESULT, place, message, "Stop the generation after the call.")

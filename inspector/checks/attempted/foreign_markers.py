@@ -24,19 +24,19 @@ from weaklink.inspector.segmenter.assembler import Assembler
 from weaklink.inspector.segmenter.events import ParseEvent
 from weaklink.inspector.text import Range, shown
 
-_LONGEST_OPENER = 120
+_MAX_OPENER_CHARS = 120
 _PARTS_OF_CALLS = (SpanKind.TOOL_CALL, SpanKind.MARKUP)
 _TURN = "turn"  # prefix of the labels of markup between turns
 _BARE_OBJECT = re.compile(r'\s*\{\s*"name"\s*:\s*"[\w.\-]{1,96}"\s*,\s*"(?:arguments|parameters)"\s*:\s*\{')
 _READS_BARE_OBJECTS = "llama3"
-_SHORTEST = len("[f()]")
+_MIN_CALL_CHARS = len("[f()]")
 _LINE_START = r"(?m)^[ \t]*(?:\*\*)?"
 _STEM = re.compile(r"\W+\w*?[^\W_]+[\W_]")
-_SHORTEST_CUT = 3
-_LONGEST_BRACKET = 2  # characters of a marker that is only brackets
+_MIN_CUT_CHARS = 3
+_MAX_BRACKET_CHARS = 2  # characters of a marker that is only brackets
 _WORD = re.compile(r"\S{0,40}")
 _TAG_END = re.compile(r"[^\s>\]]{0,40}(?: \w{1,20}[|｜]?)?[>\]]|[^\s>\]]{0,40}")
-_LONGEST_CUT = 400
+_MAX_CUT_CHARS = 400
 _DISTINCTIVE = re.compile(r"""\[?\s*\{\s*["']\w{2}|\[[A-Za-z_][\w.]{1,63}\(""")
 _FENCE = "```"
 _IN_PROSE = " \n.,:;-*_'\"()"  # signs that most texts have
@@ -91,7 +91,7 @@ class ForeignCalls:
         Calls that are quoted as code do not count, unless `offered` finds the tool that they name. Of several foreign
         syntaxes, the first in the text is used.
         """
-        if len(text) < _SHORTEST:
+        if len(text) < _MIN_CALL_CHARS:
             return []
         calls = self._whole(text)
         present = [sign for sign in self._signs if sign.sign in text and sign.literal in text] if not calls else ()
@@ -126,7 +126,7 @@ def _marked(text: str, syntaxes: Sequence[_CallSyntaxes], *, quoted: bool) -> li
 
 def _opener_before(text: str, at: int, dialect: Format) -> int:
     """The start of the marker that opens the call whose sign is at `at`, else `at`."""
-    first = max(at - _LONGEST_OPENER, 0)
+    first = max(at - _MAX_OPENER_CHARS, 0)
     return min(
         (begin for opener in markers_of(dialect).call_openers if (begin := text.rfind(opener, first, at)) >= 0),
         default=at,
@@ -141,7 +141,7 @@ def read_in(text: str, dialect: Format) -> Assembler:
     if events is None:
         parser = dialect.new_parser("", Role.ASSISTANT)
         events = [*parser.feed(text), *parser.close()]
-    assembler.take(events)
+    assembler.add(events)
     return assembler
 
 
@@ -260,7 +260,7 @@ class NearMarkers:
         self._openers, self._bare, self._headers = markers.call_openers, markers.bare_calls, markers.headers
         self._cuts = _cut_openers(self._openers)
         self._stems = _stems(self._openers)
-        self._markers = tuple(sorted(one for one in markers.all if len(one) > _LONGEST_BRACKET))
+        self._markers = tuple(sorted(one for one in markers.all if len(one) > _MAX_BRACKET_CHARS))
         self._beginnings = (*markers.call_openers, *markers.wrappers)
         self._other_bars = _other_bars(self._beginnings, markers.all)
         self._near_calls = own.near_calls
@@ -363,7 +363,7 @@ class NearMarkers:
     def _cut_value(self, text: str) -> str:
         """The text, if it is only the distinctive beginning of a call without an opening marker, else `""`."""
         value = text.strip()
-        if not self._bare or len(value) > _LONGEST_CUT or not _DISTINCTIVE.match(value):
+        if not self._bare or len(value) > _MAX_CUT_CHARS or not _DISTINCTIVE.match(value):
             return ""
         ways = ((bracket, ahead) for bracket, ahead in self._bare if value.startswith(bracket))
         is_cut = any(ahead.cut_short.match(value, len(bracket)) for bracket, ahead in ways)
@@ -418,7 +418,7 @@ def _with_any_bars(opener: str) -> str:
 
 def _cut_openers(openers: Sequence[str]) -> tuple[str, ...]:
     """Every beginning of an opener that no word begins with, the longest first."""
-    beginnings = {opener[:length] for opener in openers for length in range(_SHORTEST_CUT, len(opener))}
+    beginnings = {opener[:length] for opener in openers for length in range(_MIN_CUT_CHARS, len(opener))}
     return tuple(sorted(filter(_is_distinctive, beginnings), key=lambda beginning: (-len(beginning), beginning)))
 
 

@@ -25,6 +25,7 @@ _HARMLESS_LINE = lazy_pattern(
     r"\s*(?:(?:#|//).*|(?:from|import)\s.*|print\(.*\)|[\[\](){},;`\"'\\\s]*|(?:python|json|tool_code)"
     r"|[\w, ]+=\s*[\w\"'.\[\]]*)\s*"
 )
+"""A line beside calls that runs nothing: a comment, an import, `print(x)`, only brackets and quotes, `x = y.z`."""
 _DEFINES = ("def", "func", "fn", "class", "import")  # the keywords of definitions begin with these
 _ALONE_BEFORE = lazy_pattern(r"[\s\[`\"'\\(]*")
 _ALONE_AFTER = lazy_pattern(r"[\s\]`\"',;.\\)]*")

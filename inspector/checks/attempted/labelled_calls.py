@@ -32,10 +32,10 @@ NEVER_INLINE = (call_shapes.NAME_BEFORE_OBJECT, _UNDER_LABELS, _IN_ATTRIBUTES)
 """Shapes that do not count within a sentence, where the text after a name may also be the tool's result."""
 
 _BESIDE = "`*: \t"
-_LONGEST_LEAD = 80
-_LONGEST_GLUE = 120
-_MOST_LINES = 6  # line ends between a name and its arguments
-_LONGEST_VALUE = 2_000
+_MAX_LEAD_CHARS = 80
+_MAX_GLUE_CHARS = 120
+_MAX_LINE_ENDS = 6  # line ends between a name and its arguments
+_MAX_VALUE_CHARS = 2_000
 
 _TOKEN = r"<\|[^|<>\n]{1,40}\|>|<｜[^｜<>\n]{1,40}｜>"
 _TAG = rf"{_TOKEN}|</?[A-Za-z_][\w:.\-]{{0,40}}(?:\s{{1,4}}[\w\-]{{1,20}}\s?=\s?[\"'])?>?|[\"']\s?/?>"
@@ -47,6 +47,7 @@ _LEAD = lazy_pattern(
     r"|execute|executing|run|running|name|commentary|analysis|assistant|the|api)\b",
     re.IGNORECASE,
 )
+"""One token of what may precede the name of a call on its line: a tag, `1.`, `to=`, `functions.`, `Calling`, `the`."""
 _CLAUSE_ENDS = lazy_pattern(r"[:.!?…]\s")
 _GLUE = lazy_pattern(
     rf"{_TAG}|{_SIGN}|[,\]\-)]"
@@ -54,6 +55,7 @@ _GLUE = lazy_pattern(
     r"|inputs?)|kwargs|payload|json|yaml|code|object|message|tool|function|call)\b(?!\s*=)",
     re.IGNORECASE,
 )
+"""One token of what may be between a name and its arguments: a tag, a comma, `with`, `Action Input`, `args`, `json`."""
 _CLOSERS = lazy_pattern(rf"(?:\s{{0,4}}(?:</[A-Za-z_][\w:.\-]{{0,40}}>|{_TOKEN}|`{{3}}|[\])]))*")
 _ROLES = lazy_pattern(r"(?:assistant|analysis|commentary|final)+\Z")  # become text without tokens around them
 _IS_KEY = lazy_pattern(r"[\"']\s{0,8}:")  # the name is the key of a member
@@ -63,15 +65,18 @@ _CHILD = lazy_pattern(r"<([A-Za-z_][\w\-]{0,127})>")
 _PARAMETER = lazy_pattern(
     r"\s*<([\w:]{0,20}(?:parameter|param|argument|arg))\s{1,4}(?:name|key)\s?=\s?[\"']([\w\-]{1,80})[\"'][^<>\n]{0,80}>"
 )
+"""The opening tag of a parameter: `<parameter name="city">`; groups 1 and 2 are the tag and the name."""
 _ATTRIBUTES = lazy_pattern(r"(?:\s{1,80}[\w\-]{1,80}\s?=\s?(?:\"[^\"\n]{0,2000}\"|'[^'\n]{0,2000}')){1,30}\s{0,80}/?>")
 _ATTRIBUTE = lazy_pattern(r"([\w\-]{1,80})\s?=\s?(?:\"([^\"]*)\"|'([^']*)')")
 _LINE = lazy_pattern(
     r"[ \t]*(?:[-*•][ \t]{1,4})?[`*\"']{0,3}(\w[\w\-]{0,80})[`*\"']{0,3}[ \t]?[:=][`*]{0,2}[ \t]{1,8}"
     r"(\S[^\n]*)(?:\n|\Z)"
 )
+"""An argument on a line of its own: `- **city**: Oslo`; groups 1 and 2 are the name and the value."""
 _PAIR = lazy_pattern(
     r"[\s,;]{0,20}(?<![\w\-])(\w[\w\-]{0,80})\s?=\s?(\"[^\"\n]{0,2000}\"|'[^'\n]{0,2000}'|[^\s,;\"'()\[\]{}<>=]{1,2000})"
 )
+"""An argument among others: `, city="Oslo"`; groups 1 and 2 are the name and the value, with its quotes."""
 _LINE_ENDS = lazy_pattern(r"[ \t,;]{0,20}(?:\n|\Z)")
 _LABELS_ARGUMENTS = lazy_pattern(r"\b(?:arg\w*|param\w*|input\w*|kwargs|with)\W{0,4}\n", re.IGNORECASE)
 _DESCRIBES = lazy_pattern(
@@ -79,9 +84,11 @@ _DESCRIBES = lazy_pattern(
     r"|[^\n]*(?:\.|\)|…)\s*\Z",
     re.IGNORECASE,
 )
+"""A value that describes a parameter instead: `the name of the city`, `integer`, or a sentence with its full stop."""
 _SPECIAL = lazy_pattern(
     rf"{_TOKEN}|\[/?[A-Z_]{{3,24}}\]|<(?:start|end)_[a-z_]{{3,30}}>|<escape>|<\|\"\|>|<\|\w{{1,40}}>|<\w{{1,40}}\|>"
 )
+"""The special tokens of any format: `<|tool_call|>`, `[TOOL_CALLS]`, `<start_function_call>`."""
 
 
 class _Name(Struct, frozen=True):
@@ -163,8 +170,8 @@ def _after_glue(name: _Name, brackets: call_shapes.Brackets) -> Attempt | None:
     text, end = name.text, name.range.end
     if text.startswith("(", end) or (_IS_KEY.match(text, end) and text[max(name.range.start - 1, 0)] == text[end]):
         return None
-    at, limit = end, min(len(text), end + _LONGEST_GLUE)
-    while at < limit and text.count("\n", end, at) <= _MOST_LINES:
+    at, limit = end, min(len(text), end + _MAX_GLUE_CHARS)
+    while at < limit and text.count("\n", end, at) <= _MAX_LINE_ENDS:
         attempt = _labelled(name, at, _arguments_at(name, at, brackets))
         between = _GLUE.match(text, at, limit) if attempt is None else None
         if between is None:
@@ -198,7 +205,7 @@ def _labelled(name: _Name, at: int, found: tuple[dict[str, Json], int] | None) -
     lead = _lead(name)
     if bare is not None:
         shape = f"in the syntax of `{bare.format}` {WITHOUT_TOKENS}"
-        roles = _ROLES.search(name.text, max(name.range.start - _LONGEST_LEAD, 0), name.range.start - len(bare.lead))
+        roles = _ROLES.search(name.text, max(name.range.start - _MAX_LEAD_CHARS, 0), name.range.start - len(bare.lead))
         lead = max(lead, len(bare.lead) + (len(roles[0]) if roles is not None else 0))
     else:
         shape = _UNDER_LABELS
@@ -209,7 +216,7 @@ def _labelled(name: _Name, at: int, found: tuple[dict[str, Json], int] | None) -
 
 def _lead(name: _Name) -> int:
     """How many characters before a name on its line belong to the call; 0 if something else is before it."""
-    first = max(name.range.start - _LONGEST_LEAD, 0)
+    first = max(name.range.start - _MAX_LEAD_CHARS, 0)
     before = name.text[first : name.range.start]
     line = before[before.rfind("\n") + 1 :]
     is_whole = len(line) < len(before) or not first
@@ -248,7 +255,7 @@ def _tags_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
     end = at
     while (opener := _PARAMETER.match(name.text, end)) is not None and name.has_other(opener[2], parameters):
         closer = f"</{opener[1]}>"
-        last = name.text.find(closer, opener.end(), opener.end() + _LONGEST_VALUE)
+        last = name.text.find(closer, opener.end(), opener.end() + _MAX_VALUE_CHARS)
         if last < 0:
             break
         place = Range(opener.end(), last)
@@ -273,7 +280,7 @@ def _lines_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
     end = last = at
     while (line := _LINE.match(name.text, end)) is not None and name.has_other(line[1], parameters):
         written = line[2].rstrip()
-        if len(written) > _LONGEST_VALUE or _DESCRIBES.match(written):
+        if len(written) > _MAX_VALUE_CHARS or _DESCRIBES.match(written):
             return None
         parameters[line[1]] = Parameter(line[1], _unquoted(written), Range(*line.span(2)).moved(-at))
         end, last = line.end(), line.end(2)

@@ -17,7 +17,7 @@ _CUT = lazy_pattern(
     r"(?<=\w )(?:the|an?|of|and|or|your|its|at|with|because|than|will|would|should|must"
     r"|und|oder|et|ou|des|y|los|las|del|e|della|и|или)[ \t]*\Z"
 )
-_FEWEST_WORDS = 6
+_MIN_WORDS = 6
 _SENTENCE_END = lazy_pattern(r"(?<=[.!?])\s+|\n+")
 _MIN_SENTENCE_CHARS, _MIN_REPEATS = 20, 4
 # UTF-8 that was decoded as Latin-1 or Windows-1252: `Ã¶` for `ö`, `â€™` for an apostrophe.
@@ -74,7 +74,7 @@ def _is_in_inputs(sample: Sample, word: str) -> bool:
 
 
 def _cut(text: str) -> tuple[Range, str] | None:
-    match = _CUT.search(text) if text.count(" ") >= _FEWEST_WORDS else None
+    match = _CUT.search(text) if text.count(" ") >= _MIN_WORDS else None
     if match is None:
         return None
     return Range(match.start(), len(text)), f"The answer ends with `{match[0].strip()}`, within a sentence."

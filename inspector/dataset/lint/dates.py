@@ -49,6 +49,7 @@ _UNIX_TIME = lazy_pattern(r"(?<![\d.])1\d{9}(?:\d{3})?(?!\d)")
 _RELATIVE = lazy_pattern(
     r"(?i)\b(?:to(?:day|morrow|night)|yesterday|next|last|(?:sun|mon|tues|wednes|thurs|fri|satur)days?|weeks?|weekend)\b"
 )
+"""A word whose date depends on today: `tomorrow`, `next`, `Monday`, `weekend`."""
 _NEAR_DAYS = 14
 _MAX_DATES = 60
 _SECONDS_DIGITS = 10

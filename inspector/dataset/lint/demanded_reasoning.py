@@ -21,6 +21,7 @@ _DEMAND = lazy_pattern(
     r"(?i)\b(?:must|always|should|first|before|every|each|use|write|put|place|enclose|wrap|record|begin|start|output|"
     r"respond|answer|think|reason)\b"
 )
+"""A word with which a sentence demands something: `must`, `always`, `before`, `wrap`, `think`."""
 _OPTIONAL = lazy_pattern(r"(?i)\b(?:if|may|can|could|optional\w*|do not|don't|never|without|no|when needed|unless)\b")
 
 

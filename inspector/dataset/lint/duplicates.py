@@ -48,9 +48,9 @@ _PERMUTATIONS = 64
 _SIMILARITY = 0.8
 _CANDIDATE_SIMILARITY = 0.7  # the index misses some pairs at its threshold
 _SHINGLE = 3
-_FEWEST_WORDS = 20
-_FEWEST_OTHER_WORDS = 12
-_FEWEST_OF_MESSAGE = 6
+_MIN_WORDS = 20
+_MIN_OTHER_WORDS = 12
+_MIN_MESSAGE_WORDS = 6
 _RUN = 13
 _VALUE_BYTES = 4
 _TABLES = (
@@ -107,12 +107,12 @@ def sample_keys(sample: Sample, *, with_shingles: bool = True, with_runs: bool =
         else:
             other_words += said
             has_call = has_call or turn.role is Role.TOOL or bool(turn.calls)
-    is_long = with_shingles and len(words_of_all) >= _FEWEST_WORDS
+    is_long = with_shingles and len(words_of_all) >= _MIN_WORDS
     runs = (
         set(map(b" ".join, zip(*(words_of_all[index:] for index in range(_SHINGLE)), strict=False))) if is_long else ()
     )
     shingles = tuple(sorted(map(crc32, runs)))
-    has_answers = with_shingles and has_call and user_words and len(other_words) >= _FEWEST_OTHER_WORDS
+    has_answers = with_shingles and has_call and user_words and len(other_words) >= _MIN_OTHER_WORDS
     answers = _digest(other_words) if has_answers else b""
     keys = SampleKeys(_digest(words_of_all), _digest(user_words), shingles, answers)
     return structs.replace(keys, **_message_keys(sample)) if with_runs else keys
@@ -123,7 +123,7 @@ def _message_keys(sample: Sample) -> dict[str, frozenset[bytes]]:
     messages = [
         folded(" ".join(part.text for part in turn.parts)) for turn in sample.trace.turns if turn.role is Role.USER
     ]
-    long = [words for words in messages if len(words) >= _FEWEST_OF_MESSAGE]
+    long = [words for words in messages if len(words) >= _MIN_MESSAGE_WORDS]
     runs = (words[index : index + _RUN] for words in long for index in range(len(words) - _RUN + 1))
     return {"messages": frozenset(map(_short_digest, long)), "runs": frozenset(map(_short_digest, runs))}
 

@@ -41,6 +41,7 @@ _NUMBER = lazy_pattern(
     rf"(?<![.,/#-])(?<!{_LETTER})[-+−]?\d+(?:[.,  '’]\d{{3}})*(?:[.,]\d+)?(?!{_LETTER})"
     rf"|(?<!\.)(?<!{_LETTER})\d+(?:[.,]\d+)*"
 )
+"""A number with its sign: `-1,234.5`, `12 000`; behind `#` or `/`, or before a letter, its digits: `5` of `5kg`."""
 _GROUPED_BY_COMMAS = lazy_pattern(r"\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d*)?")
 _GROUPED_BY_POINTS = lazy_pattern(r"\d{1,3}(?:\.\d{3})+(?:,\d*)?")
 _DIGITS = lazy_pattern(r"\d+(?:[.,]\d+)*")
@@ -62,6 +63,7 @@ _RESULT_NAME = lazy_pattern(
     r"\"(?:\w*name|city|country|state|region|capital|location|place|town|title|author|director|artist|company|airline|"
     r'brand|hotel|restaurant|team|winner|owner|contact|destination|origin)"\s*:\s*"([A-ZÀ-Þ][a-zà-ž]{2,})"'
 )
+"""A member of a result under a key such as `city` or `first_name`, whose value is one capitalised word (group 1)."""
 _GERMAN = lazy_pattern(  # it capitalises every noun
     r"\b(?:[Dd]er|[Dd]ie|[Dd]as|und|ist|sind|wird|nicht|[Ee]in|[Ee]ine|Sie|ich|vom|zum|zur|für|mit|beträgt)\b"
 )
@@ -152,6 +154,7 @@ _NO_ACCESS = lazy_pattern(
     r"|我(?:无法|不能)(?:访问|查询|获取)|我没有权限|у меня нет доступа\b[^.!?\n]{0,60}|アクセスできません",
     re.IGNORECASE,
 )
+"""An answer that says it has no access to data or tools, in nine languages."""
 
 
 def unsupported_answers(sample: Sample) -> Iterator[Diagnostic]:

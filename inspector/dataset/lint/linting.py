@@ -157,7 +157,7 @@ _OF_A_SAMPLE: tuple[Callable[[Sample], Iterator[Diagnostic]], ...] = (
     damaged_arguments,
     structure.swapped_results,
 )
-_FEWEST_OF_A_FORMAT = 2
+_MIN_ROWS_OF_A_FORMAT = 2
 _TRAINING_CODES = frozenset(rule.code for rule in RULES)
 
 
@@ -291,5 +291,5 @@ def format_of_set(samples: Iterable[Sample]) -> str | None:
         if sample.declared_format is None and (format_name := templates.format_of(sample))
     )
     for name, number in counts.most_common(1):
-        return name if number >= _FEWEST_OF_A_FORMAT else None
+        return name if number >= _MIN_ROWS_OF_A_FORMAT else None
     return None

@@ -47,6 +47,7 @@ _PLACEHOLDER = lazy_pattern(
     r"|\blorem ipsum\b",
     re.IGNORECASE,
 )
+"""What a template left open: `<previous_result>`, `{{city}}`, `[insert name]`, `<your_key>`, `lorem ipsum`."""
 # An address of a domain that RFC 2606 reserves for examples: nobody has it.
 _RESERVED_ADDRESS = lazy_pattern(r"[\w.+-]+@(?:[\w-]+\.)?example\.(?:com|org|net)")
 _RAW = frozenset({Shape.COMPLETION, Shape.SEGMENTS})

@@ -49,12 +49,12 @@ _ENGLISH = frozenset(
         "should",
     )
 )
-_FEWEST_LETTERS = 60
-_FEWEST_IDEOGRAMS = 8
+_MIN_LETTERS = 60
+_MIN_IDEOGRAMS = 8
 _CERTAIN = 0.98
-_FEWEST_LETTERS_OF_ANSWER, _FEWEST_LETTERS_OF_SHORT = 40, 20
+_MIN_ANSWER_LETTERS, _MIN_SHORT_LETTERS = 40, 20
 _LIKELY, _FAIRLY_LIKELY, _UNLIKELY = 0.9, 0.7, 0.001
-_FEWEST_FUNCTION_WORDS = 2
+_MIN_FUNCTION_WORDS = 2
 _NAMES = lazy_pattern(
     r"\b(?:english|french|german|spanish|italian|portuguese|chinese|mandarin|cantonese|japanese|korean|russian|arabic|"
     r"hindi|dutch|polish|turkish|vietnamese|thai|swedish|norwegian|danish|finnish|greek|hebrew|ukrainian|czech|latin|"
@@ -63,6 +63,7 @@ _NAMES = lazy_pattern(
     r"|翻译|翻譯|英文|英语|中文|日文|日语|法语|德语|用.{1,3}语|英語|日本語|訳|영어|번역|한국어|перев\w+|английск\w+|русск\w+",
     re.IGNORECASE,
 )
+"""The name of a language, or a word for translating: then two languages in one conversation are intended."""
 
 _TURN_TOKENS = 4  # the tokens that templates add to a turn: its header and its end
 
@@ -74,7 +75,7 @@ def language_mismatch(sample: Sample) -> Iterator[Diagnostic]:
         return
     part = turns[-1].part("text")
     answer = "".join(sample.texts(Role.ASSISTANT)[-1:])
-    answer_language = language_of(answer, fewest_letters=_FEWEST_LETTERS_OF_ANSWER) if part is not None else None
+    answer_language = language_of(answer, fewest_letters=_MIN_ANSWER_LETTERS) if part is not None else None
     if part is None or answer_language == MIXED:
         return
     user = "\n".join(sample.texts(Role.USER))
@@ -97,7 +98,7 @@ def _other_language(text: str, answer_language: str) -> str | None:
     59 letters that the other language was not English.
     """
     plain = _without_markup(text)
-    if _letters(plain) < _FEWEST_LETTERS_OF_SHORT or (answer_language == "en" and _may_be_english(plain)):
+    if _letters(plain) < _MIN_SHORT_LETTERS or (answer_language == "en" and _may_be_english(plain)):
         return None
     identifier = _identifier()
     if identifier is None:
@@ -116,7 +117,7 @@ def _different_languages(user: str, answer: str) -> tuple[str, str] | None:
     """
     texts = [_without_markup(text) for text in (user, answer)]
     letters = [_letters(text) for text in texts]
-    if letters[0] < _FEWEST_LETTERS_OF_SHORT or letters[1] < _FEWEST_LETTERS_OF_ANSWER:
+    if letters[0] < _MIN_SHORT_LETTERS or letters[1] < _MIN_ANSWER_LETTERS:
         return None
     identifier = None if all(map(_may_be_english, texts)) else _identifier()
     if identifier is None:
@@ -131,7 +132,7 @@ def _different_languages(user: str, answer: str) -> tuple[str, str] | None:
 
 
 def _may_be_english(text: str) -> bool:
-    return sum(word in _ENGLISH for word in _WORDS.findall(text.lower())) >= _FEWEST_FUNCTION_WORDS
+    return sum(word in _ENGLISH for word in _WORDS.findall(text.lower())) >= _MIN_FUNCTION_WORDS
 
 
 def _without_markup(text: str) -> str:
@@ -148,13 +149,13 @@ def _letters(text: str) -> int:
     return len(_LETTERS.findall(text))
 
 
-def language_of(text: str, *, fewest_letters: int = _FEWEST_LETTERS, certain: float = _CERTAIN) -> str | None:
+def language_of(text: str, *, fewest_letters: int = _MIN_LETTERS, certain: float = _CERTAIN) -> str | None:
     """The ISO 639-1 code of a text's language; `mixed` for several scripts, None if the language is uncertain.
 
     Code, addresses and markup do not count. If the script alone does not determine the language, the text needs
     `fewest_letters` and the language a probability of at least `certain`.
     """
-    if len(text) < min(fewest_letters, _FEWEST_IDEOGRAMS):
+    if len(text) < min(fewest_letters, _MIN_IDEOGRAMS):
         return None
     plain = _without_markup(text)
     if plain.isascii() and len(plain) < fewest_letters:
@@ -162,7 +163,7 @@ def language_of(text: str, *, fewest_letters: int = _FEWEST_LETTERS, certain: fl
     letters = _letters(plain)
     for code, pattern in () if plain.isascii() else _SCRIPTS:
         ideograms = len(pattern.findall(plain))
-        if ideograms >= _FEWEST_IDEOGRAMS and ideograms >= 0.1 * letters:
+        if ideograms >= _MIN_IDEOGRAMS and ideograms >= 0.1 * letters:
             return MIXED if _is_mixed(plain, letters) else code
     return _classified(plain, certain) if letters >= fewest_letters else None
 

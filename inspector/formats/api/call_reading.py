@@ -312,7 +312,7 @@ def _raw_fix(fix: Fix, decoded: Decoded) -> Fix | None:
     edits: list[Edit] = []
     for edit in fix.edits:
         text = decoded.written(edit.text)
-        for raw_range in decoded.places(edit.range):
+        for raw_range in decoded.raw_ranges(edit.range):
             edits.append(Edit(raw_range, text))
             text = ""
     return Fix(tuple(edits), fix.safe)

@@ -60,6 +60,7 @@ _LOST_MARKER = Lookahead(
 _NEAR_OPENER = re.compile(
     r"(?i)\[(?!(?-i:TOOL_CALLS)\])tool[ _-]{0,2}calls?[\] ](?=\s?(?:[\w.\-]{1,64}\[(?-i:ARGS|CALL_ID)\]|\[\s{0,8}\{))"
 )
+"""`[TOOL_CALLS]` misspelled, before a call: `[tool_calls] [{`, `[TOOL CALLS]get_weather[ARGS]`."""
 _NAME = r"(?P<name>[A-Za-z0-9_.\-]++)"
 
 _NAMED = NamedCallReader(

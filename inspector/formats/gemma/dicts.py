@@ -27,7 +27,7 @@ from weaklink.inspector.model import Json, Parameter
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import MARKER_INSIDE_ARGUMENT
 from weaklink.inspector.rules.rule import Rule
-from weaklink.inspector.scanning import MOST_ROUNDS, QuoteSearch, end_of_repeats, lazy_pattern, repeated
+from weaklink.inspector.scanning import MAX_ROUNDS, QuoteSearch, end_of_repeats, lazy_pattern, repeated
 from weaklink.inspector.segmenter.events import Payload
 from weaklink.inspector.text import Range, shown
 
@@ -75,7 +75,7 @@ def _plain(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Patterns for a usual member (a whole string, an integer or a literal), and for text between brackets."""
     first, rest, written = re.escape(delimiter[0]), re.escape(delimiter[1:]), re.escape(delimiter)
     content = rf"[^{first}]*+(?:{first}(?!{rest})[^{first}]*+)"
-    string = rf"{written}({content}{{0,{MOST_ROUNDS}}}){written}"
+    string = rf"{written}({content}{{0,{MAX_ROUNDS}}}){written}"
     member = rf"([\w.\-]++):(?:{string}|(-?(?:0|[1-9][0-9]{{0,17}}+))|(true|false|null))(?=[,}}])"
     between = rf"[^{first}{{}}\[\]]++|{written}{content}{{0,64}}{written}(?=[,}}\]:])"
     return re.compile(member), repeated(between)

@@ -56,9 +56,9 @@ class Arguments(Struct):
 def read_arguments(cursor: PythonCursor, *, is_list: bool) -> Arguments:
     """Read the arguments after the opening parenthesis; the cursor moves after the closing one."""
     arguments = Arguments(cursor.position)
-    places: dict[str, tuple[int, int]] = {}
+    ranges: dict[str, tuple[int, int]] = {}
     while True:
-        _read_plain(cursor, arguments, places)
+        _read_plain(cursor, arguments, ranges)
         arguments.end = cursor.position
         character = cursor.skip()
         if character == ")":
@@ -77,7 +77,7 @@ def read_arguments(cursor: PythonCursor, *, is_list: bool) -> Arguments:
             cursor.position = arguments.end = comma
             return arguments
         if character:
-            _read_argument(cursor, arguments, places)
+            _read_argument(cursor, arguments, ranges)
         arguments.end = cursor.position
         if not character or cursor.is_cut:
             cursor.cut("the arguments of the call", ")" + "]" * is_list)
@@ -85,13 +85,13 @@ def read_arguments(cursor: PythonCursor, *, is_list: bool) -> Arguments:
         _separator(cursor)
 
 
-def _read_plain(cursor: PythonCursor, arguments: Arguments, places: dict[str, tuple[int, int]]) -> None:
+def _read_plain(cursor: PythonCursor, arguments: Arguments, ranges: dict[str, tuple[int, int]]) -> None:
     """Read usual arguments, and the commas after them, up to an unusual one."""
     text, base, is_keyword = cursor.text, cursor.base, keyword.iskeyword
     members, parameters = arguments.members, arguments.parameters
     while (match := _PLAIN.match(text, cursor.position)) is not None:
         name = match[1]
-        if name in places or is_keyword(name):
+        if name in ranges or is_keyword(name):
             return
         group = match.lastindex or 1
         start, end = match.span(group)
@@ -102,7 +102,7 @@ def _read_plain(cursor: PythonCursor, arguments: Arguments, places: dict[str, tu
             written = text[start:end]
         else:
             members[name] = _LITERALS[written] if written in _LITERALS else int(written)
-        first, last = places[name] = match.span(1)
+        first, last = ranges[name] = match.span(1)
         value_range, name_range = Range(start + base, end + base), Range(first + base, last + base)
         parameters[name] = Parameter(name, written, value_range, name_range, typed=True)
         arguments.end = cursor.position = end
@@ -112,7 +112,7 @@ def _read_plain(cursor: PythonCursor, arguments: Arguments, places: dict[str, tu
             _separator(cursor)
 
 
-def _read_argument(cursor: PythonCursor, arguments: Arguments, places: dict[str, tuple[int, int]]) -> None:
+def _read_argument(cursor: PythonCursor, arguments: Arguments, ranges: dict[str, tuple[int, int]]) -> None:
     text, start = cursor.text, cursor.position
     match = _KEYWORD.match(text, start)
     if match is not None:
@@ -128,10 +128,10 @@ def _read_argument(cursor: PythonCursor, arguments: Arguments, places: dict[str,
         cursor.flag(messages.reserved_name(text, name_range), readable=True)
     cursor.position = match.end()
     value = read_value(cursor, name)
-    if name in places:
-        cursor.faults.add(messages.duplicate(name_range, name, Range(*places[name]), "argument"))
+    if name in ranges:
+        cursor.faults.add(messages.duplicate(name_range, name, Range(*ranges[name]), "argument"))
         arguments.parameters.pop(name, None)
-    places[name] = (name_range.start, name_range.end)
+    ranges[name] = (name_range.start, name_range.end)
     if value is not None:
         arguments.members[name] = value.value
         moved_value_range, moved_name_range = value.range.moved(cursor.base), name_range.moved(cursor.base)
@@ -180,7 +180,7 @@ class _OpenBracket(Struct):
     mark: CursorMark
     items: list[Json] = field(default_factory=list)
     members: dict[str, Json] = field(default_factory=dict)
-    places: dict[str, Range] = field(default_factory=dict)
+    ranges: dict[str, Range] = field(default_factory=dict)
     key: str | None = None
     has_comma: bool = False
 
@@ -259,10 +259,10 @@ def _add_key(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue) -> b
     key = value.value if isinstance(value.value, str) else value.range.of(cursor.text)
     if not isinstance(value.value, str):
         cursor.flag(messages.no_text_key(cursor.text, value.range, repr(key)))
-    if key in frame.places:
-        cursor.faults.add(messages.duplicate(value.range, key, frame.places[key], "key"))
+    if key in frame.ranges:
+        cursor.faults.add(messages.duplicate(value.range, key, frame.ranges[key], "key"))
     frame.key = key
-    frame.places[key] = value.range
+    frame.ranges[key] = value.range
     if character == "=":
         cursor.flag(messages.wrong_member_sign(cursor.text, Range(cursor.position, cursor.position + 1)))
     if character in (":", "="):

@@ -27,6 +27,7 @@ _NUMBER = lazy_pattern(
     r"([-+]?)[ \t]*(0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][-+]?\d+)?)"
     r"([jJ]?)(?![\w.])"
 )
+"""A number of Python, with its sign (group 1) and the `j` of an imaginary one (group 3): `-1_000`, `0xFF`, `1e-3j`."""
 
 _WORD = lazy_pattern(r"[^\W\d]\w*")
 
@@ -43,6 +44,7 @@ _UNQUOTED = lazy_pattern(r"[\w#@~/\\.°€$-][\w ,:;@~/\\.°€$%?!&#+'-]*")
 _CODE = lazy_pattern(
     r"[^\W\d]\w*(?:\.\w+)+|.*\b(?:if|for|and|or|not|in|lambda|await)\b.*|.*[*=<>|^].*|.*\s[+/%&-]\s.*|.*\w[+*]\w.*"
 )
+"""An expression that is no unquoted text: `a.b`, `x if y`, `a * b`, `a - b`, `a+b`."""
 
 _RUN = {False: lazy_pattern(r"[^'\"()\[\]{},]*+"), True: lazy_pattern(r"[^'\"()\[\]{},:=]*+")}
 _MAX_INT_DIGITS = 4300
@@ -71,15 +73,18 @@ _OPERATES = lazy_pattern(
 _CLOSES = lazy_pattern(
     rf"\s*+(?:\Z|[)\]}}][\s)\]}}]{{0,64}}+(?:\Z|,|{_CALL})|,\s*+(?:{_KEYWORD}|['\"\[{{\d)\]}}-]|(?:True|False|None)\b))"
 )
+"""What follows a quote that ends its string: the end, closing brackets before a comma or call, or the next argument."""
 
 _MISSING = lazy_pattern(
     rf"(?=,\s*+[^\W\d][\w.]{{0,127}}+\(\s{{0,8}}+{_KEYWORD})|(?=\s{{0,16}}+,\s*+{_KEYWORD})|(?=\)\s*+(?:\]?\s*+\Z|\]?\s*+,?\s*+\[?{_CALL}))"
 )
+"""Where a string whose quote is missing ends: before the next call, the next keyword argument, or the last bracket."""
 
 _ESCAPE = lazy_pattern(
     r"\\(?:(\n)|([\\'\"abfnrtv])|([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|N\{([^}]{1,100})\}|"
     r"([\s\S]?))"
 )
+"""A backslash and what it escapes, by kind: a line end, one letter, octal, `x`, `u`, `U`, a name, or any other."""
 
 _SWALLOWED = lazy_pattern(rf",\s*+(?:[^\W\d][\w.]{{0,127}}+\(\s*+)?{_KEYWORD}\s*+\Z")
 _LOOK_BACK = 100

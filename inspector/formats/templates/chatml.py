@@ -62,11 +62,13 @@ _BLOCK_HERMES = re.compile(
     r"You are a function[ -]calling AI model\b(?:(?!<tools>)[\s\S])*<tools>[\s\S]*?</tools>"
     r"(?:(?!</tool_call>)[\s\S])*(?:</tool_call>\s*XML tags(?:(?!</tool_call>)[\s\S])*</tool_call>|</tool_call>)"
 )
+"""The block of tools in a Hermes' system prompt, from its first sentence to the example of a call."""
 
 _BLOCK = re.compile(
     r"# Tools\n(?:(?!<tools>\n)[\s\S])*<tools>\n[\s\S]*?</tools>"
     r"(?:(?!<tool_call>\n)[\s\S])*<tool_call>\n[^\n]*\n</tool_call>"
 )
+"""The block of tools in a Qwen's system prompt, from `# Tools` to the example of a call."""
 
 _BLOCK_JSON_SCHEMA = re.compile(r"Calls are a JSON array that keeps to this schema:\n[^\n]*")
 

@@ -31,6 +31,7 @@ _BLOCK = re.compile(
     r"(?:You are capable of executing|These functions can be called)(?:(?!namespace functions \{)[\s\S])*"
     r"namespace functions \{[\s\S]*?\} // namespace functions"
 )
+"""The block of tools in a system prompt, from the sentence before them to the end of `namespace functions`."""
 
 
 def outputs(results: Sequence[ToolResult]) -> str:

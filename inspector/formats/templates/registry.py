@@ -19,6 +19,7 @@ from weaklink.inspector.model import Json, Role, ToolDefinition, ToolResult
 _CLAUDE_BLOCK = re.compile(
     r"(?:In this environment|These functions can be called)(?:(?!<functions>)[\s\S])*<functions>[\s\S]*?</functions>"
 )
+"""The block of tools in a system prompt, from the sentence before them to `</functions>`."""
 _HUMAN = ("\n\nHuman: ", "")
 _CLAUDE_TURNS = {Role.SYSTEM: ("", ""), Role.USER: _HUMAN, Role.ASSISTANT: ("\n\nAssistant: ", ""), Role.TOOL: _HUMAN}
 _GEMINI_BLOCK = re.compile(r"These Python functions can be called(?:(?!```python\n)[\s\S])*```python\n[\s\S]*?\n```")
@@ -40,6 +41,7 @@ _REACT_BLOCK = re.compile(
     r"|(?:Answer the following questions|You have access to the following tools)(?:(?!\nFinal Answer:)[\s\S])*"
     r"\nFinal Answer: [^\n]*"
 )
+"""The block of tools in a system prompt, from the sentence before them to the line `Final Answer:`."""
 _REACT_TURNS = {
     Role.SYSTEM: ("", "\n\n"),
     Role.USER: ("Question: ", "\n"),

@@ -242,10 +242,10 @@ def _open_tags(text: str, syntax: XmlSyntax) -> tuple[list[str], int] | None:
     return names, max(len(text) - cut, end)
 
 
-def _holds_any(whole: Range, places: list[Range]) -> bool:
+def _holds_any(whole: Range, ranges: list[Range]) -> bool:
     """Whether one of the ranges, which are sorted, is within `whole`."""
-    first, last = (bisect_left(places, Range(edge, 0)) for edge in (whole.start, whole.end + 1))
-    return any(value_range.end <= whole.end for value_range in places[first:last])
+    first, last = (bisect_left(ranges, Range(edge, 0)) for edge in (whole.start, whole.end + 1))
+    return any(value_range.end <= whole.end for value_range in ranges[first:last])
 
 
 def _names_a_call(walked: XmlWalk, text: str, syntax: XmlSyntax, *, is_cut: bool) -> bool:

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from weaklink.inspector.scanning import MOST_ROUNDS
+from weaklink.inspector.scanning import MAX_ROUNDS
 from weaklink.inspector.segmenter.table import Lookahead, Repeat
 
 NAME = Repeat(r'[^<>"\n]', 1, 128)
@@ -124,7 +124,7 @@ class XmlSyntax(Struct, frozen=True, dict=True):
         first = re.escape(self.first)
         marks = (self.parameter_begins, self.end_begins, self.call_begins, self.call_end, self.value_begins)
         data = "|".join(re.escape(mark[1:]) for mark in marks if mark)
-        value = rf"([^{first}]*+(?:{first}(?!{data})[^{first}]*+){{0,{MOST_ROUNDS}}})"
+        value = rf"([^{first}]*+(?:{first}(?!{data})[^{first}]*+){{0,{MAX_ROUNDS}}})"
         end = _ungrouped(self.closes.expression) if self.end_tag is None else self.end_tag.expression
         return re.compile(rf"{self.parameter.expression}{value}({end})\s*")
 

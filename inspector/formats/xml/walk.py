@@ -37,6 +37,7 @@ _OTHER_TAG = lazy_pattern(
     r"<(?:(?P<key>[A-Za-z_][\w.-]{0,63})|(?P<tag>[A-Za-z_][\w.-]{0,63}) name=\"(?P<name>[^\"<>\n]{1,64})\")>"
     r"(?P<value>[^<>]*)</(?:(?P=key)|(?P=tag))>"
 )
+"""A parameter in a tag of its name, `<city>Oslo</city>`, or in a tag that names it, `<arg name="city">Oslo</arg>`."""
 _ALIKE, _GARBLED = 0.85, 8  # how much a garbled tag resembles the whole one, and how many characters it may lack
 _INDENT = 64  # of a line, and how many characters may be between a name and its value
 

@@ -27,7 +27,7 @@ from weaklink.inspector.json_text import object_of
 from weaklink.inspector.scanning import closing_quote
 
 _BLOCK = 1 << 16
-_MOST_BEFORE = 32 << 20
+_MAX_BUFFER_BYTES = 32 << 20
 _BRACKET_OR_QUOTE = re.compile(rb'[\[\]{}"]')
 _NO_ENTRIES = "no list `entries` within `log` was found in this HAR document"
 
@@ -134,7 +134,7 @@ class HarDocument:
             if match is not None and (end := self._token_end(match[0])) >= 0:
                 start, self._at = self._at, end
                 return self._buffer[start:end]
-            block = self._stream.read(max(_BLOCK, len(self._buffer))) if len(self._buffer) < _MOST_BEFORE else b""
+            block = self._stream.read(max(_BLOCK, len(self._buffer))) if len(self._buffer) < _MAX_BUFFER_BYTES else b""
             if not block:
                 return None
             self._buffer += block

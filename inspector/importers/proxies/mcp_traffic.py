@@ -47,8 +47,8 @@ _INPUT, _TASK = "input_required", "task"
 _CANCELLED = "cancelled"
 _TASK_METHODS = frozenset({"tasks/get", "tasks/result"})
 _TASK_NOTES = frozenset({"notifications/tasks", "notifications/tasks/status"})
-_LONGEST_QUESTION = 200
-_MOST_NOTES = 20
+_MAX_QUESTION_CHARS = 200
+_MAX_NOTES = 20
 
 
 class _McpRun(Struct):
@@ -201,10 +201,11 @@ class McpTraffic:
             id_ = compact_json(request["id"])
             self._take_call(request, (server, session, id_), exchange, own.pop(id_, None))
         for request in requests:
-            if request.get("method") in _TASK_METHODS and (answer := own.pop(compact_json(request.get("id")), None)):
+            is_poll = word_of(request.get("method")) in _TASK_METHODS
+            if is_poll and (answer := own.pop(compact_json(request.get("id")), None)):
                 self._take_task(server, object_of(request.get("params")), answer, exchange.ended_s)
         for note in answers:
-            if note.get("method") in _TASK_NOTES:
+            if word_of(note.get("method")) in _TASK_NOTES:
                 params = object_of(note.get("params"))
                 self._take_task(server, params, {"result": params}, exchange.ended_s)
         for id_, answer in own.items():
@@ -297,7 +298,7 @@ def _questions(result: JsonObject) -> Iterator[str]:
     for name, request in object_of(result.get("inputRequests")).items():
         members = object_of(request)
         asked = word_of(object_of(members.get("params")).get("message")) or word_of(members.get("method"))
-        yield f"`{name}`: {asked[:_LONGEST_QUESTION]}" if asked else f"`{name}`"
+        yield f"`{name}`: {asked[:_MAX_QUESTION_CHARS]}" if asked else f"`{name}`"
 
 
 def _with_runs(number: int, trace: Trace, placed: dict[tuple[int, int], _McpRun]) -> Trace:
@@ -307,7 +308,7 @@ def _with_runs(number: int, trace: Trace, placed: dict[tuple[int, int], _McpRun]
     turns = (
         structs.replace(turn, run=runs[at].recorded()) if at in runs else turn for at, turn in enumerate(trace.turns)
     )
-    notes = [note for _, run in sorted(runs.items()) for note in run.notes()][:_MOST_NOTES]
+    notes = [note for _, run in sorted(runs.items()) for note in run.notes()][:_MAX_NOTES]
     return with_warnings(structs.replace(trace, turns=tuple(turns)), notes)
 
 

@@ -35,6 +35,7 @@ _FIRST_KEYS = re.compile(
     rb"\d{1,12}:\d{1,2}:(?:backup|client_conn|comment|error|id|intercepted|is_replay|marked|messages|metadata|mode"
     rb"|request|response|server_conn|timestamp_created|type|version|websocket)[,;]"
 )
+"""The beginning of a flow: the length of a dictionary, and of its first key, one of those that a flow has."""
 
 _NO_TIMES = "mitmproxy does not store chunk times: an answer has only a start and an end time"
 

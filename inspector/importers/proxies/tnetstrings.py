@@ -17,7 +17,7 @@ from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.memory import RECORD_BYTES, too_long
 from weaklink.inspector.text import decode
 
-_MOST_DIGITS = 12
+_MAX_DIGITS = 12
 _BLOCK = 1 << 20
 _CUT = "the file ends in the middle of this flow"
 _NO_FLOW = "not a flow: the file is damaged, or several programs wrote it at once; the rest was not read"
@@ -58,7 +58,7 @@ def read_flows(stream: BinaryIO, *, limit: int = RECORD_BYTES) -> Iterator[Store
             return
         length = _LENGTH.fullmatch(prefix)
         if length is None:
-            is_cut = prefix.isdigit() and len(prefix) <= _MOST_DIGITS
+            is_cut = prefix.isdigit() and len(prefix) <= _MAX_DIGITS
             yield Skipped(f"flow {number}", _CUT if is_cut else _NO_FLOW, start=start)
             return
         left = int(length[1]) + 1  # the type tag follows
@@ -79,7 +79,7 @@ def read_flows(stream: BinaryIO, *, limit: int = RECORD_BYTES) -> Iterator[Store
 def _length_prefix(stream: BinaryIO) -> bytes:
     """The digits up to the colon, or as many bytes as show that there is no length."""
     prefix = b""
-    while len(prefix) <= _MOST_DIGITS and not prefix.endswith(b":") and (byte := stream.read(1)):
+    while len(prefix) <= _MAX_DIGITS and not prefix.endswith(b":") and (byte := stream.read(1)):
         prefix += byte
     return prefix
 

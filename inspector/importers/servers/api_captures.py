@@ -54,6 +54,7 @@ _ANSWER = lazy_pattern(
     r'|"created_at"\s*:\s*"[^\n]*"done"\s*:\s*(?:true|false)'
     r'|"type"\s*:\s*"message"[^{]*"role"\s*:\s*"assistant"'
 )
+"""What only an answer has: events of Anthropic's and OpenAI's, an error, objects of OpenAI, Gemini and Ollama."""
 
 _CHAT_ANSWER = lazy_pattern(r'"choices"\s*:\s*\[')
 _OTHER_API = lazy_pattern(r'"object"\s*:\s*"text_completion"')

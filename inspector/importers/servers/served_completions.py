@@ -86,13 +86,16 @@ _GENERATED = lazy_pattern(
     rf"Generated response (?P<id>[^\s:]+)(?: \(streaming (?P<kind>delta|complete)\))?: output: (?P<output>{_REPR})"
     r"(?:, output_token_ids: (?P<ids>None|[\[(][\d, ]*[\])]))?(?:, finish_reason: (?P<finish>\w+))?"
 )
+"""vLLM's line of an answer: `Generated response ID (streaming delta): output: 'TEXT', output_token_ids: [...], ...`."""
 _BEGUN = lazy_pattern(
     r"(?:Received request|Generated response|Request) [^\s:]+(?: \(streaming \w+\)| details)?: (?:prompt|output): ['\"]"
 )
+"""The beginning of a line of vLLM up to its text, which may be truncated."""
 _SETTING = lazy_pattern(
     r"\b(?P<name>n|temperature|top_p|top_k|min_p|seed|max_tokens|presence_penalty|frequency_penalty|repetition_penalty)"
     r"=(?P<value>-?\d{1,15}(?P<fraction>\.\d{1,20}(?:e-?\d{1,3})?|e-?\d{1,3})?)"
 )
+"""A sampling parameter with its number: `temperature=0.7`; `fraction` says that it is no integer."""
 _ESCAPE = lazy_pattern(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))", re.DOTALL)
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 _TIME = lazy_pattern(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?")

@@ -53,7 +53,7 @@ _ANSWERS = ("response", "result", "output", "content")
 _ERROR_KINDS = frozenset({"error-text", "error-json", "execution-denied"})
 _JOINED = lazy_pattern(r"(?:system|developer|user|human|assistant|tool): ")
 _TEXT = r"'[^'\\]*+(?:\\.[^'\\]*+)*'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*\""
-_LONGEST = 1 << 20
+_MAX_SHOWN_CHARS = 1 << 20
 
 _SHOWN = lazy_pattern(
     rf"role=(?P<role>{_TEXT}) content=(?P<content>None|{_TEXT}) name=(?P<name>None|{_TEXT}) "
@@ -61,6 +61,7 @@ _SHOWN = lazy_pattern(
     rf"tool_calls=(?P<tool_calls>None|\[(?:[^'\"\]]++|{_TEXT})*\])(?= \w+=)",
     re.DOTALL,
 )
+"""A message as `str` shows it: `role='user' content='...' name=None tool_call_id=None tool_calls=None ...`."""
 
 Given = TypeVar("Given")
 
@@ -326,7 +327,8 @@ def call_of(block: JsonObject) -> JsonObject:
     arguments = first_member(inner, _ARGUMENTS)
     name = first_member(inner, _NAMES)
     call_id = first_member(block, _IDS) or first_member(inner, _IDS)
-    return call_object(name if isinstance(name, str) else None, arguments, call_id)
+    call = call_object(name if isinstance(name, str) else None, arguments, call_id)
+    return {**call, "type": "custom"} if block.get("custom") is True else call
 
 
 def has_parsed_arguments(call: JsonObject) -> bool:
@@ -378,7 +380,7 @@ def _block_words(kind: str, block: JsonObject) -> Json:
 
 def message_shown(text: str) -> JsonObject | None:
     """The message in a text that is the Python repr of an object; None for any other text, or one beyond 1 MiB."""
-    if not text.startswith("role=") or len(text) > _LONGEST or (match := _SHOWN.match(text)) is None:
+    if not text.startswith("role=") or len(text) > _MAX_SHOWN_CHARS or (match := _SHOWN.match(text)) is None:
         return None
     members: JsonObject = {}
     for name, shown in match.groupdict().items():

@@ -31,7 +31,7 @@ from weaklink.inspector.importers.telemetry.otlp_span import (
 )
 from weaklink.inspector.importers.telemetry.spans import OperationKind, ToolRun
 from weaklink.inspector.json_text import compact_json, object_of, text_or_json
-from weaklink.inspector.model import Json, Usage
+from weaklink.inspector.model import Json, RecordedState, RunState, Usage
 from weaklink.inspector.scanning import lazy_pattern
 
 _OPERATIONS = {
@@ -53,8 +53,8 @@ _FIRST_TOKENS = frozenset({_CHUNK, "gen_ai.choice.chunk", "llm.content.completio
 _PROMPT, _COMPLETION = "gen_ai.content.prompt", "gen_ai.content.completion"
 _decode_texts = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _EVALUATION = "gen_ai.evaluation."
-_MOST_NOTES = 20
-_LONGEST_WORD = 80
+_MAX_NOTES = 20
+_MAX_WORD_CHARS = 80
 _FRAMEWORK_WORK = lazy_pattern(r"plan|retrieval|(?:search|create|update|upsert|delete)_memory(?:_store)?")
 _ROLES = {f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")}
 
@@ -102,10 +102,10 @@ def session_notes(spans: Iterable[OtlpSpan]) -> Iterator[str]:
         for event in span.events:
             if event.name == f"{_EVALUATION}result":
                 evaluations += 1
-                if evaluations <= _MOST_NOTES:
+                if evaluations <= _MAX_NOTES:
                     yield _evaluation(event)
-    if evaluations > _MOST_NOTES:
-        yield f"the source has {evaluations - _MOST_NOTES} more evaluations"
+    if evaluations > _MAX_NOTES:
+        yield f"the source has {evaluations - _MAX_NOTES} more evaluations"
     if work:
         counts = ", ".join(f"`{operation}` {count}" for operation, count in sorted(work.items()))
         yield f"the framework's own work, which no call of the model asked for, is left out: {counts}"
@@ -113,10 +113,10 @@ def session_notes(spans: Iterable[OtlpSpan]) -> Iterator[str]:
 
 def _evaluation(event: OtlpEvent) -> str:
     facts = {key: event.attributes.get(f"{_EVALUATION}{key}") for key in ("name", "score.value", "score.label")}
-    name, value, label = (None if fact in (None, "") else str(fact)[:_LONGEST_WORD] for fact in facts.values())
+    name, value, label = (None if fact in (None, "") else str(fact)[:_MAX_WORD_CHARS] for fact in facts.values())
     error = event.attributes.get("error.type")
     told = " ".join(filter(None, (value, f"({label})" if value and label else label)))
-    told = told or (f"failed with `{str(error)[:_LONGEST_WORD]}`" if error else "no score")
+    told = told or (f"failed with `{str(error)[:_MAX_WORD_CHARS]}`" if error else "no score")
     return f"the source evaluated this session: {name or 'without a name'}: {told}"
 
 
@@ -181,7 +181,17 @@ def _tool_run(span: OtlpSpan) -> ToolRun:
         span.text("gen_ai.tool.call.id"),
         text_or_json(arguments),
         result if result is None or isinstance(result, str) else compact_json(result),
+        *_ending(span),
     )
+
+
+def _ending(span: OtlpSpan) -> tuple[bool | None, RecordedState | None]:
+    """How the source of our own export says that a run ended: whether it failed, and its recorded state."""
+    failed, state = (span.attributes.get(f"weaklink.result.{name}") for name in ("is_error", "state"))
+    exit_code = span.number("weaklink.result.exit_code")
+    known = next((ending for ending in RunState if ending == state), None)
+    recorded = RecordedState(exit_code, known, span.text("weaklink.result.field"))
+    return failed if isinstance(failed, bool) else None, recorded if (exit_code, known) != (None, None) else None
 
 
 def _parameters(span: OtlpSpan) -> JsonObject:

@@ -178,7 +178,8 @@ def _read(span: otlp_span.OtlpSpan, known: KnownMessages) -> TracedSpan:
     if kind is OperationKind.TOOL and facts.run is not None:
         failure = None if span.text("weaklink.outcome") else _error(span, has_words=True)  # that is our own verdict
         result = facts.run.result if facts.run.result is not None or failure is None else failure.message
-        return structs.replace(read, run=structs.replace(facts.run, result=result, failed=True if failure else None))
+        failed = True if failure else facts.run.failed
+        return structs.replace(read, run=structs.replace(facts.run, result=result, failed=failed))
     if kind is OperationKind.AGENT:
         call = _call(span, facts, known)
         has_words = bool(call.request.turns) or any(part.text for part in call.answer.parts)

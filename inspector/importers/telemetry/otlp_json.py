@@ -19,7 +19,7 @@ RESOURCE_KEYS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_lo
 """The members that an export request has."""
 _SNAKE = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 _ERRORS: tuple[Json, ...] = (ERROR, "STATUS_CODE_ERROR", "ERROR", "2")
-_LONGEST_TIME_NS = 1 << 63
+_MAX_TIME_NS = 1 << 63
 
 
 def has_resources(row: JsonObject) -> bool:
@@ -92,7 +92,7 @@ def value_of(value: Json) -> Json:
 def seconds(value: Json) -> float | None:
     """A time in nanoseconds, a number or its digits, as seconds; None if it is missing, 0 or out of range."""
     number = _integer(value)
-    if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < _LONGEST_TIME_NS:
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < _MAX_TIME_NS:
         return None
     return number / 1e9
 

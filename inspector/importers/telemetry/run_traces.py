@@ -97,6 +97,6 @@ def _run(span: TracedSpan, run: ToolRun) -> Iterator[model.Turn]:
         model.Role.ASSISTANT, (model.Part("call:0", run.arguments),), "assistant", (call,), generation=generation
     )
     if run.result is not None or run.failed is not None:
-        header = model.ResultHeader(run.call_id or None, run.name, run.failed)
+        header = model.ResultHeader(run.call_id or None, run.name, run.failed, run.recorded)
         result = model.Turn(model.Role.TOOL, (model.Part("text", run.result or ""),), "tool", result=header)
         yield structs.replace(result, run=recorded_run(span, run))

@@ -35,7 +35,7 @@ _pack = msgspec.msgpack.Encoder().encode
 class _Spooled(Struct):
     """Where the rows of a key are, its trace, and the session that it names, with the rank of the row that does."""
 
-    places: list[SpoolPosition] = field(default_factory=list)
+    positions: list[SpoolPosition] = field(default_factory=list)
     trace: str = ""
     session: ExternalId | None = None
     rank: tuple[float, int] = (0.0, 0)
@@ -68,7 +68,7 @@ class SpanSpool(Generic[Row]):
         """
         place = self._spool.put(_packed(row))
         spooled = self._keys.setdefault(key, _Spooled())
-        spooled.places.append(place)
+        spooled.positions.append(place)
         spooled.trace = spooled.trace or trace
         rank = started_s, place[0]
         if session is not None and (spooled.session is None or rank < spooled.rank):
@@ -90,7 +90,7 @@ class SpanSpool(Generic[Row]):
 
     def rows(self, keys: Iterable[str]) -> Iterator[Row]:
         """All rows of these keys in the order they were put."""
-        for place in sorted(place for key in keys for place in self._keys[key].places):
+        for place in sorted(place for key in keys for place in self._keys[key].positions):
             packed = self._spool.get(place)
             is_json = packed.startswith((b"[", b"{"))  # which begin no list and no object of MessagePack
             yield msgspec.convert(parse_json_bytes(packed), self._type) if is_json else self._decode(packed)

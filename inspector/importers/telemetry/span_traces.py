@@ -5,7 +5,7 @@ Results that no later request repeats are taken from the spans of tools.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, groupby
 
 from msgspec import Struct, field, structs
@@ -157,7 +157,7 @@ def _renumbered(turn: model.Turn, numbers: dict[int, int]) -> model.Turn:
 
 
 def _placed(requests: Sequence[TracedSpan], agents: Mapping[str, TracedSpan]) -> list[_GrowingSpanTrace]:
-    placer = _RequestPlacer(agents)
+    placer = _RequestPlacer(agents, {span.call.request.continues for span in requests if span.call is not None} - {""})
     moments = [(moment_of(span), at, False) for at, span in enumerate(requests)]
     moments += [(end_of(span), at, True) for at, span in enumerate(requests)]
     for _, at, has_ended in sorted(moments):
@@ -185,10 +185,14 @@ class _PendingRequest(Struct):
 
 
 class _RequestPlacer:
-    """Places the requests of one session in traces, and adds their answers."""
+    """Places the requests of one session in traces, and adds their answers.
 
-    def __init__(self, agents: Mapping[str, TracedSpan]) -> None:
-        self._agents = agents
+    `continued` are the ids of answers that a later request continues: their own requests are placed though they have no
+    messages.
+    """
+
+    def __init__(self, agents: Mapping[str, TracedSpan], continued: Set[str]) -> None:
+        self._agents, self._continued = agents, continued
         self._next_id = model.ExternalId(_SPAN_ID, "")
         self._resolver = SessionResolver(name_trace=lambda: self._next_id)
         self._by_key: dict[str, _GrowingSpanTrace] = {}
@@ -202,7 +206,7 @@ class _RequestPlacer:
         agent = self._agents[span.id].id if span.id in self._agents else ""
         earlier = self._tools.get(call.request.continues, ()) if call.repeats_tools else ()
         tools = self._tools[call.response_id] = call.request.tools or earlier
-        if call.request.turns or call.request.continues:
+        if call.request.turns or call.request.continues or call.response_id in self._continued:
             growing, placement = self._place(span, call)
         else:
             growing, placement = self._last.get(agent) or self._begun(span, call), None
@@ -280,11 +284,11 @@ class ToolResults(Struct):
     """The additions from a session's tool spans to one trace; turns count from 0.
 
     `results_after[turn]` are results to insert after that turn and after the results that already follow it.
-    `runs[turn]` is the run whose result that turn contains.
+    `runs[turn]` is the span of the run whose result that turn contains.
     """
 
     results_after: dict[int, list[model.Turn]] = field(default_factory=dict)
-    runs: dict[int, model.RecordedRun] = field(default_factory=dict)
+    runs: dict[int, TracedSpan] = field(default_factory=dict)
 
 
 class SessionResults(Struct):
@@ -310,7 +314,7 @@ def results_of(
             continue
         if (answer := open_calls.answer_of(run)) is not None:
             trace, turn = answer
-            results.of_trace.setdefault(trace, ToolResults()).runs.setdefault(turn, recorded_run(span, run))
+            results.of_trace.setdefault(trace, ToolResults()).runs.setdefault(turn, span)
             continue
         call = open_calls.take(run)
         if call is None:
@@ -326,12 +330,17 @@ def results_of(
     return results
 
 
-def _with_run(turn: model.Turn, run: model.RecordedRun | None) -> model.Turn:
-    return turn if run is None else structs.replace(turn, run=run)
+def _with_run(turn: model.Turn, span: TracedSpan | None) -> model.Turn:
+    """A result as the next request repeats it, with its run; the run's ending counts where the message has none."""
+    if span is None or span.run is None or turn.result is None:
+        return turn
+    is_error = span.run.failed if turn.result.is_error is None else turn.result.is_error
+    result = structs.replace(turn.result, is_error=is_error, recorded=turn.result.recorded or span.run.recorded)
+    return structs.replace(turn, result=result, run=recorded_run(span, span.run))
 
 
 def _result(run: ToolRun, call: model.CallHeader) -> model.Turn:
-    header = model.ResultHeader(call.id or run.call_id or None, run.name or call.name, run.failed)
+    header = model.ResultHeader(call.id or run.call_id or None, run.name or call.name, run.failed, run.recorded)
     return model.Turn(model.Role.TOOL, (model.Part("text", run.result or ""),), "tool", result=header)
 
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from msgspec import Struct, structs
 
-from weaklink.inspector.model import Generation, Instant, Turn
+from weaklink.inspector.model import Generation, Instant, RecordedState, Turn
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions.fingerprints import has_no_content, message_digest
 from weaklink.inspector.wire.events import DecodedRequest
@@ -64,13 +64,14 @@ class ModelCall(Struct, frozen=True):
 
 
 class ToolRun(Struct, frozen=True):
-    """What a span contains about one run of a tool; `result` and `failed` are None if they were not recorded."""
+    """What a span contains about one run of a tool; what is None was not recorded."""
 
     name: str
     call_id: str = ""
     arguments: str = ""
     result: str | None = None
     failed: bool | None = None
+    recorded: RecordedState | None = None
 
 
 class TracedSpan(Struct, frozen=True):
@@ -173,6 +174,7 @@ def _with_whole_runs(spans: Sequence[TracedSpan]) -> Sequence[TracedSpan]:
                 around.run.arguments or inner.run.arguments,
                 inner.run.result if around.run.result is None else around.run.result,
                 inner.run.failed if around.run.failed is None else around.run.failed,
+                inner.run.recorded if around.run.recorded is None else around.run.recorded,
             )
             whole[around.id] = structs.replace(around, run=run)
             whole[inner.id] = structs.replace(inner, kind=OperationKind.OTHER, run=None)

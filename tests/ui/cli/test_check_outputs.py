@@ -103,6 +103,21 @@ def test_a_trace_file_points_at_no_line_of_its_own(weaklink: Run, logs: Path) ->
     assert not any("region" in place for place in places)
 
 
+def test_a_trace_of_a_trace_file_is_named_by_its_number_in_that_file(weaklink: Run, tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text(rows(SOUND, COMMA), encoding="utf-8")
+    assert weaklink("import", "log.jsonl", "--db", "w.db").returncode == 0
+    recorded = TraceLogger(tmp_path / "w.db", name="t2")  # as a recording, it has no record of its own
+    with recorded as log, log.assistant() as turn:
+        turn.feed(COMMA)
+    exported = weaklink("export", "1", "2", "3", "--db", "w.db")
+    (tmp_path / "t.jsonl").write_bytes(exported.stdout)
+    shown = weaklink("check", "t.jsonl").stdout.decode()
+    assert re.findall(r"^t\.jsonl:.*", shown, re.MULTILINE) == ["t.jsonl:trace 2 t2", "t.jsonl:trace 3 t2"]
+    found = json.loads(weaklink("check", "t.jsonl", "--output", "json").stdout)
+    assert {one["record"] for one in found["diagnostics"]} == {"trace 2", "trace 3"}
+    assert {one["record"] for one in found["broken_chains"]} == {"trace 2", "trace 3"}
+
+
 def applied(text: str, replacements: list[dict[str, Any]]) -> str:
     """A text with SARIF replacements made, counted in code points."""
     starts = [0, *(match.end() for match in re.finditer("\n", text))]

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import shutil
 import time
 from pathlib import Path
@@ -54,6 +56,9 @@ def test_one_command_imports_what_all_agents_wrote(weaklink: Run, home: Path) ->
     assert b"found 9 logs of claude-code, codex, pi, " in done.stderr
     lines = weaklink("list", "--json", "--db", str(home / "runs.db")).stdout.splitlines()
     assert {json.loads(line)["source"] for line in lines} == set(LOGS)
+    command = re.search(r"what broke, newest first: `weaklink (.*)`", done.stderr.decode())
+    assert command is not None
+    assert weaklink(*shlex.split(command[1]), "--json").stdout  # however old the logs are
 
 
 def test_what_is_found_is_listed_by_agent_and_project(weaklink: Run, home: Path) -> None:

@@ -20,8 +20,8 @@ from weaklink.inspector.errors import StoreError
 from weaklink.storage.store import open_store
 from weaklink.ui.cli.import_paths import _import_all
 from weaklink.ui.cli.import_rounds import job_count, read_in_order
-from weaklink.ui.importing.file_places import InputFile, files_below, find_files
 from weaklink.ui.importing.files import ReadItem
+from weaklink.ui.importing.input_files import InputFile, files_below, find_files
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
 

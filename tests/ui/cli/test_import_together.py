@@ -13,8 +13,8 @@ from tests.ui.conftest import Run
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage.store import open_store
 from weaklink.ui.cli.import_rounds import import_round
-from weaklink.ui.importing.file_places import files_to_read
 from weaklink.ui.importing.files import read_file, report_only
+from weaklink.ui.importing.input_files import files_to_read
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport, report_object
 

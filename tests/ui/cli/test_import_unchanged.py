@@ -15,7 +15,7 @@ from weaklink.storage.maintenance import Retention
 from weaklink.storage.store import open_store
 from weaklink.ui.cli import import_rounds
 from weaklink.ui.importing import unchanged_files
-from weaklink.ui.importing.file_places import InputFile
+from weaklink.ui.importing.input_files import InputFile
 from weaklink.ui.importing.unchanged_files import ImportOptions, unchanged_reports
 from weaklink.ui.reports.import_report import FileReport, report_object
 

@@ -15,7 +15,7 @@ import pytest
 from tests.ui.conftest import START, Run, environment
 from weaklink.storage.store import open_store
 from weaklink.ui.cli.watch import PathWatcher
-from weaklink.ui.importing.file_places import InputFile, files_below
+from weaklink.ui.importing.input_files import InputFile, files_below
 
 LINE = '{"role": "user", "content": "Hi"}\n'
 

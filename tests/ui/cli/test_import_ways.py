@@ -21,8 +21,8 @@ from weaklink.storage.writing import TraceDraft, UninspectedRows
 from weaklink.ui.cli import import_rounds
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.importing import files as importing
-from weaklink.ui.importing.file_places import InputFile, files_below
 from weaklink.ui.importing.files import FileSaver, ReadTrace, import_file, read_file, save_file
+from weaklink.ui.importing.input_files import InputFile, files_below
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
 
@@ -115,7 +115,7 @@ def test_all_ways_leave_the_same_database_and_reports(tmp_path: Path, monkeypatc
 def test_small_files_are_saved_together_and_a_large_one_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "_MOST_TOGETHER", 3)
+    monkeypatch.setattr(importing, "_MAX_BATCH_TRACES", 3)
     paths = written(tmp_path)
     saved: list[int] = []
     with open_store(tmp_path / "t.db") as store:

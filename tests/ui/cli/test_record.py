@@ -257,7 +257,7 @@ def test_a_port_in_use_and_a_bad_upstream_are_told_in_words(tmp_path: Path, weak
         port = upstream.url.rpartition(":")[2]
         used = weaklink("record", "--upstream", "http://127.0.0.1:9", "--port", port)
         assert used.returncode == 2
-        assert b"the proxy cannot listen there" in used.stderr
+        assert b"the proxy cannot listen there: Address already in use; `--port` names another port" in used.stderr
     bad = weaklink("record", "--upstream", "openrouter.ai")
     assert bad.returncode == 2
     assert b"write `http://` or `https://` before it" in bad.stderr

@@ -84,6 +84,16 @@ def test_the_pages_need_nothing_and_run_nothing(weaklink: Run, tmp_path: Path) -
         assert text.index("Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-") < 200
 
 
+def test_a_database_of_the_environment_does_not_keep_files_from_being_reported(
+    weaklink: Run, database: Path, tmp_path: Path
+) -> None:
+    weaklink("export", "1", "--db", str(database), "-o", "run.jsonl")
+    done = weaklink("report", "run.jsonl", "-o", "r", WEAKLINK_DB=str(database))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b": 1 trace;" in done.stdout
+    assert weaklink("report", "run.jsonl", "-o", "r", "--db", str(database)).returncode == 2
+
+
 def test_a_report_takes_the_place_of_a_report(weaklink: Run, database: Path, tmp_path: Path) -> None:
     weaklink("report", "--db", str(database), "-o", "r")
     done = weaklink("report", "--db", str(database), "-o", "r", "-f", "model:other")

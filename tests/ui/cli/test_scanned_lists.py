@@ -25,7 +25,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "t.db"
     monkeypatch.setenv("WEAKLINK_DB", str(path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr("weaklink.storage.listing._PAGE", 4)
+    monkeypatch.setattr("weaklink.storage.listing._MAX_SCAN_TRACES", 4)
     turns = (Turn(Role.USER, (Part("text", "The weather."),)),)
     made = [
         Trace(

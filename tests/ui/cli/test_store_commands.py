@@ -336,6 +336,13 @@ def test_demo_begins_anew_each_time(weaklink: Run) -> None:
     assert weaklink("demo").stdout == weaklink("demo").stdout
 
 
+def test_demo_keeps_its_traces_out_of_the_database_of_the_environment(weaklink: Run, tmp_path: Path) -> None:
+    done = weaklink("demo", WEAKLINK_DB="mine.db")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert not (tmp_path / "mine.db").exists()
+    assert b"mine.db" not in done.stdout
+
+
 def test_demo_takes_a_database_of_ones_own(weaklink: Run, tmp_path: Path) -> None:
     done = weaklink("demo", "--db", "my demo.db")
     assert "--db 'my demo.db'" in done.stdout.decode()

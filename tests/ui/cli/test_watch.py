@@ -22,7 +22,7 @@ from weaklink.ui.cli import watch as watching
 from weaklink.ui.cli.import_rounds import FileCallback as Done
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.cli.watch import BreakNews, LiveImport, PathWatcher, watched_paths
-from weaklink.ui.importing.file_places import InputFile
+from weaklink.ui.importing.input_files import InputFile
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
 from weaklink.ui.views.styled_text import Line

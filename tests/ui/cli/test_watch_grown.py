@@ -16,8 +16,8 @@ from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli import watch as watching
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.cli.watch import LiveImport
-from weaklink.ui.importing.file_places import InputFile
 from weaklink.ui.importing.files import _known_sessions
+from weaklink.ui.importing.input_files import InputFile
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
 

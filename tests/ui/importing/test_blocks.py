@@ -38,7 +38,7 @@ from weaklink.ui.cli.stats import BlockCounter, FileStatistics, StatisticsSums, 
 from weaklink.ui.importing.block_jobs import UnsafeFolderError, run_blocks
 from weaklink.ui.importing.block_records import ATTEMPTS, placed_block, plan_traces
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks
-from weaklink.ui.importing.file_places import InputFile
+from weaklink.ui.importing.input_files import InputFile
 from weaklink.ui.importing.result_tables import TABLES, BlockImporter, OtherResultsError, ResultsFolder
 
 ROWS = 60

@@ -14,7 +14,7 @@ from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace
 from weaklink.storage.store import Store, open_store
 from weaklink.ui.cli.import_rounds import import_new
-from weaklink.ui.importing.file_places import InputFile
+from weaklink.ui.importing.input_files import InputFile
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
 

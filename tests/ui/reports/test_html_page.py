@@ -174,8 +174,8 @@ def _answered(text: str) -> tuple[Trace, Inspection]:
 
 
 def test_a_long_text_is_shown_around_its_faults_with_the_rest_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html_module, "MOST_CHARACTERS", 10_000)
-    monkeypatch.setattr(html_page_module, "MOST_CHARACTERS", 10_000)
+    monkeypatch.setattr(html_module, "MAX_TEXT_CHARS", 10_000)
+    monkeypatch.setattr(html_page_module, "MAX_TEXT_CHARS", 10_000)
     filler = "nothing is wrong here\n" * 2_000
     page = page_of(_answered(f"{filler}<tool_call>\n{{'name': 'end{filler}"))
     text = "".join(read(page).text)
@@ -186,10 +186,10 @@ def test_a_long_text_is_shown_around_its_faults_with_the_rest_counted(monkeypatc
 
 
 def test_of_thousands_of_faults_a_page_lists_so_many_and_counts_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html_module, "MOST_FAULTS", 20)
-    monkeypatch.setattr(html_page_module, "MOST_FAULTS", 20)
-    monkeypatch.setattr(html_module, "MOST_SPANS", 30)
-    monkeypatch.setattr(html_page_module, "MOST_SPANS", 30)
+    monkeypatch.setattr(html_module, "MAX_FAULTS", 20)
+    monkeypatch.setattr(html_page_module, "MAX_FAULTS", 20)
+    monkeypatch.setattr(html_module, "MAX_SPANS", 30)
+    monkeypatch.setattr(html_page_module, "MAX_SPANS", 30)
     trace, inspection = _answered(_BAD * 200)
     page = page_of((trace, inspection))
     text = "".join(read(page).text)

@@ -131,7 +131,7 @@ def test_the_text_of_a_layer_and_whether_layers_differ() -> None:
     assert layers.text_of(Layer.EXECUTED) == ('{"city": "Bergen"}', None)
     assert layers.text_of(Layer.PARSED) == ('{"city": "Oslo"}', None)
     assert layers.text_of(Layer.RETURNED) == (None, _RESULT)
-    assert [(place.turn, place.part) for place in layers.places] == [
+    assert [(place.turn, place.part) for place in layers.locations] == [
         *((2, "call:0"), (3, "run:arguments"), (3, "run:result"), (3, "text")),
     ]
     same = story()

@@ -66,7 +66,7 @@ def test_a_damaged_file_is_said_and_never_written_over(content: bytes) -> None:
 
 
 def test_so_many_views_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "MOST_VIEWS", 2)
+    monkeypatch.setattr(links, "MAX_VIEWS", 2)
     for name in "ab":
         save_view(SavedView(name, "triage", {}))
     save_view(SavedView("b", "tools", {}))

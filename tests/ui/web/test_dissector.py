@@ -25,9 +25,9 @@ _DRAWN_AGAIN = """() => {
   const { dissector, views } = window.weaklinkFollowing;
   dissector.show(structuredClone(dissector.data));
   const more = { kind: "sentence", runs: [["", "more"]] };
-  for (const { data, take } of views.values()) {
+  for (const { data, update } of views.values()) {
     const lines = data.view === "ending" ? data.lines : data.lines?.concat(more);
-    take({ ...data, lines, groups: data.groups?.concat(data.groups.slice(-1)) });
+    update({ ...data, lines, groups: data.groups?.concat(data.groups.slice(-1)) });
   }
 }"""
 """What a poll of a running trace does: the same values, and more below them."""

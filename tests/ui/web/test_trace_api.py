@@ -245,7 +245,7 @@ def test_the_key_of_layers_goes_round_in_the_layers_of_one_call(browser: Browser
     page = browser.new_page()
     try:
         page.set_content("<html></html>")
-        page.add_script_tag(content=(_DELTA_JS.parent / "places.js").read_text(encoding="utf-8"))
+        page.add_script_tag(content=(_DELTA_JS.parent / "locations.js").read_text(encoding="utf-8"))
         seen = page.evaluate(
             """(layers) => {
               const seen = [nextLayer(layers, null), nextLayer([], layers[0])];

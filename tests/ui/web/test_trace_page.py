@@ -24,11 +24,11 @@ from weaklink.ui.views.links import read_link
 from weaklink.ui.views.styled_text import visible_line
 from weaklink.ui.web import stream_data as stream_data_module
 from weaklink.ui.web.pages.trace import nearest_traces
-from weaklink.ui.web.pictures import MOST_BOXES, MOST_STEPS, flow_picture, rail, rail_boxes, selected_box
+from weaklink.ui.web.pictures import MAX_BOXES, MAX_STEPS, flow_picture, rail, rail_boxes, selected_box
 from weaklink.ui.web.stores import DashboardOptions, set_options
 from weaklink.ui.web.stream_data import (
     EXPANDED_TURNS,
-    MOST_ROWS,
+    MAX_VALUE_ROWS,
     TurnWindow,
     fault_data,
     short_mark,
@@ -136,13 +136,13 @@ def test_a_long_trace_is_shown_around_the_place_that_is_looked_at() -> None:
     dissection = _long_trace(steps)
     last = dissection.inspection.chain.steps[-1]
     found = rail_boxes(dissection, last.location)
-    assert len(found) <= MOST_BOXES
+    assert len(found) <= MAX_BOXES
     assert any(box.step == last for box in found)
     flow = flow_picture(dissection.inspection.chain, data_flow_of(dissection.trace, dissection.inspection), last.number)
     assert str(last.number) in [group.key for group in flow.groups]
-    assert len(flow.groups) <= MOST_STEPS
+    assert len(flow.groups) <= MAX_STEPS
     rows: list[Any] = value_rows(dissection, window_of(dissection.trace, 1), last.location.turn)
-    assert len(rows) <= MOST_ROWS + 1
+    assert len(rows) <= MAX_VALUE_ROWS + 1
     near = [row for row in rows if row["depth"] > 1]
     assert near
     assert all(abs(row["turn"] - last.location.turn) <= EXPANDED_TURNS for row in near)
@@ -166,6 +166,19 @@ def test_the_browser_is_given_every_character_and_the_places_of_what_it_cannot_t
     assert part["text"] == "a\ufffdb😀"
     assert part["odd"] == [[1, "\\ud800"]]
     assert part["spans"][0][1:3] == [0, 4]
+
+
+def test_the_browser_calls_a_span_as_the_terminal_does() -> None:
+    trace = Trace(
+        (
+            Turn(Role.ASSISTANT, (Part("reasoning", "go"), Part("text", f"Now.\n{_CALL % 1}"))),
+            Turn(Role.TOOL, (Part("text", '{"sky": "grey"}'),)),  # a result without markers, as servers send them
+            Turn(Role.TOOL, (Part("text", _RESULT),)),
+        )
+    )
+    data: Any = stream_data(trace, inspect_trace(trace, format="hermes"), window_of(trace, 1))
+    words = [[span[-1] for span in part["spans"]] for part in data["parts"]]
+    assert words == [["reasoning"], ["text", "call"], ["result"], ["result"]]
 
 
 def test_the_browser_is_given_every_fault_and_each_sentence_once() -> None:
@@ -228,7 +241,7 @@ def test_a_turn_that_does_not_fit_into_a_page_brings_the_characters_around_the_p
     part = parts[chosen % len(parts)]
     at = int(share * (len(part.text) - 1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stream_data_module, "MOST_CHARACTERS", 100)
+        patch.setattr(stream_data_module, "MAX_STREAM_CHARS", 100)
         window = window_of(trace, 1, part.name, at)
         data: Any = stream_data(trace, inspect_trace(trace, format="hermes"), window)
     shown = {(one["turn"], one["part"]): one for one in data["parts"]}

@@ -33,7 +33,7 @@ from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recov
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import placed_block, plan_traces
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks
-from weaklink.ui.importing.file_places import InputFile
+from weaklink.ui.importing.input_files import InputFile
 from weaklink.ui.views.styled_text import counted
 
 _PAGE = 200

@@ -22,7 +22,7 @@ from weaklink.ui.views.styled_text import counted
 
 _RESERVE = 1_000
 _MARGIN = 1.5  # rows tried per row needed: some rows have no place for a fault
-_MOST_OF_ONE = 8
+_MAX_INJECTIONS = 8
 
 
 @declaring.command("inject")
@@ -89,7 +89,7 @@ def _variants(
     expected = needed if needed == 1.0 else needed * _MARGIN
     whole = int(expected)
     drawn = row.random(seed, "share").random() < expected - whole
-    count = min(whole + drawn, _MOST_OF_ONE)
+    count = min(whole + drawn, _MAX_INJECTIONS)
     if not count:
         return row.value, []
     return row.value, list(inject_faults(row, seed=seed, rates=rates, count=count, trainer=trainer))

@@ -290,7 +290,9 @@ class RowLinter(Struct, frozen=True):
             clean = redacted(sample, _redactor())
             inspection = inspection if clean is sample else linted(clean, options)
             text = sample.raw_text if line else None
-            in_file = TraceInFile(row.file, SAMPLE_SOURCE, clean.reported_trace, text, sample.reported_trace)
+            in_file = TraceInFile(
+                row.file, SAMPLE_SOURCE, clean.reported_trace, row.number, text, sample.reported_trace
+            )
             diagnostics = tuple(in_file.diagnostics(inspection))
         turn, part, opening = _opening(sample)
         return LintedRow(

@@ -238,27 +238,27 @@ class DissectorScreen(TraceActions):
     def action_next_layer(self) -> None:
         """Go to the next layer of the selected call or result: as the model wrote it, as a later request has it."""
         here = self._location
-        places = (
+        locations = (
             navigation.layer_places(self._opened.dissection, here)
             if self._opened is not None and here is not None
             else []
         )
-        if here is None or not places:
+        if here is None or not locations:
             self.toast("Select a call or a result: its layers are the versions that other records have of it.")
             return
         layer = next(
             (
                 index
-                for index, location in enumerate(places)
+                for index, location in enumerate(locations)
                 if (location.turn, location.part) == (here.turn, here.part)
             ),
             -1,
         )
-        if layer == 0 and len(places) == 1:
+        if layer == 0 and len(locations) == 1:
             self.panes.side.turn_to(SideKind.RAW)
             self.toast("No other layer of this call is recorded.")
             return
-        there = places[(layer + 1) % len(places)]
+        there = locations[(layer + 1) % len(locations)]
         self.panes.side.turn_to(SideKind.CONTEXT if there.part.startswith(SENT_PART) else SideKind.RAW)
         self._jump(there)
 

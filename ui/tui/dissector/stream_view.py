@@ -304,8 +304,8 @@ class StreamBar:
         if self._ticks is None or self._height != height:
             self._ticks, self._height = {}, height
             faults, count = layout.dissection.faults, max(layout.count, 1)
-            for index in range(0, len(faults.places), max(len(faults.places) // _MAX_TICKS, 1)):
-                number = layout.guessed(*faults.places.order(index)[:3])
+            for index in range(0, len(faults.positions), max(len(faults.positions) // _MAX_TICKS, 1)):
+                number = layout.guessed(*faults.positions.order(index)[:3])
                 y, severity = min(number * height // count, height - 1), faults.severity(index)
                 before = self._ticks.get(y)
                 if before is None or _SEVERITIES.index(severity) < _SEVERITIES.index(before):

@@ -44,12 +44,12 @@ class FaultIndex:
     def __init__(
         self, diagnostics: tuple[Diagnostic, ...], number: Callable[[int, str], int], causes: Causes | None = None
     ) -> None:
-        self.diagnostics, self.places, self.causes = diagnostics, PositionIndex(by_end=True), causes
+        self.diagnostics, self.positions, self.causes = diagnostics, PositionIndex(by_end=True), causes
         self.differing: set[tuple[int, str]] = set()
         codes = bytearray()
         for diagnostic in diagnostics:
             location = diagnostic.location
-            self.places.add(
+            self.positions.add(
                 location.turn, number(location.turn, location.part), location.range.start, location.range.end
             )
             codes.append(_CODES[diagnostic.rule.severity])
@@ -58,8 +58,8 @@ class FaultIndex:
                 self.differing.add((differs.turn, differs.part))
             if causes is not None:
                 causes.add(diagnostic)
-        self.places.settle()
-        indices = self.places.indices
+        self.positions.settle()
+        indices = self.positions.indices
         self.graded = bytes(codes)
         self._codes = self.graded if isinstance(indices, range) else bytes(map(codes.__getitem__, indices))
 
@@ -82,11 +82,11 @@ class FaultIndex:
 
     def of_part(self, turn: int, part: int) -> "Faults":
         """The diagnostics of a part, by place; with `NO_PART`, those of the turn that are in none of its parts."""
-        return Faults(self, self.places.of_part(turn, part))
+        return Faults(self, self.positions.of_part(turn, part))
 
     def of_turn(self, turn: int) -> "Faults":
         """The diagnostics of a turn, by place; first those that are in none of its parts."""
-        return Faults(self, self.places.of_turn(turn))
+        return Faults(self, self.positions.of_turn(turn))
 
 
 class Faults(Column[Diagnostic]):
@@ -107,16 +107,16 @@ class Faults(Column[Diagnostic]):
 
     def begun(self, start: int, end: int) -> "Faults":
         """The diagnostics of one part that begin in the range from `start` to before `end`."""
-        return Faults(self._index, self._index.places.begun(self._positions, start, end))
+        return Faults(self._index, self._index.positions.begun(self._positions, start, end))
 
     def smallest_at(self, offset: int) -> Diagnostic | None:
         """The smallest diagnostic of one part that contains a character, or None."""
-        places = self._index.places
-        smallest = min(places.holding(self._positions, offset), key=places.length, default=None)
-        return None if smallest is None else self._index.diagnostics[places.indices[smallest]]
+        positions = self._index.positions
+        smallest = min(positions.holding(self._positions, offset), key=positions.length, default=None)
+        return None if smallest is None else self._index.diagnostics[positions.indices[smallest]]
 
     def _at(self, index: int) -> Diagnostic:
-        return self._index.diagnostics[self._index.places.indices[self._positions[index]]]
+        return self._index.diagnostics[self._index.positions.indices[self._positions[index]]]
 
 
 NO_FAULTS = Faults(FaultIndex((), lambda _, __: NO_PART), range(0))

@@ -45,8 +45,8 @@ def layered_step(dissection: Dissection, location: Location) -> Step | None:
 def layer_places(dissection: Dissection, location: Location) -> list[Location]:
     """The places of the layers of the step at a place, and the other sides of differences there; each part once."""
     step = layered_step(dissection, location)
-    places = dissection.layers.of(step).places if step is not None else []
-    locations = (*places, *dissection.layers.other_sides(location))
+    of_layers = dissection.layers.of(step).locations if step is not None else []
+    locations = (*of_layers, *dissection.layers.other_sides(location))
     return list({(location.turn, location.part): location for location in reversed(locations)}.values())[::-1]
 
 
@@ -91,7 +91,7 @@ def _within(range_: Range, offset: int) -> bool:
 
 def next_fault(dissection: Dissection, location: Location, *, back: bool = False) -> Diagnostic | None:
     """The nearest diagnostic after a place, or before it with `back`; None at the end."""
-    index = dissection.faults.places.beside(dissection.order_of(location), back=back)
+    index = dissection.faults.positions.beside(dissection.order_of(location), back=back)
     return None if index is None else dissection.inspection.diagnostics[index]
 
 

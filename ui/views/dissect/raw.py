@@ -41,11 +41,11 @@ from weaklink.ui.views.styled_text import (
 from weaklink.ui.views.turn import error_words
 
 _NAME, _MAX_JSON_CHARS = 12, 4_000
-_MOST_OF_A_CONTEXT = 200  # lines
-_WIDEST_JSON = 110  # cells of a flat value on one line
-_DEEPEST, _LONGEST_TEXT = 24, 2_000
+_MAX_CONTEXT_LINES = 200  # lines
+_MAX_JSON_WIDTH = 110  # cells of a flat value on one line
+_MAX_DEPTH, _MAX_TEXT_CHARS = 24, 2_000
 _MAX_FAULTS = 64  # of a part, that are searched for attempted calls
-LONGEST = 100_000
+MAX_HIGHLIGHTED_CHARS = 100_000
 """The number of characters that are highlighted; the rest of a longer text is shown plain."""
 # The first entry that contains the token's type counts.
 _STYLES: tuple[tuple[TokenType, Style], ...] = (
@@ -60,7 +60,7 @@ _STYLES: tuple[tuple[TokenType, Style], ...] = (
     (Number, Style.INFO),
     (String, Style.OK),
 )
-_LONGEST_DESCRIPTION = 400
+_MAX_DESCRIPTION_CHARS = 400
 _KEYWORDS = {"S201": "required", "S202": "type", "S204": "enum", "S206": "type", "S209": "format"}
 
 
@@ -91,8 +91,8 @@ def context(dissection: Dissection, location: Location, width: int) -> SideLines
     number = next(answering, location.turn)
     differences = dissection.layers.differences.get(number, ())
     changed = context_diff_lines(dissection.trace, number, width=width, differences=differences)
-    lines = [SideLine(line) for line in islice(changed, _MOST_OF_A_CONTEXT)]
-    rows = list(islice(context_rows(dissection.trace, number, width=width), _MOST_OF_A_CONTEXT))
+    lines = [SideLine(line) for line in islice(changed, _MAX_CONTEXT_LINES)]
+    rows = list(islice(context_rows(dissection.trace, number, width=width), _MAX_CONTEXT_LINES))
     if [line for line, _ in rows] == [line.line for line in lines]:  # both only note that it was not recorded
         return SideLines(lines)
     for index, (line, turn) in enumerate(rows):
@@ -179,7 +179,7 @@ def _parameters(written: str, width: int) -> Iterator[SideLine]:
         yield from _fact("parameters", written, width)
         return
     yield SideLine((Run("parameters", Style.DIM),))
-    for line, _ in pretty_json(value, room=min(width, _WIDEST_JSON) - 2):
+    for line, _ in pretty_json(value, room=min(width, _MAX_JSON_WIDTH) - 2):
         yield SideLine((Run("  "), *line), kind=LineKind.COLUMNS)
 
 
@@ -242,7 +242,7 @@ def _value_lines(
     )
     for index, (key, child) in enumerate(items, 1):
         named = (
-            (Run(visible_line(write_json(key, ascii_only=False)[:_LONGEST_TEXT]), Style.KEY), Run(": "))
+            (Run(visible_line(write_json(key, ascii_only=False)[:_MAX_TEXT_CHARS]), Style.KEY), Run(": "))
             if is_object
             else ()
         )
@@ -254,8 +254,8 @@ def _value_lines(
 
 def _on_one_line(value: Json, room: int, depth: int) -> str | None:
     """The value as one line; None if it is an object or array that needs several."""
-    if not isinstance(value, dict | list) or not value or depth >= _DEEPEST:
-        return folded_middle(write_json(value, ascii_only=False), _LONGEST_TEXT)
+    if not isinstance(value, dict | list) or not value or depth >= _MAX_DEPTH:
+        return folded_middle(write_json(value, ascii_only=False), _MAX_TEXT_CHARS)
     if any(isinstance(child, dict | list) for child in (value.values() if isinstance(value, dict) else value)):
         return None
     written = write_json(value, ascii_only=False) if len(value) <= room else ""
@@ -269,10 +269,10 @@ def syntax_line(text: str, language: str) -> Line:
 
 def _pieces(text: str, language: str) -> Iterator[tuple[str, Style]]:
     """The pieces of the text with their styles; together they are the whole text."""
-    for _, kind, piece in _lexer(language).get_tokens_unprocessed(text[:LONGEST]):
+    for _, kind, piece in _lexer(language).get_tokens_unprocessed(text[:MAX_HIGHLIGHTED_CHARS]):
         yield piece, next((style for type_, style in _STYLES if is_token_subtype(kind, type_)), Style.PLAIN)
-    if len(text) > LONGEST:
-        yield text[LONGEST:], Style.PLAIN
+    if len(text) > MAX_HIGHLIGHTED_CHARS:
+        yield text[MAX_HIGHLIGHTED_CHARS:], Style.PLAIN
 
 
 @cache
@@ -304,7 +304,7 @@ def _schema_lines(dissection: Dissection, location: Location, width: int) -> Ite
     marks: defaultdict[str, list[Diagnostic]] = defaultdict(list)
     for pointer, diagnostic in violated(tool.parameters, wrong):
         marks[pointer].append(diagnostic)
-    shown = list(pretty_json(tool.parameters, room=min(width, _WIDEST_JSON) - 4))
+    shown = list(pretty_json(tool.parameters, room=min(width, _MAX_JSON_WIDTH) - 4))
     printed = {line.pointer for line in shown if line.pointer is not None}
     for hidden in [mark for mark in marks if mark not in printed]:
         marks[_nearest(hidden, printed)] += marks.pop(hidden)
@@ -331,7 +331,7 @@ def tool_place(dissection: Dissection, tool: ToolDefinition) -> Location | None:
 def _defined(tool: ToolDefinition, width: int) -> Iterator[SideLine]:
     yield SideLine((Run(visible_line(tool.name), Style.STRONG),))
     for line in (
-        wrapped((Run(visible_line(tool.description[:_LONGEST_DESCRIPTION]), Style.DIM),), width)
+        wrapped((Run(visible_line(tool.description[:_MAX_DESCRIPTION_CHARS]), Style.DIM),), width)
         if tool.description
         else ()
     ):

@@ -97,11 +97,11 @@ class LazyLines:
 
     def __init__(
         self,
-        places: Sequence[Location | None],
+        locations: Sequence[Location | None],
         tell: Callable[[int, int], Line],
         near: Callable[[Location], int | None] | None = None,
     ) -> None:
-        self._places, self._render, self._near = places, tell, near
+        self._places, self._render, self._near = locations, tell, near
 
     @property
     def count(self) -> int:
@@ -129,10 +129,10 @@ SideSource = SideLines | LazyLines
 """The lines of a side view."""
 
 
-def nearest(places: Sequence[Location | None], wanted: Location) -> int | None:
+def nearest(locations: Sequence[Location | None], wanted: Location) -> int | None:
     """Scan for the index of this place, or else of the first that contains it, or of the first in its part or turn."""
     best, nearest_index = 0, None
-    for index, location in enumerate(places):
+    for index, location in enumerate(locations):
         if location is None or location.turn != wanted.turn:
             continue
         contains = location.range.start <= wanted.range.start < max(location.range.end, location.range.start + 1)
@@ -150,7 +150,7 @@ def diagnostic_list(dissection: Dissection) -> SideSource:
     located = LazyColumn(diagnostics, _place)
 
     def near(location: Location) -> int | None:
-        return _near(dissection, dissection.faults.places, located, location)
+        return _near(dissection, dissection.faults.positions, located, location)
 
     causes = dissection.causes
     if causes is None:
@@ -185,15 +185,17 @@ def _place(item: Diagnostic | Step) -> Location:
     return item.location
 
 
-def _near(dissection: Dissection, places: PositionIndex, located: Sequence[Location], location: Location) -> int | None:
+def _near(
+    dissection: Dissection, positions: PositionIndex, located: Sequence[Location], location: Location
+) -> int | None:
     """The index of the item nearest to a place; an item in no part of its turn is found by its part's name."""
     order = dissection.order_of(location)
     if order[1] != NO_PART:
-        return places.nearest(order)
-    unplaced = places.numbers(places.of_part(location.turn, NO_PART))
+        return positions.nearest(order)
+    unplaced = positions.numbers(positions.of_part(location.turn, NO_PART))
     same_name = [index for index in unplaced if located[index].part == location.part]
     order_of_name = nearest([located[index] for index in same_name], location)
-    return same_name[order_of_name] if order_of_name is not None else places.first(places.of_turn(location.turn))
+    return same_name[order_of_name] if order_of_name is not None else positions.first(positions.of_turn(location.turn))
 
 
 def _diagnostic(diagnostic: Diagnostic, more: int, width: int) -> Line:

@@ -37,7 +37,7 @@ from weaklink.ui.views.dissect.stream_rows import (
     edges,
 )
 from weaklink.ui.views.dissect.timing import StreamOptions
-from weaklink.ui.views.marked_text import MOST_MARKED_ROWS
+from weaklink.ui.views.marked_text import MAX_MARKED_ROWS
 from weaklink.ui.views.places import NO_PART
 from weaklink.ui.views.status import UNNAMED
 from weaklink.ui.views.styled_text import (
@@ -495,7 +495,7 @@ class Viewport:
                 last = index
                 continue
             texts += 1
-            if row.range is None or row.range.start >= reach or texts >= MOST_MARKED_ROWS:
+            if row.range is None or row.range.start >= reach or texts >= MAX_MARKED_ROWS:
                 break
         return last
 

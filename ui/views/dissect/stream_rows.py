@@ -36,7 +36,7 @@ GUTTER = 12
 
 _LABEL = GUTTER - 3
 
-LABELS = {
+_LABELS = {
     SpanKind.TEXT: "text",
     SpanKind.REASONING: "reasoning",
     SpanKind.TOOL_CALL: "call",
@@ -53,6 +53,11 @@ _BLANKS = re.compile(r"\s+")
 _TAB_BLANK = " " * len(TAB)
 _UNFINISHED = "\"'="  # the end of a marker that a name follows within the same tag
 _MAX_MARKER_CHARS = 200  # a longer structure, such as a whole header, is not boxed
+
+
+def span_word(kind: SpanKind, role: Role) -> str:
+    """What a span is called beside the stream: its kind; any text that a tool sent is a result."""
+    return "result" if kind is SpanKind.TEXT and role is Role.TOOL else _LABELS[kind]
 
 
 class RowKind(StrEnum):
@@ -94,11 +99,11 @@ class BlockRows(Struct, frozen=True, dict=True):
             return
         text, block = self.part.text, Range(self.block.start, self.block.end)
         boxes = boxes_in(self.part, block)
-        places = list(self._places(boxes))
+        ranges = list(self._places(boxes))
         number, _ = self.part.lines.position(block.start)
         wrong = self._wrong(block)
-        marks = marks_of(places, [diagnostic.fault for diagnostic in wrong])
-        for shown, mark in zip(places, marks, strict=True):
+        marks = marks_of(ranges, [diagnostic.fault for diagnostic in wrong])
+        for shown, mark in zip(ranges, marks, strict=True):
             begins_line = not shown.start or text[shown.start - 1] == "\n"
             yield self._row(
                 (*self._label(shown, number if begins_line else None), *self._runs(shown, boxes, wrong)), shown
@@ -153,11 +158,8 @@ class BlockRows(Struct, frozen=True, dict=True):
         """The kind of the span that begins in a row, or else the number of the line that begins there."""
         for _, span in touching(self.spans, shown):
             if shown.start == first_row_start(self.part.text, span):
-                return self._gutter(self._kind(span.kind), style_of(span.kind))
+                return self._gutter(span_word(span.kind, self.part.role), style_of(span.kind))
         return self._gutter("" if number is None else f"{number:>{_LABEL}}", Style.GUTTER)
-
-    def _kind(self, kind: SpanKind) -> str:
-        return "result" if kind is SpanKind.TEXT and self.part.role is Role.TOOL else LABELS[kind]
 
     def _gutter(self, label: str = "", style: Style = Style.GUTTER) -> Line:
         return (Run(f"{label:{_LABEL}.{_LABEL}}", style), Run(" │ ", Style.GUTTER))

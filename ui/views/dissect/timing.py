@@ -21,7 +21,7 @@ from weaklink.ui.views.styled_text import Line, Run, Style, counted, wrapped_wor
 STALL_S = 0.5
 """A gap between two chunks that is marked, in seconds."""
 _UNLIKELY = -4.0
-_MOST_SHOWN = 8
+_MAX_WORDS = 8
 _PIECE = 65_536  # chunks between two calls of `is_left`
 _LONG = 20_000  # an answer with more chunks has its times computed only once
 _FEW = 200  # a trace with more turns is processed in the background
@@ -142,8 +142,8 @@ def _logprobs(odds: Sequence[float] | None) -> str:
 
 def _short(words: Iterable[object]) -> str:
     """The first few of a chunk's values; it may have thousands."""
-    shown = [str(word) for word in islice(words, _MOST_SHOWN + 1)]
-    return " ".join(shown[:_MOST_SHOWN]) + (" …" if len(shown) > _MOST_SHOWN else "")
+    shown = [str(word) for word in islice(words, _MAX_WORDS + 1)]
+    return " ".join(shown[:_MAX_WORDS]) + (" …" if len(shown) > _MAX_WORDS else "")
 
 
 def _start(chunks: Chunks, index: int) -> int:

@@ -9,12 +9,12 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.memory import LruCache
-from weaklink.inspector.model import Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
+from weaklink.inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from weaklink.inspector.model.columns import LazyColumn
 from weaklink.inspector.text import Range
 from weaklink.ui.views.dissect.dissection import DissectedPart, Dissection
-from weaklink.ui.views.dissect.stream_rows import LABELS
-from weaklink.ui.views.dissect.tree_rows import MOST_CHILDREN, TreeRow, bundled, call_row, fault_mark, result_row
+from weaklink.ui.views.dissect.stream_rows import span_word
+from weaklink.ui.views.dissect.tree_rows import MAX_CHILDREN, TreeRow, bundled, call_row, fault_mark, result_row
 from weaklink.ui.views.status import step_glyph
 from weaklink.ui.views.styled_text import Line, Run, Style, clipped, counted, style_of, visible_line
 
@@ -234,7 +234,7 @@ def _brief(dissection: Dissection, parts: Sequence[DissectedPart]) -> Iterator[R
         yield Run(f"… {counted(calls, 'call')}", Style.DIM)
     if not calls and parts:
         part = parts[0]
-        spans = islice(part.inspection.spans, MOST_CHILDREN)
+        spans = islice(part.inspection.spans, MAX_CHILDREN)
         content = next((span for span in spans if span.kind is not SpanKind.MARKUP and len(span.inner)), None)
         yield Run(_words(part, content.inner if content else Range(0, len(part.text))), Style.DIM)
 
@@ -253,7 +253,7 @@ def _of_turn(dissection: Dissection, parts: Sequence[DissectedPart], key: tuple[
 def _shown(part: DissectedPart) -> Sequence[int]:
     """The indices of the spans of a part that have a row: all except gaps, or simply all if there are too many."""
     spans = part.inspection.spans
-    if len(spans) > MOST_CHILDREN:
+    if len(spans) > MAX_CHILDREN:
         return range(len(spans))
     return [index for index, span in enumerate(spans) if not _is_gap(part, span)]
 
@@ -320,7 +320,7 @@ def _any_span(
 ) -> TreeRow:
     calls, results, tools = items
     wrong = part.wrong_in(span.range)
-    kind = "result" if part.role is Role.TOOL and span.kind is SpanKind.TEXT else LABELS[span.kind]
+    kind = span_word(span.kind, part.role)
     label: list[Run] = [Run(f"{kind} ", style_of(span.kind)), *fault_mark(wrong)]
     if name and name != kind:
         label.append(Run(f"{visible_line(name[:_MAX_LABEL_CHARS])}  ", Style.KEY))

@@ -16,8 +16,8 @@ from weaklink.ui.views.status import GLYPHS, UNNAMED, outcome_words, step_glyph
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line
 
 _MAX_LABEL_CHARS = 200
-_PREVIEW_CHARS, _LONGEST_NAME = 512, 120
-_LONGEST_VALUE = 200
+_PREVIEW_CHARS, _MAX_NAME_CHARS = 512, 120
+_MAX_VALUE_CHARS = 200
 
 _STYLES = {
     JsonKind.STRING: Style.ADDED,
@@ -28,7 +28,7 @@ _STYLES = {
     JsonKind.OTHER: Style.WARNING,
 }
 
-MOST_CHILDREN = 500
+MAX_CHILDREN = 500
 """The maximum number of children of a row."""
 
 ExpandRow = Callable[[], Iterable["TreeRow"]]
@@ -192,10 +192,10 @@ def result_row(
         label += (Run(f"of step {step.number} ", Style.DIM), step_glyph(step), Run(" "))
     name = result.name or (step.call.name if step is not None else None)
     if name:
-        label.append(Run(f"{visible_line(name[:_LONGEST_NAME])}  ", Style.STRONG))
+        label.append(Run(f"{visible_line(name[:_MAX_NAME_CHARS])}  ", Style.STRONG))
     if result.is_error:
         label.append(Run("error  ", Style.ERROR))
-    begun = " ".join(result.content[:_PREVIEW_CHARS].split())[:_LONGEST_NAME]
+    begun = " ".join(result.content[:_PREVIEW_CHARS].split())[:_MAX_NAME_CHARS]
     label.append(Run(visible_line(begun) if begun else "empty", Style.DIM))
     number = step.number if step is not None else None
     is_json = result.content.lstrip()[:1] in ("{", "[") and len(result.content) == len(result.range)
@@ -245,11 +245,11 @@ class JsonRows(Struct, frozen=True):
     def children(self, key: tuple[str | int, ...], node: JsonNode, pointer: str) -> Iterator[TreeRow]:
         """The members of an object or the elements of an array, in bundles if there are many."""
         children: Sequence[JsonMember | JsonNode] = node.members or node.items
-        if len(children) <= MOST_CHILDREN:
+        if len(children) <= MAX_CHILDREN:
             yield from self._some(key, children, 0, pointer)
             return
-        for start in range(0, len(children), MOST_CHILDREN):
-            yield self._bundle(key, children[start : start + MOST_CHILDREN], start, pointer)
+        for start in range(0, len(children), MAX_CHILDREN):
+            yield self._bundle(key, children[start : start + MAX_CHILDREN], start, pointer)
 
     def _bundle(
         self, key: tuple[str | int, ...], some: Sequence[JsonMember | JsonNode], start: int, pointer: str
@@ -268,7 +268,7 @@ class JsonRows(Struct, frozen=True):
     ) -> Iterator[TreeRow]:
         for index, child in enumerate(some, start):
             if isinstance(child, JsonMember):
-                name = (Run(visible_line(child.key[:_LONGEST_VALUE]), Style.KEY), Run("  "))
+                name = (Run(visible_line(child.key[:_MAX_VALUE_CHARS]), Style.KEY), Run("  "))
                 below = f"{pointer}/{child.key.replace('~', '~0').replace('/', '~1')}"
                 yield self.row((*key, index), name, child.value, below, _whole(child))
             else:
@@ -285,8 +285,8 @@ def _value(text: str, node: JsonNode) -> Line:
         return (Run(f"{{…}} {counted(len(node.members), 'member')}" if node.members else "{}", Style.DIM),)
     if node.kind is JsonKind.ARRAY:
         return (Run(f"[…] {counted(len(node.items), 'element')}" if node.items else "[]", Style.DIM),)
-    written = text[node.range.start : min(node.range.end, node.range.start + _LONGEST_VALUE)]
-    more = (Run(f"… {counted(len(node.range), 'character')}", Style.DIM),) if len(node.range) > _LONGEST_VALUE else ()
+    written = text[node.range.start : min(node.range.end, node.range.start + _MAX_VALUE_CHARS)]
+    more = (Run(f"… {counted(len(node.range), 'character')}", Style.DIM),) if len(node.range) > _MAX_VALUE_CHARS else ()
     return (Run(visible_line(written), _STYLES[node.kind]), *more)
 
 
@@ -301,11 +301,11 @@ def bundled(
     `row` creates one row, given the key of its parent; `around` computes the place of a bundle, and is only called on
     access. The items are in the order of their places.
     """
-    if len(items) <= MOST_CHILDREN:
+    if len(items) <= MAX_CHILDREN:
         yield from (row(key, number) for number in items)
         return
-    for start in range(0, len(items), MOST_CHILDREN):
-        yield _bundle(items[start : start + MOST_CHILDREN], (*key, f"{start}…"), row, around)
+    for start in range(0, len(items), MAX_CHILDREN):
+        yield _bundle(items[start : start + MAX_CHILDREN], (*key, f"{start}…"), row, around)
 
 
 def _bundle(

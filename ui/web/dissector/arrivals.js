@@ -19,13 +19,13 @@ function waitBefore(part, chunk) {
 
 // The stalls of a part in order: the start of the late chunk, and the wait for it.
 function stallsOf(part, bound) {
-  const found = [];
-  if (!part.times_ms) return found;
+  const stalls = [];
+  if (!part.times_ms) return stalls;
   for (let chunk = 1; chunk < part.ends.length; chunk += 1) {
     const wait = part.offsets.isLoaded(part.ends[chunk - 1]) ? waitBefore(part, chunk) : null;
-    if (wait !== null && wait >= bound) found.push({ unit: chunkStart(part, chunk), wait });
+    if (wait !== null && wait >= bound) stalls.push({ unit: chunkStart(part, chunk), wait });
   }
-  return found;
+  return stalls;
 }
 
 function waitWords(wait) {
@@ -37,6 +37,6 @@ function oddsAt(part, unit) {
   const logs = part.logprobs && part.logprobs[chunkAt(part, unit)];
   if (!logs || !logs.length) return "";
   const least = Math.exp(Math.min(...logs));
-  const found = ODDS.find(([bound]) => least < bound);
-  return found ? found[1] : "";
+  const odds = ODDS.find(([bound]) => least < bound);
+  return odds ? odds[1] : "";
 }

@@ -5,8 +5,8 @@ function markedIn(root) {
   const selection = document.getSelection();
   if (!selection) return null;
   if (selection.getComposedRanges) {
-    const [found] = selection.getComposedRanges({ shadowRoots: [root] });
-    return found && !found.collapsed ? found : null;
+    const [range] = selection.getComposedRanges({ shadowRoots: [root] });
+    return range && !range.collapsed ? range : null;
   }
   return selection.isCollapsed ? null : selection.getRangeAt(0);
 }

@@ -54,17 +54,17 @@ function below(value, depth) {
 // The old and new texts in the arguments of a tool that edits, in order.
 function editsIn(value) {
   if (value === null || typeof value !== "object" || value instanceof ExactNumber) return [];
-  const found = [];
+  const edits = [];
   for (const pair of PAIRS) {
     const [before, after] = pair.split(" ").map((name) => value[name]);
-    if (typeof before === "string" && typeof after === "string") found.push([before, after]);
+    if (typeof before === "string" && typeof after === "string") edits.push([before, after]);
   }
-  return found.concat(...Object.values(value).map(editsIn));
+  return edits.concat(...Object.values(value).map(editsIn));
 }
 
 // Text for the screen: line breaks and tabs act, other invisible characters are shown by name.
 function shownText(text) {
-  return text.replace(HIDDEN, (found, index) => (found === "\n" || found === "\t" ? found : (glyphAt(text, index) ?? found)));
+  return text.replace(HIDDEN, (character, index) => (character === "\n" || character === "\t" ? character : (glyphAt(text, index) ?? character)));
 }
 
 const MAX_CELLS = 4000000; // of the table of common lines; beyond, the lines between the equal ends count as replaced
@@ -88,7 +88,7 @@ function changedLines(left, right) {
   const rows = [];
   let [gone, come] = [[], []];
   const flush = () => {
-    for (let at = 0; at < Math.max(gone.length, come.length); at += 1) rows.push([gone[at] ?? null, come[at] ?? null, false]);
+    for (let index = 0; index < Math.max(gone.length, come.length); index += 1) rows.push([gone[index] ?? null, come[index] ?? null, false]);
     [gone, come] = [[], []];
   };
   const width = right.length + 1;

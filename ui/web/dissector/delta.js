@@ -24,8 +24,8 @@ function addedItems(kept, delta) {
   for (const [name, change] of Object.entries(delta.m)) {
     const absent = new Set(delta.a?.[name]);
     const values = withDelta([], change);
-    let at = 0;
-    items.forEach((members, index) => absent.has(index) || members.push([name, values[at++]]));
+    let next = 0;
+    items.forEach((members, index) => absent.has(index) || members.push([name, values[next++]]));
   }
   return items.map((members) => Object.fromEntries(members));
 }

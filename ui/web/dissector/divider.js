@@ -2,7 +2,7 @@
 // that a link shows the same, and the browser remembers it for the next trace; a double click restores the default.
 
 const LEFT_PX = "weaklink-left-px";
-const LEAST_PX = 128;
+const MIN_PX = 128;
 const STEP_PX = 16;
 
 class Divider {
@@ -13,7 +13,7 @@ class Divider {
     node.onkeydown = (event) => {
       const by = { ArrowLeft: -STEP_PX, ArrowRight: STEP_PX }[event.key];
       if (!by) return;
-      this.place(this.width() + by);
+      this.resize(this.width() + by);
       this.keep();
       event.preventDefault();
       event.stopPropagation();
@@ -22,8 +22,8 @@ class Divider {
       root.style.removeProperty("--left");
       this.store(null);
     };
-    const known = new URLSearchParams(window.location.search).get("left") || stored();
-    if (/^\d{2,4}$/.test(known || "")) this.place(Number(known));
+    const stated = new URLSearchParams(window.location.search).get("left") || stored();
+    if (/^\d{2,4}$/.test(stated || "")) this.resize(Number(stated));
   }
 
   width() {
@@ -33,7 +33,7 @@ class Divider {
   drag(event) {
     this.node.setPointerCapture(event.pointerId);
     const { left } = this.root.getBoundingClientRect();
-    this.node.onpointermove = (moved) => this.place(moved.clientX - left);
+    this.node.onpointermove = (moved) => this.resize(moved.clientX - left);
     this.node.onpointerup = () => {
       this.node.onpointermove = this.node.onpointerup = null;
       this.keep();
@@ -42,9 +42,9 @@ class Divider {
   }
 
   // The stream keeps at least two fifths of the width.
-  place(px) {
+  resize(px) {
     const most = this.root.clientWidth ? this.root.clientWidth * 0.6 : Infinity;
-    const width = Math.round(Math.max(Math.min(px, most), LEAST_PX));
+    const width = Math.round(Math.max(Math.min(px, most), MIN_PX));
     this.root.style.setProperty("--left", `${width}px`);
     this.node.setAttribute("aria-valuenow", String(width));
   }

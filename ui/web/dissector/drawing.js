@@ -56,7 +56,7 @@ function drawText(row, look) {
   const { part } = row;
   const span = spanAt(part, row.start);
   const number = element("span", "number", row.number ? String(row.number) : "");
-  const named = span && (span.start === row.start || row.number === 1) ? span.label || span.kind : "";
+  const named = span && (span.start === row.start || row.number === 1) ? span.word : "";
   node.append(number, element("span", `kind ${span ? span.kind : ""}`, named), drawPieces(row, look));
   return node;
 }
@@ -85,7 +85,7 @@ function drawPieces(row, look) {
   const shown = {
     ...look,
     marks: part.marks.touching(start, Math.max(end, start + 1)),
-    found: look.found ? foundIn(look.found(), part.index, start, end) : [],
+    matches: look.matches ? matchesIn(look.matches(), part.index, start, end) : [],
   };
   const cuts = cutsIn(row, shown);
   for (let index = 0; index + 1 < cuts.length; index += 1) node.append(drawPiece(part, cuts[index], cuts[index + 1], shown));
@@ -100,16 +100,16 @@ function drawPieces(row, look) {
 function cutsIn(row, shown) {
   const { part, start, end } = row;
   const cuts = new Set([start, end]);
-  const add = (...places) => places.forEach((at) => at > start && at < end && cuts.add(at));
+  const add = (...units) => units.forEach((unit) => unit > start && unit < end && cuts.add(unit));
   for (let index = spanIndexAt(part, start); index < part.spans.length && part.spans[index].start < end; index += 1) {
     const span = part.spans[index];
     add(span.start, span.innerStart, span.innerEnd);
   }
-  for (const one of [...shown.marks, ...shown.found]) add(one.start, one.end);
+  for (const range of [...shown.marks, ...shown.matches]) add(range.start, range.end);
   if (shown.selected && shown.selected.part === part.index) add(shown.selected.start, shown.selected.end);
   if ((shown.chunks || shown.odds) && part.ends) {
-    for (let at = chunkAt(part, start); at < part.ends.length; at += 1) {
-      const unit = part.offsets.toUnit(part.ends[at]);
+    for (let chunk = chunkAt(part, start); chunk < part.ends.length; chunk += 1) {
+      const unit = part.offsets.toUnit(part.ends[chunk]);
       if (unit >= end) break;
       add(unit);
     }
@@ -127,10 +127,10 @@ function kindsOf(part, start, end, shown) {
   const span = spanAt(part, start);
   const kinds = ["piece"];
   if (span) kinds.push(start >= span.innerStart && start < span.innerEnd ? span.kind : "marker");
-  const contains = (one) => one.start <= start && one.end > start;
+  const contains = (range) => range.start <= start && range.end > start;
   const worst = ["error", "warning", "info"].find((severity) => shown.marks.some((mark) => mark.severity === severity && contains(mark)));
   if (worst) kinds.push("fault", worst);
-  if (shown.found.some(contains)) kinds.push("found");
+  if (shown.matches.some(contains)) kinds.push("found");
   const { selected } = shown;
   if (selected && selected.part === part.index && selected.start <= start && end <= selected.end) kinds.push("selected");
   if (!part.ends) return kinds;
@@ -150,15 +150,15 @@ function fill(node, part, start, end, look) {
   }
   let from = start;
   const flush = (until) => until > from && node.append(...directed(part, from, text.slice(from, until)));
-  for (let at = start; at < end; ) {
-    const units = Math.min(cellsAt(text, at, odd)[1], end - at);
-    const glyph = look.blanks && text[at] === " " ? "·" : glyphAt(text, at, odd);
+  for (let unit = start; unit < end; ) {
+    const units = Math.min(cellsAt(text, unit, odd)[1], end - unit);
+    const glyph = look.blanks && text[unit] === " " ? "·" : glyphAt(text, unit, odd);
     if (glyph !== null) {
-      flush(at);
-      node.append(glyphed(part, at, units, glyph === "·" ? "blank" : "control", glyph));
-      from = at + units;
+      flush(unit);
+      node.append(glyphed(part, unit, units, glyph === "·" ? "blank" : "control", glyph));
+      from = unit + units;
     }
-    at += units;
+    unit += units;
   }
   flush(end);
 }

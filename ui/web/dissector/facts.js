@@ -4,7 +4,7 @@ function factsAt(part, unit) {
   const point = part.offsets.toPoint(unit);
   const facts = [`turn ${part.turn} · ${part.part} · character ${point.toLocaleString("en")}`];
   const span = spanAt(part, unit);
-  if (span) facts.push(span.label || span.kind);
+  if (span) facts.push(span.word);
   if (part.ends && part.ends.length) facts.push(...chunkFacts(part, chunkAt(part, unit)));
   for (const mark of part.marks.touching(unit, unit + 1)) facts.push(`${mark.code} ${mark.name}`);
   return facts.join(" · ");

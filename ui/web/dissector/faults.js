@@ -6,8 +6,8 @@ const IN_ROW = 120;
 // loaded. `seen` is the index of the part also if a fault begins before the loaded characters and reaches into them.
 function faultsOf(columns, byName, orders) {
   const parts = columns.parts.map(([turn, name]) => ({ turn, name, order: orderOf(orders, turn, name), part: byName.get(`${turn} ${name}`) }));
-  return columns.part.map((at, index) => {
-    const { turn, name: partName, order, part } = parts[at];
+  return columns.part.map((number, index) => {
+    const { turn, name: partName, order, part } = parts[number];
     const [severity, code, name, glyph] = columns.rules[columns.rule[index]];
     const [message, hint] = [columns.sentences[columns.message[index]], columns.sentences[columns.hint[index]]];
     const [point, pointEnd] = [columns.start[index], columns.end[index]];
@@ -15,8 +15,8 @@ function faultsOf(columns, byName, orders) {
     const isSeen = isHere || (part !== undefined && point < part.offsets.first && pointEnd > part.offsets.first);
     const start = isSeen ? part.offsets.toUnit(point) : 0;
     const end = isSeen ? Math.max(part.offsets.toUnit(pointEnd), start + 1) : 0;
-    const place = { turn, order, partName, point, pointEnd, part: isHere ? part.index : -1, seen: isSeen ? part.index : -1, start, end };
-    return { ...place, severity, code, name, glyph, message, hint, more: columns.more[index] };
+    const location = { turn, order, partName, point, pointEnd, part: isHere ? part.index : -1, seen: isSeen ? part.index : -1, start, end };
+    return { ...location, severity, code, name, glyph, message, hint, more: columns.more[index] };
   });
 }
 
@@ -29,16 +29,16 @@ function othersOf(columns, index, byName, orders) {
 // Give each part the faults that overlap its characters, ordered by their starts.
 function shareFaults(parts, faults) {
   const own = parts.map(() => []);
-  for (const one of faults) if (one.seen >= 0) own[one.seen].push(one);
+  for (const fault of faults) if (fault.seen >= 0) own[fault.seen].push(fault);
   parts.forEach((part, index) => (part.marks = new Marks(own[index])));
 }
 
-function faultRuns(one) {
+function faultRuns(fault) {
   return [
-    [one.severity, `${one.glyph} ${one.code} ${one.name}`],
-    ["dim", `  turn ${one.turn}  `],
-    ["strong", one.more ? `(and ${one.more} more of this kind) ` : ""],
-    ["", one.message.slice(0, IN_ROW)],
+    [fault.severity, `${fault.glyph} ${fault.code} ${fault.name}`],
+    ["dim", `  turn ${fault.turn}  `],
+    ["strong", fault.more ? `(and ${fault.more} more of this kind) ` : ""],
+    ["", fault.message.slice(0, IN_ROW)],
   ];
 }
 
@@ -60,18 +60,18 @@ class Marks {
 
   // The ranges that share a character with start..end, in order.
   touching(start, end) {
-    const found = [];
+    const touched = [];
     const look = (from, to) => {
       if (from >= to) return;
       const middle = (from + to) >> 1;
       if (this.ends[middle] <= start) return;
       look(from, middle);
-      const one = this.all[middle];
-      if (one.start >= end) return;
-      if (one.end > start) found.push(one);
+      const mark = this.all[middle];
+      if (mark.start >= end) return;
+      if (mark.end > start) touched.push(mark);
       look(middle + 1, to);
     };
     look(0, this.all.length);
-    return found;
+    return touched;
   }
 }

@@ -46,13 +46,13 @@ function foldSign(row, isFolded) {
 // Left folds a row or goes to its parent, Right shows what is below it or goes there.
 function keyedFold(dissector, key) {
   const rows = dissector.left.rows;
-  const at = rows.indexOf(dissector.leftRow);
-  const row = rows[at];
+  const index = rows.indexOf(dissector.leftRow);
+  const row = rows[index];
   if (!row || dissector.pane !== "values") return;
   const isFolded = dissector.folding.isFolded(row);
   if (row.isParent && isFolded === (key === "ArrowRight")) dissector.fold(row);
   else if (key === "ArrowLeft") {
-    const parent = rows.slice(0, at).findLast((one) => one.depth < row.depth);
+    const parent = rows.slice(0, index).findLast((candidate) => candidate.depth < row.depth);
     if (parent) dissector.select(parent, true);
   } else if (row.isParent) dissector.walkLeft(1);
 }

@@ -5,21 +5,21 @@ const LINES = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -2
 // The action of a key, as a function; undefined if the key has none.
 function actionOf(dissector, key) {
   const { state, look, search } = dissector;
-  const to = (places, direction) => () => {
-    const found = nextOf(places, look.selected, direction);
-    if (found) dissector.select(found, true);
+  const to = (rows, direction) => () => {
+    const next = nextOf(rows, look.selected, direction);
+    if (next) dissector.select(next, true);
   };
   return {
-    e: to(state.faultPlaces, 1),
-    E: to(state.faultPlaces, -1),
+    e: to(state.orderedFaults, 1),
+    E: to(state.orderedFaults, -1),
     x: () => {
-      const found = nextLayer(state.layers, look.selected, look.layer);
-      if (!found) return;
-      look.layer = found;
-      dissector.select(found, true);
+      const next = nextLayer(state.layers, look.selected, look.layer);
+      if (!next) return;
+      look.layer = next;
+      dissector.select(next, true);
     },
-    "]": to(state.stepPlaces, 1),
-    "[": to(state.stepPlaces, -1),
+    "]": to(state.orderedSteps, 1),
+    "[": to(state.orderedSteps, -1),
     "}": () => dissector.emit("beside", 1),
     "{": () => dissector.emit("beside", -1),
     "/": () => {

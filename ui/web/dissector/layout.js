@@ -10,10 +10,10 @@ const EDGE = 4;
 // A part ready for layout, with positions in UTF-16 units instead of code points.
 function prepared(part, index) {
   const offsets = new Offsets(part.text, part.from, part.length);
-  const odd = new Map(part.odd.map(([at, glyph]) => [offsets.toUnit(at), glyph]));
-  const spans = part.spans.map(([kind, start, end, innerStart, innerEnd, label]) => ({
+  const odd = new Map(part.odd.map(([point, glyph]) => [offsets.toUnit(point), glyph]));
+  const spans = part.spans.map(([kind, start, end, innerStart, innerEnd, word]) => ({
     kind,
-    label,
+    word,
     start: offsets.toUnit(start),
     end: offsets.toUnit(end),
     innerStart: offsets.toUnit(innerStart),
@@ -43,14 +43,14 @@ function textRows(rows, part, cells, stalls, folded) {
   const byEnd = [...part.marks.all].sort((a, b) => a.end - b.end || a.start - b.start);
   let nextMark = 0;
   let number = part.line;
-  let at = 0;
+  let lineStart = 0;
   const until = (end) => {
     for (; nextMark < byEnd.length && byEnd[nextMark].end <= end; nextMark += 1) sayRows(rows, part, byEnd[nextMark], folded);
   };
   do {
-    let end = text.indexOf("\n", at);
+    let end = text.indexOf("\n", lineStart);
     if (end < 0) end = text.length;
-    for (let start = at, isFirst = true; isFirst || start < end; isFirst = false) {
+    for (let start = lineStart, isFirst = true; isFirst || start < end; isFirst = false) {
       const next = cut(part, start, end, cells);
       rows.push({ kind: TEXT, part, start, end: next, number: isFirst ? number : 0, feeds: next === end && end < text.length });
       for (; stalled < stalls.length && stalls[stalled].unit < Math.max(next, start + 1); stalled += 1) {
@@ -59,9 +59,9 @@ function textRows(rows, part, cells, stalls, folded) {
       until(next === end ? end + 1 : next);
       start = next;
     }
-    at = end + 1;
+    lineStart = end + 1;
     number += 1;
-  } while (at < text.length);
+  } while (lineStart < text.length);
   until(Infinity);
 }
 
@@ -69,12 +69,12 @@ function textRows(rows, part, cells, stalls, folded) {
 function cut(part, start, end, cells) {
   if (end - start <= cells && !/[^ -~]/.test(part.text.slice(start, end))) return end;
   let room = cells;
-  let at = start;
-  while (at < end) {
-    const [wide, units] = cellsAt(part.text, at, part.odd);
-    if (wide > room && at > start) return at;
+  let unit = start;
+  while (unit < end) {
+    const [wide, units] = cellsAt(part.text, unit, part.odd);
+    if (wide > room && unit > start) return unit;
     room -= wide;
-    at += units;
+    unit += units;
   }
   return end;
 }
@@ -120,10 +120,10 @@ class Folded {
 // The number of cells between two positions of a row.
 function cellsBetween(part, start, end) {
   let cells = 0;
-  for (let at = start; at < end; ) {
-    const [wide, units] = cellsAt(part.text, at, part.odd);
+  for (let unit = start; unit < end; ) {
+    const [wide, units] = cellsAt(part.text, unit, part.odd);
     cells += wide;
-    at += units;
+    unit += units;
   }
   return cells;
 }

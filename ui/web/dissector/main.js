@@ -10,14 +10,14 @@ class Dissector {
     this.root = root;
     this.emit = emit;
     this.look = { ...NO_LOOK };
-    this.state = { parts: [], steps: [], values: [], faults: [], faultPlaces: [], stepPlaces: [], layers: [] };
+    this.state = { parts: [], steps: [], values: [], faults: [], orderedFaults: [], orderedSteps: [], layers: [] };
     const pane = new URLSearchParams(window.location.search).get("pane");
     this.pane = LEFT.includes(pane) ? pane : LEFT[1];
     this.divider = new Divider(root, root.querySelector(".divider"));
     this.folding = new Folding();
     this.frame();
     this.reader = new Reader(this, root.querySelector(".reader"));
-    this.look.found = () => this.search.places;
+    this.look.matches = () => this.search.matches;
   }
 
   frame() {
@@ -52,7 +52,7 @@ class Dissector {
   }
 
   // `sent` is the data that Python sends with each run of its script; between two runs, `poll` extends it.
-  take(sent) {
+  update(sent) {
     delete document.documentElement.dataset.details; // the server has answered
     const isFirst = this.version === undefined;
     if (sent.version !== this.sentVersion) {
@@ -60,14 +60,14 @@ class Dissector {
       this.show(sent);
     }
     this.known = sent.initial;
-    const place = isFirst ? addressed() || sent.initial : this.needed;
-    const found = inUnits(this.byName, place);
-    if (found) this.select(found, false);
+    const location = isFirst ? addressed() || sent.initial : this.needed;
+    const range = inUnits(this.byName, location);
+    if (range) this.select(range, false);
     else if (isFirst) this.choose(this.pane);
-    if (isFirst && !found && sent.grows) this.stream.scrollTo(this.stream.rows.length);
+    if (isFirst && !range && sent.grows) this.stream.scrollTo(this.stream.rows.length);
     following().dissector = this;
     following().trace = sent.trace;
-    if (isFirst) following().place = place && { turn: place.turn, part: place.part, start: place.start, end: place.end };
+    if (isFirst) following().location = location && { turn: location.turn, part: location.part, start: location.start, end: location.end };
     const clicked = following().claim(sent.trace);
     if (clicked) this.go(clicked);
     this.returnTo();
@@ -87,10 +87,10 @@ class Dissector {
   async poll() {
     if (!this.root.isConnected) return;
     const beganMs = performance.now();
-    const found = document.hidden ? {} : await following().fetch(following().due(), { have: this.version });
-    const waitMs = waitAfter(performance.now() - beganMs, found !== null);
-    if (found?.data || found?.delta) {
-      this.show(found.data || withDelta(this.data, found.delta));
+    const drawn = document.hidden ? {} : await following().fetch(following().due(), { have: this.version });
+    const waitMs = waitAfter(performance.now() - beganMs, drawn !== null);
+    if (drawn?.data || drawn?.delta) {
+      this.show(drawn.data || withDelta(this.data, drawn.delta));
       following().request();
     }
     if (this.grows) this.next = setTimeout(() => this.poll(), waitMs);
@@ -112,9 +112,9 @@ class Dissector {
     const [steps, values, layers] = [data.steps, data.values, data.layers || []].map((rows) => withUnits(this.byName, rows, data.order));
     const all = faultsOf(data.faults, this.byName, data.order);
     const faults = data.faults.firsts.flatMap((index) => [all[index], ...othersOf(data.faults, index, this.byName, data.order)]);
-    const faultPlaces = inOrder(all);
-    shareFaults(parts, faultPlaces);
-    this.state = { parts, steps, values, faults, faultPlaces, stepPlaces: inOrder(steps), layers: inOrder(layers) };
+    const orderedFaults = inOrder(all);
+    shareFaults(parts, orderedFaults);
+    this.state = { parts, steps, values, faults, orderedFaults, orderedSteps: inOrder(steps), layers: inOrder(layers) };
     this.stall = data.stall_s;
     this.root.querySelector(".has-chunks").hidden = !parts.some((part) => part.ends);
     this.root.querySelector(".has-odds").hidden = !parts.some((part) => part.logprobs);
@@ -132,7 +132,7 @@ class Dissector {
     if (!box.clientWidth) return;
     if (isChanged || cells !== this.cells) {
       const { index, hidden } = this.stream.top();
-      const [top, cursor] = [index, this.look.cursor].map((row) => this.namedPlace(row));
+      const [top, cursor] = [index, this.look.cursor].map((row) => this.namedRow(row));
       this.cells = cells;
       this.rows = rowsOf(this.state.parts, cells, this.look.chunks ? this.stall : 0);
       this.look.cursor = this.rowNamed(cursor);
@@ -147,16 +147,16 @@ class Dissector {
   }
 
   // The position of a row by part and code point, which is valid when other turns are loaded; null without such a row.
-  namedPlace(index) {
+  namedRow(index) {
     const row = this.rows && this.rows[index];
     return row ? { name: `${row.part.turn} ${row.part.part}`, point: row.part.offsets.toPoint(row.start), isHead: row.kind === HEAD } : null;
   }
 
-  rowNamed(place) {
-    const part = place && this.byName.get(place.name);
+  rowNamed(named) {
+    const part = named && this.byName.get(named.name);
     if (!part) return -1;
-    const row = rowAt(this.rows, part.index, part.offsets.toUnit(place.point));
-    return place.isHead ? Math.max(row - 1, 0) : row;
+    const row = rowAt(this.rows, part.index, part.offsets.toUnit(named.point));
+    return named.isHead ? Math.max(row - 1, 0) : row;
   }
 
   reveal() {
@@ -224,13 +224,13 @@ class Dissector {
       tab.tabIndex = LEFT[index] === name ? 0 : -1;
     });
     const rows = name === "values" ? this.folding.visible(this.state.values) : this.state[name];
-    const at = rowHolding(rows, this.look.selected);
-    this.leftRow = rows[at];
+    const index = rowHolding(rows, this.look.selected);
+    this.leftRow = rows[index];
     this.left.box.setAttribute("aria-label", `${this.tabs[LEFT.indexOf(name)].textContent} of the trace`);
-    if (at < 0) this.left.box.removeAttribute("aria-activedescendant");
-    else this.left.box.setAttribute("aria-activedescendant", `item-${at}`);
+    if (index < 0) this.left.box.removeAttribute("aria-activedescendant");
+    else this.left.box.setAttribute("aria-activedescendant", `item-${index}`);
     this.left.show(rows);
-    if (at >= 0 && isShown) this.left.reveal(at);
+    if (index >= 0 && isShown) this.left.reveal(index);
   }
 
   fold(row) {
@@ -239,29 +239,29 @@ class Dissector {
     this.left.box.focus({ preventScroll: true });
   }
 
-  // Select a place in Python's form, anywhere in the trace.
-  go(place) {
-    const found = inUnits(this.byName, place);
-    const whole = { turn: place.turn, partName: place.part, point: place.start, pointEnd: place.end };
-    this.select(found || { ...whole, part: -1 }, true);
+  // Select a location in Python's form, anywhere in the trace.
+  go(location) {
+    const range = inUnits(this.byName, location);
+    const whole = { turn: location.turn, partName: location.part, point: location.start, pointEnd: location.end };
+    this.select(range || { ...whole, part: -1 }, true);
   }
 
   // Select characters. If the user chose them (`isOurs`), the address and the views follow, unless another selection
   // comes at once.
-  select(place, isOurs) {
-    const part = this.state.parts[place.part];
+  select(range, isOurs) {
+    const part = this.state.parts[range.part];
     if (!part) {
-      if (isOurs && place.turn !== undefined) this.leave(place);
+      if (isOurs && range.turn !== undefined) this.leave(range);
       return;
     }
-    const [point, pointEnd] = [part.offsets.toPoint(place.start), place.pointEnd ?? part.offsets.toPoint(place.end)];
+    const [point, pointEnd] = [part.offsets.toPoint(range.start), range.pointEnd ?? part.offsets.toPoint(range.end)];
     const { turn, order, part: partName } = part;
     const whole = { turn, order, partName, point, pointEnd };
-    this.look.selected = { ...whole, part: place.part, start: place.start, end: Math.max(place.end, place.start + 1) };
+    this.look.selected = { ...whole, part: range.part, start: range.start, end: Math.max(range.end, range.start + 1) };
     this.reveal();
     this.choose(this.pane);
     this.reader.refresh();
-    this.status.textContent = factsAt(part, place.start);
+    this.status.textContent = factsAt(part, range.start);
     clearTimeout(this.soon);
     const location = { turn, part: partName, start: point, end: pointEnd };
     if (isOurs) this.outrun = this.needed ? { needed: this.needed, chosen: location } : this.outrun && { ...this.outrun, chosen: location };
@@ -269,19 +269,19 @@ class Dissector {
     if (isOurs) this.soon = setTimeout(() => this.settle(location), SOON_MS);
   }
 
-  settle(place) {
-    following().select(this.data.trace, place);
+  settle(location) {
+    following().select(this.data.trace, location);
     const [first, last] = this.data.near;
-    if (place.turn < first || place.turn > last) this.need(place); // the values of turns that far away are not loaded yet
+    if (location.turn < first || location.turn > last) this.need(location); // the values of turns that far away are not loaded
   }
 
   // Before an action on the selection: Streamlit sends Python the address that it set itself, not the one of `settle`.
   tell() {
-    const place = addressed();
-    if (place && !isSame(place, this.known)) this.need(place);
+    const location = addressed();
+    if (location && !isSame(location, this.known)) this.need(location);
   }
 
-  // Python has answered with the text around a place, and its address, but the user has chosen another place meanwhile.
+  // Python has answered with the text around a location, and its address, but the user has chosen another one meanwhile.
   returnTo() {
     if (!this.outrun || !isSame(addressed(), this.outrun.needed)) return;
     const { chosen } = this.outrun;
@@ -289,11 +289,11 @@ class Dissector {
     this.go(chosen);
   }
 
-  // Request the text and the values around a place from Python.
-  need(place) {
+  // Request the text and the values around a location from Python.
+  need(location) {
     this.outrun = null;
-    this.needed = place;
-    this.emit("needed", place);
+    this.needed = location;
+    this.emit("needed", location);
   }
 
   // Select characters that are not loaded: Python sends them.
@@ -315,20 +315,20 @@ class Dissector {
     this.leave({ turn: part.turn, partName: part.part, point, pointEnd: point + 1 });
   }
 
-  place(event) {
-    const at = event.target.closest("[data-unit]");
-    if (!at) return null;
-    const part = this.state.parts[Number(at.dataset.part)];
-    let unit = Number(at.dataset.unit);
+  unitAt(event) {
+    const piece = event.target.closest("[data-unit]");
+    if (!piece) return null;
+    const part = this.state.parts[Number(piece.dataset.part)];
+    let unit = Number(piece.dataset.unit);
     const caret = document.caretPositionFromPoint
       ? document.caretPositionFromPoint(event.clientX, event.clientY, { shadowRoots: [this.root.getRootNode()] })
       : null;
-    const isPlain = at.childNodes.length === 1 && caret && caret.offsetNode === at.firstChild && !at.closest(".said");
-    if (!isPlain || at.dataset.units) return { part, unit };
+    const isPlain = piece.childNodes.length === 1 && caret && caret.offsetNode === piece.firstChild && !piece.closest(".said");
+    if (!isPlain || piece.dataset.units) return { part, unit };
     const box = document.createRange(); // a caret is between two characters: which was clicked?
-    let offset = Math.min(caret.offset, at.firstChild.length - 1);
-    box.setStart(at.firstChild, offset);
-    box.setEnd(at.firstChild, offset + 1);
+    let offset = Math.min(caret.offset, piece.firstChild.length - 1);
+    box.setStart(piece.firstChild, offset);
+    box.setEnd(piece.firstChild, offset + 1);
     if (offset > 0 && event.clientX < box.getBoundingClientRect().left) offset -= 1;
     unit += offset;
     return { part, unit };
@@ -341,17 +341,17 @@ class Dissector {
       this.leaveAt(this.state.parts[Number(edge.dataset.part)], edge.dataset.edge === "end");
       return;
     }
-    const found = this.place(event);
-    if (!found) return;
+    const clicked = this.unitAt(event);
+    if (!clicked) return;
     const { selected } = this.look;
-    const isMore = event.shiftKey && selected && selected.part === found.part.index;
-    if (!isMore) this.select(innermost(this.state, found.part, found.unit), true);
-    else this.select({ part: selected.part, start: Math.min(selected.start, found.unit), end: Math.max(selected.end, found.unit + 1) }, true);
+    const isMore = event.shiftKey && selected && selected.part === clicked.part.index;
+    if (!isMore) this.select(innermost(this.state, clicked.part, clicked.unit), true);
+    else this.select({ part: selected.part, start: Math.min(selected.start, clicked.unit), end: Math.max(selected.end, clicked.unit + 1) }, true);
   }
 
   hover(event) {
-    const found = this.place(event);
-    if (found) this.status.textContent = factsAt(found.part, found.unit);
+    const hovered = this.unitAt(event);
+    if (hovered) this.status.textContent = factsAt(hovered.part, hovered.unit);
   }
 
   set(name, value) {
@@ -374,9 +374,9 @@ class Dissector {
     const { rows } = this.left;
     const step = Math.sign(by);
     const from = this.leftRow ? rows.indexOf(this.leftRow) : this.left.first - step;
-    let at = Math.min(Math.max(from + by, 0), rows.length - 1);
-    while (rows[at] && rows[at].turn === undefined) at += step;
-    if (rows[at]) this.select(rows[at], true);
+    let index = Math.min(Math.max(from + by, 0), rows.length - 1);
+    while (rows[index] && rows[index].turn === undefined) index += step;
+    if (rows[index]) this.select(rows[index], true);
   }
 
   enter() {
@@ -420,8 +420,8 @@ function addressed() {
   return turn > 0 && start >= 0 && end >= start ? { turn, part: query.get("part") || "text", start, end } : null;
 }
 
-function isSame(place, other) {
-  return ["turn", "part", "start", "end"].every((name) => place?.[name] === other?.[name]);
+function isSame(location, other) {
+  return ["turn", "part", "start", "end"].every((name) => location?.[name] === other?.[name]);
 }
 
 const shown = new WeakMap();
@@ -435,7 +435,7 @@ export default function (component) {
     shown.set(root, dissector);
   }
   dissector.emit = setTriggerValue;
-  dissector.take(data);
+  dissector.update(data);
   return () => {
     if (!root.isConnected) dissector.close();
   };

@@ -7,54 +7,54 @@ const INLINE = /(`+)(?!`)([^\n]{0,2000}?[^`\n])\1(?!`)|\*\*(?=\S)([^*\n]+)\*\*|_
 function markdownOf(text) {
   const box = element("div", "markdown");
   const lines = text.split("\n");
-  for (let at = 0; at < lines.length; ) at = putBlock(box, lines, at);
+  for (let line = 0; line < lines.length; ) line = putBlock(box, lines, line);
   return box;
 }
 
 // Add the block that begins at a line; return the line after it.
-function putBlock(box, lines, at) {
-  const line = lines[at];
+function putBlock(box, lines, first) {
+  const line = lines[first];
   const fence = /^ {0,3}(```+|~~~+)/.exec(line);
   if (fence) {
-    let end = at + 1;
+    let end = first + 1;
     while (end < lines.length && !lines[end].trim().startsWith(fence[1])) end += 1;
-    box.append(element("pre", "", lines.slice(at + 1, end).join("\n")));
+    box.append(element("pre", "", lines.slice(first + 1, end).join("\n")));
     return end + 1;
   }
   const heading = /^(#{1,6})\s+(.*)$/.exec(line);
   if (heading) box.append(inlined(element("p", `heading h${heading[1].length}`), heading[2]));
   else if (/^ {0,3}(?:[-*_] *){3,}$/.test(line)) box.append(element("hr"));
-  else if (/^\s*>/.test(line)) return putRun(box, lines, at, /^\s*>/, (words) => inlined(element("blockquote"), words.replace(/^\s*> ?/gm, "")));
-  else if (/^\s*\|/.test(line)) return putRun(box, lines, at, /^\s*\|/, (words) => element("pre", "", words));
+  else if (/^\s*>/.test(line)) return putRun(box, lines, first, /^\s*>/, (words) => inlined(element("blockquote"), words.replace(/^\s*> ?/gm, "")));
+  else if (/^\s*\|/.test(line)) return putRun(box, lines, first, /^\s*\|/, (words) => element("pre", "", words));
   else if (line.trim()) {
     const item = /^(\s*)(?:[-*+]|\d{1,9}[.)])\s+/.exec(line);
-    if (!item) return putRun(box, lines, at, /^\s*(?![-*+]\s|\d{1,9}[.)]\s|#{1,6}\s|>|\||```|~~~)\S/, (words) => inlined(element("p"), words));
+    if (!item) return putRun(box, lines, first, /^\s*(?![-*+]\s|\d{1,9}[.)]\s|#{1,6}\s|>|\||```|~~~)\S/, (words) => inlined(element("p"), words));
     const node = inlined(element("p", "entry"), line.trim());
     node.style.marginInlineStart = `${Math.min(item[1].length, 24) / 2 + 1}rem`;
     box.append(node);
   }
-  return at + 1;
+  return first + 1;
 }
 
 // Add consecutive lines of one kind as one block.
-function putRun(box, lines, at, kind, draw) {
-  let end = at + 1;
+function putRun(box, lines, first, kind, draw) {
+  let end = first + 1;
   while (end < lines.length && kind.test(lines[end])) end += 1;
-  box.append(draw(lines.slice(at, end).join("\n")));
+  box.append(draw(lines.slice(first, end).join("\n")));
   return end;
 }
 
 function inlined(node, text) {
-  let at = 0;
-  for (const found of text.matchAll(INLINE)) {
-    node.append(text.slice(at, found.index));
-    const [, , code, strong, alsoStrong, slanted, words, address] = found;
+  let end = 0;
+  for (const match of text.matchAll(INLINE)) {
+    node.append(text.slice(end, match.index));
+    const [, , code, strong, alsoStrong, slanted, words, address] = match;
     if (code !== undefined) node.append(element("code", "", code));
     else if (strong ?? alsoStrong) node.append(element("strong", "", strong ?? alsoStrong));
     else if (slanted) node.append(element("em", "", slanted));
     else node.append(element("u", "", words), element("span", "dim", ` (${address})`));
-    at = found.index + found[0].length;
+    end = match.index + match[0].length;
   }
-  node.append(text.slice(at));
+  node.append(text.slice(end));
   return node;
 }

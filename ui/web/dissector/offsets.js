@@ -2,17 +2,17 @@
 
 // The positions, in code points and ascending, of the characters above U+FFFF in a text.
 function wideOnes(text) {
-  const found = [];
-  if (!/[\uD800-\uDBFF]/.test(text)) return found;
-  let at = 0;
-  for (let unit = 0; unit < text.length; unit += 1, at += 1) {
+  const points = [];
+  if (!/[\uD800-\uDBFF]/.test(text)) return points;
+  let point = 0;
+  for (let unit = 0; unit < text.length; unit += 1, point += 1) {
     const code = text.charCodeAt(unit);
     if (code >= 0xd800 && code < 0xdc00) {
-      found.push(at);
+      points.push(point);
       unit += 1;
     }
   }
-  return found;
+  return points;
 }
 
 // How many of the ascending numbers are below a limit.

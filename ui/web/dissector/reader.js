@@ -56,11 +56,11 @@ class Reader {
   }
 
   words() {
-    return outline(this.found.value);
+    return outline(this.decoded.value);
   }
 
   json() {
-    return this.found.isJson ? this.text.trim() : JSON.stringify(this.words());
+    return this.decoded.isJson ? this.text.trim() : JSON.stringify(this.words());
   }
 
   path() {
@@ -79,7 +79,7 @@ class Reader {
     const { look, state } = this.dissector;
     const { selected } = look;
     this.text = selected && state.parts[selected.part] ? state.parts[selected.part].text.slice(selected.start, selected.end) : "";
-    this.found = decoded(this.text);
+    this.decoded = decoded(this.text);
     const sides = this.sides();
     if (this.pinned !== undefined) this.mode = "diff";
     const mode = this.mode === "diff" && !sides.length ? "text" : this.mode;
@@ -98,7 +98,7 @@ class Reader {
     const here = look.selected;
     if (!here) return [];
     const around = state.values.filter((row) => row.part === here.part && row.start <= here.start && here.end <= row.end && row.end - row.start <= EXACT_LIMIT);
-    for (const row of around.sort((one, other) => one.end - one.start - (other.end - other.start))) {
+    for (const row of around.sort((first, second) => first.end - first.start - (second.end - second.start))) {
       const edits = editsIn(decoded(state.parts[row.part].text.slice(row.start, row.end)).value);
       if (edits.length) return edits;
     }
@@ -108,7 +108,7 @@ class Reader {
   factsOf(mode) {
     const size = `${this.text.length.toLocaleString("en")} character${this.text.length === 1 ? "" : "s"}`;
     const path = this.path();
-    const kind = mode === "diff" ? "old at the left, new at the right" : this.found.isJson ? "decoded JSON" : "the characters as they are";
+    const kind = mode === "diff" ? "old at the left, new at the right" : this.decoded.isJson ? "decoded JSON" : "the characters as they are";
     return [path, size, kind].filter(Boolean).join(" · ");
   }
 
@@ -128,21 +128,21 @@ function comparison([before, after]) {
   const table = element("div", "comparison");
   const rows = sideBySide(shownText(before), shownText(after));
   let [left, right] = [0, 0];
-  for (let at = 0; at < rows.length; at += 1) {
-    let end = at;
+  for (let index = 0; index < rows.length; index += 1) {
+    let end = index;
     while (rows[end]?.[2]) end += 1;
-    const skipped = end - at - MAX_EQUAL;
-    if (rows[at][2] && !rows[at - 1]?.[2] && skipped > 1) {
+    const skipped = end - index - MAX_EQUAL;
+    if (rows[index][2] && !rows[index - 1]?.[2] && skipped > 1) {
       const half = MAX_EQUAL / 2;
-      for (const row of rows.slice(at, at + half)) putSides(table, row, ++left, ++right);
+      for (const row of rows.slice(index, index + half)) putSides(table, row, ++left, ++right);
       table.append(element("div", "skipped dim", `… ${skipped.toLocaleString("en")} equal lines`));
       left += skipped;
       right += skipped;
       for (const row of rows.slice(end - half, end)) putSides(table, row, ++left, ++right);
-      at = end - 1;
+      index = end - 1;
       continue;
     }
-    const row = rows[at];
+    const row = rows[index];
     putSides(table, row, row[0] === null ? 0 : ++left, row[1] === null ? 0 : ++right);
   }
   return table;

@@ -2,7 +2,7 @@
 // if there is one. The menu is names or icons, as this browser's cookie says, else as the window's width has room for; on
 // a narrow screen a button opens it.
 
-const MOST_WORDS = 500;
+const MAX_QUERY_CHARS = 500;
 const [NAMES, ICONS] = ["names", "icons"];
 const MENU_COOKIE = "weaklink_menu";
 const DRAWING = "http://www.w3.org/2000/svg";
@@ -38,7 +38,7 @@ class Header {
     window.addEventListener("click", this.beside);
   }
 
-  take(data) {
+  update(data) {
     this.data = data;
     const database = this.root.querySelector(".database");
     database.textContent = database.title = data.database;
@@ -51,8 +51,8 @@ class Header {
   showPages({ pages, page, filter }) {
     if (!this.links) {
       this.links = new Map(pages.map(([path, title]) => [path, linkTo(path, title)]));
-      for (const [at, [path, , section]] of pages.entries()) {
-        if (section !== (pages[at - 1]?.[2] ?? "")) this.pages.append(newElement("li", section));
+      for (const [index, [path, , section]] of pages.entries()) {
+        if (section !== (pages[index - 1]?.[2] ?? "")) this.pages.append(newElement("li", section));
         const item = document.createElement("li");
         item.append(this.links.get(path));
         this.pages.append(item);
@@ -108,10 +108,10 @@ class Header {
   }
 
   fill() {
-    const words = this.input.value.trim().slice(0, MOST_WORDS);
+    const words = this.input.value.trim().slice(0, MAX_QUERY_CHARS);
     const { pages, filter } = this.data;
-    const found = pages.filter(([, title]) => title.toLowerCase().includes(words.toLowerCase()));
-    const rows = found.map(([path, title]) => [`Go to ${title}`, addressOf(path === pages[0][0] ? "" : path, { filter })]);
+    const titled = pages.filter(([, title]) => title.toLowerCase().includes(words.toLowerCase()));
+    const rows = titled.map(([path, title]) => [`Go to ${title}`, addressOf(path === pages[0][0] ? "" : path, { filter })]);
     if (/^\d{1,15}$/.test(words)) rows.unshift([`Open trace ${words}`, addressOf("trace", { trace: words, filter })]);
     const phrase = `"${words.replace(/[\\"]/g, "\\$&")}"`;
     if (words) rows.push([`Search traces for ${words}`, addressOf("traces", { filter: phrase })]);
@@ -132,20 +132,20 @@ class Header {
 
   light(index) {
     const { children } = this.choices;
-    this.at = Math.min(Math.max(index, 0), children.length - 1);
-    [...children].forEach((one, at) => {
-      one.classList.toggle("selected", at === this.at);
-      if (at === this.at) one.setAttribute("aria-current", "true");
-      else one.removeAttribute("aria-current");
+    this.index = Math.min(Math.max(index, 0), children.length - 1);
+    [...children].forEach((choice, number) => {
+      choice.classList.toggle("selected", number === this.index);
+      if (number === this.index) choice.setAttribute("aria-current", "true");
+      else choice.removeAttribute("aria-current");
     });
-    if (children[this.at]) children[this.at].scrollIntoView({ block: "nearest" });
+    if (children[this.index]) children[this.index].scrollIntoView({ block: "nearest" });
   }
 
   key(event) {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     event.stopPropagation();
-    if (by) this.light(this.at + by);
-    else if (event.key === "Enter" && event.target === this.input) this.choices.children[this.at]?.click();
+    if (by) this.light(this.index + by);
+    else if (event.key === "Enter" && event.target === this.input) this.choices.children[this.index]?.click();
     else return;
     event.preventDefault();
   }
@@ -237,7 +237,7 @@ export default function (component) {
   keepHistory();
   giveRoom();
   if (!shown.has(root)) shown.set(root, new Header(root));
-  shown.get(root).take(data);
+  shown.get(root).update(data);
   return () => {
     if (!root.isConnected) shown.get(root).close();
   };

@@ -1,4 +1,4 @@
-// Lines of styled text; lines with a place are buttons. Text is only ever assigned to `textContent`.
+// Lines of styled text; lines with a location are buttons. Text is only ever assigned to `textContent`.
 
 function wordsOf(runs) {
   return runs.map(([style, words]) => {
@@ -10,7 +10,7 @@ function wordsOf(runs) {
 }
 
 function lineOf(line, clips) {
-  const node = document.createElement(line.place ? "button" : "div");
+  const node = document.createElement(line.location ? "button" : "div");
   node.className = "line";
   const words = wordsOf(line.runs);
   node.classList.add(line.kind);
@@ -22,9 +22,9 @@ function lineOf(line, clips) {
   node.append(...words);
   node.title = clips ? node.textContent : "";
   if (!node.textContent) node.textContent = " ";
-  if (line.place) {
+  if (line.location) {
     node.type = "button";
-    node.dataset.place = JSON.stringify(line.place);
+    node.dataset.location = JSON.stringify(line.location);
   }
   const item = document.createElement("div");
   item.setAttribute("role", "listitem");
@@ -60,8 +60,8 @@ export default function (component) {
   root.setAttribute("aria-label", data.label);
   root.onkeydown = walk;
   root.onclick = (event) => {
-    const line = event.target.closest("[data-place]");
-    if (line) following().go(data.trace, JSON.parse(line.dataset.place));
+    const line = event.target.closest("[data-location]");
+    if (line) following().go(data.trace, JSON.parse(line.dataset.location));
   };
   show(root, data);
   following().add(root, data, (fresh) => show(root, fresh));

@@ -37,15 +37,15 @@ class Listing {
     document.addEventListener("keydown", this.fromPage);
   }
 
-  take(data, emit) {
+  update(data, emit) {
     this.emit = emit;
     delete document.documentElement.dataset.details; // the server has answered
     this.body.setAttribute("aria-label", `${data.label}; j and k move, enter opens`);
     this.root.classList.toggle("stacked", Boolean(data.stacked));
     const isFirst = this.data === undefined;
-    const ours = this.reported === undefined && !this.soon ? undefined : this.data?.rows[this.at]?.key;
+    const ours = this.reported === undefined && !this.soon ? undefined : this.data?.rows[this.index]?.key;
     if (data.selected === this.reported) this.reported = undefined;
-    const before = this.body.children[this.at];
+    const before = this.body.children[this.index];
     const height = before ? before.offsetTop - this.root.scrollTop : 0;
     this.data = data;
     this.root.style.maxHeight = `${Number(data.most)}rem`;
@@ -54,7 +54,7 @@ class Listing {
     this.fill();
     const kept = ours === undefined ? -1 : data.rows.findIndex((row) => row.key === ours);
     this.light(kept >= 0 ? kept : data.rows.findIndex((row) => row.key === data.selected));
-    const here = this.body.children[this.at];
+    const here = this.body.children[this.index];
     if (data.selected !== this.lit && ours === undefined) this.show();
     else if (here) this.root.scrollTop = here.offsetTop - height; // new rows above it do not move it
     this.lit = data.selected;
@@ -80,7 +80,7 @@ class Listing {
 
   // Unchanged rows keep their elements, so that a click on one is not lost when the list is read again.
   fill() {
-    const existing = new Map([...this.body.children].map((one) => [one.signature, one]));
+    const existing = new Map([...this.body.children].map((node) => [node.signature, node]));
     const columns = JSON.stringify(this.data.columns);
     const rows = this.data.rows.map((row) => {
       const signature = columns + JSON.stringify(row);
@@ -89,7 +89,7 @@ class Listing {
       return node;
     });
     const kept = new Set(rows);
-    for (const one of [...this.body.children]) if (!kept.has(one)) one.remove();
+    for (const node of [...this.body.children]) if (!kept.has(node)) node.remove();
     rows.forEach((row, index) => {
       if (this.body.children[index] !== row) this.body.insertBefore(row, this.body.children[index] || null);
     });
@@ -97,7 +97,7 @@ class Listing {
 
   // Scroll the table alone, never the page.
   show() {
-    const row = this.body.children[this.at];
+    const row = this.body.children[this.index];
     if (!row) return;
     const head = this.root.querySelector("thead").offsetHeight;
     const above = row.offsetTop - head - this.root.scrollTop;
@@ -117,7 +117,7 @@ class Listing {
 
   row(row) {
     const node = document.createElement("tr");
-    node.append(...row.cells.map((one, at) => this.linked(row, this.cell(one, this.data.columns[at]), this.data.columns[at])));
+    node.append(...row.cells.map((content, number) => this.linked(row, this.cell(content, this.data.columns[number]), this.data.columns[number])));
     const isElsewhere = (event) => row.address && (event.button === 1 || event.ctrlKey || event.metaKey);
     node.onauxclick = (event) => {
       if (isElsewhere(event) && !event.target.closest("a")) window.open(row.address, "_blank", "noopener");
@@ -150,20 +150,20 @@ class Listing {
   }
 
   // A cell that opens something other than its row is a button.
-  cell(one, column) {
-    if (typeof one.term === "string") return this.filterCell(one, column);
-    if (typeof one.opens !== "string") {
-      const node = cell("td", one.runs, column, one.share);
-      if (one.hint) node.title = one.hint;
+  cell(content, column) {
+    if (typeof content.term === "string") return this.filterCell(content, column);
+    if (typeof content.opens !== "string") {
+      const node = cell("td", content.runs, column, content.share);
+      if (content.hint) node.title = content.hint;
       return node;
     }
-    const node = cell("td", [], column, one.share);
+    const node = cell("td", [], column, content.share);
     const button = document.createElement("button");
     button.type = "button";
-    button.append(...cell("span", one.runs, column).childNodes);
+    button.append(...cell("span", content.runs, column).childNodes);
     button.onclick = (event) => {
       event.stopPropagation();
-      this.emit("opened", one.opens);
+      this.emit("opened", content.opens);
     };
     button.onkeydown = (event) => event.stopPropagation();
     button.ondblclick = (event) => event.stopPropagation();
@@ -172,17 +172,17 @@ class Listing {
   }
 
   // A cell whose value can be a filter has a small funnel at its end, visible while the row is hovered or selected.
-  filterCell(one, column) {
-    const node = cell("td", one.runs, column);
+  filterCell(content, column) {
+    const node = cell("td", content.runs, column);
     const button = document.createElement("button");
     button.type = "button";
     button.className = "funnel";
     button.tabIndex = -1;
-    button.title = one.title;
+    button.title = content.title;
     button.setAttribute("aria-label", button.title);
     button.onclick = (event) => {
       event.stopPropagation();
-      this.emit("filtered", one.term);
+      this.emit("filtered", content.term);
     };
     button.ondblclick = (event) => event.stopPropagation();
     node.append(button);
@@ -195,7 +195,7 @@ class Listing {
       row.classList.remove("selected");
       row.removeAttribute("aria-current");
     }
-    this.at = index;
+    this.index = index;
     if (!rows[index]) return;
     rows[index].classList.add("selected");
     rows[index].setAttribute("aria-current", "true");
@@ -204,7 +204,7 @@ class Listing {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const last = this.data.rows.length - 1;
-    const here = this.at === undefined || this.at < 0 ? -1 : this.at;
+    const here = this.index === undefined || this.index < 0 ? -1 : this.index;
     const to = { j: here + 1, ArrowDown: here + 1, k: here - 1, ArrowUp: here - 1, g: 0, G: last, Home: 0, End: last }[event.key];
     if (event.key === "Enter" && here >= 0) {
       clearTimeout(this.soon);
@@ -214,7 +214,7 @@ class Listing {
       this.light(Math.min(Math.max(to, 0), last));
       this.show();
       clearTimeout(this.soon);
-      this.soon = setTimeout(() => this.pick(this.at), 250);
+      this.soon = setTimeout(() => this.pick(this.index), 250);
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -227,7 +227,7 @@ export default function (component) {
   const { parentElement, data, setTriggerValue } = component;
   const root = parentElement.querySelector(".listing");
   if (!shown.has(root)) shown.set(root, new Listing(root));
-  shown.get(root).take(data, setTriggerValue);
+  shown.get(root).update(data, setTriggerValue);
   return () => {
     if (!root.isConnected) document.removeEventListener("keydown", shown.get(root).fromPage);
   };

@@ -45,7 +45,7 @@ from weaklink.ui.web.navigation import (
 )
 from weaklink.ui.web.queries import grouped, page_results, prompts_of, put_placeholder, put_progress, wait_for
 from weaklink.ui.web.stores import ShownTrace, shown_trace, store
-from weaklink.ui.web.trace_listing import MOST_RUNS, filled_columns, title_of, trace_list, trace_rows
+from weaklink.ui.web.trace_listing import MAX_RUNS, filled_columns, title_of, trace_list, trace_rows
 
 _WHAT = "what"
 _RUNS, _GROUPS = "runs", "groups"
@@ -61,7 +61,7 @@ _KEY = "weaklink_runs"
 _MORE = "--full shows all"
 _WIDTH = 120  # characters on a line of a laptop's window
 _CELL = 80
-_MOST_ROWS, _BEFORE = 200, 20
+_MAX_ROWS, _BEFORE = 200, 20
 _RUN_COLUMNS = (
     *(ListingColumn(title) for title in ("run", "trace", "ended")),
     *(ListingColumn(title, room=MinimumWidth.MEDIUM) for title in ("task", "model")),
@@ -138,14 +138,14 @@ def _title(key: GroupKey) -> str:
 
 
 def _sides(
-    by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, Prompt], places: Sequence[DeltaGenerator]
+    by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, Prompt], containers: Sequence[DeltaGenerator]
 ) -> list[GroupFigures]:
     """The baseline, and the group or groups that are compared with it."""
 
     def titled(group: GroupFigures) -> str:
         return f"{key_title(by, group.keys[0], prompts)[:_MAX_NAME_CHARS]} ({counted(group.traces, 'trace')})"
 
-    left, right = places
+    left, right = containers
     base = next((index for index, group in enumerate(groups) if _in_address(group) == parameter("base")), 0)
     chosen = left.selectbox(
         "Baseline",
@@ -259,7 +259,7 @@ def compare_runs() -> None:
         st.session_state[_KEY] = parameter("runs")
     ids_place, layer_place = st.columns((3, 1))
     ids_place.text_input("Trace ids; the other traces are compared with the first", key=_KEY, on_change=_changed)
-    ids = list(dict.fromkeys(_ID.findall(parameter("runs"))))[:MOST_RUNS]
+    ids = list(dict.fromkeys(_ID.findall(parameter("runs"))))[:MAX_RUNS]
     runs = [shown_trace(int(id_)) for id_ in ids]
     if len(runs) > 1:
         layers = ("", *(layer.value for layer in Layer))
@@ -271,7 +271,7 @@ def compare_runs() -> None:
         _diff(compare([run.at(layer) for run in compared]), [title_of(run.summary) for run in runs])
     elif not runs:
         _begin()
-    if runs and len(runs) < MOST_RUNS:
+    if runs and len(runs) < MAX_RUNS:
         _candidates(runs)
 
 
@@ -348,8 +348,8 @@ def _steps(diff: RunDiff) -> int | None:
     if not aligned:
         return None
     first = divergence.row if divergence is not None else 0
-    start = max(min(first - _BEFORE, len(aligned) - _MOST_ROWS), 0)
-    shown = range(start, min(start + _MOST_ROWS, len(aligned)))
+    start = max(min(first - _BEFORE, len(aligned) - _MAX_ROWS), 0)
+    shown = range(start, min(start + _MAX_ROWS, len(aligned)))
     named = number_parameter("row")
     row = named - 1 if named is not None and 0 < named <= len(aligned) else first
     runs = range(len(diff.runs))

@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 from msgspec import Struct
 
-from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
 from weaklink.inspector.dataset.diversity import SampleFacts, SetReport, facts_of
 from weaklink.inspector.dataset.injection import InjectedRow, inject_faults
 from weaklink.inspector.dataset.lint.linting import LintOptions, format_of_set, linted
@@ -18,6 +18,7 @@ from weaklink.inspector.dataset.rows import read_file
 from weaklink.inspector.dataset.samples import Sample, read_sample
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_text import write_json
+from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.ui.reports.static_report import SHARE_TITLES, count_lines, is_gap, recommended_words, share_rows
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
@@ -28,12 +29,13 @@ from weaklink.ui.web.markup import label, put_lines, put_prose, put_sentence
 from weaklink.ui.web.navigation import number_parameter, parameter, set_parameters
 from weaklink.ui.web.stream_data import stream_data, value_rows, window_of
 
-_MOST_ROWS, _MOST_LISTED, _PEEKED = 2_000, 200, 200
+_MAX_ROWS, _MAX_LISTED, _PEEKED = 2_000, 200, 200
 _WIDTH = 110
 _CACHED_SETS, _FRESH_S = 4, 3_600
 _ALL = "any"
 _SEED = 1
-_LONGEST_ENDING = 16  # characters; the file name comes from the user
+_MAX_REASON_CHARS = 400
+_MAX_ENDING_CHARS = 16  # characters; the file name comes from the user
 _COLUMNS = (
     *(ListingColumn("row", "end"), ListingColumn("faults"), ListingColumn("type", room=MinimumWidth.MEDIUM)),
     *(ListingColumn("score", "end"), ListingColumn("calls", "end", room=MinimumWidth.MEDIUM)),
@@ -58,7 +60,7 @@ class LintedSample(Struct, frozen=True):
 
 
 class LintedSet(Struct, frozen=True):
-    """A window of a file's rows: its samples, and how many of its rows could not be read (`rejected`).
+    """A window of a file's rows: its samples, how many rows could not be read (`rejected`), and why not the first one.
 
     `first` and `last` are the numbers of its first and last row among the `total` rows of the file, from 1; 0 if it is
     empty.
@@ -69,6 +71,7 @@ class LintedSet(Struct, frozen=True):
     first: int
     last: int
     total: int
+    why_rejected: str = ""
 
     @property
     def is_whole(self) -> bool:
@@ -86,9 +89,9 @@ def read_set(path: str, window: int = 1) -> LintedSet:
     peeked = list(islice(rows, _PEEKED))
     options = LintOptions(set_format=format_of_set(read_sample(row) for row in peeked if isinstance(row, DataRow)))
     numbered = enumerate(chain(peeked, rows), 1)
-    start = (max(window, 1) - 1) * _MOST_ROWS
+    start = (max(window, 1) - 1) * _MAX_ROWS
     before = sum(1 for _ in islice(numbered, start))
-    window_rows = list(islice(numbered, _MOST_ROWS))
+    window_rows = list(islice(numbered, _MAX_ROWS))
     if not window_rows and start:
         return read_set(path)
     total = before + len(window_rows) + sum(1 for _ in numbered)
@@ -97,7 +100,10 @@ def read_set(path: str, window: int = 1) -> LintedSet:
         LintedSample(sample, linted(sample, options), facts_of(sample, options=options)) for sample in samples
     )
     first, last = (window_rows[0][0], window_rows[-1][0]) if window_rows else (0, 0)
-    return LintedSet(linted_samples, len(window_rows) - len(samples), first, last, total)
+    why = next((f"{row.record}: {row.reason}" for _, row in window_rows if isinstance(row, RejectedRow)), "")
+    return LintedSet(
+        linted_samples, len(window_rows) - len(samples), first, last, total, why_rejected=Redactor().text(why)
+    )
 
 
 def selected_samples(samples: Iterable[LintedSample], code: str, type_: str) -> list[LintedSample]:
@@ -127,7 +133,7 @@ def show() -> None:
 def _read(name: str, digest: str, _content: bytes, window: int) -> LintedSet:
     with tempfile.TemporaryDirectory() as folder:
         endings = (
-            suffix for suffix in Path(name).suffixes[-2:] if suffix[1:].isalnum() and len(suffix) <= _LONGEST_ENDING
+            suffix for suffix in Path(name).suffixes[-2:] if suffix[1:].isalnum() and len(suffix) <= _MAX_ENDING_CHARS
         )
         path = Path(folder, f"set{''.join(endings)}")
         path.write_bytes(_content)
@@ -138,11 +144,12 @@ def show_set(linted_set: LintedSet, name: str) -> None:
     """Draw the report, the list of samples and the selected sample."""
     if not linted_set.is_whole:
         _show_windows(linted_set)
+    why = label(linted_set.why_rejected, _MAX_REASON_CHARS)
     if not linted_set.samples:
-        st.error(f"No row of {label(name)} could be read.")
+        st.error(f"No row of {label(name)} could be read: {why or 'it has none'}.")
         return
     if linted_set.rejected:
-        st.caption(f"{counted(linted_set.rejected, 'row')} could not be read")
+        st.caption(f"{counted(linted_set.rejected, 'row')} could not be read; {why}")
     with st.expander("Data set report"):
         _show_report(linted_set.samples)
     chosen = _chosen_sample(linted_set.samples)
@@ -189,7 +196,7 @@ def _show_windows(linted_set: LintedSet) -> None:
         f"Rows {linted_set.first:,} to {linted_set.last:,} of {linted_set.total:,}: the report, the samples and the "
         "numbers below cover only these rows. In a terminal, `weaklink data report` and `data lint` read all of them."
     )
-    window = (linted_set.first - 1) // _MOST_ROWS + 1
+    window = (linted_set.first - 1) // _MAX_ROWS + 1
     left, right = st.columns(2)
     if window > 1 and left.button(_window_words(window - 1, linted_set.total), icon=":material/chevron_left:"):
         _go_to(window - 1)
@@ -205,7 +212,7 @@ def _go_to(window: int) -> None:
 
 
 def _window_words(window: int, total: int) -> str:
-    return f"Rows {(window - 1) * _MOST_ROWS + 1:,} to {min(window * _MOST_ROWS, total):,}"
+    return f"Rows {(window - 1) * _MAX_ROWS + 1:,} to {min(window * _MAX_ROWS, total):,}"
 
 
 def _chosen_sample(samples: Sequence[LintedSample]) -> LintedSample | None:
@@ -226,14 +233,14 @@ def _chosen_sample(samples: Sequence[LintedSample]) -> LintedSample | None:
         key="weaklink_data_type",
     )
     matching = selected_samples(samples, code, type_)
-    rows = [_row(sample) for sample in matching[:_MOST_LISTED]]
+    rows = [_row(sample) for sample in matching[:_MAX_LISTED]]
     if not rows:
         st.info("No sample has both this fault and this type.")
         return None
     keys = [row.key for row in rows]
     selected = parameter("row") if parameter("row") in keys else keys[0]
     done = listing(_COLUMNS, rows, key="weaklink_samples", selected=selected, label="Samples", most_rem=18)
-    left_out = f"; the first {_MOST_LISTED} are listed" if len(matching) > _MOST_LISTED else ""
+    left_out = f"; the first {_MAX_LISTED} are listed" if len(matching) > _MAX_LISTED else ""
     st.caption(f"{counted(len(matching), 'sample')}, the lowest score first{left_out}.")
     picked = done.opened or done.picked
     if picked is not None:

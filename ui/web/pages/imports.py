@@ -22,8 +22,8 @@ from weaklink.ui.importing.discovered_logs import (
     found_sentence,
     import_in_turn,
 )
-from weaklink.ui.importing.file_places import held_file, sample_files
 from weaklink.ui.importing.files import import_file, read_file, save_file
+from weaklink.ui.importing.input_files import held_file, sample_files
 from weaklink.ui.reports.import_report import IMPORT_HEADS, IMPORT_NUMBERS, FileReport, import_rows, import_sentences
 from weaklink.ui.views.styled_text import Run, Style, counted
 from weaklink.ui.web.components import ListingColumn, ListingRow, listing

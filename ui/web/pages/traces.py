@@ -29,7 +29,7 @@ _PAGE = 100
 _LIVE_S = 0.5  # a recorder's text is in the database after 0.25 s: so it is on the screen within a second
 _FOLLOW_S = 2.0
 _AGES_S = 60.0
-_LONGEST_ID = 15  # digits: databases have no larger number
+_MAX_ID_DIGITS = 15  # digits: databases have no larger number
 _FOLLOWS = "weaklink_follows"
 _LOOKED = "weaklink_looked"
 
@@ -155,7 +155,7 @@ def _cursor() -> ListCursor | None:
     try:
         return (
             ListCursor(float(sorted_by), int(id_), int(rank) if rank in ("1", "2") else 0)
-            if len(id_) <= _LONGEST_ID
+            if len(id_) <= _MAX_ID_DIGITS
             else None
         )
     except ValueError:

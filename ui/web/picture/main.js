@@ -20,8 +20,8 @@ function shapeOf(shape) {
 
 // Users of speech input say the visible text, so the accessible name contains it too.
 function nameOf(group) {
-  const words = group.shapes.filter((one) => one.tag === "text").map((one) => one.text);
-  if (words.some((one) => one.endsWith("…"))) return `${words.join(" ")}: ${group.title}`;
+  const words = group.shapes.filter((shape) => shape.tag === "text").map((shape) => shape.text);
+  if (words.some((word) => word.endsWith("…"))) return `${words.join(" ")}: ${group.title}`;
   return words.length > 1 ? `${group.title} ${words.join(" ")}` : group.title;
 }
 
@@ -30,8 +30,8 @@ function groupOf(group, data) {
   const title = document.createElementNS(SVG, "title");
   title.textContent = group.title;
   if (group.title) node.append(title);
-  node.append(...group.shapes.flatMap((one) => [shapeOf(one), " "])); // spaces separate the words for screen readers
-  if (group.place) {
+  node.append(...group.shapes.flatMap((shape) => [shapeOf(shape), " "])); // spaces separate the words for screen readers
+  if (group.location) {
     const isSelected = group.key === data.selected;
     node.classList.add("key", "button");
     node.classList.toggle("selected", isSelected);
@@ -40,7 +40,7 @@ function groupOf(group, data) {
     node.setAttribute("tabindex", "-1");
     node.setAttribute("role", "button");
     node.setAttribute("aria-label", nameOf(group));
-    node.dataset.place = JSON.stringify(group.place);
+    node.dataset.location = JSON.stringify(group.location);
   }
   return node;
 }
@@ -49,9 +49,9 @@ function groupOf(group, data) {
 function walk(root, event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const stops = [...root.querySelectorAll("g.button")];
-  const at = stops.indexOf(event.target.closest("g.button"));
-  const next = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: stops.length - 1 }[event.key];
-  if ((event.key === "Enter" || event.key === " ") && at >= 0) stops[at].dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  const index = stops.indexOf(event.target.closest("g.button"));
+  const next = { ArrowRight: index + 1, ArrowDown: index + 1, ArrowLeft: index - 1, ArrowUp: index - 1, Home: 0, End: stops.length - 1 }[event.key];
+  if ((event.key === "Enter" || event.key === " ") && index >= 0) stops[index].dispatchEvent(new MouseEvent("click", { bubbles: true }));
   else if (next !== undefined && stops[next]) {
     stops[next].focus();
     stop(root, stops[next]);
@@ -115,8 +115,8 @@ export default function (component) {
   const root = parentElement.querySelector(".picture");
   root.onkeydown = (event) => walk(root, event);
   root.onclick = (event) => {
-    const group = event.target.closest("[data-place]");
-    if (group) following().go(data.trace, JSON.parse(group.dataset.place));
+    const group = event.target.closest("[data-location]");
+    if (group) following().go(data.trace, JSON.parse(group.dataset.location));
   };
   show(root, data);
   following().add(root, data, (fresh) => show(root, fresh));

@@ -47,7 +47,7 @@ Selection: TypeAlias = Mapping[str, Value]
 _PAGE_SECONDS = 60.0
 _FRESH_S = 3600
 _COUNTS_KEPT = 256
-_LONGEST_SELECTION = 4_000
+_MAX_SELECTION_CHARS = 4_000
 _IN_TRACES = ("status", "break_code", "break_tool", "break_step", "model", "day", "source", "success")
 # The tables in which a trace must have a matching row, and the columns to match, by the key in the selection.
 _IN_ROWS = {
@@ -189,8 +189,8 @@ def _body() -> None:
     if done.needed is not None:
         needed = done.needed
         location = Location(needed["turn"], needed["part"], Range(needed["start"], needed["end"]))
-        places = {"start": location.range.start, "end": location.range.end}
-        set_parameters(turn=location.turn, part=location.part, **places)
+        characters = {"start": location.range.start, "end": location.range.end}
+        set_parameters(turn=location.turn, part=location.part, **characters)
         st.rerun(scope="fragment")
 
 
@@ -239,7 +239,7 @@ def _results_tables() -> Iterator[dict[str, Any]]:
 def read_selection(text: str) -> dict[str, Value]:
     """Parse the selection in an address. Raises StoreError if it is invalid."""
     try:
-        selection = json.loads(text[:_LONGEST_SELECTION]) if text else {}
+        selection = json.loads(text[:_MAX_SELECTION_CHARS]) if text else {}
     except ValueError as error:
         raise StoreError("the selection in the address is not valid JSON") from error
     known = {*_IN_TRACES, *(key for columns in _IN_ROWS.values() for key in columns)}

@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from tests.ui.cli.test_discovery import LOGS, environment, put_logs
 from tests.ui.tui.apps import SIZES, agree, at_home, filled, names, press, running, settled, shown
 from weaklink.storage.store import open_store
-from weaklink.ui.importing.file_places import files_below
+from weaklink.ui.importing.input_files import files_below
 from weaklink.ui.tui.import_screen import (
     FileProgress,
     ImportScreen,

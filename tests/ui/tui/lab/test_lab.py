@@ -18,7 +18,7 @@ from weaklink.inspector.model import Chunks, Part, Role, Trace, Turn
 from weaklink.inspector.segmenter.events import FormatParser
 from weaklink.storage.store import open_store
 from weaklink.ui.tui.app import WeaklinkApp
-from weaklink.ui.tui.lab_readings import MOST_PIECES, Chunking, ResultMatch, pieces_of
+from weaklink.ui.tui.lab_readings import MAX_PIECES, Chunking, ResultMatch, pieces_of
 from weaklink.ui.tui.lab_screen import LabScreen
 from weaklink.ui.views.styled_text import plain
 
@@ -165,4 +165,4 @@ def test_pieces_make_up_the_text_and_are_not_too_many(cut: Chunking, text: str) 
     part = Part("text", text, Chunks((len(text),), (0,)) if text else None)
     pieces = list(pieces_of(part, cut, 7))
     assert "".join(pieces) == text
-    assert len(pieces) <= MOST_PIECES
+    assert len(pieces) <= MAX_PIECES

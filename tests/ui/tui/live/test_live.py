@@ -14,7 +14,7 @@ from weaklink.inspector.model import Chunk, Part, Role, Trace, Turn
 from weaklink.storage.live import StoreSink
 from weaklink.ui.tui.dissector.screen import DissectorScreen
 from weaklink.ui.tui.live_screen import ChunkRate, LiveScreen
-from weaklink.ui.tui.live_trace import MOST_TURNS, GrowingLines, GrowingTrace
+from weaklink.ui.tui.live_trace import MAX_TURNS, GrowingLines, GrowingTrace
 from weaklink.ui.views.styled_text import Line, plain, width_of
 
 TOOLS = [
@@ -205,17 +205,17 @@ def test_lines_that_grow_are_those_of_the_whole(size: int) -> None:
 def test_of_very_many_turns_the_last_are_held_and_what_is_read_stays_in_sight() -> None:
     found, _ = growing()
     lines = GrowingLines(found, 80)
-    read, at, count = "", 0, MOST_TURNS + 50
+    read, at, count = "", 0, MAX_TURNS + 50
     for number in range(1, count + 1):
         found.add(TurnStarted("1", number, Role.ASSISTANT))
         text = f"{number} {BAD}"
         found.add(ChunksArrived("1", number, (Chunk(0, "text", text),)))
         found.add(TurnEnded("1", number, Turn(Role.ASSISTANT, (Part("text", text),))))
         at -= lines.update()
-        if number == MOST_TURNS:
+        if number == MAX_TURNS:
             at = next(index for index in range(lines.count) if "100 assistant" in plain(lines.line(index, 80)))
             read = plain(lines.line(at, 80))
-    assert len(found.turns) == MOST_TURNS
+    assert len(found.turns) == MAX_TURNS
     assert found.before == 50
     assert (found.chunks, found.faults) == (count, found.turns[0].faults * count)
     assert found.faults >= count

@@ -14,7 +14,7 @@ from weaklink.inspector.model import CallHeader, Json, Part, Role, Trace, Turn
 from weaklink.inspector.text import Range
 from weaklink.ui.views.dissect import tree_rows as call_rows
 from weaklink.ui.views.dissect.tree import HEAVY, Tree
-from weaklink.ui.views.dissect.tree_rows import MOST_CHILDREN, TreeRow
+from weaklink.ui.views.dissect.tree_rows import MAX_CHILDREN, TreeRow
 from weaklink.ui.views.styled_text import plain
 
 
@@ -111,10 +111,10 @@ def test_heavy_arguments_are_not_read_unasked() -> None:
 
 
 def test_many_elements_lie_in_bundles() -> None:
-    many = 3 * MOST_CHILDREN + 1
+    many = 3 * MAX_CHILDREN + 1
     tree = Tree(scenes.dissected(called_with(json.dumps({"a": list(range(many))}))))
     rows = whole(tree)
-    bundles = [row for row in rows if row.key[-1] == f"{MOST_CHILDREN}…"]
+    bundles = [row for row in rows if row.key[-1] == f"{MAX_CHILDREN}…"]
     assert len(bundles) == 1
     assert plain(bundles[0].label).startswith("500 … 999")
     assert [row.pointer for row in rows if row.pointer and row.pointer.count("/") == 2] == [

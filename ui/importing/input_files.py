@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.dataset.data_files import find_set_files
 from weaklink.inspector.importers.held_content import FileContent, HeldContent
-from weaklink.inspector.importers.reading import Recognition, SourceReading, group_files, read_source
+from weaklink.inspector.importers.reading import Recognition, SourceRecords, group_files, read_source
 from weaklink.inspector.importers.source import Numbering, Skipped, SourceFile
 from weaklink.inspector.model import Trace
 
@@ -71,7 +71,7 @@ def held_file(stream: BinaryIO, called: str, name: str) -> Iterator[InputFile]:
         yield InputFile(f"{folder}/{name}", called, content=content)
 
 
-def read_placed(file: InputFile, source: str | None) -> SourceReading:
+def read_input(file: InputFile, source: str | None) -> SourceRecords:
     """Read the file alone; see `read_source`."""
     numbering = file.numbering
     reading = read_source(
@@ -103,16 +103,16 @@ def find_files(paths: Iterable[str]) -> Iterator[InputFile]:
     walked if only its folder was named or matched. A link is another file than what it links to.
     """
     paths = list(paths)
-    named = {_place(path) for path in paths if len(paths) > 1 and not Path(path).is_dir()}
+    named = {_absolute(path) for path in paths if len(paths) > 1 and not Path(path).is_dir()}
     before: set[str] = set()
     for file in (file for path in paths for file in _files_of(path)):
-        place = _place(file.path)
-        if place not in before:
-            before.add(place)
-            yield structs.replace(file, is_walked=file.is_walked and place not in named)
+        absolute = _absolute(file.path)
+        if absolute not in before:
+            before.add(absolute)
+            yield structs.replace(file, is_walked=file.is_walked and absolute not in named)
 
 
-def _place(path: str) -> str:
+def _absolute(path: str) -> str:
     return os.path.abspath(path)  # noqa: PTH100  # links stay links
 
 
@@ -155,11 +155,11 @@ def _matching(pattern: str) -> dict[str, bool]:
 
 
 def _walked(folder: str) -> Iterator[str]:
-    for place, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         beside = {f"{name}{suffix}" for name in files for suffix in _BESIDE_A_DATABASE}
         names = sorted(name for name in files if not name.startswith(".") and name not in beside)
-        yield from (os.path.join(place, name) for name in names)  # noqa: PTH118  # Path would drop `./`
+        yield from (os.path.join(parent, name) for name in names)  # noqa: PTH118  # Path would drop `./`
 
 
 @contextmanager
