@@ -1,20 +1,14 @@
 """On a terminal: colours, carets, a width; and what the user says against them."""
 
 import json
-import os
-import pty
 import re
-import struct
-import subprocess
 from collections.abc import Mapping
-from fcntl import ioctl
 from pathlib import Path
-from termios import TIOCSWINSZ
 from types import MappingProxyType
 
 import pytest
 
-from tests.ui.conftest import START, Run, environment
+from tests.ui.conftest import Run, environment, started
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 SGR = re.compile(rb"\x1b\[[\d;]*m")
@@ -23,29 +17,10 @@ RAW = b'<think>\x1b]0;owned\x07\x9b31m</think><tool_call>{"name": "f", "argument
 
 def on_terminal(folder: Path, *words: str, columns: int = 80, variables: Mapping[str, str] = NOTHING) -> bytes:
     """What the command writes to a terminal of that width."""
-    ours, theirs = pty.openpty()
-    ioctl(theirs, TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    command = subprocess.Popen(
-        [*START, *words],
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=theirs,
-        cwd=folder,
-        env=environment(folder, **{"TERM": "xterm", **variables}),
-    )
-    os.close(theirs)
-    written = b""
-    while True:
-        try:
-            piece = os.read(ours, 65_536)
-        except OSError:  # Linux: the other end is closed
-            break
-        if not piece:
-            break
-        written += piece
-    os.close(ours)
-    assert command.wait(60) == 0, written
-    return written
+    terminal = environment(folder, **{"TERM": "xterm", **variables})
+    done = started().run_on_terminal(words, columns=columns, folder=folder, variables=terminal, timeout_s=60)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
 
 
 @pytest.fixture
