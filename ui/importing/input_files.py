@@ -155,11 +155,11 @@ def _matching(pattern: str) -> dict[str, bool]:
 
 
 def _walked(folder: str) -> Iterator[str]:
-    for place, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         beside = {f"{name}{suffix}" for name in files for suffix in _BESIDE_A_DATABASE}
         names = sorted(name for name in files if not name.startswith(".") and name not in beside)
-        yield from (os.path.join(place, name) for name in names)  # noqa: PTH118  # Path would drop `./`
+        yield from (os.path.join(parent, name) for name in names)  # noqa: PTH118  # Path would drop `./`
 
 
 @contextmanager
