@@ -16,7 +16,9 @@ from weaklink.inspector.text import after_inserted
 
 _MAX_TITLE_CHARS = 120
 _MAX_READ_CHARS = 20_000
-_OPENING_TAG = lazy_pattern(r"<(?P<tag>[\w-]{1,60})(?:\s[^<>]{0,200})?>")
+_OPENING_TAG = lazy_pattern(  # not of HTML within a line: its words are the user's, and may name the secret behind them
+    r"<(?!(?:a|b|i|u|code|em|font|label|mark|span|strong)[\s>])(?P<tag>[\w-]{1,60})(?:\s[^<>]{0,200})?>"
+)
 _USERS_WORDS = lazy_pattern(r"<(task|user_query)>((?:(?!<\1>).)*?)</\1>", re.DOTALL)  # of Cline and Cursor
 _COMMAND = lazy_pattern(r"<command-name>\s*([^<>\n]{1,200}?)\s*</command-name>")
 _COMMAND_ARGUMENTS = lazy_pattern(r"<command-args>\s*([^<>]{0,2000}?)\s*</command-args>")

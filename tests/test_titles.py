@@ -35,6 +35,7 @@ _COMMAND = (
         (["Please solve this issue: Look at it.\n\nYou can execute bash commands."], "Look at it."),
         (["New task:\nLook at it."], "Look at it."),
         (["New task: look at it."], "New task: look at it."),
+        (["<b>Password:</b> hunter2-x9"], "<b>Password:</b> hunter2-x9"),  # alone, the value could not be redacted
     ],
 )
 def test_title(texts: list[str], title: str) -> None:

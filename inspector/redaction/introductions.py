@@ -158,7 +158,7 @@ def _judge_pem(place: FoundIntroduction) -> Secret | None:
 _ON_THE_LINE = r"(?:[^\n|;&\\]|\\(?:\r?\n)?)"
 _QUOTE = r"(?:\\{0,64}[\"'])"
 _COMMANDS = {
-    option: lazy_pattern(rf"(?s:.*)(?:{pattern(commands)}){_QUOTE}?,?\s(?:{_ON_THE_LINE}{{0,200}}\s)?{_QUOTE}?\Z")
+    option: lazy_pattern(rf"(?s:.*)(?:{pattern(commands)}){_QUOTE}?[\s,](?:{_ON_THE_LINE}{{0,200}}[\s,])?{_QUOTE}?\Z")
     for option, commands in RULES.commands.items()
 }
 _MAX_COMMAND_CHARS, _MIN_PAIRED_CHARS = 240, 8
@@ -201,7 +201,7 @@ def _is_password(value: str) -> bool:
 
 def _judge_login(place: FoundIntroduction) -> Secret | None:
     def is_secret(value: str) -> bool:
-        is_told = place.found["told"] or place.found["are"]
+        is_told = place.found["told"] or place.found["are"] or place.found["named"]
         is_pair = PATTERNS.paired.search(place.found[0]) or not value.islower()  # no `login: owner/project2`
         is_secret = is_told and is_pair and len(value) >= _MIN_PAIRED_CHARS
         return secret_values.is_made(value) or bool(is_secret and secret_values.has_letters_and_digits(value))

@@ -74,7 +74,9 @@ class _Named:
         """The secret behind a relation."""
         start, opened = found.end(), found["open"]
         if relation == _ASSIGNMENT:
-            return self._judge_assigned(found)
+            is_label = found["label"] and not (opened or found["sibling"] or PATTERNS.NEWLINE.search(found["gap"]))
+            after_label = self._judge_bare(start, ": ", SecretConfidence.LIKELY) if is_label else None
+            return self._judge_assigned(found) or after_label  # `<b>Password:</b> x`
         if relation == "option, clause":
             return self._judge_spaced(start, opened)
         if relation == "argument" and not (self.is_option or self.follows(PATTERNS.setter, 64)):
@@ -312,7 +314,8 @@ class _Named:
             is_near = is_quoted and len(word) >= 6 and len(gap.replace("\\", "")) <= _NEAR_CHARS and not is_bare_list
             return is_made or self._is_clear(word, gap) or is_near
         if self._is_pass:
-            return (is_made and (len(gap) <= _NEAR_CHARS or is_group)) or self._is_clear(word, gap)
+            is_listed = is_group and is_quoted and len(word) >= 8 and self.sign.startswith("passw")
+            return is_listed or (is_made and (len(gap) <= _NEAR_CHARS or is_group)) or self._is_clear(word, gap)
         is_random = any(map(secret_values.changes_often, PATTERNS.random_part.findall(word)))
         is_alone = is_quoted or gap in (" ", ": ") or (len(word) >= 16 and is_random)
         is_near = (is_group and self.sign != "token") or (is_alone and len(gap) <= _LIKELY_CHARS)

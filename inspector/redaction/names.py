@@ -21,7 +21,7 @@ _PASSWORDS = words("passwords")
 _WORDS = (*_PASSWORDS, *words("names"))
 """The family: the last words of names; `_confidence` says how strongly each indicates a secret."""
 
-_PHRASE_BEGINS = ("recovery", "backup", "one-time", "verification", "seed", "security")
+_PHRASE_BEGINS = ("recovery", "backup", "one-time", "verification", "seed", "security", "2fa", "mfa")
 _QUERY_SIGNS = frozenset({"sig", "signature", "code"})
 SIGNS = (
     *(word for word in _WORDS if word not in _QUERY_SIGNS),
