@@ -75,9 +75,11 @@ class Archive:
         self._left = self._bound = max(_MIN_BOUND_BYTES, self._length * _GROWTH)
         self._end = 0  # after the member that was unpacked last
         self._counted: set[int] = set()  # the offsets of members that were read before
+        self._shift = 0  # by how many bytes members are behind the place that the directory states
         directory = self._directory()
         self.is_cut = directory is None
-        self.members = tuple(islice(self._scanned() if directory is None else _listed(directory), MEMBERS))
+        members = self._scanned() if directory is None else self._listed(directory)
+        self.members = tuple(islice(members, MEMBERS))
 
     def read(self, member: ArchiveMember) -> bytes:
         """A member's content, of at most 64 MiB. DamagedDataError as for `blocks`, and for a longer one."""
@@ -114,6 +116,9 @@ class Archive:
         if size > DIRECTORY_BYTES:
             return None
         directory = self._at(offset, size)
+        if size and not directory.startswith(_CENTRAL_MAGIC):  # bytes were inserted before it
+            start = tail_start + at - size
+            self._shift, directory = start - offset, self._at(start, size) if start > offset else b""
         return directory if directory.startswith(_CENTRAL_MAGIC) or not size else None
 
     def _size_64(self, end: int) -> tuple[int, int] | None:
@@ -125,6 +130,11 @@ class Archive:
             return None
         *_, size, offset = _END_64.unpack(found)
         return size, offset
+
+    def _listed(self, directory: bytes) -> Iterator[ArchiveMember]:
+        """The members that the directory lists."""
+        for member in _listed(directory):
+            yield structs.replace(member, offset=member.offset + self._shift) if self._shift else member
 
     def _scanned(self) -> Iterator[ArchiveMember]:
         """The consecutive members from the beginning, as far as the archive goes."""

@@ -14,7 +14,7 @@ from weaklink.inspector.chain.result_kinds import Judgement
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.json_text import write_json
-from weaklink.inspector.model import RecordedState, RunState, ToolCall, ToolResult
+from weaklink.inspector.model import Json, RecordedState, RunState, ToolCall, ToolResult
 from weaklink.inspector.text import Range
 
 
@@ -217,7 +217,8 @@ _STATES = (None, *(RecordedState(code, state) for code in (None, 0, 1) for state
 @pytest.mark.parametrize("name", [None, "", "bash", "f"])
 @pytest.mark.parametrize("content", ["", "fine", "Error: no", '{"error": "no"}', "exit code 1"])
 def test_the_result_of_any_call_is_judged_whatever_its_source_recorded(name: str | None, content: str) -> None:
-    for arguments, recorded in product((None, {}, {"command": ""}, {"command": "ls | grep a; true"}), _STATES):
+    given: tuple[Json, ...] = (None, {}, {"command": ""}, {"command": "ls | grep a; true"})
+    for arguments, recorded in product(given, _STATES):
         call = PlacedCall(ToolCall(name, arguments, "", True, Range(0, 0)), Location(0, "text", Range(0, 0)))
         for flag in (None, False, True):
             result = ToolResult(content, Range(0, len(content)), is_error=flag, recorded=recorded)

@@ -15,7 +15,7 @@ from tests.chain.building import chain_of, codes, inspection_of, outcomes
 from tests.examples import in_the_gate
 from tests.strategies import traces
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.inspector.model import Trace
+from weaklink.inspector.model import Json, Trace
 
 _CALLS = {"malformed": "f {'a'; 1", "other": "f {}"}
 _RESULTS = {"malformed": "Error: bad JSON", "error-result": '{"error": "no"}', "ok": "fine"}
@@ -72,7 +72,18 @@ def test_nothing_raises_and_links_lead_somewhere(trace: Trace) -> None:
 
 
 _TOOLS = ("Write", "edit_file", "read_file", "web_fetch", "bash")
-_ARGUMENTS = ({}, [], None, 5, "", "view", ["view"], {"command": ["ls"]}, "cat a.txt && rm b", "https://a.example/b")
+_ARGUMENTS: tuple[Json, ...] = (
+    {},
+    [],
+    None,
+    5,
+    "",
+    "view",
+    ["view"],
+    {"command": ["ls"]},
+    "cat a.txt && rm b",
+    "https://a.example/b",
+)
 _ENDS = ("ok", "no such file", "null", '{"status": ["failed"], "code": [1], "error": {"a": 1}}')
 
 

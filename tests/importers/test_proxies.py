@@ -371,6 +371,14 @@ def test_a_zlib_file_is_read_to_its_last_byte(size: int, tmp_path: Path) -> None
             stream.read()
 
 
+def test_an_archive_with_bytes_inserted_in_a_member_keeps_the_members_after_it(tmp_path: Path) -> None:
+    raw = Path("tests/cases/importers/har/playwright.zip").read_bytes()
+    path = tmp_path / "doubled.zip"
+    path.write_bytes(raw[:394] + raw[188:394] + raw[394:])  # within the first member, which is no log
+    traces = [record for record in read_source(path).records if isinstance(record, Trace)]
+    assert len(traces) == 2
+
+
 def test_an_archive_with_any_byte_flipped_raises_nothing(tmp_path: Path) -> None:
     raw = archive(("a.txt", ANSWERED), ("b.har", har(entry({"_file": "a.txt"}))))
     path = tmp_path / "x.zip"

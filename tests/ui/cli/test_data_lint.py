@@ -245,7 +245,7 @@ def test_report_prints_shares_writes_a_page_and_lists_the_samples_of_a_gap() -> 
 @pytest.mark.parametrize("command", ["lint", "score --json", "report", "render", "convert --to llama3_json", "inject"])
 def test_a_row_whose_roles_are_no_texts_hides_no_other(command: str) -> None:
     name, *words = command.split()
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"conversations": [{"from": "human", "value": "Hi."}, {"from": role, "value": said}]}
         for role in (["gpt"], {"gpt": 1}, 5, None)
         for said in ("Hello.", "")
