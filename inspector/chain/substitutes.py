@@ -787,7 +787,8 @@ class NamedWays:
         if answer is None:
             return None
         offers = [speech.text for speech in facts.speeches if known < speech.turn < answer[0]]
-        said = _beginnings(" ".join((*offers, answer[1]))) - _beginnings(_spelt_call(failed))
+        spelt = f"{bare_name(failed.call.name or '').replace('_', ' ')} {failed.call.raw_arguments[:MAX_READ_CHARS]}"
+        said = _beginnings(" ".join((*offers, answer[1]))) - _beginnings(spelt)
         values = _ids_of(failed)
         for step in islice(facts.steps, failed.number, failed.number + _MAX_OTHER_WAYS):
             if not step.is_good or step.location.turn < answer[0] or step.call.name == failed.call.name:
@@ -927,10 +928,6 @@ def _beginnings(text: str) -> frozenset[str]:
 
 
 _LETTERS = lazy_pattern(r"[^\W\d_]+")
-
-
-def _spelt_call(step: Step) -> str:
-    return f"{bare_name(step.call.name or '').replace('_', ' ')} {step.call.raw_arguments[:MAX_READ_CHARS]}"
 
 
 def _ids_of(step: Step) -> frozenset[str]:
