@@ -316,10 +316,7 @@ def _denies_in_output(effects: tuple[Effect, ...], effect: Effect, text: str, *,
 
 
 def answers_itself(effects: tuple[Effect, ...], text: str) -> bool:
-    """Whether a line asks its program, or code in it, for a thing, and says itself that it is not there.
-
-    `python -c "import numpy" || echo "not found"`, `terraform version || echo "non trovato"`.
-    """
+    """Whether a line asks for a thing, and says itself that it is not: `python -c "import x" || echo "not found"`."""
     main, fallback = main_effect(effects), effects[-1] if effects else None
     if main is None or main.command is None or fallback is None or fallback.connector != "||":
         return False

@@ -109,7 +109,7 @@ class Necessity:
         effect = main_effect(effects_of(failed.call))
         if is_not_installed(failed) and facts.is_target_used(failed) and effect is not None and not self._names(effect):
             return True
-        if effect is not None and self._is_unasked_check(failed, effect):
+        if effect is not None and self._is_unasked_check(failed, effect) and _could_not_check(failed):
             return facts.has_changed_anything
         return not self._is_in_series(failed) and not self._quotes(failed, intent) and self._may_be_aside(failed)
 
@@ -338,7 +338,10 @@ class Necessity:
         is_asked = self._facts.is_asked(failed)  # else a value of the user's in the answer is not from this call
         sought = [value for value in intent.sought if value.is_path or is_asked or not self._facts.is_users(value.text)]
         effect = main_effect(effects_of(failed.call))
-        if effect is not None and effect.kind is not EffectKind.WRITE:  # another call wrote the file that it names
+        if effect is not None and effect.kind not in (
+            EffectKind.WRITE,
+            EffectKind.CHECK,
+        ):  # another call wrote the file that it names
             sought = [value for value in sought if value.text.rsplit("/", 1)[-1] not in self._facts.written_names]
         if any(
             value.text in self._answer_text
@@ -447,6 +450,17 @@ _NOT_READY = lazy_pattern(
 _TAKING_AWAY = frozenset(("rm", "rmi", "remove", "delete", "del", "--delete", "uninstall", "drop", "unset", "destroy"))
 
 
+def _could_not_check(failed: Step) -> bool:
+    """Whether the machine kept a check from running, not the work that it checks."""
+    text = f"{failed.error}\n{failed.result.content[:_HEAD] if failed.result is not None else ''}"
+    return any(pattern.search(text) is not None for pattern in (_NOT_READY, NOT_INSTALLED, _NOTHING_TO_CHECK))
+
+
+_NOTHING_TO_CHECK = lazy_pattern(
+    r"no files? (?:match\w*|found)|no parser could be inferred|(?:file|all files) (?:is|are) ignored|"
+    r"(?:couldn['’]t|could not|cannot) find (?:an?|the|your) [\w.()|-]{0,40}config",
+    re.IGNORECASE,
+)
 # A condition of what may be done, not of what happens: "if you can", not "if the test fails".
 _IF_POSSIBLE = lazy_pattern(
     r"\bif (?:(?:you|we|it|that|this|there|time)\b[^,.;]{0,24}\b(?:can|could|possible|quick|easy|works?|time|allows?)|"
