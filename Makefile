@@ -77,11 +77,14 @@ PHOENIX := arize-phoenix==20.26.1
 # Servers of S3 and of Google Cloud Storage for tests/importers/test_object_stores.py.
 STORES := moto[server]==5.2.5 gcp-storage-emulator==2026.7.19
 NODE_SDK := openai@6.49.0
-# The agents that tests/agents runs: 2.9 GB, so `make test-slow` leaves them out.
+# The agents that tests/agents runs: 4.1 GB, so `make test-slow` leaves them out.
 CODING_AGENTS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.171.0 @mariozechner/pi-coding-agent@0.73.1 opencode-ai@1.18.33 @qwen-code/qwen-code@0.24.4 cline@3.0.65 @continuedev/cli@1.5.47 @github/copilot@1.0.102 @google/gemini-cli@0.61.0
 # OpenClaw asks for a newer Node than Debian's.
 OPENCLAW := node@26.10.0 openclaw@2026.9.6
 AIDER := aider-chat==0.86.2
+HERMES := hermes-agent==0.19.0
+LLM := llm==0.36
+MINI := mini-swe-agent==2.4.6
 AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix build/axe axe-core@4.14.1
 
 .DEFAULT_GOAL := help
@@ -144,7 +147,7 @@ test-chat-templates: dev build/chat-templates/installed ## Render the chat templ
 test-clients: dev build/clients/installed ## Record and replay agents of seven Python SDKs, of Node's and of Go (where it is installed)
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/ui/cli/test_replay_sdks.py $(ARGS)
 
-test-agents: dev build/agents/installed ## Run eleven coding agents against a scripted model; compare their logs and recordings with what it sent
+test-agents: dev build/agents/installed ## Run fourteen coding agents against a scripted model; compare their logs and recordings with what it sent
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/agents $(ARGS)
 
 test-servers: dev build/servers/installed ## Compare what we say of vLLM's and SGLang's parsers with their own code, on new texts (`SEED=...`)
@@ -246,7 +249,7 @@ build/clients/installed: Makefile | .venv/installed-dev
 	! command -v npm >/dev/null || npm install --silent --no-audit --no-fund --ignore-scripts --prefix build/clients $(NODE_SDK)
 	@touch $@
 
-# Coding agents from npm, and Aider from PyPI; opencode-ai needs its install script.
+# Coding agents from npm, and four from PyPI; opencode-ai needs its install script.
 build/agents/installed: Makefile
 	@mkdir -p build/agents
 	npm install --silent --no-audit --no-fund --prefix build/agents $(CODING_AGENTS)
@@ -255,6 +258,12 @@ build/agents/installed: Makefile
 		npm install --silent --no-audit --no-fund --prefix build/agents/openclaw $(OPENCLAW)
 	$(UV) venv --quiet --clear build/agents/aider
 	$(UV) pip install --quiet --python build/agents/aider/bin/python $(AIDER)
+	$(UV) venv --quiet --clear build/agents/hermes
+	$(UV) pip install --quiet --python build/agents/hermes/bin/python $(HERMES)
+	$(UV) venv --quiet --clear build/agents/llm
+	$(UV) pip install --quiet --python build/agents/llm/bin/python $(LLM)
+	$(UV) venv --quiet --clear build/agents/mini
+	$(UV) pip install --quiet --python build/agents/mini/bin/python $(MINI)
 	@touch $@
 
 # The parsers of two servers, from their wheels without what those need: the code runs around stubs.

@@ -9,7 +9,7 @@ from time import process_time
 
 from benchmarks.conversations import SHAPES, lines
 from benchmarks.measuring import best_of, goal, say
-from weaklink.inspector.importers.reading import SourceReading, read_source
+from weaklink.inspector.importers.reading import SourceRecords, read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
 from weaklink.storage.store import open_store
@@ -73,5 +73,5 @@ def _loaded(written: list[str]) -> None:
         json.loads(line)
 
 
-def _traces(source: SourceReading) -> list[Trace]:
+def _traces(source: SourceRecords) -> list[Trace]:
     return [record for record in source.records if isinstance(record, Trace)]

@@ -43,6 +43,7 @@ from weaklink.inspector.rules.layers import CALL_DELIVERED_TWICE, CALL_LOST_BY_S
 from weaklink.inspector.rules.markers import CALL_LEFT_IN_CONTENT, NEAR_MARKER, TEXT_AFTER_CALL
 from weaklink.inspector.rules.recording import ERROR_INSIDE_200, UPSTREAM_ERROR
 from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmentation import AUTO, Segmentation, segment_whole
 from weaklink.inspector.text import Range
 from weaklink.inspector.version import __version__
@@ -108,10 +109,10 @@ def analyse_parts(
     `faults` are the faults of the parts. Raises InvalidPatternError as `inspect_trace` does.
     """
     if not faults and not error_patterns and not _is_reasoned(parts):
-        plain = plain_chain(trace, _events(parts), _definitions(parts), context_window)
+        plain = plain_chain(trace, _events(trace, parts), _definitions(parts), context_window)
         if plain is not None:
             return plain, []
-    pairing = with_attempts(pair(_events(parts)), _attempts(faults))
+    pairing = with_attempts(pair(_events(trace, parts)), _attempts(faults))
     speeches, definitions = tuple(_speeches(trace, parts)), _definitions(parts)
     analysis = analyse(trace, pairing, faults, speeches, error_patterns=error_patterns, definitions=definitions)
     diagnostics: list[Diagnostic] = []
@@ -146,12 +147,12 @@ def _is_reasoned(parts: Iterable[PartInspection]) -> bool:
     return False
 
 
-def _without_refusals(found: Sequence[Diagnostic], parts: Iterable[PartInspection]) -> list[Diagnostic]:
+def _without_refusals(diagnostics: Sequence[Diagnostic], parts: Iterable[PartInspection]) -> list[Diagnostic]:
     """The diagnostics without what follows from a refused call: the server's error, and that the call has no result."""
     refused = {part.turn for part in parts if part.part == ERROR_PART and part.calls}
     return [
         diagnostic
-        for diagnostic in found
+        for diagnostic in diagnostics
         if diagnostic.location.turn not in refused
         or not (
             diagnostic.rule in (UPSTREAM_ERROR, ERROR_INSIDE_200)
@@ -283,9 +284,9 @@ class _TurnReader:
         self._unheard.clear()
         return list(self._echoes.without(faults, text, _calls_in(read)))
 
-    def _define(self, inspected: PartInspection, found: Iterable[Diagnostic]) -> None:
+    def _define(self, inspected: PartInspection, diagnostics: Iterable[Diagnostic]) -> None:
         is_whole = self._defined.is_whole and not any(
-            diagnostic.rule.severity is Severity.ERROR for diagnostic in found
+            diagnostic.rule.severity is Severity.ERROR for diagnostic in diagnostics
         )
         tools = (*self._defined.definitions, *inspected.definitions)
         self._defined = OfferedTools(tools, reported=self._reported, is_whole=is_whole)
@@ -295,7 +296,7 @@ class _TurnReader:
         turn: Turn,
         part: Part,
         inspected: PartInspection,
-        found: Sequence[Diagnostic],
+        diagnostics: Sequence[Diagnostic],
         parsed: Sequence[ToolCall],
     ) -> Iterator[Diagnostic]:
         """The faults of calls in the content of an answer; those that are `parsed` are in fields of their own."""
@@ -303,7 +304,7 @@ class _TurnReader:
         if not is_declared:
             known = [
                 *(call.range for call in inspected.calls),
-                *(diagnostic.range for diagnostic in found if diagnostic.fault.call),
+                *(diagnostic.range for diagnostic in diagnostics if diagnostic.fault.call),
             ]
             lost = self._session_tools.calls_in(part.text, call_search(self._chosen), known, self._request)
             yield from (fault.at(inspected.turn, part.name) for fault in lost)
@@ -427,9 +428,11 @@ def read_part(
     )
 
 
-def _is_left_out(found: Diagnostic, turn: Turn) -> bool:
+def _is_left_out(diagnostic: Diagnostic, turn: Turn) -> bool:
     """Whether to drop a repeated call, which the chain reports, or a near marker in a prompt that explains a format."""
-    return found.rule is REPEATED_CALL or (found.rule is NEAR_MARKER and turn.role in (Role.SYSTEM, Role.USER))
+    return diagnostic.rule is REPEATED_CALL or (
+        diagnostic.rule is NEAR_MARKER and turn.role in (Role.SYSTEM, Role.USER)
+    )
 
 
 @lru_cache(_CACHE_SIZE)
@@ -470,8 +473,9 @@ def _with_header(result: ToolResult, turn: Turn) -> ToolResult:
     )
 
 
-def _events(parts: Sequence[PartInspection]) -> Iterator[PlacedCall | PlacedResult]:
+def _events(trace: Trace, parts: Sequence[PartInspection]) -> Iterator[PlacedCall | PlacedResult]:
     """The calls and results in order; a call that is in the content and in the server's reply counts once."""
+    answered: list[PlacedCall] = []  # the structured calls of the last answer that has any
     parsed: dict[int, list[ToolCall]] = {}
     for part in parts:
         if part.calls and part.part.startswith("call:"):
@@ -482,12 +486,37 @@ def _events(parts: Sequence[PartInspection]) -> Iterator[PlacedCall | PlacedResu
             lost = layers.compare_reply([call for call in calls if call.valid], parsed[part.turn]).lost
             calls = [call for call in calls if not call.valid or call in lost]
         if not calls and not part.results:
+            yield from _observed(trace.turns[part.turn - 1], part, answered)
             continue
-        located: list[PlacedCall | PlacedResult] = [
-            PlacedCall(call, Location(part.turn, part.part, call.range)) for call in calls
-        ]
+        calling = [PlacedCall(call, Location(part.turn, part.part, call.range)) for call in calls]
+        if part.part.startswith("call:"):
+            answered = [*(one for one in answered if one.location.turn == part.turn), *calling]
+        located: list[PlacedCall | PlacedResult] = [*calling]
         located += [PlacedResult(result, Location(part.turn, part.part, result.range)) for result in part.results]
         yield from sorted(located, key=lambda placed: placed.location.range) if len(located) > 1 else located
+
+
+def _observed(turn: Turn, part: PartInspection, calls: Sequence[PlacedCall]) -> Iterator[PlacedResult]:
+    """The results that an agent writes as words of the user after structured calls: smolagents (`ActionStep`).
+
+    `Observation:` before what the calls returned, a line each, or `Error:` before why the step failed. All calls share
+    an error, and lines that are not as many as the calls.
+    """
+    text = turn.part("text") if turn.role is Role.USER and part.part == "text" else None
+    head = _OBSERVATION.match(text.text) if text is not None and calls else None
+    if text is None or head is None or calls[0].location.turn != part.turn - 1:
+        return
+    whole = Range(head.end(), len(text.text))
+    lines = [Range(line.start(), line.end()) for line in _LINE.finditer(text.text, whole.start)]
+    is_error = True if head[1] == "Error" else None
+    ranges = lines if len(lines) == len(calls) and not is_error else [whole] * len(calls)
+    for call, place in zip((placed.call for placed in calls), ranges, strict=True):
+        result = ToolResult(place.of(text.text), place, call_id=call.id, name=call.name, is_error=is_error)
+        yield PlacedResult(result, Location(part.turn, part.part, place))
+
+
+_OBSERVATION = lazy_pattern(r"(?:Call id: \S{1,200}\n)?(Observation|Error):\n")
+_LINE = lazy_pattern(r"[^\n]+")
 
 
 def _attempts(faults: Iterable[Diagnostic]) -> Iterator[PlacedCall]:
@@ -512,31 +541,31 @@ def _speeches(trace: Trace, parts: Iterable[PartInspection]) -> Iterator[Speech]
             yield Speech(inspected.turn, "".join(texts))
 
 
-def _chosen(found: Sequence[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Sequence[Diagnostic]:
+def _chosen(diagnostics: Sequence[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Sequence[Diagnostic]:
     if not select and not ignore:
-        return found
+        return diagnostics
     selected, ignored = select_rules(tuple(select)), select_rules(tuple(ignore))
     return [
         diagnostic
-        for diagnostic in found
+        for diagnostic in diagnostics
         if (not select or diagnostic.rule in selected) and diagnostic.rule not in ignored
     ]
 
 
-def _in_order(trace: Trace, found: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
+def _in_order(trace: Trace, diagnostics: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
     """The diagnostics by location; those of a turn's request, message by message, come before those of its texts."""
-    if len(found) < 2:
-        return found
+    if len(diagnostics) < 2:
+        return diagnostics
     order = {
         (number, part.name): index
         for number, turn in enumerate(trace.turns, 1)
         for index, part in enumerate(turn.parts)
     }
 
-    def place(one: Diagnostic) -> tuple[int, int, int, Range, str]:
-        turn, part = one.location.turn, one.location.part
+    def sort_key(diagnostic: Diagnostic) -> tuple[int, int, int, Range, str]:
+        turn, part = diagnostic.location.turn, diagnostic.location.part
         message = part.removeprefix(SENT_PART).partition(":")[0] if part.startswith(SENT_PART) else ""
         number = int(message) if message.isdecimal() else 0
-        return turn, -1 if number else order.get((turn, part), 0), number, one.range, one.rule.code
+        return turn, -1 if number else order.get((turn, part), 0), number, diagnostic.range, diagnostic.rule.code
 
-    return sorted(found, key=place)
+    return sorted(diagnostics, key=sort_key)

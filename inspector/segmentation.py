@@ -27,7 +27,7 @@ from weaklink.inspector.checks.tools import OfferedTools, check_definition
 from weaklink.inspector.checks.typed_arguments import typed_by
 from weaklink.inspector.checks.whole_text import WholeText, whole_texts
 from weaklink.inspector.checks.wrappers import Wrappers
-from weaklink.inspector.diagnostics import AttemptedCall, Diagnostic, Fault
+from weaklink.inspector.diagnostics import Diagnostic, Fault
 from weaklink.inspector.formats.api.call_reading import raw_fault
 from weaklink.inspector.formats.detection import SAMPLE_CHARS, detect_format
 from weaklink.inspector.formats.format import Format
@@ -286,8 +286,8 @@ class _CheckedAssembler:
         literals, self._literals = self._literals, []
         if literals:
             decoded = Decoded(literals)
-            found = search.in_literals(decoded.text, self._offered_before(start))
-            faults = [raw_fault(fault, decoded) for fault in found]
+            attempts = search.in_literals(decoded.text, self._offered_before(start))
+            faults = [raw_fault(fault, decoded) for fault in attempts]
             self._attempts_in_replies += (fault for fault in faults if fault.call is not None and fault.call.is_step)
             self._keep(faults)
 
@@ -300,7 +300,9 @@ class _CheckedAssembler:
             at = bisect_left(spans, attempt.range.end, key=_end)
             for call in self._assembler.calls:
                 between = spans[min(at, call.span) + 1 : max(at, call.span)]
-                is_same = call.name == attempt.name and _same_arguments(call, attempt)
+                is_same = call.name == attempt.name and arguments_key(call.arguments) == arguments_key(
+                    attempt.arguments
+                )
                 if is_same and all(span.kind is SpanKind.MARKUP for span in between):
                     message = f"The reply has the call of `{call.name}` twice: here and in its calls."
                     yield Fault(CALL_DELIVERED_TWICE, attempt.range, message)
@@ -416,17 +418,17 @@ def segment_whole(
 ) -> Segmentation:
     """The result of a Segmenter with these arguments for a whole text; much cheaper for most texts without faults."""
     offered, readings = _offered(tools), Readings()
-    found = whole_texts(own, role).read(text, offered, readings) if not prompt else None
-    if found is not None:
-        faults = _reported(text, found, own, role)
+    parsed = whole_texts(own, role).read(text, offered, readings) if not prompt else None
+    if parsed is not None:
+        faults = _reported(text, parsed, own, role)
         diagnostics = tuple([fault.at(turn, part) for fault in faults]) if faults else ()
         return Segmentation(
             text,
             own.name,
-            tuple(found.spans),
-            tuple(found.calls),
-            tuple(found.results),
-            tuple(found.definitions),
+            tuple(parsed.spans),
+            tuple(parsed.calls),
+            tuple(parsed.results),
+            tuple(parsed.definitions),
             diagnostics,
         )
     segmenter = Segmenter(own, prompt=prompt, tools=offered, role=role, turn=turn, part=part)
@@ -436,28 +438,28 @@ def segment_whole(
     return segmenter.segmentation(text)
 
 
-def _reported(text: str, found: WholeText, own: Format, role: Role) -> Sequence[Fault]:
+def _reported(text: str, parsed: WholeText, own: Format, role: Role) -> Sequence[Fault]:
     """The faults of a text that the fast lane parsed, as `Segmenter.segmentation` returns them."""
-    is_loop = role is Role.ASSISTANT and len(found.calls) >= FEWEST_IN_TURN
-    if not (found.faults or is_loop or may_have_runs(text)):
+    is_loop = role is Role.ASSISTANT and len(parsed.calls) >= FEWEST_IN_TURN
+    if not (parsed.faults or is_loop or may_have_runs(text)):
         return ()
-    attempts = [fault for fault in found.faults if fault.call is not None]
-    faults = [fault for fault in found.faults if fault.call is None]
+    attempts = [fault for fault in parsed.faults if fault.call is not None]
+    faults = [fault for fault in parsed.faults if fault.call is None]
     if attempts:
-        faults += _without_echoes(attempts, found.calls)
+        faults += _without_echoes(attempts, parsed.calls)
     read = partial(_read_repaired, own=own, prompt="", role=role)
-    tried = with_tried_fixes(text, faults, read, has_calls=bool(found.calls), markers=markers_of(own).all)
+    tried = with_tried_fixes(text, faults, read, has_calls=bool(parsed.calls), markers=markers_of(own).all)
     if is_loop:
-        tried += repeated_calls(text, found.spans, found.calls)
-    return with_runs_once(text, found.spans, tried)
+        tried += repeated_calls(text, parsed.spans, parsed.calls)
+    return with_runs_once(text, parsed.spans, tried)
 
 
 def _read_repaired(text: str, own: Format, prompt: str, role: Role) -> TrialResult:
     """The parse of a repaired text with the same options, but without tools: their faults are reported once."""
     readings = Readings()
-    found = whole_texts(own, role).read(text, _NO_TOOLS, readings) if not prompt else None
-    if found is not None and not found.faults:
-        return TrialResult((), found.calls)
+    parsed = whole_texts(own, role).read(text, _NO_TOOLS, readings) if not prompt else None
+    if parsed is not None and not parsed.faults:
+        return TrialResult((), parsed.calls)
     segmenter = Segmenter(own, prompt=prompt, role=role)
     segmenter.reuse(readings)
     segmenter.feed(text)
@@ -494,10 +496,6 @@ def _is_quoted_from(prompt: str, fault: Fault, text: str) -> bool:
     """Whether a fault is about a call that a sentence of the answer only quotes from the prompt."""
     call = fault.call
     return call is not None and is_in_sentence(call.range, text) and call.range.of(text) in prompt
-
-
-def _same_arguments(call: ToolCall, attempt: AttemptedCall) -> bool:
-    return arguments_key(call.arguments) == arguments_key(attempt.arguments)
 
 
 def _end(span: Span) -> int:

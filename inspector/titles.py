@@ -2,8 +2,9 @@
 
 Text that clients put before or around it is not the user's: blocks in tags (`<system-reminder>`), `# AGENTS.md
 instructions`, notes that the user interrupted something, and end markers of chat templates. A slash command is its name
-and its arguments. Of a prompt that frames an issue (SWE-agent's `ISSUE:`, `<issue_description>` of OpenHands and
-`<pr_description>` of mini-swe-agent), the issue is wanted.
+and its arguments. Of a prompt that frames an issue (SWE-agent's `ISSUE:`, `<issue_description>` of OpenHands,
+`<pr_description>` and `Please solve this issue:` of mini-swe-agent) or a task (`New task:` of smolagents), only that is
+wanted.
 """
 
 import re
@@ -25,7 +26,9 @@ _NOT_WANTED = lazy_pattern(
 _END_MARKERS = lazy_pattern(r"(?:(?:<\|(?:im_end|eot_id|endoftext|end_of_text|end)\|>|</s>)\s*)+\Z")
 
 
-_ISSUE = lazy_pattern(r"^ISSUE:[^\S\n]*\n|<(?:issue_description|pr_description)>", re.MULTILINE)
+_ISSUE = lazy_pattern(
+    r"^ISSUE:[^\S\n]*\n|<(?:issue_description|pr_description)>|\APlease solve this issue: |\ANew task:\n", re.MULTILINE
+)
 
 
 def first_words(turns: Iterable[Turn], words_of: Callable[[Turn, str], str] = lambda _, text: text) -> str:

@@ -66,14 +66,14 @@ def derived_rows(inspection: Inspection, trace: Trace) -> DerivedRows:
     diagnostics = [
         {
             "number": index,
-            "turn": one.location.turn,
-            "part": escaped(one.location.part),
-            "start": one.location.range.start,
-            "end": one.location.range.end,
-            "code": one.rule.code,
-            "severity": one.rule.severity.value,
+            "turn": diagnostic.location.turn,
+            "part": escaped(diagnostic.location.part),
+            "start": diagnostic.location.range.start,
+            "end": diagnostic.location.range.end,
+            "code": diagnostic.rule.code,
+            "severity": diagnostic.rule.severity.value,
         }
-        for index, one in enumerate(inspection.diagnostics)
+        for index, diagnostic in enumerate(inspection.diagnostics)
     ]
     codes = Counter(diagnostic.rule.code for diagnostic in inspection.diagnostics)
     figures = figures_in(trace, inspection)
@@ -169,7 +169,7 @@ def _escaped(text: str | None) -> str | None:
 
 def argument_rows(parts: Iterable[PartInspection]) -> list[Row]:
     """The rows for the arguments of all calls in these parts, without the trace's id."""
-    found: dict[tuple[str, str, str], float | None] = {}
+    arguments: dict[tuple[str, str, str], float | None] = {}
     for part in parts:
         for call in part.calls:
             if not isinstance(call.arguments, dict):
@@ -178,14 +178,14 @@ def argument_rows(parts: Iterable[PartInspection]) -> list[Row]:
                 if index == MAX_VALUES_PER_CALL:
                     break
                 text = leaf if isinstance(leaf, str) else _written(leaf)
-                found.setdefault((name, value_key(text), path), _number(leaf))
-            if len(found) >= MAX_VALUES_PER_TRACE:
-                return _rows(found)
-    return _rows(found)
+                arguments.setdefault((name, value_key(text), path), _number(leaf))
+            if len(arguments) >= MAX_VALUES_PER_TRACE:
+                return _rows(arguments)
+    return _rows(arguments)
 
 
-def _rows(found: dict[tuple[str, str, str], float | None]) -> list[Row]:
-    kept = islice(found.items(), MAX_VALUES_PER_TRACE)
+def _rows(arguments: dict[tuple[str, str, str], float | None]) -> list[Row]:
+    kept = islice(arguments.items(), MAX_VALUES_PER_TRACE)
     return [{"name": name, "value": value, "path": path, "number": number} for (name, value, path), number in kept]
 
 
@@ -221,12 +221,13 @@ def argument_leaves(arguments: Json) -> Iterator[tuple[str, str, Json]]:
             continue
         if isinstance(value, dict) and value:
             inner: list[tuple[str, str, Json]] = [
-                (key(one, longest=MAX_VALUE_CHARS), path + escaped(path_of(one)), value[one])
-                for one in list(value)[: MAX_VALUES_PER_CALL + 1]
+                (key(member, longest=MAX_VALUE_CHARS), path + escaped(path_of(member)), value[member])
+                for member in list(value)[: MAX_VALUES_PER_CALL + 1]
             ]
             stack += reversed(inner)
         elif isinstance(value, list) and value:
-            inner = [(name, path + path_of(index), one) for index, one in enumerate(value[: MAX_VALUES_PER_CALL + 1])]
+            items = value[: MAX_VALUES_PER_CALL + 1]
+            inner = [(name, path + path_of(index), item) for index, item in enumerate(items)]
             stack += reversed(inner)
         elif value != {} or path != "$":
             yield name, path, value

@@ -132,7 +132,7 @@ _ROWS = sa.select(*(tables.trace.c[name] for name in _NAMES), tables.inspection.
 
 def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummary]:
     """The summaries of these traces, in this order; traces that do not exist are left out."""
-    found: dict[int, TraceSummary] = {}
+    by_id: dict[int, TraceSummary] = {}
     live, piece = tables.live.c.trace_id, tables.live_piece.c
     for group in in_groups(ids):
         recorded = set(connection.scalars(sa.select(live).where(live.in_(group))))
@@ -141,25 +141,25 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
         still_open = Counter(connection.scalars(openings) if recorded else ())
         marks = read_marks(connection, group)
         for id_, row in _rows(connection, group):
-            found[id_] = _summary(id_, row, states.get(id_), open_turns=still_open[id_], marks=marks.get(id_, ()))
-        nameless = [id_ for id_ in group if id_ in found and not found[id_].name and not found[id_].damaged]
+            by_id[id_] = _summary(id_, row, states.get(id_), open_turns=still_open[id_], marks=marks.get(id_, ()))
+        nameless = [id_ for id_ in group if id_ in by_id and not by_id[id_].name and not by_id[id_].damaged]
         openings_of = dict(_openings(connection, nameless))
         for id_ in openings_of.keys() & nameless:  # a damaged row may have another id than its index
-            found[id_] = structs.replace(found[id_], opening=openings_of[id_])
-        for id_, codes in _codes(connection, [id_ for id_ in group if id_ in found]).items():
+            by_id[id_] = structs.replace(by_id[id_], opening=openings_of[id_])
+        for id_, codes in _codes(connection, [id_ for id_ in group if id_ in by_id]).items():
             names = sorted({_LAYER_OF[code] for code in codes if code in _LAYER_OF}, key=_LAYERS.index)
-            found[id_] = structs.replace(found[id_], layers=tuple(names), codes=tuple(codes))
-    return [found[id_] for id_ in ids if id_ in found]
+            by_id[id_] = structs.replace(by_id[id_], layers=tuple(names), codes=tuple(codes))
+    return [by_id[id_] for id_ in ids if id_ in by_id]
 
 
 def _codes(connection: sa.Connection, ids: Sequence[int]) -> dict[int, list[str]]:
     """The rules of the diagnostics of each trace that has any, sorted."""
     code = tables.trace_code.c
     rows = connection.execute(sa.select(code.trace_id, code.code).where(code.trace_id.in_(ids)).order_by(code.code))
-    found: dict[int, list[str]] = {}
+    codes: dict[int, list[str]] = {}
     for id_, rule_code in rows:
-        found.setdefault(id_, []).append(rule_code)
-    return {id_: found[id_] for id_ in ids if id_ in found}  # likewise
+        codes.setdefault(id_, []).append(rule_code)
+    return {id_: codes[id_] for id_ in ids if id_ in codes}  # likewise
 
 
 def _openings(connection: sa.Connection, ids: Sequence[int]) -> Iterator[tuple[int, str]]:

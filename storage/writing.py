@@ -168,7 +168,7 @@ def write(connection: sa.Connection, drafts: Sequence[TraceDraft], now_s: float)
 
 def _known(connection: sa.Connection, identities: Sequence[bytes]) -> dict[bytes, _Known]:
     trace, inspection = tables.trace.c, tables.inspection.c
-    found: dict[bytes, _Known] = {}
+    known: dict[bytes, _Known] = {}
     for group in in_groups(identities):
         query = (
             sa.select(
@@ -186,8 +186,8 @@ def _known(connection: sa.Connection, identities: Sequence[bytes]) -> dict[bytes
         )
         for identity, id_, fingerprint, turns, characters, chunks, digest, at_s in connection.execute(query):
             extent = TraceExtent(turns, characters, chunks)
-            found[bytes(identity)] = _Known(id_, bytes(fingerprint), extent, digest, at_s)
-    return found
+            known[bytes(identity)] = _Known(id_, bytes(fingerprint), extent, digest, at_s)
+    return known
 
 
 def _verdict(draft: TraceDraft, known: _Known | None, before: TraceRows | None) -> Verdict:
@@ -314,22 +314,22 @@ def _turn_row(row: Row, toolset_ids: Mapping[bytes, int]) -> Row:
     return columns
 
 
-def insert_derived(connection: sa.Connection, found: Sequence[tuple[int, float, DerivedRows]]) -> None:
+def insert_derived(connection: sa.Connection, inspections: Sequence[tuple[int, float, DerivedRows]]) -> None:
     """Insert inspections: for each, the trace id, the time by which lists sort it, and its rows."""
-    insert_rows(connection, tables.inspection, [(id_, [one.inspection]) for id_, _, one in found])
-    insert_rows(connection, tables.call, [(id_, one.calls) for id_, _, one in found])
-    insert_rows(connection, tables.diagnostic, [(id_, one.diagnostics) for id_, _, one in found])
-    insert_rows(connection, tables.figures, [(id_, [one.figures]) for id_, _, one in found])
-    insert_rows(connection, tables.violation, [(id_, one.violations) for id_, _, one in found])
-    times = {id_: at_s for id_, at_s, _ in found}
-    insert_rows(connection, tables.trace_tool, [(id_, one.tools) for id_, _, one in found], times)
-    insert_rows(connection, tables.trace_code, [(id_, one.codes) for id_, _, one in found], times)
-    insert_rows(connection, tables.argument, [(id_, one.arguments) for id_, _, one in found], times)
+    insert_rows(connection, tables.inspection, [(id_, [derived.inspection]) for id_, _, derived in inspections])
+    insert_rows(connection, tables.call, [(id_, derived.calls) for id_, _, derived in inspections])
+    insert_rows(connection, tables.diagnostic, [(id_, derived.diagnostics) for id_, _, derived in inspections])
+    insert_rows(connection, tables.figures, [(id_, [derived.figures]) for id_, _, derived in inspections])
+    insert_rows(connection, tables.violation, [(id_, derived.violations) for id_, _, derived in inspections])
+    times = {id_: at_s for id_, at_s, _ in inspections}
+    insert_rows(connection, tables.trace_tool, [(id_, derived.tools) for id_, _, derived in inspections], times)
+    insert_rows(connection, tables.trace_code, [(id_, derived.codes) for id_, _, derived in inspections], times)
+    insert_rows(connection, tables.argument, [(id_, derived.arguments) for id_, _, derived in inspections], times)
 
 
-def rewrite_derived(connection: sa.Connection, found: Iterable[tuple[int, float, DerivedRows]]) -> None:
+def rewrite_derived(connection: sa.Connection, inspections: Iterable[tuple[int, float, DerivedRows]]) -> None:
     """Replace inspections: for each, the trace id, the time by which lists sort it, and its new rows."""
-    rows = list(found)
+    rows = list(inspections)
     delete_rows(connection, tables.DERIVED, [id_ for id_, _, _ in rows])
     update_traces(connection, [derived.trace | {"trace_id": id_} for id_, _, derived in rows])
     insert_derived(connection, rows)
@@ -368,14 +368,14 @@ def insert_rows(
     times_s: Mapping[int, float] | None = None,
 ) -> None:
     """Insert rows into one table, each with its trace's id, and with that trace's time from `times_s` if given."""
-    found = [(id_, some) for id_, some in rows if some]
-    if not found:
+    filled = [(id_, some) for id_, some in rows if some]
+    if not filled:
         return
-    columns = list(found[0][1][0])
+    columns = list(filled[0][1][0])
     names = ["trace_id", *(() if times_s is None else ("sort_at_s",)), *columns]
     values_of = itemgetter(*columns) if len(columns) > 1 else lambda row: tuple(row[name] for name in columns)
     values = [
-        (id_, *(() if times_s is None else (times_s[id_],)), *values_of(row)) for id_, some in found for row in some
+        (id_, *(() if times_s is None else (times_s[id_],)), *values_of(row)) for id_, some in filled for row in some
     ]
     _insert(connection, table, names, values)
 

@@ -1,4 +1,4 @@
-"""docs/architecture.md: its picture is the import graph, its terms are in the code, its paths exist."""
+"""docs/architecture.md: its picture is the import graph, its terms are in the code, its paths and functions exist."""
 
 import re
 from collections import defaultdict
@@ -108,6 +108,17 @@ def test_every_path_on_the_page_exists() -> None:
     )
     assert len(paths) > 20
     assert [path for path in paths if not list(ROOT.glob(path.rstrip("/")))] == []
+
+
+def test_every_function_on_the_page_is_in_the_file_that_is_named() -> None:
+    named = re.findall(r"`([A-Za-z_][\w.]*)` in `([\w/]+\.py)`", PAGE.read_text(encoding="utf-8"))
+    assert len(named) > 20
+    assert [pair for pair in named if not _defines(ROOT / pair[1], pair[0].rpartition(".")[2])] == []
+
+
+def _defines(path: Path, name: str) -> bool:
+    text = path.read_text(encoding="utf-8")
+    return re.search(rf"^\s*(?:(?:async )?def|class) {name}\b|^{name}\b.* = ", text, re.MULTILINE) is not None
 
 
 def _terms() -> Iterator[tuple[str, str]]:

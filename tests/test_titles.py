@@ -32,6 +32,9 @@ _COMMAND = (
             ["<uploaded_files>\n/w\n</uploaded_files>\nSee:\n<issue_description>\nBad sum\n</issue_description>"],
             "Bad sum",
         ),
+        (["Please solve this issue: Look at it.\n\nYou can execute bash commands."], "Look at it."),
+        (["New task:\nLook at it."], "Look at it."),
+        (["New task: look at it."], "New task: look at it."),
     ],
 )
 def test_title(texts: list[str], title: str) -> None:

@@ -292,7 +292,8 @@ _DENIES = _any_of((*_NEGATIONS, *_FAILING, *_OPEN), f"{_NEGATIONS_CJK}|{_FAILING
 _LEFT = _any_of(_OPEN, _OPEN_CJK)
 _ADMITS = _any_of((*_FAILING, *_OPEN), f"{_FAILING_CJK}|{_OPEN_CJK}")
 _SUPPOSES = folded_pattern(
-    r"\?\s*$|^\W*(?:run|re-?run|start|execute|try|install|open|use|make sure|ensure) (?!(?:is|was|now|has)\b)|\b(?:if|"
+    r"\?\s*$|^\W*(?:once|sobald|une fois|dès que|una vez|en cuanto|assim que|appena|как только|jakmile)\b|"
+    r"^\W*(?:run|re-?run|start|execute|try|install|open|use|make sure|ensure) (?!(?:is|was|now|has)\b)|\b(?:if|"
     r"whether|unless|in case|will|['’]ll|shall|should|would|could|may|might|tried|tries|attempted|going to|plan(?:s|"
     r"ned)? to|let me|let['’]s|let us|please|want to|wants to|once you|when you|after you|before you|wenn|falls|"
     r"werde\w*|würde\w*|sollte\w*|könnte\w*|bitte|si|vais|devrai\w*|pourr\w+|voy a|va a|debería\w*|podría\w*|se você|"

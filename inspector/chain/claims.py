@@ -314,7 +314,12 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
         return False  # what is in the file that was to be shown is another matter
     if failed.step.result_kind is ResultKind.FINDING and (is_claim := _claims_finding(clause, failed)) is not None:
         return is_claim
-    if (clause.is_done and _claims_all(clause, failed)) or _claims_success(clause, failed):
+    if clause.is_done and _claims_all(clause, failed):
+        return True
+    is_run = effect is None or effect.kind is EffectKind.RUN
+    if is_run and failed.is_of_sibling(clause.text):
+        return False
+    if _claims_success(clause, failed):
         return True
     match effect.kind if effect is not None else EffectKind.RUN:
         case EffectKind.CHECK:
@@ -402,14 +407,7 @@ def _speaks_of_others(clause: Clause, failed: FailedCall) -> bool:
     name = subject["file"].rsplit("/", 1)[-1] if subject is not None else ""
     if name and (name in failed.facts.written_names or _is_made(name, failed)) and name not in failed.request:
         return True
-    if _tells_others_deed(clause, failed):
-        return True
-    if not failed.facts.is_one_of_several(failed.step):
-        return False
-    words = [word.strip(_MARKS) for word in clause.text.split()[:_SUBJECT_WORDS]]
-    return any(
-        failed.facts.is_quoted_in_good_call(word) for word in words if len(word) > 1 and word not in failed.terms.source
-    )
+    return _tells_others_deed(clause, failed)
 
 
 def _tells_others_deed(clause: Clause, failed: FailedCall) -> bool:
@@ -432,9 +430,6 @@ def _tells_others_deed(clause: Clause, failed: FailedCall) -> bool:
 def _is_made(name: str, failed: FailedCall) -> bool:
     """Whether a command that worked names a file behind an option for its output."""
     return re.search(rf"(?:-o|--out\w*|>)[ =]\S{{0,80}}{re.escape(name)}", failed.facts.good_arguments) is not None
-
-
-_SUBJECT_WORDS, _MARKS = 3, ".,:;!?\u2022\"'()"
 
 
 def _without_others_files(clause: Clause, failed: FailedCall) -> Clause:

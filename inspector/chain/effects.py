@@ -27,6 +27,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.chain.shell_lines import ShellCommand, elsewhere, shell_commands, without_options
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_interpreter, is_shell, kind_of
+from weaklink.inspector.json_text import word_of
 from weaklink.inspector.memoized import of_latest
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
@@ -675,7 +676,7 @@ def _effect_of_tool(tool: str, arguments: Mapping[str, Json], call: ToolCall) ->
         effect = _effect_of_other(tool)
         return structs.replace(effect, kind=EffectKind.RUN) if _arguments_only_ask(arguments) is False else effect
     targets = _argument_targets(arguments)
-    if listed == "write" and arguments.get("command") in _VIEW_COMMANDS:
+    if listed == "write" and word_of(arguments.get("command")) in _VIEW_COMMANDS:
         listed = "read"
     if listed == "write" and not targets:
         targets = _patched(call.raw_arguments.replace("\\n", "\n") if call.raw_arguments else "")

@@ -444,6 +444,27 @@ class FailedCall(Struct, frozen=True):
         own |= _stems_in(result, 3)
         return bool(_stems_in(text, 3) & own - _stems_of_text(self.facts.good_texts))
 
+    def is_of_sibling(self, text: str) -> bool:
+        """Whether a text names what a call of the same kind that worked acted on, and nothing that this one has.
+
+        "The API runs the new version" says nothing of `kubectl rollout restart deploy/worker` after `deploy/api`.
+        """
+        siblings = [step for step in self.facts.siblings_of(self.step)[:_MAX_SIBLINGS] if _verb(step) == _verb(self.step)]
+        if not siblings or self.terms.names_target(text):
+            return False
+        said, own = _objects_in(text), _objects_in(self.step.call.raw_arguments)
+        others = [_objects_in(step.call.raw_arguments) for step in siblings]
+        return any(said & other - own for other in others) and not said & own.difference(*others)
+
+    def is_of_other_failure(self, text: str) -> bool:
+        """Whether a text has words of another failed call and its error, and none that only this one and its error has.
+
+        "The upload was refused" says nothing of the message that was to tell of it.
+        """
+        said, own = _objects_in(text), _words_of_failure(self.step)
+        others = [_words_of_failure(step) for step in self.facts.failures if step.call != self.step.call]
+        return any(len(said & other - own) > 1 for other in others) and not said & own.difference(*others)
+
     def is_of_other_file(self, text: str) -> bool:
         """Whether a text names a file that another call wrote, and not what this one was to act on."""
         return not self.terms.names_target(text) and not self.facts.written_names.isdisjoint(_tokens(text))
@@ -463,6 +484,25 @@ class FailedCall(Struct, frozen=True):
         return len(shared_pairs) > (len(pairs) > _FEW_PAIRS) or not _stems_in(self.request, 4).isdisjoint(
             _stems_in(text, 4)
         )
+
+
+def _verb(step: Step) -> str:
+    """The first word of a command behind its program, "" if there is none: `revision` of `alembic revision -m x`."""
+    effect = main_effect(effects_of(step.call))
+    first = next(iter(effect.command.operands), "") if effect is not None and effect.command is not None else ""
+    return first if first.isalpha() else ""
+
+
+def _words_of_failure(step: Step) -> frozenset[str]:
+    return _objects_in(f"{step.call.name} {step.call.raw_arguments[:_READ_CHARS // 2]} {step.error}".replace("_", " "))
+
+
+def _objects_in(text: str) -> frozenset[str]:
+    """The stems of a text's words, those of common things as well: "the API"."""
+    return frozenset(_stems(_tokens(text), 3, _NO_OBJECTS))
+
+
+_NO_OBJECTS = _COMMON.union(_VAGUE).difference(("api", "app", "main", "index", "lib", "html", "json", "web"))
 
 
 def says_already(failed: Step, sentence: str) -> bool:
@@ -534,6 +574,7 @@ _ENUMERATES = lazy_pattern(
     re.IGNORECASE,
 )
 _SHORT_RESULT = 400
+_MAX_SIBLINGS = 40  # so many calls of the same kind are compared with what is said
 _CODE_NUMBER = lazy_pattern(r"(?<![\w.,:/-])[1-5]\d\d(?![\w,:/-]|\.\d)")
 _NUMBER = lazy_pattern(r"\d+(?:[:.,-]\d+)+")
 _DATE = lazy_pattern(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+)?|\d{1,2}:\d\d")

@@ -81,14 +81,17 @@ class RecoveryAnalysis:
         known, facts = known_turn(failed), self._facts
         if not facts.goes_on_after(failed):
             return Judged(None)
+        terms = terms_of(failed, intent)
         is_aside = is_not_installed(failed) and facts.first_good_change > 0
         is_wanted = not is_aside or self._necessity.is_requested(failed)
+        if is_wanted and facts.is_beside_wish(failed):
+            is_wanted = terms.names_tool(facts.request_before(failed))
         late = facts.late_reply_to(failed)
         is_late = 0 < late <= (repaired_by.location.turn if repaired_by is not None else late)
         call = FailedCall(
             failed,
             aim_of(failed.call),
-            terms_of(failed, intent),
+            terms,
             facts,
             is_alone=facts.last_good_change <= failed.number and is_wanted,
             is_lost=not is_repaired,

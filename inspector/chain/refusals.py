@@ -116,7 +116,7 @@ _NOT_TAKEN = lazy_pattern(
     r"invalid (?:json )?(?:arguments?|input|parameters?)(?: for (?:the )?(?:tool|function)\b|\. |:)|"
     r"the \S{1,80} tool was called with invalid arguments|\d{1,4} validation errors?\b|"
     r"an error occurred while (?:running|parsing|validating) the tool\b|"
-    r"(?:input|schema|arguments?) ?validation ?error\b|"
+    r"(?:input|schema|arguments?) ?validation ?error\b|validation failed for (?:the )?(?:input|tool|arguments?)\b|"
     r"unknown tool\b|tool \S{1,80} (?:was )?(?:not found|does not exist)\b|\S{1,80} is not a valid tool\b)",
     re.IGNORECASE,
 )

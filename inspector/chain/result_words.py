@@ -80,7 +80,7 @@ def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
     if main is not None and main.kind in (EffectKind.RUN, EffectKind.WRITE) and _shows_only_output_of(main, effects):
         names = () if main.command is not None and _prints_rows(main.command) else programs_of(effects)
         return error_at_end(text, names, is_any_error=False)
-    if effects and effects[-1].subject in ("true", ":"):
+    if not effects or effects[-1].subject in ("true", ":"):
         return None
     is_loop = any(effect.subject in _LOOPS for effect in effects[:-1])
     connectors = (*(effect.connector for effect in effects[1:]), ";" if is_loop else "&&")

@@ -238,13 +238,21 @@ class SessionFacts:
         new = frozenset(folded_names(told)) - frozenset(folded_names(known))
         return sum(len(word) > 3 for word in new) >= _MIN_NEW_WORDS
 
-    def is_one_of_several(self, failed: Step) -> bool:
-        """Whether another call of the same tool or program worked."""
-        return _doer(failed) in self._doers
+    def siblings_of(self, failed: Step) -> Sequence[Step]:
+        """The calls of the same tool or program that worked."""
+        return self._good_by_doer.get(_doer(failed), ())
 
     @cached_property
-    def _doers(self) -> frozenset[tuple[str, str]]:
-        return frozenset(_doer(step) for step in self.steps if step.is_good)
+    def _good_by_doer(self) -> dict[tuple[str, str], list[Step]]:
+        found: dict[tuple[str, str], list[Step]] = {}
+        for step in self.steps:
+            if step.is_good:
+                found.setdefault(_doer(step), []).append(step)
+        return found
+
+    def is_one_of_several(self, failed: Step) -> bool:
+        """Whether another call of the same tool or program worked."""
+        return _doer(failed) in self._good_by_doer
 
     def calls_like(self, failed: Step) -> int:
         """How many calls there were of the same tool or program."""
@@ -301,6 +309,11 @@ class SessionFacts:
             if self._speaks_in(turn := self.own_turns[index + 1]):
                 return turn
         return 0
+
+    @cached_property
+    def failures(self) -> tuple[Step, ...]:
+        """The calls that did not get what they were made for, at most twenty."""
+        return tuple(step for step in self.steps if step.error)[:_MAX_ERRORS]
 
     @cached_property
     def errors(self) -> tuple[str, ...]:
@@ -421,12 +434,29 @@ class SessionFacts:
             return f"{self._own_wish(before, failed)}\n{self.request_before(failed)}"
         return self._own_wish(self.request_before(failed), failed)
 
+    def is_beside_wish(self, failed: Step) -> bool:
+        """Whether the request is one wish without a word of this call's own, and a call made a change for it."""
+        request = self._request_before_assent(failed) or self.request_before(failed)
+        parts, own = self._wishes_for(request, failed)
+        if own or len(parts) != 1:
+            return False
+        asked = self._user_turns[bisect_left(self._user_turns, failed.location.turn) - 1]
+        return bool(self._good_change_turns) and self._good_change_turns[-1] > asked
+
+    @cached_property
+    def _good_change_turns(self) -> list[int]:
+        return [step.location.turn for step in self.steps if step.is_good and changes(step)]
+
     def _own_wish(self, request: str, failed: Step) -> str:
-        words = _stems_of(f"{failed.call.name} {failed.call.raw_arguments[:MAX_READ_CHARS]}") - self._good_stems
-        parts = [part for part in _wishes(request) if len(part.split()) > 1 or len(part) > _STEM or _is_cjk(part)]
-        own = [part for part in parts if not words.isdisjoint(_stems_of(part))]
+        parts, own = self._wishes_for(request, failed)
         is_first = not 0 < self.first_good_change <= failed.number
         return " ".join(own or (parts[:1] if is_first else parts[1:])) or request
+
+    def _wishes_for(self, request: str, failed: Step) -> tuple[list[str], list[str]]:
+        """The wishes of a request, and those which share a word with a call that calls which worked have not."""
+        words = _stems_of(f"{failed.call.name} {failed.call.raw_arguments[:MAX_READ_CHARS]}") - self._good_stems
+        parts = [part for part in _wishes(request) if len(part.split()) > 1 or len(part) > _STEM or _is_cjk(part)]
+        return parts, [part for part in parts if not words.isdisjoint(_stems_of(part))]
 
     def _request_before_assent(self, failed: Step) -> str:
         """The longer request before the few words that the user last said before a step, "" if they are no few."""

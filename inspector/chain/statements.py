@@ -383,7 +383,7 @@ class Statements:
     def _report_strength(self, sentence: str, failed: FailedCall) -> int:
         """How strongly a sentence reports a failure that nothing repaired."""
         clauses = self._clauses(sentence, failed)
-        if self._tells_success(clauses, failed):
+        if self._tells_success(clauses, failed) or failed.is_of_other_failure(sentence):
             return 0
         if failed.step.result_kind is ResultKind.FINDING:
             clauses = tuple(clause for clause in clauses if not clause.denies or not excludes_only(clause))

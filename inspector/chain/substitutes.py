@@ -569,9 +569,10 @@ def _without_said(step: Step, arguments: str) -> str:
 
 def _is_looked_at(mine: Effect, later: Effect, arguments: str) -> bool:
     """Whether a later call looks at what `mine` was to look at; the status of a page is not the page."""
-    if "://" in mine.targets[0]:
+    page = next(iter(mine.targets), "")
+    if "://" in page:
         is_status = mine.kind is EffectKind.READ and later.kind is EffectKind.PROBE
-        return later.kind is not EffectKind.WRITE and not is_status and mine.targets[0] in arguments
+        return later.kind is not EffectKind.WRITE and not is_status and page in arguments
     return later.kind is not EffectKind.WRITE
 
 

@@ -64,20 +64,20 @@ class WholeTexts:
         The readers' results for spans are stored in `readings`, so that the machine need not read the spans again.
         """
         events = self._lane.read(text) if self._lane is not None else None
-        found = self._found(events, readings) if events is not None else None
-        if events is None or found is None or self._has_faults(events):
+        parsed = self._read_spans(events, readings) if events is not None else None
+        if events is None or parsed is None or self._has_faults(events):
             return None
-        if found.definitions and (found.calls or self._is_model):
+        if parsed.definitions and (parsed.calls or self._is_model):
             return None  # its calls are checked against the definitions before them
         if not (text.isascii() or all(map(_is_utf8, events))):
             return None
-        if offered and not self._checked(found, offered):
+        if offered and not self._checked(parsed, offered):
             return None
         if self._is_model:
-            self._search_attempts(events, found, offered)  # last: what it finds is no reason to parse the text again
-        return found
+            self._search_attempts(events, parsed, offered)  # last: what it finds is no reason to parse the text again
+        return parsed
 
-    def _found(self, events: Sequence[SpanClosed], readings: Readings) -> WholeText | None:
+    def _read_spans(self, events: Sequence[SpanClosed], readings: Readings) -> WholeText | None:
         """The contents of the spans; None if a reader finds a fault."""
         text = WholeText()
         for event in events:
@@ -126,23 +126,23 @@ class WholeTexts:
             True for _ in wrappers.end()
         )
 
-    def _search_attempts(self, events: Sequence[SpanClosed], found: WholeText, offered: OfferedTools) -> None:
+    def _search_attempts(self, events: Sequence[SpanClosed], parsed: WholeText, offered: OfferedTools) -> None:
         search = self._search
         for index, event in enumerate(events):
             kind, text, start = event.span.kind, event.inner_text, event.span.inner.start
             if not event.by_model or text.isspace():
                 continue
             if kind is SpanKind.TEXT:
-                found.faults += search.in_text(text, start, offered, at_end=index == len(events) - 1)
+                parsed.faults += search.in_text(text, start, offered, at_end=index == len(events) - 1)
             elif kind is SpanKind.REASONING:
-                drafts = [child.range for child in found.spans[index].children if child.kind is SpanKind.TOOL_CALL]
-                found.faults += search.in_reasoning(text, start, offered, drafts)
+                drafts = [child.range for child in parsed.spans[index].children if child.kind is SpanKind.TOOL_CALL]
+                parsed.faults += search.in_reasoning(text, start, offered, drafts)
 
-    def _checked(self, found: WholeText, offered: OfferedTools) -> bool:
+    def _checked(self, parsed: WholeText, offered: OfferedTools) -> bool:
         """Check the calls, and convert their values by their tools' schemas; False if there is anything to report."""
         reported = set(offered.reported)
-        for index, call in enumerate(found.calls):
-            found.calls[index], is_sound = self._check_call(call, offered)
+        for index, call in enumerate(parsed.calls):
+            parsed.calls[index], is_sound = self._check_call(call, offered)
             if not is_sound:
                 offered.reported.clear()
                 offered.reported.update(reported)  # what is reported once for all texts was not reported yet

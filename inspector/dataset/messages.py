@@ -13,7 +13,7 @@ from weaklink.inspector.formats.format import Format
 from weaklink.inspector.importers.data.sharegpt import ROLE_WORDS
 from weaklink.inspector.importers.data.written_calls import CALL_ROLES, read_calls, split_thought
 from weaklink.inspector.importers.records import parse_json_bytes
-from weaklink.inspector.json_text import write_json
+from weaklink.inspector.json_text import word_of, write_json
 from weaklink.inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
 from weaklink.inspector.segmentation import segment
 from weaklink.inspector.text import Range
@@ -81,7 +81,7 @@ def with_structured_calls(message: Json) -> Json:
     if not isinstance(message, dict):
         return message
     text, blocks = message.get("value"), message.get("content")
-    if message.get("from") in CALL_ROLES and isinstance(text, str):
+    if word_of(message.get("from")) in CALL_ROLES and isinstance(text, str):
         thought, written = split_thought(text)
         calls = [_openai_call(header.id, header.name, arguments) for header, arguments in read_calls(written)]
         return {**message, "from": "gpt", "value": "", **_reasoning(thought), CALLS: calls}

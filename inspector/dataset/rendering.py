@@ -39,7 +39,7 @@ from weaklink.inspector.importers.data.training_rows import Shape
 from weaklink.inspector.importers.data.written_calls import CALL_ROLES, split_thought
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_scanner import read_json
-from weaklink.inspector.json_text import write_json
+from weaklink.inspector.json_text import word_of, write_json
 from weaklink.inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
 
 FORMATS = tuple(TEMPLATES)
@@ -142,7 +142,7 @@ def _turns(
 
 def _as_structured(message: JsonObject) -> JsonObject:
     """The message with its calls as OpenAI's; raises ValueError for a turn of calls that is not JSON."""
-    if message.get("from") in CALL_ROLES:
+    if word_of(message.get("from")) in CALL_ROLES:
         try:
             json.loads(split_thought(str(message.get("value")))[1])
         except (ValueError, RecursionError) as error:

@@ -13,6 +13,7 @@ null members of objects.
 
 import base64
 import json
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile,
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.text import decode
+from weaklink.inspector.trace_file.lines import HEADER_KEY
 
 _JSON_COLUMNS = b"weaklink.json_columns"
 _BATCH_ROWS = 64
@@ -41,6 +43,12 @@ _WRITTEN_ROWS = 1_000
 _MESSAGE_COLUMNS = frozenset({"messages", "conversations", "prompt", "completion", "chosen", "rejected"})
 _ARGUMENT_KEYS = frozenset({"arguments", "input"})
 _KINDS = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+
+_TRACE_FILE = re.compile(rb'\s*\{\s*"%s"' % HEADER_KEY.encode())
+_TRACE_FILE_REASON = (
+    "this is a trace file, whose lines are no rows: `weaklink import` it, then `weaklink export ID --to messages`"
+    " writes its traces as rows"
+)
 
 
 class OutputIsInputError(WeaklinkError):
@@ -133,6 +141,9 @@ def _record_number(record: records.Line | records.Element | Skipped) -> int:
 
 def _json_rows(path: str, file: SourceFile) -> Iterator[DataRow | RejectedRow]:
     try:
+        if _TRACE_FILE.match(file.head):
+            yield RejectedRow(path, "line 1", _TRACE_FILE_REASON, 1, 1)
+            return
         unit = records.layout_of(file.head)
         with file.open() as stream, file.open() as again:
             counter = records.PositionCounter(again)

@@ -77,6 +77,7 @@ PLACES = (
         *("mini-swe-agent", ".config/mini-swe-agent", "*.traj.json", "MSWEA_GLOBAL_CONFIG_DIR"),
         mac_root="Library/Application Support/mini-swe-agent",
     ),
+    LogPlace("openhands-sdk", ".openhands", "conversations/*/base_state.json"),
     LogPlace("kimi", ".kimi", "sessions/*/*/wire.jsonl", "KIMI_SHARE_DIR"),
     LogPlace("droid", ".factory", "sessions/**/*.jsonl"),
     LogPlace("amp", ".local/share", "amp/threads/T-*.json", "XDG_DATA_HOME"),

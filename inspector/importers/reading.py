@@ -212,7 +212,7 @@ def _runner_up(confidence: float, others: Sequence[tuple[float, Importer]]) -> s
     return f"; next best: `{importer.name}` (confidence {second:.2g}), {signs_of(importer)}"
 
 
-class SourceReading(Struct, frozen=True):
+class SourceRecords(Struct, frozen=True):
     """A file that is being read: the name of its source, and an iterator over its traces and skipped records.
 
     `why` is a sentence on how the source was recognised. The records can be iterated over once; the iterator raises
@@ -233,7 +233,7 @@ def read_source(
     content: FileContent | None = None,
     numbering: Numbering | None = None,
     recognised: Recognition | None = None,
-) -> SourceReading:
+) -> SourceRecords:
     """Read a file with the importer that recognises its content, or with the one that `source` names.
 
     gzip and zstd are unpacked first. Every trace has its origin in its provenance; a trace that already has one (from a
@@ -246,7 +246,7 @@ def read_source(
     """
     file = SourceFile(path, name, size_bytes, content, numbering)
     found = _source_of(file, source, recognised)
-    return SourceReading(found.importer.name, found.why, _records(found.importer, file))
+    return SourceRecords(found.importer.name, found.why, _records(found.importer, file))
 
 
 def _source_of(file: SourceFile, source: str | None, recognised: Recognition | None = None) -> RecognisedSource:

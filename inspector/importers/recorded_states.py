@@ -71,6 +71,11 @@ STATE_FIELDS = (
         _states(user_rejected=RunState.REJECTED, user_reject=RunState.REJECTED, error=RunState.FAILED),
     ),
     StateField("openhands", "success", "whether the action did what it was to do", "unknown", _FAILED_IF_FALSE),
+    StateField("openhands-sdk", "observation.exit_code", "the exit code of a command; -1 while it runs", "1.21"),
+    StateField(
+        *("openhands-sdk", "kind", "the kind of an event", "1.21"),
+        _states(UserRejectObservation=RunState.REJECTED, AgentErrorEvent=RunState.FAILED),
+    ),
     StateField("pi", "details.exitCode", "the exit code of a command (OpenClaw's transcripts)", "2026.9"),
     StateField(
         *("gemini-cli", "status", "the status of a call", "0.61"),

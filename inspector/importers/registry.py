@@ -27,6 +27,7 @@ from weaklink.inspector.importers.agents.openclaw import OPENCLAW
 from weaklink.inspector.importers.agents.openclaw_trajectory import OPENCLAW_TRAJECTORY
 from weaklink.inspector.importers.agents.opencode import OPENCODE
 from weaklink.inspector.importers.agents.openhands import OPENHANDS
+from weaklink.inspector.importers.agents.openhands_sdk import OPENHANDS_SDK
 from weaklink.inspector.importers.agents.pi import PI
 from weaklink.inspector.importers.agents.qwen_code import QWEN_CODE
 from weaklink.inspector.importers.agents.swe_agent import MINI_SWE_AGENT, SWE_AGENT
@@ -105,6 +106,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     MINI_SWE_AGENT,
     HARBOR_ATIF,
     OPENHANDS,
+    OPENHANDS_SDK,
     LANGFUSE,
     LANGSMITH,
     LLM_DATABASE,

@@ -15,6 +15,7 @@ from weaklink.inspector.chain.steps import Chain, Status, Step, StepOutcome, rea
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.formats.transcript import read_transcript
+from weaklink.inspector.importers.data.trace_files import record_in_file
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspected import Inspection
@@ -99,12 +100,13 @@ def _of_text(text: str, tools: MessageList) -> Iterator[tuple[Trace, str]]:
 def _of_file(path: Path) -> Iterator[tuple[Trace, str]]:
     skipped: list[Skipped] = []
     count = 0
-    for record in read_source(path).records:
+    reading = read_source(path)
+    for record in reading.records:
         if isinstance(record, Skipped):
             skipped.append(record)
             continue
         count += 1
-        yield record, f"{path}, {record.provenance.record}"
+        yield record, f"{path}, {record_in_file(record, reading.source, count)}"
     if not count:
         why = f"; {skipped[0].record}: {skipped[0].reason}" if skipped else ""
         raise UnreadableFileError(f"{path} contains no trace{why}")

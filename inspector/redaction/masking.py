@@ -23,7 +23,7 @@ from weaklink.inspector.redaction.rules import PATTERNS, words
 from weaklink.inspector.text import Range
 
 _MAX_OPEN_CHARS = 8_192
-Kept: TypeAlias = frozenset[str]
+KeptWords: TypeAlias = frozenset[str]
 """The words that stay in a recording without content."""
 _PROBES = tuple(
     ToolCall("f", arguments, json.dumps(arguments), valid=True, range=Range(0, 0))
@@ -32,17 +32,17 @@ _PROBES = tuple(
 """Calls whose own words are short enough to stay in any case."""
 
 
-def kept_words(tools: Iterable[ToolDefinition] = ()) -> Kept:
+def kept_words(tools: Iterable[ToolDefinition] = ()) -> KeptWords:
     """The words of the formats, and those of `tools`."""
     return _format_words().union(_tool_words(tools))
 
 
-def with_members(kept: Kept, text: str) -> Kept:
+def with_members(kept: KeptWords, text: str) -> KeptWords:
     """The words, and the names of the text's JSON members anywhere in it: a schema's `required` repeats them."""
     return kept.union(PATTERNS.MEMBER_NAME.findall(text))
 
 
-def mask_content(text: str, kept: Kept) -> str:
+def mask_content(text: str, kept: KeptWords) -> str:
     """The text, of the same length, with its words masked: `x` for a letter, `1` for a digit but a lone 0."""
 
     def masked(found: re.Match[str]) -> str:
@@ -136,7 +136,7 @@ class SecretStream:
 class ContentStream:
     """Masks every word but the kept ones, for recordings without content."""
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: KeptWords) -> None:
         self._kept = kept
         self._held = ""
         self.count = 0

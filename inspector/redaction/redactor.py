@@ -18,7 +18,7 @@ from weaklink.inspector.redaction.exact_values import ExactValues, is_named_secr
 from weaklink.inspector.redaction.finding import FILLER, Finder, find_secrets, pattern_secrets, replaced, secrets_of
 from weaklink.inspector.redaction.masking import (
     ContentStream,
-    Kept,
+    KeptWords,
     SecretStream,
     TextStream,
     kept_words,
@@ -114,7 +114,7 @@ class Redactor:
         """A redactor for a turn whose chunks are still arriving; `tools` are those that its request offered."""
         return TurnRedactor(self, self._kept(tools))
 
-    def new_stream(self, kept: Kept | None = None) -> TextStream:
+    def new_stream(self, kept: KeptWords | None = None) -> TextStream:
         """A redactor for one part's text, piece by piece."""
         return SecretStream(self._patterns, self._values) if kept is None else ContentStream(kept)
 
@@ -129,10 +129,10 @@ class Redactor:
             self._remember(keys[text])
         return False
 
-    def _kept(self, tools: Iterable[model.ToolDefinition]) -> Kept | None:
+    def _kept(self, tools: Iterable[model.ToolDefinition]) -> KeptWords | None:
         return None if self.keeps_content else kept_words(tools)
 
-    def _text(self, text: str, kept: Kept | None) -> str:
+    def _text(self, text: str, kept: KeptWords | None) -> str:
         return self._secrets(text) if kept is None else mask_content(text, kept)
 
     def _secrets(self, text: str) -> str:
@@ -160,7 +160,7 @@ class Redactor:
             self._clean.clear()
         self._clean.add(key)
 
-    def _redacted(self, value: _Value, kept: Kept | None) -> _Value:
+    def _redacted(self, value: _Value, kept: KeptWords | None) -> _Value:
         """A value of the model with its texts redacted, at any depth."""
         changed: object = value
         match value:
@@ -181,7 +181,7 @@ class Redactor:
                 changed = self._secrets(value)
         return cast("_Value", changed)
 
-    def _fields(self, value: _AnyStruct, kept: Kept | None, **known: object) -> _AnyStruct:
+    def _fields(self, value: _AnyStruct, kept: KeptWords | None, **known: object) -> _AnyStruct:
         """A struct with its fields redacted, except for those that are `known`."""
         content = _CONTENT.get(type(value), ())
         for name in value.__struct_fields__:
@@ -190,7 +190,7 @@ class Redactor:
                 known[name] = self._text(field, kept) if field and name in content else self._redacted(field, kept)
         return replace(value, **known)
 
-    def _parts(self, message: model.Turn | model.SentMessage, kept: Kept | None) -> tuple[Struct, ...]:
+    def _parts(self, message: model.Turn | model.SentMessage, kept: KeptWords | None) -> tuple[Struct, ...]:
         """The parts; token strings are emptied if any text changes, because they would reveal the old text."""
         is_live = kept is None or message.role is model.Role.ASSISTANT  # a model's text is redacted as in a live stream
         parts: Sequence[model.Part | model.SentPart] = message.parts
@@ -205,7 +205,7 @@ class Redactor:
             return tuple(redacted)
         return tuple(type(part)(part.name, "") if part.name.endswith(TOKENS_PART) else part for part in redacted)
 
-    def _json(self, value: model.Json, kept: Kept | None, name: str) -> model.Json:
+    def _json(self, value: model.Json, kept: KeptWords | None, name: str) -> model.Json:
         """A schema with its texts redacted; in the names of members only secrets are replaced.
 
         `name` is the property whose schema this is: what it gives as a value is a secret if the name introduces one.
@@ -237,7 +237,7 @@ class TurnRedactor:
     `masking.PATTERN_TAIL`, which the whole turn, redacted at its end, no longer has.
     """
 
-    def __init__(self, redactor: Redactor, kept: Kept | None) -> None:
+    def __init__(self, redactor: Redactor, kept: KeptWords | None) -> None:
         self._redactor = redactor
         self._kept = kept
         self._parts: dict[str, _RedactedPart] = {}

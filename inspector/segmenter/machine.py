@@ -59,7 +59,7 @@ def feeder(
     return feed
 
 
-class PayloadReading(OpenSpan, ABC):
+class PayloadParser(OpenSpan, ABC):
     """Reads the payload of the state that the machine is in.
 
     `_pieces` are the chunks fed since the window was opened, with the `_held` code points that were held back; during
@@ -184,7 +184,7 @@ class PayloadReading(OpenSpan, ABC):
             self._end_payload(self._state.then)
 
 
-class Machine(PayloadReading):
+class Machine(PayloadParser):
     """A FormatParser over a table.
 
     `role` is the role of the turn that the text begins in; `prompt` is the text before it, whose end decides the first

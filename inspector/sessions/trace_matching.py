@@ -141,11 +141,9 @@ def _of_chain(
         trace = matching or max(waiting, key=_answer_likelihood)
         return SessionMatch(Relation.CONTINUES, trace, known + 1, edited=True)
     unanswered = [trace for trace in waiting if not (trace.complete or trace.in_flight)]
-    return (
-        SessionMatch(Relation.CONTINUES, unanswered[-1], known)
-        if unanswered
-        else _waiting_sibling(cache, query, point.trace)
-    )
+    if unanswered:
+        return SessionMatch(Relation.CONTINUES, unanswered[-1], known)
+    return _waiting_sibling(cache, query, point.trace) or _after_refused_answer(query, known, waiting)
 
 
 def _again(
@@ -243,6 +241,19 @@ def _waiting_sibling(cache: SessionCache, query: SessionQuery, other: CachedTrac
         if trace is query.continued or (not query.continued and alike):
             return SessionMatch(Relation.CONTINUES, trace, known)
     return None
+
+
+def _after_refused_answer(query: SessionQuery, known: int, waiting: list[CachedTrace]) -> SessionMatch | None:
+    """The trace whose answer the agent left out, and said why: mini-swe-agent, of an answer without a call.
+
+    The request is the last one of the trace with nothing but words of the user after it. Without an id they must come
+    soon, since another conversation may begin with the same words.
+    """
+    if query.prints.last_answer > known or query.prints.roles[known] is not Role.USER:
+        return None
+    refusing = [trace for trace in waiting if not trace.in_flight and _same_speaker(query, trace)]
+    recent = [trace for trace in refusing if query.by_id or _is_recent(query, trace)]
+    return SessionMatch(Relation.CONTINUES, recent[-1], known) if recent else None
 
 
 def _likeliest_last(query: SessionQuery, traces: tuple[CachedTrace, ...]) -> list[CachedTrace]:

@@ -266,7 +266,8 @@ def _reply(connection: sa.Connection, request: SqlRequest) -> QueryReply:
     connection.exec_driver_sql("SET LOCAL search_path = pg_temp")
     columns = _prepared(connection, request["statement"])
     listed = ", ".join(f"c{number}" for number in range(len(columns)))
-    connection.exec_driver_sql(_verbatim(f"CREATE TEMP VIEW {_NAME} ({listed}) AS {request['statement']}"))
+    view = f"CREATE TEMP VIEW {_NAME} ({listed}) AS {request['statement']}"
+    connection.exec_driver_sql(view.replace("%", "%%"))  # the driver reads a single `%` as a parameter
     _refuse_others(connection, request)
     connection.exec_driver_sql("SET TRANSACTION READ ONLY")
     at_once = max(1, request["total_bytes"] // (len(columns) * request["value_bytes"]))
@@ -408,8 +409,3 @@ def _until(rows: Iterable[Any], until: float, request: SqlRequest) -> Iterator[A
 
 def _too_long(request: SqlRequest) -> str:
     return f"the statement took longer than {request['seconds']:g} seconds and was stopped"
-
-
-def _verbatim(statement: str) -> str:
-    """The statement with `%` escaped for the driver, which reads it as a parameter."""
-    return statement.replace("%", "%%")

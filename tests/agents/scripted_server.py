@@ -11,7 +11,10 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
-SHELLS = ("bash", "run_shell_command", "Bash", "run_commands", "execute_command", "shell", "exec", "exec_command")
+SHELLS = (
+    *("bash", "run_shell_command", "Bash", "run_commands", "execute_command", "shell", "exec", "exec_command"),
+    "terminal",
+)
 ANSWER, TITLE = "That is done.", "A title"
 EDIT = """The offset is one hour.
 
@@ -52,6 +55,7 @@ def _command(tool: dict[str, Any], command: str) -> str:
     name = next(name for name in ("commands", "cmd", "command") if name in parameters)
     arguments: dict[str, Any] = {name: [command] if name == "commands" else command}
     arguments |= {"description": "Look."} if "description" in parameters else {}
+    arguments |= {"security_risk": "LOW"} if "security_risk" in parameters else {}
     arguments |= {"is_background": False} if "is_background" in parameters else {}
     return json.dumps(arguments)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 PROGRAMS = Path(__file__).parents[2] / "build" / "agents" / "node_modules" / ".bin"
 AIDER = PROGRAMS.parents[1] / "aider" / "bin"
 OPENCLAW = PROGRAMS.parents[1] / "openclaw" / "node_modules"
+HERMES, LLM, MINI = (PROGRAMS.parents[1] / name / "bin" for name in ("hermes", "llm", "mini"))
 PROMPT = "Look at the harbour."
 
 
@@ -111,6 +112,33 @@ def _aider(story: str, url: str) -> Sequence[str]:
     return ["aider", *model, *quiet, *log, "--no-git", "--yes-always", "--message", PROMPT, "tides.py"]
 
 
+def _hermes(story: str, url: str) -> Sequence[str]:
+    model = {"default": story, "provider": "custom", "base_url": url, "api_key": "none", "context_length": 100_000}
+    _write(".hermes/config.yaml", {"model": model})
+    return ["hermes", "chat", "-Q", "--yolo", "-t", "terminal", "-q", PROMPT]
+
+
+_LLM_TOOL = """
+import subprocess
+
+def bash(command: str) -> str:
+    "Run a command."
+    return subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+"""
+
+
+def _llm(story: str, url: str) -> Sequence[str]:
+    model = {"model_id": story, "model_name": story, "api_base": url, "supports_tools": True}
+    _write(".config/io.datasette.llm/extra-openai-models.yaml", [model])
+    return ["llm", "-m", story, "--functions", _LLM_TOOL, PROMPT]
+
+
+def _mini(story: str, url: str) -> Sequence[str]:
+    os.environ.update(OPENAI_API_BASE=url, LITELLM_LOCAL_MODEL_COST_MAP="True")
+    os.environ.update(MSWEA_CONFIGURED="true", MSWEA_COST_TRACKING="ignore_errors", MSWEA_SILENT_STARTUP="1")
+    return ["mini", "-m", f"openai/{story}", "-y", "--exit-immediately", "-t", PROMPT]
+
+
 AGENTS: dict[str, tuple[str, Callable[[str, str], Sequence[str]]]] = {
     "pi": ("pi", _pi),
     "opencode": ("opencode", _opencode),
@@ -122,28 +150,31 @@ AGENTS: dict[str, tuple[str, Callable[[str, str], Sequence[str]]]] = {
     "openclaw": ("openclaw", _openclaw),
     "claude-code": ("claude", _claude_code),
     "codex": ("codex", _codex),
+    "hermes-sessions": ("hermes", _hermes),
+    "llm-database": ("llm", _llm),
 }
 """The agents by the name of their source: their program, and what configures it and returns its command."""
 
 
-WITHOUT_CALLS = {"aider": ("aider", _aider)}
-"""The same for agents whose models write their edits into the text."""
+OTHERS = {"aider": ("aider", _aider), "mini-swe-agent": ("mini", _mini)}
+"""The same for agents that end in another way: Aider has no structured calls, mini-swe-agent refuses plain answers."""
 
 
 def is_installed(agent: str) -> bool:
     """Whether `make test-agents` installed the program of an agent."""
-    return _path((AGENTS | WITHOUT_CALLS)[agent][0]).exists()
+    return _path((AGENTS | OTHERS)[agent][0]).exists()
 
 
 def _path(program: str) -> Path:
-    return {"aider": AIDER, "openclaw": OPENCLAW / ".bin"}.get(program, PROGRAMS) / program
+    folders = {"aider": AIDER, "openclaw": OPENCLAW / ".bin", "hermes": HERMES, "llm": LLM, "mini": MINI}
+    return folders.get(program, PROGRAMS) / program
 
 
 def main() -> None:
     """Become the agent."""
     agent, story = sys.argv[1:]
     os.environ["OPENAI_API_KEY"] = "none"
-    program, *words = (AGENTS | WITHOUT_CALLS)[agent][1](story, os.environ["OPENAI_BASE_URL"])
+    program, *words = (AGENTS | OTHERS)[agent][1](story, os.environ["OPENAI_BASE_URL"])
     path = str(_path(program))
     os.execv(path, [path, *words])
 

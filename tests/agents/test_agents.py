@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,9 +18,10 @@ import pytest
 from tests.agents import start
 from tests.agents.scripted_server import ANSWER, EDIT, MISSING_FILE, UNKNOWN_TOOL, Served, scripted_server
 from tests.agents.start import AGENTS
+from tests.ui.cli.recordings import recording_process
 from tests.ui.conftest import START, environment
 from weaklink.inspector.chain.steps import Status, Step, StepOutcome
-from weaklink.inspector.model import Role
+from weaklink.inspector.model import ParentWhy, Role
 from weaklink.storage.store import open_store
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -44,6 +46,8 @@ KEPT = {
         for story in ("malformed", "cut-arguments")
     },
     ("openclaw", "unknown-tool"): KeptCall({"x": 1}, StepOutcome.UNKNOWN_TOOL),  # its trajectory lists the tools
+    ("llm-database", "unknown-tool"): KeptCall({"x": 1}, StepOutcome.UNKNOWN_TOOL),  # its log lists the tools
+    ("hermes-sessions", "malformed"): KeptCall({"command": "echo broken"}, StepOutcome.OK),
     ("cline", "malformed"): KeptCall({"commands": ["echo broken"]}, StepOutcome.OK),
     **{
         (agent, story): KeptCall({}, StepOutcome.ERROR_RESULT)
@@ -90,6 +94,8 @@ def _steps(database: Path) -> tuple[tuple[Step, ...], Status, str]:
     """
     with open_store(database, read_only=True) as store:
         traces = [store.inspected(summary.id) for summary in reversed(store.traces())]
+    if not traces:
+        return (), Status.UNKNOWN, ""
     trace, inspection = max(traces, key=lambda pair: (len(pair[1].chain.steps), len(pair[0].turns)))
     last = trace.turns[-1].parts
     steps = tuple(step for _, inspected in traces for step in inspected.chain.steps)
@@ -101,9 +107,10 @@ def _run(agent: str, story: str, home: Path) -> AgentRun:
     folder = home / "harbour"
     folder.mkdir()
     recorded, logged = home / "recorded.db", home / "logged.db"
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it is ignored, also by agents
     with scripted_server() as served:
         command = [*START, "run", "--upstream", served.url, "--db", str(recorded), "--"]
-        variables = environment(home, TERM="dumb", LANG="C.UTF-8")
+        variables = environment(home, TERM="dumb", LANG="C.UTF-8", PWD=str(folder))  # OpenCode works where `PWD` is
         with subprocess.Popen(
             [*command, sys.executable, str(Path(start.__file__)), agent, story],
             cwd=folder,
@@ -113,11 +120,15 @@ def _run(agent: str, story: str, home: Path) -> AgentRun:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         ) as process:
-            if story == "abort":
-                assert served.is_waiting.wait(120)
-                os.killpg(process.pid, signal.SIGINT)
-            output, _ = process.communicate(timeout=240)
-        words = [agent] if agent in AGENTS else [".aider.chat.history.md", "requests.history"]
+            try:
+                if story == "abort":
+                    assert served.is_waiting.wait(120)
+                    os.killpg(process.pid, signal.SIGINT)
+                output, _ = process.communicate(timeout=240)
+            except BaseException:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+        words = [agent] if agent != "aider" else [".aider.chat.history.md", "requests.history"]
         done = subprocess.run(
             [*START, "import", *words, "--db", str(logged)], cwd=folder, env=variables, capture_output=True, check=False
         )
@@ -177,13 +188,69 @@ def test_openclaw_asks_again_and_logs_no_malformed_call(story: str, tmp_path: Pa
     assert run.statuses == (Status.BROKEN, Status.ABORTED)
 
 
-@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent != "continue"])  # it writes no log then
+@pytest.mark.parametrize("story", ["malformed", "cut-arguments"])
+def test_llm_ends_at_a_malformed_call_and_logs_nothing_of_it(story: str, tmp_path: Path) -> None:
+    run = _run("llm-database", story, tmp_path)
+    assert _calls(run.recorded) == run.served.calls
+    assert [step.outcome for step in run.recorded] == [StepOutcome.MALFORMED]
+    assert run.logged == ()
+
+
+def test_mini_swe_agents_trajectory_has_the_calls_and_the_answers_that_it_refused(tmp_path: Path) -> None:
+    run = _run("mini-swe-agent", "failing", tmp_path)
+    assert [step.call.id for step in run.logged] == [call.id for call in run.served.calls]
+    assert [step.call.raw_arguments for step in run.logged] == [call.arguments for call in run.served.calls]
+    assert run.recorded[0].call.raw_arguments == run.logged[0].call.raw_arguments
+    with open_store(tmp_path / "logged.db", read_only=True) as store:
+        (trace,) = (store.trace(summary.id) for summary in store.traces())
+    answers = [turn for turn in trace.turns if turn.role is Role.ASSISTANT]
+    assert [turn.parts[-1].text for turn in answers[1:]] == [ANSWER] * (len(answers) - 1)
+    assert len(answers) > 2
+
+
+@pytest.mark.parametrize("agent", sorted(AGENTS.keys() - {"continue", "llm-database"}))  # these write no log then
 def test_an_aborted_run_is_no_success(agent: str, tmp_path: Path) -> None:
     """In some runs Qwen Code logs the answer so far as a whole one, so its log alone cannot show it."""
     run = _run(agent, "abort", tmp_path)
     assert _calls(run.recorded) == run.served.calls
     assert [(step.call.id, step.call.name) for step in run.logged] == [call[:2] for call in run.served.calls]
     assert Status.OK not in (run.statuses[:1] if agent == "qwen-code" else run.statuses)
+
+
+def test_agents_that_run_at_once_on_one_recorder_have_a_trace_each(tmp_path: Path) -> None:
+    """They are asked the same, and their calls have the same ids."""
+    agents = ("claude-code", "hermes-sessions", "llm-database", "pi")
+    database = tmp_path / "recorded.db"
+    with (
+        scripted_server() as served,
+        recording_process(tmp_path, "--upstream", served.url, "--db", str(database)) as recording,
+        ExitStack() as running,
+    ):
+        addresses = {"OPENAI_BASE_URL": f"{recording.url}/v1", "ANTHROPIC_BASE_URL": recording.url}
+        for agent in agents:
+            home = tmp_path / agent
+            home.mkdir()
+            process = subprocess.Popen(
+                [sys.executable, str(Path(start.__file__)), agent, "two-calls"],
+                cwd=home,
+                env=environment(home, TERM="dumb", LANG="C.UTF-8", PWD=str(home), **addresses),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            running.callback(process.wait, 200)
+        running.close()
+        assert recording.stop() == 0
+    with open_store(database, read_only=True) as store:
+        inspected = [store.inspected(summary.id) for summary in store.traces()]
+    inspected = [(trace, inspection) for trace, inspection in inspected if inspection.chain.steps]
+    recorded = sorted(_calls(inspection.chain.steps) for _, inspection in inspected)
+    assert recorded == sorted([*served.calls[at : at + 2]] for at in range(0, len(served.calls), 2))
+    assert len(recorded) == len(agents)
+    for trace, inspection in inspected:
+        assert inspection.chain.status is Status.OK
+        assert trace.turns[-1].parts[-1].text == ANSWER
+        assert trace.parent is None or trace.parent.why is not ParentWhy.FORK
 
 
 def test_aiders_histories_have_what_the_model_wrote(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """How sure it is that a result is an error, and what is none although it speaks of errors."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from weaklink.inspector.chain.result_kinds import Judgement
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.json_text import write_json
-from weaklink.inspector.model import ToolCall, ToolResult
+from weaklink.inspector.model import RecordedState, RunState, ToolCall, ToolResult
 from weaklink.inspector.text import Range
 
 
@@ -207,6 +209,20 @@ def test_nothing_raises_and_only_the_content_counts(content: str) -> None:
     result = ToolResult(content, Range(0, len(content)))
     answering = ToolResult(content, result.range, call_id="c", name="f")
     assert (find_error(result), is_empty(result)) == (find_error(answering), is_empty(answering))
+
+
+_STATES = (None, *(RecordedState(code, state) for code in (None, 0, 1) for state in (None, *RunState)))
+
+
+@pytest.mark.parametrize("name", [None, "", "bash", "f"])
+@pytest.mark.parametrize("content", ["", "fine", "Error: no", '{"error": "no"}', "exit code 1"])
+def test_the_result_of_any_call_is_judged_whatever_its_source_recorded(name: str | None, content: str) -> None:
+    for arguments, recorded in product((None, {}, {"command": ""}, {"command": "ls | grep a; true"}), _STATES):
+        call = PlacedCall(ToolCall(name, arguments, "", True, Range(0, 0)), Location(0, "text", Range(0, 0)))
+        for flag in (None, False, True):
+            result = ToolResult(content, Range(0, len(content)), is_error=flag, recorded=recorded)
+            judgement = judged_result(call, result)
+            assert not flag or judgement is not None
 
 
 @pytest.mark.parametrize("piece", ["a", " ", "\n", "[", '{"content":', "Error ", "a.", "1,", ": not found "])

@@ -1,7 +1,9 @@
 """What holds for every chain: a story told is a story read, nothing raises, and time is linear."""
 
+import json
 import sys
 from dataclasses import dataclass
+from itertools import product
 from types import FrameType
 from typing import Any
 
@@ -67,6 +69,22 @@ def test_nothing_raises_and_links_lead_somewhere(trace: Trace) -> None:
         assert step.recovered_by is None or number < step.recovered_by <= len(chain.steps)
         assert step.recovery is None or step.outcome.failed
     assert (chain.broken is not None) == (chain.status == "broken")
+
+
+_TOOLS = ("Write", "edit_file", "read_file", "web_fetch", "bash")
+_ARGUMENTS = ({}, [], None, 5, "", "view", ["view"], {"command": ["ls"]}, "cat a.txt && rm b", "https://a.example/b")
+_ENDS = ("ok", "no such file", "null", '{"status": ["failed"], "code": [1], "error": {"a": 1}}')
+
+
+@pytest.mark.parametrize("tool", _TOOLS)
+@pytest.mark.parametrize("member", ["command", "path", "content", "unheard_of"])
+def test_arguments_of_any_type_are_judged(tool: str, member: str) -> None:
+    """A model may write any value as any argument, and mean the same by other tools and members after a failure."""
+    for value, end in product(_ARGUMENTS, _ENDS):
+        call = f"call a: {tool} {json.dumps({member: value})}"
+        other = f"call b: f {json.dumps({'old_text': value})}"
+        chain = chain_of("user: Do it.", call, f"result a: {end}", other, "result b: ok", "say: Done.")
+        assert [step.call.name for step in chain.steps] == [tool, "f"]
 
 
 def _lines_run(lines: list[str]) -> int:

@@ -105,3 +105,25 @@ def test_a_result_without_a_call_is_a_diagnostic_and_no_step(lines: tuple[str, .
     inspection = inspection_of("user: Hello", *lines, "say: Done.")
     assert "T403" in codes(inspection)
     assert len(inspection.chain.steps) == sum(line.startswith("call") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("Observation:\n4 degrees\n5 degrees", [("ok", "4 degrees"), ("ok", "5 degrees")]),
+        ("Observation:\n4 degrees", [("ok", "4 degrees")] * 2),
+        ("Call id: a1\nError:\nNo such city\nNow let's retry", [("error-result", "No such city\nNow let's retry")] * 2),
+        ("The observation is 4 degrees.", [("unanswered", None)] * 2),
+    ],
+)
+def test_what_smolagents_writes_as_words_of_the_user_are_the_results(
+    words: str, expected: list[tuple[str, str | None]]
+) -> None:
+    calls = ('call a1: f {"city": "Oslo"}', 'also a2: f {"city": "Bergen"}')
+    chain = chain_of("user: How warm?", *calls, f"user: {words}", "say: Mild.")
+    assert [(step.outcome.value, step.result and step.result.content) for step in chain.steps] == expected
+
+
+def test_an_observation_that_follows_no_call_is_the_users() -> None:
+    chain = chain_of("user: Hi", 'call a1: f {"x": 1}', "result a1: 4", "say: Four.", "user: Observation:\nit is so")
+    assert [(step.outcome.value, step.result and step.result.content) for step in chain.steps] == [("ok", "4")]

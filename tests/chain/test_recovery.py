@@ -155,6 +155,7 @@ _SCHEMA: dict[str, Json] = {"type": "object", "required": ["command", "risk"]}
         "InputValidationError: terminal failed due to the following issue",
         "failed to parse function arguments: missing field `risk` at line 1 column 20",
         "Unknown tool: terminal",
+        "Error: Validation failed for input parameters: 1 validation error for TerminalTool",
         "Tool 'terminal' not found. Available: ['shell']",
     ],
 )

@@ -15,6 +15,8 @@ from weaklink.inspector.atomic_write import UnwritableFileError
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_data_files
 from weaklink.inspector.dataset.rows import OutputIsInputError, open_row_file, read_data, read_file
 from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.model import Part, Role, Trace, Turn
+from weaklink.inspector.trace_file import write_trace_file
 
 TOOL = {"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}}
 ROWS: list[dict[str, Any]] = [
@@ -108,6 +110,13 @@ def test_a_row_that_cannot_be_read_is_named_by_its_line_and_column(tmp_path: Pat
     assert (bad.record, bad.line, bad.column, bad.text) == ("line 3", 3, 9, '{"a": 1,, "b": 2}')
     assert (list_.line, list_.column, list_.reason) == (4, 1, "the row is a list, not an object")
     assert bad.value.keys() == {"file", "record", "line", "column", "error", "text"}
+
+
+def test_a_trace_file_is_rejected_once_and_says_how_to_make_rows_of_it(tmp_path: Path) -> None:
+    write_trace_file(tmp_path / "t.jsonl", [Trace((Turn(Role.USER, (Part("text", "Go."),)),) * 3)] * 2)
+    (rejected,) = read_file(str(tmp_path / "t.jsonl"))
+    assert isinstance(rejected, RejectedRow)
+    assert "`weaklink export ID --to messages`" in rejected.reason
 
 
 def test_a_bad_entry_of_an_array_is_placed_in_the_file(tmp_path: Path) -> None:

@@ -57,8 +57,9 @@ OTHERS = {
     r"llama-server ": "llama.cpp: `make test-llama` runs it",
     r"podman build |WEAKLINK_TOKEN=word WEAKLINK_UPSTREAM=": "an image: tests/test_image.py reads what makes it",
     r"curl --data-binary": "Phoenix: `make test-phoenix` sends it the same export",
+    r"LLM_\S+ .*openhands": "a coding agent of half a gigabyte: no test runs it",
     r"codex ": "a coding agent that needs an account: no test runs it",
-    r"(pi|opencode|cline|cn|COPILOT_\S+ .*copilot) ": _CODING_AGENTS,
+    r"(pi|opencode|cline|cn|openclaw|hermes|OPENAI_\S+ .*mini|COPILOT_\S+ .*copilot) ": _CODING_AGENTS,
 }
 """What begins a line that is not run, and why."""
 
@@ -130,6 +131,9 @@ class Reader:
         (folder / "answer.txt").write_text('<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>', "utf-8")
         put_logs(folder)
         shutil.copy(CASES / "vllm" / "details.log", folder / "vllm.log")
+        openclaw = folder / ".openclaw/agents/main/agent"
+        openclaw.mkdir(parents=True)
+        shutil.copy(CASES / "openclaw" / "agent.sqlite", openclaw / "openclaw-agent.sqlite")
         for agent, journey in CODING_AGENTS.items():
             script = folder / f"{agent}.py"
             script.write_text(_on_sdk(journey), encoding="utf-8")

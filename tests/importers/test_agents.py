@@ -18,6 +18,7 @@ from weaklink.inspector.model import (
     BodyState,
     ErrorPhase,
     ExternalId,
+    Outcome,
     ParentTrace,
     ParentWhy,
     Role,
@@ -300,6 +301,21 @@ def test_hermes_agents_sessions_know_why_they_have_a_parent() -> None:
         None,
     ]
     assert calls(found[0]) == [("tide", '{"port": "Brest"}'), ("tide", '{"port": "Cher')]
+
+
+def test_the_state_of_a_conversation_of_openhands_is_read_with_the_events_beside_it(tmp_path: Path) -> None:
+    lines = (CASES / "openhands-sdk" / "events.jsonl").read_text().splitlines()
+    state = {"id": "c1", "agent": {"llm": {"model": "m"}}, "workspace": {"working_dir": "/w"}}
+    events = tmp_path / "events"
+    events.mkdir()
+    for number, line in enumerate(lines):
+        (events / f"event-{number:05}-{number}.json").write_text(line)
+    path = tmp_path / "base_state.json"
+    path.write_text(json.dumps({**state, "execution_status": "finished"}))
+    (listed,), (trace,) = traces(CASES / "openhands-sdk" / "events.jsonl"), traces(path)
+    assert [turn.parts for turn in trace.turns] == [turn.parts for turn in listed.turns]
+    assert (trace.external_ids[0].value, trace.model, trace.outcome) == ("c1", "m", Outcome(True, "finished"))
+    assert [traces(event) for event in events.iterdir()] == [[]] * len(lines)
 
 
 def test_hermes_agents_database_has_the_sessions_of_its_export(tmp_path: Path) -> None:

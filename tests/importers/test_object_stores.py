@@ -162,7 +162,9 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, objec
     found = {}
     for name, raw in files().items():
         (folder / name).write_bytes(raw)
-        found[name] = statistics(folder, name)
+        done = run_text(folder, "stats", name, "--json")
+        assert done.returncode == 0, done.stderr
+        found[name] = json.loads(done.stdout)
     assert found["log.jsonl"] == found["log.jsonl.gz"] == found["log.jsonl.zst"]
     return found
 

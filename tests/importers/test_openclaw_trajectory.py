@@ -49,6 +49,17 @@ def test_a_file_that_breaks_off_after_any_line_is_read(count: int, tmp_path: Pat
     assert isinstance(records[0], Trace) == (count > 2)
 
 
+@pytest.mark.parametrize("value", [None, 1, ["x"], {"x": 1}])
+@pytest.mark.parametrize("member", ["type", "ts", "modelId"])
+def test_an_event_with_a_member_of_another_type_does_not_hide_the_others(
+    member: str, value: Any, tmp_path: Path
+) -> None:
+    result = event("tool.result", {"toolCallId": "c1", "name": "exec", "result": "3 a"})
+    other = {**event("context.compiled", {}), member: value}
+    only = trace(tmp_path / "s.jsonl", compiled(), CALL, other, result)
+    assert [turn.role for turn in only.turns[-2:]] == ["assistant", "tool"]
+
+
 def test_a_run_that_was_aborted_or_failed_says_so(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     for data, reason in (

@@ -150,6 +150,14 @@ def test_runs_of_no_call_and_other_messages_are_counted(tmp_path: Path) -> None:
     assert "calls of MCP tools without a matching call in a recorded answer (2)" in rest.reason
 
 
+@pytest.mark.parametrize("method", [["tasks/get"], {"tasks": 1}, None, 5])
+def test_a_message_whose_method_is_no_text_hides_no_run(method: Any, tmp_path: Path) -> None:
+    first, last = model_flows()
+    odd = mcp_flow(rpc(id=1, method=method), json.dumps(rpc(method=method, params={})).encode(), at_s=1.0)
+    trace, _ = records_of(tmp_path, first, odd, mcp_flow(ran(), json.dumps(came(READ)).encode()), last)
+    assert run_in(trace) is not None
+
+
 def test_equal_names_are_told_apart_by_their_arguments_whatever_their_order(tmp_path: Path) -> None:
     first, last = model_flows()
     swapped = [

@@ -8,15 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import weaklink.inspector.pytest_plugin.assertions  # noqa: F401  # here once: what a run in this process loads, it forgets again
-from weaklink import pytest_plugin
+from weaklink import pytest_plugin, read_transcript
+from weaklink.inspector.model import Provenance
+from weaklink.inspector.trace_file import write_trace_file
 
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[2]
 COMMA = '<tool_call>\n{"name": "f", "arguments": {"city": "Rome",}}\n</tool_call>'
 SOUND = COMMA.replace(",}", "}")
+RECORDED = Provenance("record")
 
 
 @pytest.fixture
@@ -141,6 +145,13 @@ def test_every_trace_of_a_log_counts(run: Any, pytester: pytest.Pytester, path: 
     (pytester.path / "log.jsonl").write_text("\n".join(rows))
     result = run(f"weaklink.assert_unbroken({path})")
     assert "the chain broke at step 1 of 1 in trace `t1` (log.jsonl, line 2)." in said(result)
+
+
+def test_a_trace_of_a_trace_file_is_named_by_its_number(run: Any, pytester: pytest.Pytester) -> None:
+    traces = (read_transcript(text) for text in (SOUND, COMMA))
+    write_trace_file(pytester.path / "run.jsonl", (replace(trace, name="Go.", provenance=RECORDED) for trace in traces))
+    result = run("weaklink.assert_unbroken('run.jsonl')")
+    assert "in trace `Go.` (run.jsonl, trace 2)." in said(result)
 
 
 @pytest.mark.parametrize(

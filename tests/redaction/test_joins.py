@@ -56,6 +56,31 @@ def _assert_found_in(join: str, seed: int, count: int) -> None:
             assert not _left(forms, _streamed(text, 1 + number % 13)), text
 
 
+@pytest.mark.parametrize("join", [" && ", "\\n", "; "], ids=["a shell", "escaped lines", "a list"])
+@pytest.mark.parametrize(
+    "before",
+    [
+        "nmcli dev wifi connect x password ",
+        "smbclient //h/s -U ann%",
+        "rpcclient h -U ann%",
+        "rar a -hp",
+        "rar a x -hp",
+    ],
+)
+def test_the_same_command_twice_in_a_line_keeps_neither_secret(before: str, join: str) -> None:
+    """What may be between a command and its option does not reach over the secret to the option of another one."""
+    first, second = "Tr0ub4dor3xtra", "cedar.Saffron65"
+    text = f"{before}{first}{join}{before}{second}"
+    assert Redactor().text(text) == f"{before}{'*' * len(first)}{join}{before}{'*' * len(second)}"
+
+
+def test_a_sentence_with_the_word_of_an_option_hides_no_secret_before_it() -> None:
+    text = r"nmcli dev wifi connect Home password qjPTUmWUuaYy\nthe new password is cedar.Saffron65"
+    redacted = Redactor().text(text)
+    assert "qjPTUmWUuaYy" not in redacted
+    assert "cedar.Saffron65" not in redacted
+
+
 @pytest.mark.parametrize("join", _JOINS)
 def test_forms_are_found_between_others(join: str) -> None:
     _assert_found_in(join, 0, 150)

@@ -180,6 +180,22 @@ def test_a_request_that_begins_before_the_last_answer_was_told_goes_on_with_it()
     assert [turn.parts[0].text for turn in third.turns] == ["Bye."]
 
 
+def test_an_agent_that_leaves_out_a_refused_answer_and_says_why_goes_on_with_its_trace() -> None:
+    book = new_book()
+    messages: list[Json] = [{"role": "system", "content": "Call a tool."}, user("Go.")]
+    keys = []
+    for number in range(3):
+        placement = ask(book, messages, at_s=10.0 * number)
+        keys.append(placement.key)
+        assert [turn.parts[0].text for turn in placement.turns][-1:] == [messages[-1]["content"]]  # type: ignore[index, call-overload]
+        assert len(placement.turns) == (2 if number == 0 else 1)
+        book.answered(placement, answer("I am done."))
+        messages.append(user("No tool call was found."))
+    assert keys == [keys[0]] * 3
+    later = ask(book, [*messages[:3], user("Next.")], at_s=600.0)
+    assert later.begins is not None  # other words, or another day
+
+
 def test_agents_whose_prompts_differ_in_a_number_and_begin_alike_are_not_one() -> None:
     book = new_book()
     keys = [

@@ -139,17 +139,21 @@ def _runs(word: str, source: str | None, where: str | None) -> Iterator[Compared
 
 
 def _runs_of_task(task: str | None, expression: str, where: str | None) -> list[ComparedRun]:
-    """The newest runs that are of a task and match a filter, if given."""
+    """The newest runs that are of a task and match a filter, if given; answers of experiments are no runs of a task."""
     terms = ([task_filter(task)] if task is not None else []) + ([expression] if expression else [])
+    terms += ["forks:no"] if task is not None and "forks:" not in expression else []  # `session:` would find them
     combined = filter_of([" ".join(f"({term})" for term in terms)] if len(terms) > 1 else terms)
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
         fill_text_index(store)
         page = store.paging().page(combined, limit=_MAX_TASK_RUNS + 1)
         if len(page) < 2:
-            what = f"{counted(len(page), 'run')} of this task" if task is not None else counted(len(page), "trace")
+            what = (
+                f"{counted(len(page), 'run')} of the task `{task}`" if task is not None else counted(len(page), "trace")
+            )
             named = f" that match `{expression}`" if expression else ""
-            raise click.UsageError(f"the database has {what}{named}; a comparison requires two runs.")
+            hint = " --task takes an id that a source recorded, or a name; --filter takes any filter." if task else ""
+            raise click.UsageError(f"the database has {what}{named}; a comparison requires two runs.{hint}")
         if len(page) > _MAX_TASK_RUNS:
             print_notice(f"the newest {_MAX_TASK_RUNS} runs are compared")
         ids = [listed.summary.id for listed in page[:_MAX_TASK_RUNS]]

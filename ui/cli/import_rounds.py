@@ -135,8 +135,8 @@ def import_round(
 
 
 def _report(done: FileCallback, file: InputFile, reports: FileReports) -> None:
-    for one, report in zip((file, *map(InputFile, file.with_it)), reports, strict=True):
-        done(one, report)
+    for each_file, report in zip((file, *map(InputFile, file.with_it)), reports, strict=True):
+        done(each_file, report)
 
 
 class ImportProgress:
@@ -230,18 +230,18 @@ def _read(tasks: Iterable[ReadTask], options: ImportOptions, database: str | Non
 
 def _readers(files: Sequence[InputFile], jobs: int) -> list[range]:
     """The workers that read each file: all of them one that is large beside the others, else the least loaded one."""
-    found: list[range] = []
+    shares: list[range] = []
     loads = [0] * jobs
     sizes = [_size(file) for file in files]
     shared_bytes = max(_SHARED_BYTES, sum(sizes) // (2 * jobs))
     for size in sizes:
         if size >= shared_bytes:
-            found.append(range(jobs))
+            shares.append(range(jobs))
         else:
             least = loads.index(min(loads))
             loads[least] += size + _FILE_BYTES
-            found.append(range(least, least + 1))
-    return found
+            shares.append(range(least, least + 1))
+    return shares
 
 
 def _in_turn(workers: Sequence["_Worker"]) -> Iterator[FileRecord]:

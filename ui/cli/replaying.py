@@ -32,6 +32,7 @@ from weaklink.ui.views.status import GLYPHS
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 _MAX_DIFFERENCES = 20
+_MAX_NEVER_MADE = 3  # the first ones show where a command ended; a run of many traces has hundreds
 
 
 class LoadedRecording(Struct, frozen=True):
@@ -128,14 +129,25 @@ def report_lines(
             yield (Run(f"  request {number}, {visible_line(difference_text(difference))}", Style.DIM),)
         if len(ignored) > _MAX_DIFFERENCES:
             yield (Run(f"  and {len(ignored) - _MAX_DIFFERENCES} more", Style.DIM),)
-    for divergence in (*server.divergences, *never_made)[:_MAX_DIFFERENCES]:
-        yield (Run(f"{GLYPHS[Severity.ERROR]} {visible_line(sentence(divergence))}", Style.ERROR),)
-        for difference in divergence.differences[1:_MAX_DIFFERENCES]:
-            yield (Run(f"  also {visible_line(difference_text(difference))}", Style.DIM),)
+    yield from _divergence_lines(server.divergences, never_made)
     if kept is not None:
         yield (Run("weaklink: both requests side by side:"),)
         for command in kept.commands():
             yield (Run(f"  {visible_line(command)}", Style.DIM),)
+
+
+def _divergence_lines(diverged: Sequence[ReplayDivergence], never_made: Sequence[ReplayDivergence]) -> Iterator[Line]:
+    """The first divergences of each kind, and how many more there are."""
+    for divergence in (*diverged[:_MAX_DIFFERENCES], *never_made[:_MAX_NEVER_MADE]):
+        yield (Run(f"{GLYPHS[Severity.ERROR]} {visible_line(sentence(divergence))}", Style.ERROR),)
+        for difference in divergence.differences[1:_MAX_DIFFERENCES]:
+            yield (Run(f"  also {visible_line(difference_text(difference))}", Style.DIM),)
+    if (more := len(diverged) - _MAX_DIFFERENCES) > 0:
+        yield (Run(f"  and {counted(more, 'more request')}", Style.DIM),)
+    if (more := len(never_made) - _MAX_NEVER_MADE) > 0:
+        yield (Run(f"  and {counted(more, 'more recorded request')}, never made", Style.DIM),)
+    if never_made and not diverged:
+        yield (Run("weaklink: `--allow-unused` accepts recorded requests that are never made."),)
 
 
 def report_json(

@@ -60,7 +60,7 @@ def _opened(trace: str | None) -> Iterator[str | None]:
     from weaklink.ui.importing.opened_file import store_file  # noqa: PLC0415  # loads the importers, which an id does not need
 
     with tempfile.TemporaryDirectory(prefix="weaklink-") as folder:
-        database = Path(folder, f"{Path(trace).stem}.db")
+        database = Path(folder, Path(trace).name)  # as the screen names it
         with progress_bar("Reading") as advance:
             store_file(trace, database, advance)
         yield str(database)

@@ -217,16 +217,16 @@ class PathWatcher:
 
 def _state(path: str) -> _FileState | None:
     try:
-        found = Path(path).stat()
+        state = Path(path).stat()
     except (OSError, ValueError):  # ValueError: a path that no file can have
         return None
-    if not stat.S_ISREG(found.st_mode):  # a pipe has no size, and opening it may wait forever
+    if not stat.S_ISREG(state.st_mode):  # a pipe has no size, and opening it may wait forever
         return None
     try:
         log = Path(f"{path}-wal").stat()
     except OSError:
-        return _FileState(found.st_ino, found.st_size, found.st_mtime_ns)
-    return _FileState(found.st_ino, found.st_size, found.st_mtime_ns, (log.st_size, log.st_mtime_ns))
+        return _FileState(state.st_ino, state.st_size, state.st_mtime_ns)
+    return _FileState(state.st_ino, state.st_size, state.st_mtime_ns, (log.st_size, log.st_mtime_ns))
 
 
 def _has_content(path: str) -> bool:
@@ -247,9 +247,9 @@ def _readable_bytes(path: str, size_bytes: int) -> int:
             while end > 0:
                 start = max(end - _BLOCK, 0)
                 stream.seek(start)
-                at = stream.read(end - start).rfind(b"\n")
-                if at >= 0:
-                    return start + at + 1
+                line_end = stream.read(end - start).rfind(b"\n")
+                if line_end >= 0:
+                    return start + line_end + 1
                 end = start
     except OSError:
         return 0
@@ -529,7 +529,7 @@ class BreakNews:
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         # An earlier watch printed these; a session that goes on while nobody watches is first seen when it has grown.
-        self._printed = {one.id: _break_of(one) for one in store.traces("status:broken", limit=_MAX_REMEMBERED)}
+        self._printed = {trace.id: _break_of(trace) for trace in store.traces("status:broken", limit=_MAX_REMEMBERED)}
         self._before: set[int] = set()  # of files with many sessions that were there; how they were was not looked up
         self._databases = 1
         self._clock = clock

@@ -17,7 +17,7 @@ from weaklink.inspector.host_header import is_loopback
 from weaklink.storage.schema import NoDatabaseYetError
 from weaklink.storage.store import open_store
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.console import require_extra
+from weaklink.ui.cli.console import interrupt_on_signals, require_extra
 from weaklink.ui.importing.result_tables import ResultsFolder
 from weaklink.ui.views.styled_text import visible
 from weaklink.ui.web.guard import Access, links
@@ -105,7 +105,9 @@ def web(
         access = replace(access, port=free_port(access))
         for address in links(access):
             sys.stderr.write(f"weaklink: the dashboard is at {address} (Ctrl-C ends it)\n")
-        serve(access, where, is_local=is_loopback(host.strip("[]")), results=results or "")
+        interrupt_on_signals()  # uvicorn raises the signal that ended it again
+        with suppress(KeyboardInterrupt):
+            serve(access, where, is_local=is_loopback(host.strip("[]")), results=results or "")
 
 
 def _check_database(where: str | None, *, needs_tokens: bool) -> None:

@@ -47,9 +47,9 @@ def plan_traces(paths: Sequence[str], source: str | None, block_bytes: int) -> l
         if is_remote:
             files += expand_urls(list(names))
         else:
-            found = list(find_files(map(local_path, names)))
-            walked = {file.path for file in found if file.is_walked}
-            groups = files_to_read([file.path for file in found], source)
+            inputs = list(find_files(map(local_path, names)))
+            walked = {file.path for file in inputs if file.is_walked}
+            groups = files_to_read([file.path for file in inputs], source)
             files += (PlannedFile(group.path, group.path in walked, group.with_it) for group in groups)
     return plan_blocks(files, lambda file: _has_separate_lines(file, source), block_bytes)
 

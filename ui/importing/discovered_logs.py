@@ -72,8 +72,8 @@ def log_groups(logs: Sequence[FoundLog], where: str | None) -> list[LogGroup]:
     for log in logs:
         groups.setdefault((log.source, log.project), []).append(log)
     return [
-        LogGroup(source, project, tuple(found), sum(log.path in new for log in found))
-        for (source, project), found in groups.items()
+        LogGroup(source, project, tuple(members), sum(log.path in new for log in members))
+        for (source, project), members in groups.items()
     ]
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.dataset.data_files import find_set_files
 from weaklink.inspector.importers.held_content import FileContent, HeldContent
-from weaklink.inspector.importers.reading import Recognition, SourceReading, group_files, read_source
+from weaklink.inspector.importers.reading import Recognition, SourceRecords, group_files, read_source
 from weaklink.inspector.importers.source import Numbering, Skipped, SourceFile
 from weaklink.inspector.model import Trace
 
@@ -71,7 +71,7 @@ def held_file(stream: BinaryIO, called: str, name: str) -> Iterator[InputFile]:
         yield InputFile(f"{folder}/{name}", called, content=content)
 
 
-def read_input(file: InputFile, source: str | None) -> SourceReading:
+def read_input(file: InputFile, source: str | None) -> SourceRecords:
     """Read the file alone; see `read_source`."""
     numbering = file.numbering
     reading = read_source(
@@ -155,11 +155,11 @@ def _matching(pattern: str) -> dict[str, bool]:
 
 
 def _walked(folder: str) -> Iterator[str]:
-    for place, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         beside = {f"{name}{suffix}" for name in files for suffix in _BESIDE_A_DATABASE}
         names = sorted(name for name in files if not name.startswith(".") and name not in beside)
-        yield from (os.path.join(place, name) for name in names)  # noqa: PTH118  # Path would drop `./`
+        yield from (os.path.join(parent, name) for name in names)  # noqa: PTH118  # Path would drop `./`
 
 
 @contextmanager

@@ -28,10 +28,10 @@ def store_file(path: str, database: Path, advance: Callable[[int], None]) -> int
     those of `weaklink check`. `advance` is called with the number of records read. A record that cannot be read is left
     out. Raises UnreadableFileError if the file has no readable record.
     """
-    found = _training(path) if _is_training(path) else _logged(path)
+    records = _training(path) if _is_training(path) else _logged(path)
     count = 0
     with open_store(database) as store:
-        while batch := list(islice(found, _TOGETHER)):
+        while batch := list(islice(records, _TOGETHER)):
             store.save(batch)
             count += len(batch)
             advance(len(batch))

@@ -109,13 +109,13 @@ class ResultsFolder:
 
     def finished(self) -> dict[int, BlockResult]:
         """The blocks that have an entry in the manifest."""
-        found: dict[int, BlockResult] = {}
+        results: dict[int, BlockResult] = {}
         for number in sorted(self.entries()):
             if (raw := self.read(_entry(number))) is not None:
                 value = json.loads(raw)
                 value["notices"] = tuple(value["notices"])
-                found[number] = BlockResult(**value)
-        return found
+                results[number] = BlockResult(**value)
+        return results
 
     def entries(self) -> set[int]:
         """The numbers of the blocks that have an entry in the manifest."""
@@ -136,13 +136,13 @@ class ResultsFolder:
     def names(self, folder: str) -> list[str]:
         """The names of the files in a subfolder."""
         if not self.is_remote:
-            place = f"{self.where}/{folder}"
-            return sorted(os.listdir(place)) if os.path.isdir(place) else []  # noqa: PTH208, PTH112  # as the URLs
+            path = f"{self.where}/{folder}"
+            return sorted(os.listdir(path)) if os.path.isdir(path) else []  # noqa: PTH208, PTH112  # as the URLs
         from pyarrow import fs  # noqa: PLC0415  # 60 ms, and optional
 
         filesystem, path = file_system_of(f"{self.where}/{folder}")
         listed = filesystem.get_file_info(fs.FileSelector(path, allow_not_found=True))
-        return sorted(posixpath.basename(one.path) for one in listed)
+        return sorted(posixpath.basename(entry.path) for entry in listed)
 
     def dataset(self, table: str) -> Any:
         """A table as an Arrow data set, of finished blocks only. Raises OtherResultsError if there are no results."""
@@ -161,10 +161,10 @@ class ResultsFolder:
         filesystem, path = self._place(name)
         try:
             with filesystem.open_input_stream(path) as stream:
-                found: bytes = stream.read()
+                content: bytes = stream.read()
         except FileNotFoundError:
             return None
-        return found
+        return content
 
     def write(self, name: str, raw: bytes) -> None:
         """Write a file; it appears when it is complete."""
@@ -241,7 +241,7 @@ class BlockImporter(Struct, frozen=True):
         statuses: Counter[str] = Counter()
         notices: list[str] = []
         skipped, refused = 0, None
-        place = _block_text(block)
+        block_text = _block_text(block)
         with placed_block(block) as file:
             try:
                 for record in records_of_block(file, self.source):
@@ -255,7 +255,7 @@ class BlockImporter(Struct, frozen=True):
                             notice = f"{record.provenance.record}: {error}"
                         else:
                             statuses[inspection.chain.status.value] += 1
-                            writers.add(block.path, place, trace, inspection)
+                            writers.add(block.path, block_text, trace, inspection)
                             continue
                     skipped += 1
                     if len(notices) < _MAX_SKIPPED:
@@ -274,7 +274,7 @@ def _block_text(block: Block) -> str:
 def place_of_block(file: str, place: list[Any]) -> Block:
     """The block that a row of `traces` names in its columns `file` and `block`. Raises ValueError if it names none."""
     kind, start, end, first, *with_it = place
-    if kind not in ("file", "lines", "rows") or not all(isinstance(one, int) for one in (start, end, first)):
+    if kind not in ("file", "lines", "rows") or not all(isinstance(value, int) for value in (start, end, first)):
         raise ValueError("not a block")
     return Block(0, file, kind, start, end, first, with_it=tuple(map(str, with_it[0] if with_it else ())))
 

@@ -166,12 +166,12 @@ def _state(file: InputFile) -> _SizeAndTime | None:
     try:
         if os.path.exists(f"{file.path}-wal"):  # noqa: PTH110  # as fast as it gets, for thousands of files
             return None
-        found = os.stat(file.path)  # noqa: PTH116  # the same
+        status = os.stat(file.path)  # noqa: PTH116  # the same
     except (OSError, ValueError):  # ValueError: a path that no file can have
         return None
-    size_bytes = found.st_size if file.size_bytes is None else file.size_bytes
-    state = _SizeAndTime(size_bytes, found.st_mtime_ns, size_bytes == found.st_size)
-    return state if stat.S_ISREG(found.st_mode) else None
+    size_bytes = status.st_size if file.size_bytes is None else file.size_bytes
+    state = _SizeAndTime(size_bytes, status.st_mtime_ns, size_bytes == status.st_size)
+    return state if stat.S_ISREG(status.st_mode) else None
 
 
 def _is_same(path: str, state: _SizeAndTime, stored: ImportedFile) -> bool:

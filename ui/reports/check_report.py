@@ -17,7 +17,7 @@ from weaklink.inspector.chain.steps import Break, Chain, Status, StepOutcome
 from weaklink.inspector.dataset.record_rewrite import RecordPart, find_slots
 from weaklink.inspector.dataset.samples import ROW_PART
 from weaklink.inspector.diagnostics import Diagnostic, Edit, Fault
-from weaklink.inspector.importers.data.trace_files import TRACE_FILES
+from weaklink.inspector.importers.data.trace_files import record_in_file
 from weaklink.inspector.importers.source import Skipped, is_url
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_scanner import read_json
@@ -323,8 +323,8 @@ class TraceInFile(Struct, frozen=True):
 
     @property
     def record(self) -> str:
-        """The name of the trace's record in this file: a trace of a trace file names one of another file, or none."""
-        return f"trace {self.number}" if self.source == TRACE_FILES.name else self.trace.provenance.record
+        """The name of the trace's record in this file."""
+        return record_in_file(self.trace, self.source, self.number)
 
     def diagnostics(self, inspection: Inspection) -> Iterator[CheckedDiagnostic]:
         """The diagnostics of the trace, in the order of their positions."""

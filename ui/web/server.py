@@ -83,7 +83,7 @@ async def _ended_in_time(_: App) -> AsyncIterator[None]:
 
 def _with_deadline(handler: Any) -> Callable[[int, FrameType | None], None]:
     def end(number: int, frame: FrameType | None) -> None:
-        timer = Timer(_GRACE_S, os._exit, (128 + number,))
+        timer = Timer(_GRACE_S, os._exit, (0,))
         timer.daemon = True
         timer.start()
         handler(number, frame)

@@ -483,16 +483,12 @@ def _read_at(text: str, start: int, opener: int, named: NamedTool, brackets: Bra
     stop = text.find("\n\n", opener, opener + _MAX_CUT_PYTHON_CHARS)
     stop = stop if stop >= 0 else min(len(text), opener + _MAX_CUT_PYTHON_CHARS)
     inner = text[opener + 1 : stop]
-    if not _NAMED.match(inner) or not named.knows(_first_name(inner)):
+    if not _NAMED.match(inner) or not named.knows([inner.split("=", 1)[0].strip().replace("\\", "")]):
         return None
     end = opener + 1 + len(inner.rstrip())
     attempt = _attempt(named, inner, Range(start, end), "in Python's syntax")
     attempt.arguments = attempt.read()._replace(guessed=True)
     return attempt
-
-
-def _first_name(inner: str) -> list[str]:
-    return [inner.split("=", 1)[0].strip().replace("\\", "")]
 
 
 def _attempt(named: NamedTool, written: str, place: Range, shape: str) -> Attempt:

@@ -30,7 +30,7 @@ from weaklink.inspector.importers.data.training_rows import Shape
 from weaklink.inspector.importers.data.written_calls import CALL_ROLES
 from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
 from weaklink.inspector.inspected import Inspection
-from weaklink.inspector.json_text import write_json
+from weaklink.inspector.json_text import word_of, write_json
 from weaklink.inspector.model import Json, Role, Trace, Turn
 from weaklink.inspector.rules import training
 from weaklink.inspector.rules.catalogue import RULES
@@ -109,9 +109,9 @@ def _missing_in(message: Json) -> Iterator[str]:
     if all(message.get(key) is None or message.get(key) == [] for key in _CONTENT_KEYS):
         yield "has neither content nor calls"
     is_alone = all(message.get(key) in (None, [], "") for key in _CONTENT_KEYS if key not in ("content", "value"))
-    if role in _ANSWER_ROLES and isinstance(text, str) and not text.strip() and is_alone:
+    if word_of(role) in _ANSWER_ROLES and isinstance(text, str) and not text.strip() and is_alone:
         yield "is an empty answer"
-    if role in _QUESTION_ROLES and isinstance(text, str) and not text.strip() and is_alone:
+    if word_of(role) in _QUESTION_ROLES and isinstance(text, str) and not text.strip() and is_alone:
         yield "is an empty question"
     nearest = _misspelt_role(role)
     if nearest is not None:

@@ -66,7 +66,8 @@ def restore_calls(entries: list[Row], sent: Sequence[JsonObject]) -> bool:
     """
     calls = {text_of(data, "toolCallId"): data for data in data_of(sent, "tool.call")}
     order = {
-        (event.get("type"), text_of(object_of(event.get("data")), "toolCallId")): at for at, event in enumerate(sent)
+        (text_of(event, "type"), text_of(object_of(event.get("data")), "toolCallId")): at
+        for at, event in enumerate(sent)
     }
     answer: list[Json] | None = None
     known: set[str] = set()

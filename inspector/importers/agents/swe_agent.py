@@ -156,7 +156,8 @@ def _mini_trace(row: Row, path: Path) -> model.Trace | Skipped:
     for message in messages:
         _take_mini(message, run, model_name)
     version = text_of(row.value, "trajectory_format").removeprefix("mini-swe-agent-") or text_of(info, "mini_version")
-    trace = run.trace(text_of(row.value, "instance_id"), version, status, is_over=status == "Submitted")
+    name = text_of(row.value, "instance_id") or first_words(run.turns)
+    trace = run.trace(name, version, status, is_over=status == "Submitted")
     return replace(trace, model=model_name, started=instant(member_at(messages[0], "extra.timestamp")))
 
 

@@ -19,7 +19,7 @@ from weaklink.inspector.importers.data.written_calls import read_calls
 from weaklink.inspector.importers.records import json_within
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_scanner import read_json
-from weaklink.inspector.json_text import list_of, objects_of, write_json
+from weaklink.inspector.json_text import list_of, objects_of, word_of, write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmentation import segment
@@ -266,7 +266,7 @@ def _toolace(row: JsonObject) -> JsonObject | None:
     Its other rows are ShareGPT with calls in Python's syntax.
     """
     system, conversation = row["system"], json_objects(row["conversations"])
-    if not isinstance(system, str) or not all(one.get("from") in _TOOLACE_ROLES for one in conversation):
+    if not isinstance(system, str) or not all(word_of(one.get("from")) in _TOOLACE_ROLES for one in conversation):
         return None
     definitions = _definitions_in(system)
     names = [str(tool["name"]) for tool in definitions]

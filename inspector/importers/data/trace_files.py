@@ -28,3 +28,11 @@ TRACE_FILES = LogSource(
     reader=_traces,
 )
 """The traces unchanged; one whose provenance names its original source keeps that."""
+
+
+def record_in_file(trace: Trace, source: str, number: int) -> str:
+    """The name of the record of a file's `number`th trace; `source` is the source that the file was read as.
+
+    A trace of a trace file names a record of the file that it was imported from, or none.
+    """
+    return f"trace {number}" if source == TRACE_FILES.name else trace.provenance.record

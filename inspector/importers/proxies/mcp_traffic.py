@@ -201,10 +201,11 @@ class McpTraffic:
             id_ = compact_json(request["id"])
             self._take_call(request, (server, session, id_), exchange, own.pop(id_, None))
         for request in requests:
-            if request.get("method") in _TASK_METHODS and (answer := own.pop(compact_json(request.get("id")), None)):
+            is_poll = word_of(request.get("method")) in _TASK_METHODS
+            if is_poll and (answer := own.pop(compact_json(request.get("id")), None)):
                 self._take_task(server, object_of(request.get("params")), answer, exchange.ended_s)
         for note in answers:
-            if note.get("method") in _TASK_NOTES:
+            if word_of(note.get("method")) in _TASK_NOTES:
                 params = object_of(note.get("params"))
                 self._take_task(server, params, {"result": params}, exchange.ended_s)
         for id_, answer in own.items():

@@ -242,6 +242,27 @@ def test_report_prints_shares_writes_a_page_and_lists_the_samples_of_a_gap() -> 
     assert "<script" not in page
 
 
+@pytest.mark.parametrize("command", ["lint", "score --json", "report", "render", "convert --to llama3_json", "inject"])
+def test_a_row_whose_roles_are_no_texts_hides_no_other(command: str) -> None:
+    name, *words = command.split()
+    rows = [
+        {"conversations": [{"from": "human", "value": "Hi."}, {"from": role, "value": said}]}
+        for role in (["gpt"], {"gpt": 1}, 5, None)
+        for said in ("Hello.", "")
+    ]
+    rows += [
+        {"messages": [ASK, {"role": role, "from": ["gpt"], "content": said}]}
+        for role in (["assistant"], "assistant")
+        for said in ("Hello.", "")
+    ]
+    rows.append(
+        {"system": "s", "conversations": [{"from": "user", "value": "Hi."}, {"from": ["x"], "value": "Hello."}]}
+    )
+    done = run(name, write("train.jsonl", *rows, GOOD), *words)
+    assert done.exit_code in (0, 1)
+    assert name in ("lint", "report") or "locate" in done.stdout
+
+
 def test_no_command_writes_over_its_input() -> None:
     write("train.jsonl", GOOD)
     for words in (

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.chain.building import trace_of
 from tests.ui.conftest import Run
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.inspector.model import ExternalId, Outcome, Trace
+from weaklink.inspector.model import ExternalId, Outcome, Provenance, Trace
 from weaklink.storage.store import open_store
 from weaklink.ui.cli.diff import task_filter
 from weaklink.ui.views.run_diff import ComparedRun
@@ -101,12 +101,17 @@ def test_the_command_compares_the_runs_of_a_task_and_refuses_one_run(weaklink: R
 
     with open_store(tmp_path / "t.db") as store:
         traces = [stored(number, lines) for number, lines in enumerate((GOOD, WRONG, WRONG, GOOD))]
+        traces.append(
+            replace(stored(0, WRONG), provenance=Provenance(source="ask"), external_ids=(ExternalId("task_id", "0"),))
+        )
         store.save((trace, inspect_trace(trace)) for trace in traces)
     done = weaklink("diff", "--task", "0", "--json", "--db", "t.db")
     assert (done.returncode, done.stderr) == (0, b"")
-    assert [place["bad"] for place in json.loads(done.stdout)["places"]] == [2]
+    assert [place["bad"] for place in json.loads(done.stdout)["places"]] == [2]  # without the answer of the experiment
+    forks = weaklink("diff", "--task", "0", "--filter", "forks:yes", "--json", "--db", "t.db")
+    assert [place["bad"] for place in json.loads(forks.stdout)["places"]] == [3]
     one = weaklink("diff", "--task", "1", "--db", "t.db")
     assert one.returncode == 2
-    assert b"1 run of this task" in one.stderr
+    assert b"1 run of the task `1`" in one.stderr
     both = weaklink("diff", "1", "--filter", "status:ok", "--db", "t.db")
     assert both.returncode == 2

@@ -100,11 +100,22 @@ print(ask([system, {"role": "user", "content": "Is it warm?"}]))
     never = weaklink(folder, "replay", "latest", "--", *once)
     assert never.returncode == 3
     assert "recorded request 2 (POST /v1/chat/completions), turn 5 was never made." in never.stderr
+    assert "`--allow-unused` accepts recorded requests that are never made." in never.stderr
     assert weaklink(folder, "replay", "latest", "--allow-unused", "--", *once).returncode == 0
     thrice = (sys.executable, "-c", _AGENT + _TWO_TURNS % 1 + "print(ask(messages))")
     extra = weaklink(folder, "replay", "latest", "--", *thrice, "Is it warm?", "Where?", "{}")
     assert extra.returncode == 3
     assert "request 3 (POST /openai/v1/chat/completions) has no counterpart in the recording." in extra.stderr
+
+
+def test_of_many_requests_that_are_never_made_the_first_are_listed_and_all_are_counted(tmp_path: Path) -> None:
+    asks = 'for number in range(25): ask([{"role": "user", "content": f"How warm is it in {number} hours?"}])'
+    with running_upstream(*[scripted.chat_stream("Hello")] * 25) as upstream:
+        weaklink(tmp_path, "run", "--upstream", upstream.url, "--", sys.executable, "-c", _AGENT + asks)
+    done = weaklink(tmp_path, "replay", "latest", "--", "true")
+    assert done.returncode == 3
+    assert len(re.findall("^✖ .* was never made", done.stderr, re.MULTILINE)) == 3
+    assert "  and 22 more recorded requests, never made" in done.stderr.splitlines()
 
 
 def test_strict_ignores_nothing_and_nearest_answers_all_the_same(recording: tuple[Path, str]) -> None:

@@ -8,12 +8,14 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from click.testing import CliRunner, Result
 
 from tests.chain.test_malformed_steps import JOINED, SHAPES, traces_in
 from tests.ui.conftest import ROOT, Run
 from weaklink.inspector.chain.steps import StepOutcome
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.rules.rule import Severity
+from weaklink.ui.cli.show import show
 
 TWO_IN_A_TAG = '<tool_call>\n{"name": "f", "arguments": {}}\n{"name": "g", "arguments": {}}\n</tool_call>'
 
@@ -48,7 +50,7 @@ def test_every_command_counts_the_same_errors(weaklink: Run, files: Path) -> Non
     assert len(rows) == len(inspections)
     assert sum(row["errors"] for row in rows) == errors.total()
 
-    shown = [read_json(weaklink("show", str(row["id"]), "--json")) for row in rows]
+    shown = [read_json(_shown(files.parent / ".local/share/weaklink/weaklink.db", row["id"])) for row in rows]
     found = Counter(one["code"] for trace in shown for one in trace["diagnostics"] if one["severity"] == "error")
     assert found == errors
     assert sum(one["errors"] for one in shown) == errors.total()
@@ -93,6 +95,11 @@ def test_check_has_the_diagnostics_of_every_inspection(weaklink: Run, tmp_path: 
                 counts[found.rule.code, found.rule.severity.value] += 1
     assert len(inspected) > 60
     assert checked == inspected
+
+
+def _shown(database: Path, number: int) -> Result:
+    """What `show` gives of a trace, in this process: they are many, and what they count is the subject."""
+    return CliRunner().invoke(show, [str(number), "--json", "--db", str(database)], catch_exceptions=False)
 
 
 def is_error(severity: Severity) -> bool:

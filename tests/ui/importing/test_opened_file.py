@@ -67,6 +67,7 @@ def test_a_log_has_the_faults_of_check_and_a_file_without_records_is_refused(tmp
 def test_the_terminal_opens_a_training_file(tmp_path: Path) -> None:
     written(tmp_path / "train.jsonl", list(map(json.dumps, ROWS)))
     terminal = Terminal(tmp_path, "tui", "train.jsonl", TERM="xterm-256color")
+    terminal.wait_for("train.jsonl ▸ traces")
     terminal.wait_for("2 traces")
     terminal.press(b"\x11")
     assert terminal.end() == 0

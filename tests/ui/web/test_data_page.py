@@ -51,6 +51,14 @@ def test_samples_are_selected_by_fault_and_type_with_the_lowest_score_first(foun
     assert scores == sorted(scores)
 
 
+def test_a_set_of_which_no_row_can_be_read_says_why(tmp_path: Path) -> None:
+    (tmp_path / "set.jsonl").write_text('{"weaklink_trace_file": 3}\n{"trace": {}}\n', encoding="utf-8")
+    app = AppTest.from_string(_SCRIPT.format(path=str(tmp_path / "set.jsonl")), default_timeout=60).run()
+    (error,) = app.error
+    assert "line 1" in error.value
+    assert "this is a trace file" in error.value
+
+
 def test_the_page_shows_the_report_the_samples_and_an_injected_fault(path: Path) -> None:
     app = AppTest.from_string(_SCRIPT.format(path=str(path)), default_timeout=60).run()
     assert not app.exception, [one.value for one in app.exception]

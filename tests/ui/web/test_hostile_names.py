@@ -44,7 +44,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield opened
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("path", [*(page.path for page in PAGES), "trace?trace=1", "compare?runs=1%202"])
 def test_a_page_shows_hostile_names_as_text(path: str, address: str, page: Page) -> None:
     loaded: list[str] = []

@@ -250,7 +250,7 @@ def test_an_interrupt_ends_it_quietly(browser: Browser, demo_database: Path, wan
         page.goto(found.address)
         settled(page)
         found.process.send_signal(wanted)
-        assert found.process.wait(60) in (0, 128 + wanted, -wanted)
+        assert found.process.wait(60) == 0
         context.close()
     assert len(found.said) == 1, found.said
 
@@ -267,7 +267,7 @@ def test_it_ends_although_a_browser_reads_nothing_more(demo_database: Path, want
             connection.sendall(f"GET /{path} HTTP/1.1\r\nHost: 127.0.0.1:{found.port}\r\n\r\n".encode())
             assert connection.recv(15) == b"HTTP/1.1 200 OK"
             found.process.send_signal(wanted)
-            assert found.process.wait(20) == 128 + wanted
+            assert found.process.wait(20) == 0
     assert len(found.said) == 1, found.said
 
 
@@ -282,7 +282,7 @@ def test_it_ends_while_browsers_connect(demo_database: Path) -> None:
             if monotonic() > ends_at:
                 found.process.terminate()
                 ends_at = inf
-        assert found.process.wait(20) in (128 + signal.SIGTERM, -signal.SIGTERM)
+        assert found.process.wait(20) == 0
 
 
 def _wait_for(found: Dashboard, words: str) -> None:

@@ -21,7 +21,7 @@ from weaklink.inspector.dataset.rows import file_identity, table_kind
 from weaklink.inspector.dataset.samples import SAMPLE_SOURCE
 from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError, WeaklinkError
 from weaklink.inspector.formats.registry import find_format
-from weaklink.inspector.importers.reading import SourceReading, read_source
+from weaklink.inspector.importers.reading import SourceRecords, read_source
 from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
 from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.inspection import inspect_trace
@@ -86,7 +86,7 @@ def fix_file(path: str, options: FixOptions, out: BinaryIO, report: FixReport) -
     if _is_table(file):
         return _table_fixed(path, options, out, report)
     if options.columns:
-        reading = SourceReading(SAMPLE_SOURCE, "members named by --map", renamed_traces(file, options.columns))
+        reading = SourceRecords(SAMPLE_SOURCE, "members named by --map", renamed_traces(file, options.columns))
     else:
         reading = read_source(path, options.source)
     if reading.source not in {*_ROWS, _RAW_TEXT}:
@@ -98,7 +98,7 @@ def fix_file(path: str, options: FixOptions, out: BinaryIO, report: FixReport) -
         raise UnreadableFileError(f"{path}: unpack it first: `fix` writes a copy that differs only where it repairs")
     is_text = reading.source == _RAW_TEXT
     if reading.source in _READ_AS_LINT_DOES and options.source is None and not options.columns:
-        reading = SourceReading(reading.source, reading.why, renamed_traces(file, options.columns))
+        reading = SourceRecords(reading.source, reading.why, renamed_traces(file, options.columns))
     copy: RecordCopy = TextCopy(file, out) if is_text else copy_records(file, out)
     copy = RenamedCopy(copy, options.columns) if options.columns else copy
     fixer = _FileFixer(path, options, copy, report, _text_rewritten if is_text else rewrite_record)

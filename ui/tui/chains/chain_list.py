@@ -327,9 +327,13 @@ class ChainList(LineView, inherit_bindings=False):
         self.action_choose()
 
     def columns(self, width: int) -> FittedColumns:
-        """The columns for a screen `width` cells wide, as the list's first page needs them."""
+        """The columns for a screen `width` cells wide, as the list's first page needs them.
+
+        One cell is left for the scrollbar, also where there is none: the heads above the list have none.
+        """
+        width = max(width - 1, 10)
         first = self.pages.first_rows
-        key = (width, id(self.pages), len(first), sum(row.summary.tool_calls for row in first))
+        key = (width, tuple(first))
         if self._fitted is None or self._fitted[0] != key:
             self._fitted = key, fitted(width, [row.listed() for row in first], _COLUMNS)
         return self._fitted[1]
@@ -338,7 +342,7 @@ class ChainList(LineView, inherit_bindings=False):
         """The line of a trace; if its page is not in memory, begins to read it."""
         row = self.pages.row(index)
         if row is not None:
-            return self.columns(width).row(row.listed())
+            return self.columns(self.size.width).row(row.listed())
         page = self.pages.page_of(index)
         if page is not None and self.pages.has(page):
             return missing_row(width, "this trace is no longer in the database")

@@ -377,7 +377,7 @@ class ChainsScreen(actions.FollowedChains):
         )
         spots = actions.status_cells(self.counts, filter_text)
         self.query_one("#statuses", LineBar).offer(spots)
-        columns = self.chains.columns(max(self.size.width - 1, 10))
+        columns = self.chains.columns(self.size.width)
         self.query_one("#head", LineBar).show_lines([columns.head(self.order)])
         self.set_class(not pages.count, "nothing")
         if not pages.count and (self.problem or pages.is_complete):

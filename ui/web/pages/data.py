@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 from msgspec import Struct
 
-from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
 from weaklink.inspector.dataset.diversity import SampleFacts, SetReport, facts_of
 from weaklink.inspector.dataset.injection import InjectedRow, inject_faults
 from weaklink.inspector.dataset.lint.linting import LintOptions, format_of_set, linted
@@ -18,6 +18,7 @@ from weaklink.inspector.dataset.rows import read_file
 from weaklink.inspector.dataset.samples import Sample, read_sample
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_text import write_json
+from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.ui.reports.static_report import SHARE_TITLES, count_lines, is_gap, recommended_words, share_rows
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
@@ -33,6 +34,7 @@ _WIDTH = 110
 _CACHED_SETS, _FRESH_S = 4, 3_600
 _ALL = "any"
 _SEED = 1
+_MAX_REASON_CHARS = 400
 _MAX_ENDING_CHARS = 16  # characters; the file name comes from the user
 _COLUMNS = (
     *(ListingColumn("row", "end"), ListingColumn("faults"), ListingColumn("type", room=MinimumWidth.MEDIUM)),
@@ -58,7 +60,7 @@ class LintedSample(Struct, frozen=True):
 
 
 class LintedSet(Struct, frozen=True):
-    """A window of a file's rows: its samples, and how many of its rows could not be read (`rejected`).
+    """A window of a file's rows: its samples, how many rows could not be read (`rejected`), and why not the first one.
 
     `first` and `last` are the numbers of its first and last row among the `total` rows of the file, from 1; 0 if it is
     empty.
@@ -69,6 +71,7 @@ class LintedSet(Struct, frozen=True):
     first: int
     last: int
     total: int
+    why_rejected: str = ""
 
     @property
     def is_whole(self) -> bool:
@@ -97,7 +100,10 @@ def read_set(path: str, window: int = 1) -> LintedSet:
         LintedSample(sample, linted(sample, options), facts_of(sample, options=options)) for sample in samples
     )
     first, last = (window_rows[0][0], window_rows[-1][0]) if window_rows else (0, 0)
-    return LintedSet(linted_samples, len(window_rows) - len(samples), first, last, total)
+    why = next((f"{row.record}: {row.reason}" for _, row in window_rows if isinstance(row, RejectedRow)), "")
+    return LintedSet(
+        linted_samples, len(window_rows) - len(samples), first, last, total, why_rejected=Redactor().text(why)
+    )
 
 
 def selected_samples(samples: Iterable[LintedSample], code: str, type_: str) -> list[LintedSample]:
@@ -138,11 +144,12 @@ def show_set(linted_set: LintedSet, name: str) -> None:
     """Draw the report, the list of samples and the selected sample."""
     if not linted_set.is_whole:
         _show_windows(linted_set)
+    why = label(linted_set.why_rejected, _MAX_REASON_CHARS)
     if not linted_set.samples:
-        st.error(f"No row of {label(name)} could be read.")
+        st.error(f"No row of {label(name)} could be read: {why or 'it has none'}.")
         return
     if linted_set.rejected:
-        st.caption(f"{counted(linted_set.rejected, 'row')} could not be read")
+        st.caption(f"{counted(linted_set.rejected, 'row')} could not be read; {why}")
     with st.expander("Data set report"):
         _show_report(linted_set.samples)
     chosen = _chosen_sample(linted_set.samples)

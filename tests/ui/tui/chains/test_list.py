@@ -107,6 +107,8 @@ async def test_names_of_hostile_traces_move_no_column(tmp_path: Path, update_gol
         text = shown(app)
         assert "\x1b" not in text
         assert {strip.cell_length for strip in app.screen._compositor.render_strips()} == {120}
+        head, first = text.splitlines()[2:4]
+        assert head.index("calls") + len("calls") == first.index("0/1") + len("0/1")
         check("hostile-120x24.txt", text, update_goldens)
 
 

@@ -22,7 +22,7 @@ from weaklink.ui.views.dissect.timing import StreamOptions
 from weaklink.ui.views.dissect.tree import Tree
 from weaklink.ui.views.links import Link
 
-_WIDE, _WIDER = 800, 3_200
+_WIDE, _WIDER = 400, 1_600
 _HEIGHT, _WIDTH = 40, 80
 _Shape = Callable[[int], tuple[Trace, Inspection]]
 
