@@ -263,7 +263,8 @@ def _break_message(step: Step, runs: Mapping[int, int], trace: Trace, cause: Dia
             where = ", which the server left in the answer's text" if is_left else ""
             return f"{tool} never got a result: the session ended with this call{where}."
         return f"{tool} never got a result, and the conversation continued without it."
-    cut = truncation_clause(trace) if _is_last(step, trace) and cause is not None and _is_cut(cause) else None
+    is_last = all(turn.role is not Role.ASSISTANT for turn in trace.turns[step.location.turn :])
+    cut = truncation_clause(trace) if is_last and cause is not None and _is_cut(cause) else None
     if cut is not None:
         return f"The call of {tool} is incomplete: {cut} in the middle of it."
     what = {
@@ -278,10 +279,6 @@ def _break_message(step: Step, runs: Mapping[int, int], trace: Trace, cause: Dia
 
 def _is_cut(cause: Diagnostic) -> bool:
     return cause.rule.name in ("unterminated-span", "truncated-json")
-
-
-def _is_last(step: Step, trace: Trace) -> bool:
-    return not any(turn.role is Role.ASSISTANT for turn in trace.turns[step.location.turn :])
 
 
 def _error_of(step: Step) -> str:

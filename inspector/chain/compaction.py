@@ -78,9 +78,6 @@ def _lost(
             seen.add(origin.text)
             if len(seen) > _MAX_VALUES:
                 return
-            if not _is_there(origin.text, turns[last : step.location.turn - 1]):
+            between = (part.text for turn in turns[last : step.location.turn - 1] for part in turn.parts)
+            if not any(origin.text in text for text in between):
                 yield step, origin
-
-
-def _is_there(value: str, turns: Sequence[Turn]) -> bool:
-    return any(value in part.text for turn in turns for part in turn.parts)

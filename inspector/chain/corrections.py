@@ -64,7 +64,8 @@ class Corrections:
         for step in islice(self._facts.steps, failed.number, failed.number + _MAX_CANDIDATES):
             if step.location.turn <= known:
                 continue
-            if _is_retry(step, failed) and step.result_kind is ResultKind.PROBE:
+            is_retry = step.retry_of is not None and step.retry_of in (failed.number, failed.retry_of)
+            if is_retry and step.result_kind is ResultKind.PROBE:
                 return step.number
             if step.is_good and effect.kind in _ACTS and self._corrects(step, failed, effect):
                 return step.number
@@ -116,9 +117,9 @@ class Corrections:
         error = failed.error or ""
         is_blamed = any(key.rpartition("/")[2].casefold() in error.casefold() for key in _keys_of(failed, dropped))
         is_blamed = is_blamed or _names_element_again(failed, dropped, new)
-        if dropped and (
-            (_BLAMES_NOTHING.search(error) is not None and not is_blamed) or self._are_both_wanted(step, failed)
-        ):
+        if dropped and _BLAMES_NOTHING.search(error) is not None and not is_blamed:
+            return True
+        if dropped and self.are_both_named(step, failed) and not self._has_alternatives(failed):
             return True
         if not dropped or any(self.is_brought_between(value, failed, step) for value in new):
             return False
@@ -197,9 +198,6 @@ class Corrections:
     def _has_alternatives(self, failed: Step) -> bool:
         """Whether the user named several ways or conditions."""
         return _OR.search(self._facts.texts_before(failed)) is not None
-
-    def _are_both_wanted(self, step: Step, failed: Step) -> bool:
-        return self.are_both_named(step, failed) and not self._has_alternatives(failed)
 
     def is_other_record(self, step: Step, failed: Step) -> bool:
         """Whether an earlier result lists what both calls act on, and the user's words fit only the first one's record.
@@ -483,10 +481,6 @@ def _is_in(value: str, text: str, words: frozenset[str]) -> bool:
     return value in (text if len(value) >= _MIN_VALUE_CHARS else words)
 
 
-def _is_retry(step: Step, failed: Step) -> bool:
-    return step.retry_of is not None and step.retry_of in (failed.number, failed.retry_of)
-
-
 def _values(step: Step) -> frozenset[str]:
     """The texts and numbers in a call's arguments, in lower case."""
     values = (str(value).casefold() for _, value in leaves(step.call.arguments) if isinstance(value, str | int | float))
@@ -533,7 +527,7 @@ def _corrects_line(later: Effect, step: Step, failed: Step, effect: Effect, *, i
         lacks_library = is_next and _NO_MODULE.search(failed.error or "") is not None and not _files(code)
         return shows and (lacks_library or not _files(code).isdisjoint(_files(later_code)))
     dropped = [word for word in mine.words if word not in theirs.words]
-    blamed = _quoted(failed)
+    blamed = frozenset(_QUOTED.findall(_error_of(failed)))
     if is_informed:
         blamed |= frozenset(_WORD.findall(_error_of(failed)))
     if _BLAMES_CALLER.search(_error_of(failed)) is not None:
@@ -544,15 +538,18 @@ def _corrects_line(later: Effect, step: Step, failed: Step, effect: Effect, *, i
         return blames_added or _only_adds_options(mine.words, theirs.words)
     if any(map(_STANDS_FOR.search, dropped)):  # of a loop, only the item that failed
         items = _error_words(failed)
-        is_item = any(word.casefold() in items for word in theirs.operands)
+        is_item = any(
+            not items.isdisjoint({word.casefold(), word.casefold().partition(".")[0]}) for word in theirs.operands
+        )
         dropped = [word for word in dropped if not is_item or _STANDS_FOR.search(word) is None]
-    return all(_is_knob(word) or word.casefold() in blamed for word in dropped)
+    named = (word for word in dropped if not word.startswith("-") and any(map(str.isalpha, word)))
+    return all(word.casefold() in blamed for word in named)
 
 
 def _error_words(failed: Step) -> frozenset[str]:
     """The words of a failed call's error that are names of files or things, in lower case."""
     words = (word.strip(".:'\"`,;").casefold() for word in (failed.error or "")[:_MAX_READ_ERROR].split())
-    return frozenset(word for word in words if len(word) >= _MIN_VALUE_CHARS)
+    return frozenset(word for word in words if len(word) >= _MIN_VALUE_CHARS or _DIGITS.search(word))
 
 
 _STANDS_FOR = lazy_pattern(r"[$*]")  # a variable, or all files of a kind
@@ -606,14 +603,17 @@ _MISSING = lazy_pattern(r"no such file|file (?:was )?not found|(?:file|path) doe
 
 
 def _is_respelt(failed: Step, step: Step, effect: Effect) -> bool:
-    """Whether a line is a failed one with the name of the program or package that was not found spelt right."""
+    """Whether a line is a failed one with the name that was not found spelt right, or whole: `php8.3-fpm`."""
     error = _error_of(failed)
     if effect.command is None or not effect.command.words or "not found" not in error:
         return False
     old, new = (Counter(_LINE_WORD.findall(one.call.raw_arguments)) for one in (failed, step))
     dropped, added = old - new, new - old
     is_blamed = len(dropped) == len(added) == 1 and all(word.casefold() in error for word in dropped)
-    return is_blamed and is_typo(*dropped, *added)
+    if not is_blamed:
+        return False
+    old_pieces, pieces = (frozenset(_LETTERS.findall(next(iter(words)).casefold())) for words in (dropped, added))
+    return is_typo(*dropped, *added) or frozenset() < old_pieces <= pieces
 
 
 _LINE_WORD = lazy_pattern(r"[\w.+-]+")
@@ -627,16 +627,7 @@ def _files(code: str) -> frozenset[str]:
 _SHOWS = lazy_pattern(r"\b(?:print\w*|puts|echo|display|console\.\w+|say|p)\b ?\(?")
 
 
-def _is_knob(word: str) -> bool:
-    return word.startswith("-") or not any(letter.isalpha() for letter in word)
-
-
 _QUOTED = lazy_pattern(r"[`'\"\u2018\u201c]([^`'\"\u2019\u201d\n]{1,120})[`'\"\u2019\u201d]")
-
-
-def _quoted(failed: Step) -> frozenset[str]:
-    """What the error of a failed call quotes, in lower case."""
-    return frozenset(_QUOTED.findall(_error_of(failed)))
 
 
 def _error_of(failed: Step) -> str:

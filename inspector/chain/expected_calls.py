@@ -145,7 +145,9 @@ def _is_possible(expected: Json, given: Json, depth: int) -> bool:
         return _is_equal(expected, given)
     if isinstance(expected, dict) and isinstance(given, dict):
         return given.keys() <= expected.keys() and all(
-            _is_possible_member(some, given[name], depth - 1) if name in given else _may_lack(some)
+            _is_possible_member(some, given[name], depth - 1)
+            if name in given
+            else isinstance(some, list) and "" in some
             for name, some in expected.items()
         )
     if isinstance(expected, list) and isinstance(given, list):
@@ -161,10 +163,6 @@ def _is_possible_member(some: Json, given: Json, depth: int) -> bool:
     if isinstance(some, list) and any(_is_possible(one, given, depth) for one in some):
         return True
     return _is_possible(some, given, depth)
-
-
-def _may_lack(some: Json) -> bool:
-    return isinstance(some, list) and "" in some
 
 
 def _is_equal(expected: Json, given: Json) -> bool:

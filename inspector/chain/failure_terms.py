@@ -545,10 +545,6 @@ _WHOLE_WORD = lazy_pattern(r"\w+(?:[.@+'’-]\w+)*")
 _FULL_HOUR = lazy_pattern(r"(?<![\d:])0?(\d{1,2}):00(?![\d:][1-9])")
 
 
-_AT_LINE = lazy_pattern(r"(?:[:(]|\blines? )(\d{1,6})\b")
-_LINE_NAMED = lazy_pattern(
-    r"(?:\b(?:lines?|zeile|ligne|línea|linha|riga|строк\w+|linia|linii|řád\w+|rad|regel)|第) ?(\d{1,6})", re.IGNORECASE
-)
 _FEW_PAIRS = 4  # so short a wish shares one pair with what is said of it: "\u91cd\u542f\u670d\u52a1"
 _MOST_NAME_WORDS = 6  # a longer text is prose, of which no word names what the call is to act on
 _ERROR_NAME = lazy_pattern(r"\b(?:[A-Z][a-z]+){2,}\b|\bE[A-Z]{4,}\b")
@@ -569,9 +565,6 @@ _ENUMERATES = lazy_pattern(
 )
 _SHORT_RESULT = 400
 _MAX_SIBLINGS = 40  # so many calls of the same kind are compared with what is said
-_LONG_NAME = lazy_pattern(r"\w+(?:_\w+)+|\b[a-z]+(?:[A-Z][a-z]+)+")
-_NAME_PART = lazy_pattern(r"[A-Z]?[a-z]{2,}")
-_CASE_WORDS = frozenset(("test", "tests", "the", "and", "for", "with", "not", "can", "has"))
 _CODE_NUMBER = lazy_pattern(r"(?<![\w.,:/-])[1-5]\d\d(?![\w,:/-]|\.\d)")
 _NUMBER = lazy_pattern(r"\d+(?:[:.,-]\d+)+")
 _DATE = lazy_pattern(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+)?|\d{1,2}:\d\d")

@@ -56,7 +56,7 @@ _NO_OF = {name: lazy_pattern(expression, re.MULTILINE) for name, expression in _
 def answers_by_code(effects: tuple[Effect, ...], text: str, code: int | None) -> bool:
     """Whether the exit code of a line is the answer to what it asks: 1 of `grep`, of `git diff --quiet`."""
     last = _deciding(effects)
-    decides = _decides_alone(effects) or _finds_nothing(last, text)
+    decides = _decides_alone(effects) or (finds_in_words(last) and not text.strip())
     is_answer = code == 1 and last.kind is EffectKind.PROBE and decides
     is_answer = is_answer and not (_is_refused(text) or _could_not_ask(last, text))
     is_answer = is_answer or (code == 1 and _asks_before_reading(effects) and not text.strip())
@@ -174,11 +174,6 @@ _NOT_REACHED = lazy_pattern(
     r"cannot connect|connection (?:to the server|refused|reset)|timed? ?out|no such host|auth login|oci runtime exec",
     re.IGNORECASE,
 )
-
-
-def _finds_nothing(effect: Effect, text: str) -> bool:
-    """Whether a program that prints what it finds printed nothing, nor did any other of the line complain."""
-    return finds_in_words(effect) and not text.strip()
 
 
 _NOT_PERMITTED = lazy_pattern(f"permission denied|not permitted|{BARRED_IN_LANGUAGES}")
@@ -303,7 +298,7 @@ def _denies_in_output(effects: tuple[Effect, ...], effect: Effect, text: str, *,
     told, fallback = text.strip(), effects[-1]
     words = fallback.command.words if fallback.command is not None and fallback.connector == "||" else ()
     said = " ".join(word for word in words if not word.startswith("-")).strip()
-    is_question = effect.kind is EffectKind.PROBE
+    is_question = effect.kind is EffectKind.PROBE or answers_itself(effects, text)
     if is_question or effect.kind is EffectKind.READ:
         if said and fallback.subject in ("echo", "printf") and last_line(text).strip() == said:
             return True
@@ -318,6 +313,19 @@ def _denies_in_output(effects: tuple[Effect, ...], effect: Effect, text: str, *,
     if effect.subject == "curl" and effect.command is not None and asks_for_status(effect.command.words):
         return _BAD_STATUS.fullmatch(told) is not None
     return _prints_verdict(effects) and told.casefold() in _NO_VALUES
+
+
+def answers_itself(effects: tuple[Effect, ...], text: str) -> bool:
+    """Whether a line asks for a thing, and says itself that it is not: `python -c "import x" || echo "not found"`."""
+    main, fallback = main_effect(effects), effects[-1] if effects else None
+    if main is None or main.command is None or fallback is None or fallback.connector != "||":
+        return False
+    is_asked = main.kind is EffectKind.PROBE or main.command.words == ("version",)
+    is_asked = is_asked or _IMPORTS.fullmatch(inline_code(main.command.words) or "") is not None
+    return is_asked and fallback.subject in ("echo", "printf") and _MISSING.search(last_line(text)) is not None
+
+
+_IMPORTS = lazy_pattern(r"\s*(?:import|from|require|use)\b[^;\n]{1,80};?\s*")  # in code of an interpreter, and no more
 
 
 def _finds_none(text: str) -> bool:
@@ -357,12 +365,7 @@ def _denies_first(text: str, about: frozenset[str]) -> bool:
     `{"eligible": false, "reason": "more than 30 days"}`, `{"available": false, "next": "21:45"}`. With words in `about`
     the member's name must have one of them.
     """
-    if not text.startswith("{") or len(text) > _LONGEST_NO:
-        return False
-    try:
-        fields = msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return False
+    fields = _members_of(text, _LONGEST_NO)
     name, value = next(iter(fields.items()), ("", None))
     if value is not False or name.startswith(_OF_OUTCOME) or len(fields) > _MAX_REASONS:
         return False
@@ -380,18 +383,17 @@ def _is_denial_of_search(text: str) -> bool:
 
 def _is_empty_page(text: str) -> bool:
     """Whether an object has nothing but empty lists, the number 0 and words about them."""
-    if not text.startswith("{") or len(text) > 2 * _LONGEST_NO:
-        return False
+    values = list(_members_of(text, 2 * _LONGEST_NO).values())
+    words = (value for value in values if value not in ([], 0, None))
+    return [] in values and all(isinstance(value, str) and value.count(" ") > 1 for value in words)
+
+
+def _members_of(text: str, max_chars: int) -> dict[str, object]:
+    """The members of a text that is one object of at most so many characters; none of any other text."""
     try:
-        fields = msgspec.json.decode(text)
+        return msgspec.json.decode(text, type=dict[str, object]) if len(text) <= max_chars else {}
     except msgspec.DecodeError:
-        return False
-    has_list = any(value == [] for value in fields.values())
-    return has_list and all(value in ([], 0, None) or _is_words(value) for value in fields.values())
-
-
-def _is_words(value: object) -> bool:
-    return isinstance(value, str) and value.count(" ") > 1
+        return {}
 
 
 # A table of one cell that is false, as psql and mysql print it, and a query whose answer is yes or no.

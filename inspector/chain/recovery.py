@@ -108,6 +108,8 @@ class RecoveryAnalysis:
         judged = self._statements.about(call, known)
         if judged.said is Said.CONCEALED and not is_repaired and self._necessity.is_withdrawn(failed):
             judged = self._statements.in_reply(call) or Judged(Said.REPORTED, VerdictRule.REPORTED_IN_REPLY)
+        if judged.said is Said.CONCEALED and self._necessity.is_beside_documents(failed, judged):
+            judged = Judged(Said.SILENT, VerdictRule.SILENCE)
         is_told = (
             judged.said is Said.REPORTED
             and judged.statement is not None

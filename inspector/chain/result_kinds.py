@@ -23,6 +23,7 @@ from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, mai
 from weaklink.inspector.chain.failure_words import HEAD, error_at_end, error_line
 from weaklink.inspector.chain.negative_answers import (
     answers_by_code,
+    answers_itself,
     asks_for_programs,
     is_missing,
     is_shell_error,
@@ -76,7 +77,8 @@ def kind_of_result(
     effects = effects_of(call)
     state = result.recorded.state if result.recorded is not None else None
     text = result.content
-    if failure is None or _is_interruption(effects) or _is_success_code(effects, failure.exit_code):
+    is_told = failure is not None and failure.exit_code is None and answers_itself(effects, text)
+    if failure is None or is_told or _is_interruption(effects) or _is_success_code(effects, failure.exit_code):
         answer = negative_answer(call, effects, text, result.recorded)
         if answer is None:
             return None

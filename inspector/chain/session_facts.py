@@ -485,11 +485,6 @@ class SessionFacts:
 
 
 @memoized
-def _folded_names_in(text: str) -> frozenset[str]:
-    return frozenset(word.casefold() for word in _NAME.findall(text))
-
-
-@memoized
 def _stems_of(text: str) -> frozenset[str]:
     """The beginnings of the longer words of a text."""
     return frozenset(
@@ -524,7 +519,6 @@ _NUMBER = lazy_pattern(r"\d+")
 _NAME = lazy_pattern(r"[^\W\d]\w{2,}(?:[.-]\w+)*|\d+(?:[:.,-]\d+)+|\d+[^\W\d]\w*")
 _MAX_ERRORS, _MAX_SILENT_LOOKS = 20, 3
 _STEM, _SEVERAL, _FEW_WORDS, _FEW_CHARS = 5, 2, 6, 400
-_WORD_OR_NUMBER = lazy_pattern(r"[^\W\d_]\w{3,}|\d{2,}")
 _WISH_END = lazy_pattern(
     r",(?!\s*(?:that|which|who|dass|der|die|das|que|qui|che|что|чтобы|що|щоб|że|żeby|že|který|dat)\b)|[;.!?](?=\s|$)|"
     r"[\n，、；。]|(?<!\S)(?:and|then|und|dann|et|puis|ensuite|y|luego|e|poi|depois|i|oraz|potem|pak|и|і|та|потом|"

@@ -192,7 +192,12 @@ def are_spellings(one: str, other: str) -> bool:
     (my_stem, _, my_suffix), (their_stem, _, suffix) = mine.partition("."), theirs.partition(".")
     if my_stem == their_stem:
         return not my_suffix or not suffix or my_suffix[0] == suffix[0]
-    return my_suffix == suffix and is_typo(my_stem, their_stem)
+    mine_only = set(_NAME_PIECE.findall(my_stem)) ^ set(_NAME_PIECE.findall(their_stem))
+    is_item = any(len(piece) <= _MAX_MARK_CHARS for piece in mine_only)  # `a.tif`, `part-b`, `es.json`
+    return my_suffix == suffix and not is_item and is_typo(my_stem, their_stem)
+
+
+_NAME_PIECE, _MAX_MARK_CHARS = lazy_pattern(r"[^\W\d_]+"), 2
 
 
 def is_typo(one: str, other: str) -> bool:

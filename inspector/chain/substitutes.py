@@ -157,10 +157,6 @@ class Substitutes:
                 return Recovered(Recovery.SAME_INTENT, VerdictRule.TARGET_REACHED, step.number)
         return None
 
-    def _launched_otherwise(self, failed: Step, mine: Effect) -> int | None:
-        """The step that runs the failed line through another program, outside its container, or from a file."""
-        return self._launched(failed, mine) or self._outside(failed, mine) or self._in_script(failed, mine)
-
     def _in_script(self, failed: Step, mine: Effect) -> int | None:
         """The next step that runs a file into which a failed command was written."""
         scripts: set[str] = set()
@@ -170,6 +166,10 @@ class Substitutes:
             if step.is_good and _only_quotes(step, mine):
                 scripts.update(target.rsplit("/", 1)[-1] for target in written_paths(step))
         return None
+
+    def _launched_otherwise(self, failed: Step, mine: Effect) -> int | None:
+        """The step that runs the failed line through another program, outside its container, or from a file."""
+        return self._launched(failed, mine) or self._outside(failed, mine) or self._in_script(failed, mine)
 
     def _outside(self, failed: Step, mine: Effect) -> int | None:
         """The next step that runs on this machine what a failed line was to run in a container of it."""
@@ -228,8 +228,10 @@ class Substitutes:
         used = frozenset(name for name in names if len(name) > 2 and name.isidentifier())
         for step in islice(self._steps, failed.number, failed.number + _MAX_CANDIDATES):
             is_later = step.is_good and step.location.turn > known_turn(failed)
-            if is_later and _runs_code(step) and not used.isdisjoint(_files_in_code(step) | _imports_of(step)):
-                return step.number
+            if is_later and _runs_code(step):
+                imports = (match[1] or match[2] for match in _IMPORTED.finditer(_code_of(step).casefold()))
+                if not used.isdisjoint(_files_in_code(step).union(imports)):
+                    return step.number
         return None
 
     def _holding(self, value: IntentValue, failed: Step) -> Iterator[int]:
@@ -596,11 +598,6 @@ def _files_in_code(step: Step) -> frozenset[str]:
     return frozenset(file.rsplit("/", 1)[-1].partition(".")[0] for file in files)
 
 
-def _imports_of(step: Step) -> frozenset[str]:
-    """The modules that a call's code imports."""
-    return frozenset(match[1] or match[2] for match in _IMPORTED.finditer(_code_of(step).casefold()))
-
-
 def _code_of(step: Step) -> str:
     texts = (value for _, value in leaves(step.call.arguments) if isinstance(value, str))
     return "\n".join(texts)[:MAX_READ_CHARS]
@@ -788,7 +785,8 @@ class NamedWays:
         if answer is None:
             return None
         offers = [speech.text for speech in facts.speeches if known < speech.turn < answer[0]]
-        said = _beginnings(" ".join((*offers, answer[1]))) - _beginnings(_spelt_call(failed))
+        spelt = f"{bare_name(failed.call.name or '').replace('_', ' ')} {failed.call.raw_arguments[:MAX_READ_CHARS]}"
+        said = _beginnings(" ".join((*offers, answer[1]))) - _beginnings(spelt)
         values = _ids_of(failed)
         for step in islice(facts.steps, failed.number, failed.number + _MAX_OTHER_WAYS):
             if not step.is_good or step.location.turn < answer[0] or step.call.name == failed.call.name:
@@ -842,7 +840,8 @@ class NamedWays:
         is_named = any(map(facts.is_users, effect.targets)) if is_page else facts.is_asked(failed)
         if judged.said is Said.CONCEALED or (is_named and (is_denied or not may_look)):
             return None
-        known, requested = known_turn(failed), self._requested(failed)
+        known = known_turn(failed)
+        requested = _content_words(f"{facts.request_before(failed)}\n{failed.call.raw_arguments}".replace("_", " "))
         new = {word for word in self._answer_words if self._first_said.get(word, known + 1) > known}
         for step in islice(facts.steps, failed.number, failed.number + _MAX_OTHER_WAYS):
             if not step.is_good or step.location.turn <= known_turn(failed) or step.result is None:
@@ -866,10 +865,6 @@ class NamedWays:
         named = {name.casefold().rstrip(".,:/") for name in _SOURCE.findall(answer[:MAX_READ_CHARS])}
         text = _text(step)
         return any(name in text and not self._facts.is_users(name) for name in named)
-
-    def _requested(self, failed: Step) -> frozenset[str]:
-        """The words of the user's last request and of the failed call."""
-        return _content_words(f"{self._facts.request_before(failed)}\n{failed.call.raw_arguments}".replace("_", " "))
 
     @cached_property
     def _answer_words(self) -> frozenset[str]:
@@ -928,10 +923,6 @@ def _beginnings(text: str) -> frozenset[str]:
 
 
 _LETTERS = lazy_pattern(r"[^\W\d_]+")
-
-
-def _spelt_call(step: Step) -> str:
-    return f"{bare_name(step.call.name or '').replace('_', ' ')} {step.call.raw_arguments[:MAX_READ_CHARS]}"
 
 
 def _ids_of(step: Step) -> frozenset[str]:

@@ -210,11 +210,6 @@ def _user_turns(trace: Trace) -> Sequence[int]:
     return [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.USER]
 
 
-def _request_before(trace: Trace, step: Step, users: Sequence[int]) -> str:
-    """The user's last turn before a step; `users` are the numbers of the user's turns."""
-    return _text_of_request(trace, users, bisect_left(users, step.location.turn))
-
-
 def _text_of_request(trace: Trace, users: Sequence[int], number: int) -> str:
     """The text of the user's turn with this number among their own, from 1; "" for 0."""
     parts = trace.turns[users[number - 1] - 1].parts if number else ()
@@ -343,7 +338,7 @@ def _reproduces(trace: Trace, step: Step, users: Sequence[int]) -> bool:
         return False
     if _LACKS.search(step.error or "") is not None:
         return False
-    text = _request_before(trace, step, users)
+    text = _text_of_request(trace, users, bisect_left(users, step.location.turn))
     if _INQUIRES.search(text) is None:
         return False
     raised = _EXCEPTION.search((step.error or "")[:_MAX_ANSWER_CHARS])

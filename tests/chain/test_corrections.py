@@ -274,3 +274,23 @@ def test_a_value_that_the_error_names_is_a_correction(user: str, expected: tuple
     failed = 'call b: start_service {"name": "db2"}', "result b!: unknown service db2, did you mean postgres?"
     other = 'call c: start_service {"name": "postgres"}', "result c: ok"
     assert became(*first, *failed, *other, user=user) == expected
+
+
+@pytest.mark.parametrize(
+    ("failed", "error", "later", "expected"),
+    [
+        ("convert b.tif b.png", "convert: unable to open image 'b.tif': No such file", "convert c.tif c.png", None),
+        ("lint en.json", "lint: en.json: No such file", "lint es.json", None),
+        ("convert logo.tif a.png", "convert: unable to open 'logo.tif': No such file", "convert logi.tif a.png", 3),
+        ("systemctl restart php-fpm", "Unit php-fpm.service not found.", "systemctl restart php8.3-fpm", 3),
+        ("systemctl restart app-web", "Unit app-web.service not found.", "systemctl restart app-api", None),
+        ('for f in q1 q2; do put $f.pdf || echo "failed $f"; done', "failed q2", "put q2.pdf", 3),
+    ],
+)
+def test_the_thing_that_failed_by_its_right_name_and_not_the_next_one(
+    failed: str, error: str, later: str, expected: int | None
+) -> None:
+    first = run("convert a.tif a.png" if "tif" in failed else "systemctl restart nginx", "", "a")
+    second = run(failed, error if "echo" in failed else f"Exit code 1\n{error}", "b")
+    chain = chain_of("user: Do all of it.", *first, *second, *run(later, "", "c"), "say: All is done.")
+    assert chain.steps[1].recovered_by == expected
