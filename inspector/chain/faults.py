@@ -22,7 +22,7 @@ from weaklink.inspector.checks.repetition import repeated_message
 from weaklink.inspector.checks.wording import at_end
 from weaklink.inspector.diagnostics import Diagnostic, Fault, Location
 from weaklink.inspector.memoized import memoized
-from weaklink.inspector.model import Role, RunState, ToolCall, ToolResult, Trace, Usage
+from weaklink.inspector.model import FinishReason, Role, RunState, ToolCall, ToolResult, Trace, Usage
 from weaklink.inspector.rules import conversation as rules
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.scanning import lazy_pattern
@@ -399,7 +399,9 @@ def ending_diagnostics(trace: Trace, chain: Chain, invented_at: Location | None 
     if abort_reason(trace) is not None:  # the rest of the agent's answer is not known
         return
     yield from _concealed_errors(trace, chain, invented_at)
-    if lacks_last_answer(trace, chain.steps):
+    last = trace.turns[-1].generation if trace.turns else None
+    is_told = last is not None and last.finish is FinishReason.TOOL_CALLS  # that the announced calls are missing: C516
+    if lacks_last_answer(trace, chain.steps) and not is_told:
         yield from _without_answer(trace, chain.steps)
 
 

@@ -440,7 +440,7 @@ class Statements:
         if failed.step.result_kind is ResultKind.FINDING:
             is_asked = failed.facts.is_only_failure and failed.terms.family_is_named(self._asked)
             return is_asked and any(map(fails, denials))
-        if failed.is_of_other_calls(sentence):
+        if failed.is_of_other_calls(sentence) and not is_strong:
             return False
         return any(
             fails(clause)
