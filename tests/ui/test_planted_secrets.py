@@ -61,6 +61,7 @@ _TEXTS = (
 _WORDS = tuple(one for one in KEY_SHAPES if one.secret.isascii())
 _NEEDLES = Needles(_TEXTS)
 _MARKER = re.compile(r"<\||<escape>|minimax")
+_WHOLE_CALL = '<tool_call>\n{"name": "save", "arguments": {}}\n</tool_call>'  # a span that ends, whatever follows
 _FEW = ("sharegpt", "claude-code", "openai-messages", "llm-database", "otlp")
 
 
@@ -137,7 +138,7 @@ def _recorded(recorder: Recorder, share: int) -> Call:
     path = f"/v1/chat/completions?key={_WORDS[9].text}&sig={_WORDS[10].secret}"
     call = Call(recorder, messages, headers=headers, more=more, path=path).answered()
     source = random.Random(5)
-    for text in texts:
+    for text in (_WHOLE_CALL, *texts):
         call.sent(*_pieces(text + "\n", source, "content", 9), *_pieces(text + "\n", source, "reasoning_content", 60))
     arguments = json.dumps({"note": "\n".join(texts)})
     start = {"index": 0, "id": _WORDS[11].text, "type": "function", "function": {"name": "save", "arguments": ""}}
