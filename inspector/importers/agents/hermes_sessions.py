@@ -83,11 +83,9 @@ def _parent(value: JsonObject) -> model.ParentTrace | None:
     named = text_of(marks, "_delegate_from", "_branched_from") or text_of(value, "parent_session_id")
     if not named:
         return None
-    why = model.ParentWhy.RESUME
+    why = model.ParentWhy.FORK if text_of(marks, "_branched_from") else model.ParentWhy.RESUME
     if text_of(marks, "_delegate_from") or text_of(value, "source") == "subagent":
         why = model.ParentWhy.SUBAGENT
-    elif text_of(marks, "_branched_from"):
-        why = model.ParentWhy.FORK
     return model.ParentTrace(model.ExternalId("id", text_of(value, "parent_session_id") or named), why)
 
 
@@ -98,12 +96,9 @@ def _turn(message: JsonObject, session: AgentSession) -> model.Turn:
     turn = read_message(read)
     if turn.role is not model.Role.ASSISTANT:
         return turn
+    ended, finish = message.get("timestamp"), text_of(message, "finish_reason")
     generation = stored_generation(
-        api="chat.completions",
-        requested_model=session.model,
-        tools=session.tools,
-        ended=message.get("timestamp"),
-        finish=text_of(message, "finish_reason"),
+        api="chat.completions", requested_model=session.model, tools=session.tools, ended=ended, finish=finish
     )
     return replace(turn, generation=generation)
 
@@ -116,10 +111,7 @@ HERMES_SESSIONS = LogSource(
     confidence=0.9,
     reader=partial(trace_of_each_row, trace=_trace),
     table_reader=partial(
-        sessions_in_tables,
-        names=_TABLES,
-        query="SELECT * FROM sessions ORDER BY started_at, id",
-        session=_of_table,
+        sessions_in_tables, names=_TABLES, query="SELECT * FROM sessions ORDER BY started_at, id", session=_of_table
     ),
 )
 """One trace per session; one without messages is skipped."""
