@@ -123,7 +123,9 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
             )
     if word == _LATEST and (latest := _latest(connection)) is not None:
         return latest
-    raise StoreError(f"no trace `{word}`; `weaklink list` lists the traces")
+    is_short = len(str(word)) < _MIN_PREFIX_CHARS and not str(word).isdecimal()
+    needs = f" (the beginning of an id needs {_MIN_PREFIX_CHARS} characters)" if is_short else ""
+    raise StoreError(f"no trace `{word}`{needs}; `weaklink list` lists the traces")
 
 
 def find_ids(connection: sa.Connection, word: int | str) -> list[int]:

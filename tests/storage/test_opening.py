@@ -230,6 +230,13 @@ def test_a_trace_that_is_not_there(store: Store, word: str) -> None:
         store.trace(word)
 
 
+def test_a_beginning_that_is_too_short_to_name_a_trace_is_told_so(store: Store) -> None:
+    store.save(inspected(trace("session-1")))
+    assert store.trace("sess") == store.trace("session-1")
+    with pytest.raises(StoreError, match=r"no trace `ses` \(the beginning of an id needs 4 characters\)"):
+        store.trace("ses")
+
+
 def test_an_external_id_that_two_traces_bear(store: Store) -> None:
     store.save(inspected(trace("same", source="a"), trace("same", source="b"), trace("only")))
     assert store.trace("only").name == "only"
