@@ -115,7 +115,7 @@ STATUS_RULES = MappingProxyType(
         _R.SURER_FAILURE: "a failure that only words show, or without a result, yields to a surer one of another tool",
         _R.STOPPED_EARLY: "the user, a limit, a server or a lost connection ended the session",
         _R.ALL_REPAIRED: "each failure was repaired or not needed",
-        _R.NO_LAST_ANSWER: "the log ends without the agent's last answer",
+        _R.NO_LAST_ANSWER: "the log ends without the agent's last answer, or with an empty one",
         _R.NOTHING_LOST: "no call failed, or the agent reported what checks found",
     }
 )

@@ -297,7 +297,7 @@ def ending(chain: Chain, failed: int | None = None) -> str:
             failed = sum(step.outcome.failed for step in chain.steps) if failed is None else failed
             return f"from {failed} failed of {counted(len(chain.steps), 'step')}"
         case Status.UNKNOWN:
-            return "the last answer was not recorded"
+            return "the log has no last answer"
         case _:
             return "" if chain.steps else "no tool was called"
 

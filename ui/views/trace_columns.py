@@ -172,7 +172,7 @@ def _break(trace: ListedTrace, room: int) -> Line:
     if reason := trace_summary.reason_words(summary):
         return reason
     if summary.status is Status.UNKNOWN and not summary.running:
-        return (Run("the last answer was not recorded", Style.DIM),)
+        return (Run("the log has no last answer", Style.DIM),)
     return NOTHING
 
 
