@@ -339,7 +339,7 @@ def _words_of_record(text: str, values: frozenset[str]) -> frozenset[str]:
     """The words beside one of the values in a result: in the innermost object of JSON that has it, else in its line."""
     try:
         records = list(_objects(msgspec.json.decode(text)))
-    except (msgspec.MsgspecError, RecursionError):
+    except (ValueError, RecursionError):  # no JSON, or half a surrogate pair in it
         records = [[line] for line in text.splitlines() if any(value in _words_and_times(line) for value in values)]
         return _words_and_times(" ".join(records[0])) if records else frozenset()
     fitting = [record for record in records if not values.isdisjoint(record)]

@@ -23,7 +23,7 @@ from weaklink.inspector.model import (
 from weaklink.inspector.model.trace import ASKED_AGAIN, RECORDING_ID
 from weaklink.inspector.rules.recording import ABORTED_STREAM, CUT_OFF_BY_LENGTH
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.wire.events import WIRE_PREFIX
+from weaklink.inspector.wire.events import UNREAD_PART, WIRE_PREFIX
 
 _MAX_ABORT_CHARS = 200
 _BY_PHASE = {
@@ -179,8 +179,12 @@ def says_nothing(turn: Turn) -> bool:
     is_kept = turn.generation is None or turn.generation.body is BodyState.COMPLETE
     if turn.role is not Role.ASSISTANT or turn.calls or not is_kept:
         return False
-    parts = (part for part in turn.parts if part.name != "reasoning" and not part.name.startswith(WIRE_PREFIX))
-    return not any(part.text.strip() for part in parts)
+    return not any(part.text.strip() for part in turn.parts if _is_answer(part.name))
+
+
+def _is_answer(part: str) -> bool:
+    """Whether a part's text answers: no reasoning and nothing beside the answer; what was not understood may."""
+    return part == UNREAD_PART or not (part == "reasoning" or part.startswith(WIRE_PREFIX))
 
 
 def task_outcome(outcome: Outcome | None) -> TaskOutcome:

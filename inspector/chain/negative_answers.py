@@ -392,7 +392,7 @@ def _members_of(text: str, max_chars: int) -> dict[str, object]:
     """The members of a text that is one object of at most so many characters; none of any other text."""
     try:
         return msgspec.json.decode(text, type=dict[str, object]) if len(text) <= max_chars else {}
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):  # no JSON, or half a surrogate pair in it
         return {}
 
 

@@ -71,7 +71,7 @@ def test_nothing_raises_and_links_lead_somewhere(trace: Trace) -> None:
     assert (chain.broken is not None) == (chain.status == "broken")
 
 
-_TOOLS = ("Write", "edit_file", "read_file", "web_fetch", "bash")
+_TOOLS = ("Write", "edit_file", "read_file", "web_fetch", "bash", "get_order")
 _ARGUMENTS: tuple[Json, ...] = (
     {},
     [],
@@ -85,6 +85,7 @@ _ARGUMENTS: tuple[Json, ...] = (
     "https://a.example/b",
 )
 _ENDS = ("ok", "no such file", "null", '{"status": ["failed"], "code": [1], "error": {"a": 1}}')
+_HALF_PAIRS = ("\ud83d", '{"found": false, "next": "\ud83d"}', '[{"ref": "e1", "name": "\ud83d"}]')
 
 
 @pytest.mark.parametrize("tool", _TOOLS)
@@ -96,6 +97,24 @@ def test_arguments_of_any_type_are_judged(tool: str, member: str) -> None:
         other = f"call b: f {json.dumps({'old_text': value})}"
         chain = chain_of("user: Do it.", call, f"result a: {end}", other, "result b: ok", "say: Done.")
         assert [step.call.name for step in chain.steps] == [tool, "f"]
+
+
+@pytest.mark.parametrize("tool", _TOOLS)
+def test_results_with_half_a_surrogate_pair_are_judged(tool: str) -> None:
+    """JSON may write one as an escape, and so may the body of an answer."""
+    for result, error in product(_HALF_PAIRS, (*_ENDS, *_HALF_PAIRS)):
+        call = f"call b: {tool} {json.dumps({'ref': 'e1', 'path': 'a.txt'})}"
+        again = f"call c: {tool} {json.dumps({'ref': 'e2', 'path': 'b.txt'})}"
+        lines = (
+            f"call a: {tool} {{}}",
+            f"result a: {result}",
+            call,
+            f"result b!: {error}",
+            again,
+            f"result c: {result}",
+        )
+        chain = chain_of("user: Do it.", *lines, "say: It was not found.")
+        assert [step.call.name for step in chain.steps] == [tool] * 3
 
 
 def _lines_run(lines: list[str]) -> int:

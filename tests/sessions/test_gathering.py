@@ -244,10 +244,10 @@ def test_the_status_that_came_with_it_is_kept_with_every_word(status: int) -> No
         ("text/event-stream", b": ping\n\n", ["C504"]),
         ("application/json", b"", ["C504"]),
         ("application/json", b'{"error": {"message": "Too long."}}', ["C508"]),
-        ("application/json", b'{"choices": [{"message": {"content": ""}, "finish_reason": "stop"}]}', []),
+        ("application/json", b'{"choices": [{"message": {"content": ""}, "finish_reason": "stop"}]}', ["T414"]),
         ("text/html", b'{"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}', []),
     ],
 )
-def test_an_answer_that_is_cut_empty_or_an_error_is_told_as_before(kind: str, body: bytes, codes: list[str]) -> None:
+def test_an_answer_that_is_cut_empty_or_an_error_is_told(kind: str, body: bytes, codes: list[str]) -> None:
     found = inspect_trace(answered("/v1/chat/completions", kind, body))
     assert [one.rule.code for one in found.diagnostics] == codes
