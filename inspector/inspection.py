@@ -125,7 +125,7 @@ def analyse_parts(
     diagnostics += check_reasoning(trace, tuple(reasoned_turns(trace, parts)), reasoning_budget)
     diagnostics += check_context(trace, context_window)
     diagnostics += chain_diagnostics(trace, pairing, analysis.chain, analysis.flow)
-    diagnostics += ending_diagnostics(trace, analysis.chain, analysis.invented_at)
+    diagnostics += ending_diagnostics(trace, analysis.chain, speeches, analysis.invented_at)
     diagnostics += argument_diagnostics(trace, analysis.chain.steps, analysis.flow)
     diagnostics = layers.without_consequences(diagnostics, faults, CALL_WITHOUT_RESULT)
     diagnostics = _without_refusals(diagnostics, parts)
@@ -538,7 +538,9 @@ def _speeches(trace: Trace, parts: Iterable[PartInspection]) -> Iterator[Speech]
         part = turn.part(inspected.part) if turn.role is Role.ASSISTANT and inspected.part == "text" else None
         if part is not None:
             texts = (span.inner.of(part.text) for span in inspected.spans if span.kind is SpanKind.TEXT)
-            yield Speech(inspected.turn, "".join(texts))
+            kinds = {span.kind for span in inspected.spans if span.range.of(part.text).strip()}
+            is_reasoning = SpanKind.REASONING in kinds and kinds <= {SpanKind.REASONING, SpanKind.MARKUP}
+            yield Speech(inspected.turn, "".join(texts), is_reasoning)
 
 
 def _chosen(diagnostics: Sequence[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Sequence[Diagnostic]:

@@ -93,7 +93,7 @@ def analyse(
     acting = tuple(map(_in_plain_text, with_originals(linked)))
     recovery = RecoveryAnalysis(trace, acting, speeches)
     steps = tuple(with_judgements(linked, with_recoveries(acting, recovery, pairing.attempts)))
-    chain = _judged(trace, steps, faults, recovery)
+    chain = _judged(trace, steps, faults, recovery, speeches)
     broken = chain.broken
     if broken is None or broken.reaction is not Reaction.CONCEALED:
         return Analysis(chain, flow)
@@ -114,7 +114,13 @@ def others_texts(trace: Trace) -> Iterator[tuple[int, str]]:
             yield from ((number, part.text) for part in turn.parts if part.name == "text")
 
 
-def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, recovery: RecoveryAnalysis) -> Chain:
+def _judged(
+    trace: Trace,
+    steps: tuple[Step, ...],
+    faults: CallFaults,
+    recovery: RecoveryAnalysis,
+    speeches: Sequence[Speech],
+) -> Chain:
     lost = broken_step(steps, lambda step: step.outcome is StepOutcome.UNANSWERED and _cause(step, faults) is None)
     if lost is not None and not _is_cut_off(trace, lost, steps, faults):
         broken = verdict(lost, steps, trace, faults, recovery)
@@ -131,7 +137,7 @@ def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, recovery:
     if failed:
         certainty = _certainty_of_recoveries(failed)
         return Chain(steps, Status.RECOVERED, certainty=certainty, rule=VerdictRule.ALL_REPAIRED)
-    is_known = keeps_last_answer(trace) and not lacks_last_answer(trace, steps)
+    is_known = keeps_last_answer(trace) and not lacks_last_answer(trace, steps, speeches)
     is_unread = any(VerdictRule.UNREAD_LANGUAGE in step.rules for step in steps if is_unfinished(step))
     certainty = VerdictCertainty.LOW if is_unread else VerdictCertainty.HIGH
     return (

@@ -5,6 +5,7 @@ from math import isnan
 
 import msgspec
 
+from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.steps import Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ends_run
 from weaklink.inspector.checks.recording import rule_of_error
@@ -167,19 +168,27 @@ def keeps_last_answer(trace: Trace) -> bool:
     return last is None or last.body not in (BodyState.NOT_STORED, BodyState.REDACTED)
 
 
-def lacks_last_answer(trace: Trace, steps: Sequence[Step]) -> bool:
-    """Whether a finished log ends with an empty answer, or a result that has none, and no call ended the work."""
+def lacks_last_answer(trace: Trace, steps: Sequence[Step], speeches: Sequence[Speech]) -> bool:
+    """Whether a finished log ends with an empty answer, or a result that has none, and no call ended the work.
+
+    `speeches` are the agent's texts, in order.
+    """
     if not trace.turns or trace.is_open or has_completed(trace) or (steps and ends_run(steps[-1].call)):
         return False
-    return trace.turns[-1].role is Role.TOOL or says_nothing(trace.turns[-1])
+    only_thinks = bool(speeches) and speeches[-1].turn == len(trace.turns) and speeches[-1].is_reasoning
+    return trace.turns[-1].role is Role.TOOL or _says_nothing(trace.turns[-1], only_thinks=only_thinks)
 
 
-def says_nothing(turn: Turn) -> bool:
-    """Whether an answer, of which its source kept all, has no call and no text outside of reasoning."""
+def _says_nothing(turn: Turn, *, only_thinks: bool) -> bool:
+    """Whether an answer, of which its source kept all, has no call and no text outside of reasoning.
+
+    `only_thinks`: its text is reasoning in its markers.
+    """
     is_kept = turn.generation is None or turn.generation.body is BodyState.COMPLETE
     if turn.role is not Role.ASSISTANT or turn.calls or not is_kept:
         return False
-    return not any(part.text.strip() for part in turn.parts if _is_answer(part.name))
+    answers = [part.name for part in turn.parts if part.text.strip() and _is_answer(part.name)]
+    return not answers or (answers == ["text"] and only_thinks)
 
 
 def _is_answer(part: str) -> bool:

@@ -628,10 +628,14 @@ _OF_MESSAGE = lazy_pattern(r"\s|DETAIL: |HINT: |CONTEXT: |LINE \d|\^|\[SQL: |\(B
 
 
 class Speech(Struct, frozen=True):
-    """The words of one assistant turn that are neither call nor reasoning; `turn` counts from 1."""
+    """The words of one assistant turn that are neither call nor reasoning; `turn` counts from 1.
+
+    `is_reasoning`: the turn's text is reasoning, in its markers, and nothing else.
+    """
 
     turn: int
     text: str
+    is_reasoning: bool = False
 
 
 def admits_failure(text: str) -> bool:

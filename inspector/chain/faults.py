@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 from weaklink.inspector.chain.data_flow import ArgumentFlow, DataFlow, OriginKind
 from weaklink.inspector.chain.effects import may_be_silent
 from weaklink.inspector.chain.endings import abort_reason, lacks_last_answer
+from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.outcomes import goes_on_after, is_empty, last_turn_with_words
 from weaklink.inspector.chain.pairing import Pairing
 from weaklink.inspector.chain.provenance_terms import leaves
@@ -391,17 +392,20 @@ def _at_argument(step: Step, places: ArgumentPlaces, flow: ArgumentFlow, fault: 
     return placed.at(step.location.turn, step.location.part)
 
 
-def ending_diagnostics(trace: Trace, chain: Chain, invented_at: Location | None = None) -> Iterator[Diagnostic]:
+def ending_diagnostics(
+    trace: Trace, chain: Chain, speeches: Sequence[Speech], invented_at: Location | None = None
+) -> Iterator[Diagnostic]:
     """T413 where the agent conceals an error, T414 if its final answer is missing.
 
-    `invented_at` are the characters of the value that the agent made up in place of the failed step's result.
+    `speeches` are the agent's texts, in order; `invented_at` are the characters of the value that the agent made up in
+    place of the failed step's result.
     """
     if abort_reason(trace) is not None:  # the rest of the agent's answer is not known
         return
     yield from _concealed_errors(trace, chain, invented_at)
     last = trace.turns[-1].generation if trace.turns else None
     is_told = last is not None and last.finish is FinishReason.TOOL_CALLS  # that the announced calls are missing: C516
-    if lacks_last_answer(trace, chain.steps) and not is_told:
+    if lacks_last_answer(trace, chain.steps, speeches) and not is_told:
         yield from _without_answer(trace, chain.steps)
 
 
