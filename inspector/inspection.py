@@ -12,12 +12,11 @@ from weaklink.inspector.chain.analysis import analyse
 from weaklink.inspector.chain.compaction import compaction_diagnostics
 from weaklink.inspector.chain.data_flow import DataFlow, step_values, trace_values
 from weaklink.inspector.chain.emitted import emitted_differences, emitted_text
-from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.faults import argument_diagnostics, chain_diagnostics, ending_diagnostics
 from weaklink.inspector.chain.history import history_diagnostics
 from weaklink.inspector.chain.pairing import EchoFilter, PlacedCall, PlacedResult, pair, with_attempts
 from weaklink.inspector.chain.plain_chain import plain_chain
-from weaklink.inspector.chain.steps import Chain, Step, tool_named
+from weaklink.inspector.chain.steps import Chain, Speech, Step, tool_named
 from weaklink.inspector.checks.arguments import check_structured_calls
 from weaklink.inspector.checks.attempted.call_search import call_search
 from weaklink.inspector.checks.context import check_context

@@ -15,7 +15,6 @@ from weaklink.inspector.chain.endings import (
     stopped_by_user,
     truncation_clause,
 )
-from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.known_paths import KnownPaths
 from weaklink.inspector.chain.outcomes import ErrorPatterns, as_read, goes_on_after, steps_of
 from weaklink.inspector.chain.pairing import Pairing
@@ -31,6 +30,7 @@ from weaklink.inspector.chain.steps import (
     Reaction,
     ResultKind,
     Said,
+    Speech,
     Status,
     Step,
     StepOutcome,

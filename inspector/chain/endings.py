@@ -5,8 +5,7 @@ from math import isnan
 
 import msgspec
 
-from weaklink.inspector.chain.failure_words import Speech
-from weaklink.inspector.chain.steps import Step, StepOutcome
+from weaklink.inspector.chain.steps import Speech, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ends_run
 from weaklink.inspector.checks.recording import rule_of_error
 from weaklink.inspector.json_text import Json, object_of

@@ -627,17 +627,6 @@ _MAX_TRACEBACK = 20_000
 _OF_MESSAGE = lazy_pattern(r"\s|DETAIL: |HINT: |CONTEXT: |LINE \d|\^|\[SQL: |\(Background on this error")
 
 
-class Speech(Struct, frozen=True):
-    """The words of one assistant turn that are neither call nor reasoning; `turn` counts from 1.
-
-    `is_reasoning`: the turn's text is reasoning, in its markers, and nothing else.
-    """
-
-    turn: int
-    text: str
-    is_reasoning: bool = False
-
-
 def admits_failure(text: str) -> bool:
     """Whether a text admits that something did not work; judges the first 20,000 code points."""
     return _place(text) is not None

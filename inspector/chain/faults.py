@@ -11,12 +11,21 @@ from msgspec import Struct, structs
 from weaklink.inspector.chain.data_flow import ArgumentFlow, DataFlow, OriginKind
 from weaklink.inspector.chain.effects import may_be_silent
 from weaklink.inspector.chain.endings import abort_reason, lacks_last_answer
-from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.outcomes import goes_on_after, is_empty, last_turn_with_words
 from weaklink.inspector.chain.pairing import Pairing
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.similar_calls import loops_in_turns, repetitions, same_result
-from weaklink.inspector.chain.steps import Certainty, Chain, ResultKind, Said, Step, StepOutcome, quoted, tool_named
+from weaklink.inspector.chain.steps import (
+    Certainty,
+    Chain,
+    ResultKind,
+    Said,
+    Speech,
+    Step,
+    StepOutcome,
+    quoted,
+    tool_named,
+)
 from weaklink.inspector.chain.tool_kinds import bare_name, ends_run, is_search, is_terminal
 from weaklink.inspector.checks.arguments import ArgumentPlaces
 from weaklink.inspector.checks.repetition import repeated_message

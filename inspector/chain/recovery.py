@@ -21,7 +21,6 @@ from weaklink.inspector.chain.claims import names_effect
 from weaklink.inspector.chain.corrections import Corrections, are_spoken_alike, replaced_values, spoken_words
 from weaklink.inspector.chain.effects import EffectKind, aim_of, effects_of, has_known_effect, installs, main_effect
 from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, terms_of
-from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.invented_values import InventedValues, computes, distinctive_values
 from weaklink.inspector.chain.not_needed import Necessity, aims_at_what_is
 from weaklink.inspector.chain.outcomes import is_empty
@@ -31,7 +30,7 @@ from weaklink.inspector.chain.same_effect import Recovered, SameEffect
 from weaklink.inspector.chain.session_facts import SessionFacts, asks_for_words, is_not_installed, known_turn
 from weaklink.inspector.chain.similar_calls import Intent, intent_of
 from weaklink.inspector.chain.statements import Judged, Statement, Statements, sentences_of
-from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step, StepOutcome
+from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Speech, Step, StepOutcome
 from weaklink.inspector.chain.substitutes import NamedWays, Substitutes, call_words
 from weaklink.inspector.chain.tool_kinds import ToolKind, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule

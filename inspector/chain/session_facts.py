@@ -13,9 +13,8 @@ from itertools import pairwise
 
 from weaklink.inspector.chain.assertions import denies
 from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect, only_asks, runs_task
-from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
-from weaklink.inspector.chain.steps import Certainty, Step
+from weaklink.inspector.chain.steps import Certainty, Speech, Step
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, ends_run, is_terminal, kind_of
 from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Role, Trace

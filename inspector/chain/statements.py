@@ -52,8 +52,8 @@ from weaklink.inspector.chain.claims import (
 )
 from weaklink.inspector.chain.effects import has_known_effect
 from weaklink.inspector.chain.failure_terms import FailedCall, says_already
-from weaklink.inspector.chain.failure_words import SPEECH_LIMIT, Speech
-from weaklink.inspector.chain.steps import ResultKind, Said, Step
+from weaklink.inspector.chain.failure_words import SPEECH_LIMIT
+from weaklink.inspector.chain.steps import ResultKind, Said, Speech, Step
 from weaklink.inspector.chain.tool_kinds import bare_name
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.scanning import lazy_pattern

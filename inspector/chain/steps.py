@@ -222,6 +222,17 @@ OUTCOME_RULES = {
 """The rule that a failed step's outcome breaks, if no diagnostic on its call has a more exact one."""
 
 
+class Speech(Struct, frozen=True):
+    """The words of one assistant turn that are neither call nor reasoning; `turn` counts from 1.
+
+    `is_reasoning`: the turn's text is reasoning, in its markers, and nothing else.
+    """
+
+    turn: int
+    text: str
+    is_reasoning: bool = False
+
+
 class CallFaults:
     """The errors by location, with look-ups in logarithmic time."""
 
