@@ -1,12 +1,18 @@
-"""The raw body of an answer, segmented as a text, holds what the recorder reads of it: APIs are understood alike."""
+"""The raw body of an answer, segmented as a text, holds what the recorder reads of it: APIs are understood alike.
+
+So does the same answer in a later request.
+"""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from weaklink.inspector.apis.openai.chat import BLOCK_TEXTS, DETAIL_KEYS, REASONING_KEYS
+from weaklink.inspector.apis.openai.messages import read_message
 from weaklink.inspector.apis.providers import decoder_for
-from weaklink.inspector.model import Json
+from weaklink.inspector.model import Json, Turn
 from weaklink.inspector.segmentation import segment
 from weaklink.inspector.text import decode
 from weaklink.inspector.wire.decoder import decode_answer
@@ -61,3 +67,43 @@ def test_a_body_is_read_alike_as_a_recording_and_as_a_text(body: Path) -> None:
 def test_what_is_read_otherwise_has_a_reason(body: Path) -> None:
     with pytest.raises(AssertionError):
         test_a_body_is_read_alike_as_a_recording_and_as_a_text(body)
+
+
+CALL: Json = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+MESSAGES: tuple[dict[str, Any], ...] = (
+    *({"content": "Yes.", key: "Hm."} for key in REASONING_KEYS),
+    *({"content": "Yes.", "reasoning_details": [{key: "Hm."}, {key: ""}, {"data": "x"}]} for key in DETAIL_KEYS),
+    *({"content": ["Yes.", {"type": kind, key: "Words."}]} for kind, (_, key) in BLOCK_TEXTS.items()),
+    {
+        "content": [
+            {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]},
+            {"type": "text", "text": "Yes."},
+        ]
+    },
+    dict.fromkeys(REASONING_KEYS, "Hm."),
+    {"reasoning_content": "Hm.", "reasoning": "Or.", "reasoning_details": [{"text": "Hm."}]},
+    {"content": "Yes.", "refusal": "No.", "tool_calls": [CALL]},
+    {"content": None, "function_call": {"name": "f", "arguments": "{}"}},
+)
+
+
+def known_parts(turn: Turn) -> dict[str, str]:
+    return {part.name: part.text for part in turn.parts if not part.name.startswith("wire:reasoning_details")}
+
+
+@pytest.mark.parametrize("members", MESSAGES, ids=str)
+def test_a_message_is_read_alike_as_an_answer_as_its_copy_and_as_a_text(members: dict[str, Json]) -> None:
+    message = {"role": "assistant", **members}
+    choice: Json = {"index": 0, "message": message, "finish_reason": "stop"}
+    body = json.dumps({"object": "chat.completion", "choices": [choice]})
+    answer, copy = (
+        decode_answer(decoder_for(APIS["openai_chat"][0]), [(None, body.encode())]).turn,
+        read_message(message),
+    )
+    assert (known_parts(answer), answer.calls) == (known_parts(copy), copy.calls)
+    parts = known_parts(copy)
+    for text in (body, json.dumps(message)):
+        segmentation = segment(text, "openai")
+        assert segmentation.content == parts.get("text", "") + parts.get("refusal", "")
+        assert segmentation.reasoning == parts.get("reasoning", "")
+        assert [call.raw_arguments for call in segmentation.calls] == [parts[call.part] for call in copy.calls]
