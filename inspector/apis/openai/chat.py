@@ -38,6 +38,7 @@ BLOCK_TEXTS = {
     "refusal": ("refusal", "refusal"),
     "thinking": ("reasoning", "thinking"),
     "reasoning": ("reasoning", "text"),
+    "reasoning_text": ("reasoning", "text"),
 }
 """The types of content blocks that are texts: the part that the text goes to, and the member that has the text.
 

@@ -27,7 +27,6 @@ from weaklink.inspector.apis.located_pieces import (
     cut_off,
     error_inside,
     filled,
-    is_filled,
     items,
     member,
     number,
@@ -46,13 +45,14 @@ from weaklink.inspector.apis.openai.chat import (
 from weaklink.inspector.apis.openai.chat import ToolCallDelta as WirePiece
 from weaklink.inspector.apis.openai.client_tools import (
     ARGUMENTS,
+    CALL_MEMBERS,
     CUSTOM,
     OWN_CALLS,
     OWN_RESULTS,
     RESULT_ITEMS,
     is_run_by_client,
 )
-from weaklink.inspector.apis.openai.messages import API_ROLES, CALLS, TEXT_BLOCKS
+from weaklink.inspector.apis.openai.messages import API_ROLES, CALLS, RESULT_ROLES, TEXT_BLOCKS
 from weaklink.inspector.apis.openai.responses import CALL_ITEMS, END_EVENTS, text_of_event
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.json_scanner import JsonKind, JsonNode
@@ -60,7 +60,6 @@ from weaklink.inspector.model import Json, SpanKind
 from weaklink.inspector.rules.recording import REUSED_CALL_INDEX
 from weaklink.inspector.text import Range
 
-_RESULT_ROLES = frozenset({"tool", "function"})
 _WORDS_KEYS = ("content", CALLS, "function_call", *REASONING_KEYS, "refusal")
 
 
@@ -205,9 +204,9 @@ def _reused(call_range: Range, index: int, name: str) -> Fault:
 def is_item(node: JsonNode) -> bool:
     """Whether a value is an item of a response's output, or of the next request's input."""
     match text_of(node, "type"):
-        case "function_call" | "custom_tool_call":
+        case kind if kind in CALL_ITEMS:
             return string(node, "name") is not None
-        case "function_call_output" | "custom_tool_call_output":
+        case kind if kind in RESULT_ITEMS:
             return string(node, "call_id") is not None
         case kind if kind in OWN_CALLS or kind in OWN_RESULTS:
             return string(node, "call_id", "id") is not None
@@ -307,7 +306,7 @@ class EventReader:
             self._mark_read(key)
             yield from read_item(item)
         elif is_done and f"{key} arguments" not in self._read_keys:
-            for late in filled(item, "arguments", "input"):
+            for late in filled(item, CALL_MEMBERS.get(text_of(item, "type"), "")):
                 yield ApiCallPiece(late.range, key, arguments=late, is_encoded=True)
         if is_done:
             yield CallsEnd(item.range, key)
@@ -361,7 +360,7 @@ def read_message(node: JsonNode) -> Iterator[ApiPiece]:
     """The pieces of a message; the order of its members does not show the order of text and calls."""
     role = text_of(node, "role")
     yield TurnBegins(Range(node.range.start, node.range.start))
-    if role in _RESULT_ROLES:
+    if role in RESULT_ROLES:
         yield _result(node)
         return
     by_model = role in ("", "assistant")
@@ -397,7 +396,7 @@ def _reasoning(node: JsonNode) -> list[JsonNode]:
 
 
 def _block(block: JsonNode) -> Iterator[tuple[str, JsonNode]]:
-    if is_filled(block):
+    if block.kind is JsonKind.STRING and block.scalar:
         yield "text", block
     part, key = BLOCK_TEXTS.get(text_of(block, "type"), ("", ""))
     if part:

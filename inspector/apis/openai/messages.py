@@ -45,6 +45,9 @@ _ROLES = {
 API_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 """The roles that the API itself knows; logs have others."""
 
+RESULT_ROLES = frozenset(role for role in API_ROLES if _ROLES[role] is Role.TOOL)
+"""Those of them whose message is a result."""
+
 _REASONING = (*REASONING_KEYS, "thinking")  # the last one is Ollama's
 TEXT_BLOCKS = frozenset(kind for kind, (part, _) in BLOCK_TEXTS.items() if part == "text")
 """The types of content blocks that are text."""
