@@ -25,10 +25,13 @@ from weaklink.inspector.json_text import compact_json, list_of, object_of, word_
 from weaklink.inspector.model import Json, Part, RecordedState, ResultHeader, Role, RunState, ToolDefinition, Turn
 from weaklink.inspector.wire.provider_json import NOTHING, StructReader, raw_text, try_parse_json
 
-FUNCTION, CUSTOM = "function_call", "custom_tool_call"
+FUNCTION = "function_call"
 
-CALL_MEMBERS = {FUNCTION: "arguments", CUSTOM: "input"}
+CALL_MEMBERS = {FUNCTION: "arguments", "custom_tool_call": "input"}
 """The types of items that call one of the client's own tools, and the member that has the arguments."""
+
+TEXT_ITEMS = frozenset(kind for kind, key in CALL_MEMBERS.items() if key != "arguments")
+"""Those of them whose arguments are free text, not JSON."""
 
 OWN_CALLS = {
     "tool_search_call": "tool_search",

@@ -46,10 +46,10 @@ from weaklink.inspector.apis.openai.chat import ToolCallDelta as WirePiece
 from weaklink.inspector.apis.openai.client_tools import (
     ARGUMENTS,
     CALL_MEMBERS,
-    CUSTOM,
     OWN_CALLS,
     OWN_RESULTS,
     RESULT_ITEMS,
+    TEXT_ITEMS,
     is_run_by_client,
 )
 from weaklink.inspector.apis.openai.messages import API_ROLES, CALLS, RESULT_ROLES, TEXT_BLOCKS
@@ -232,7 +232,8 @@ def read_item(node: JsonNode, key: str | None = None) -> Iterator[ApiPiece]:
     """The pieces of an item; `key` is that of its call if fragments of it came or may come."""
     kind = text_of(node, "type")
     if kind in CALL_ITEMS:
-        yield call_of(node, node, key, is_text=kind == CUSTOM, requires_id=True)
+        text_key = CALL_MEMBERS[kind] if kind in TEXT_ITEMS else ""
+        yield call_of(node, node, key, text_key=text_key, requires_id=True)
     elif kind in OWN_CALLS:
         yield from _own_call(node, kind)
     elif kind in RESULT_ITEMS or (kind in OWN_RESULTS and text_of(node, "execution") != "server"):
@@ -281,7 +282,7 @@ class EventReader:
             if words is not None and (step == "delta" or f"{key} arguments" not in self._read_keys):
                 self._mark_read(key)
                 self._read_keys.add(f"{key} arguments")
-                is_text = text.member == "input"
+                is_text = text.member != "arguments"
                 yield ApiCallPiece(words.range, key, arguments=words, is_encoded=True, is_text=is_text)
         elif text is not None and step == "delta":
             for words in filled(node, "delta"):
@@ -418,15 +419,15 @@ def read_call(node: JsonNode) -> ApiCallPiece:
     """One element of `tool_calls`: the call of a function, or of a custom tool, whose input is free text."""
     custom = member(node, "custom")
     if custom is not None:
-        return call_of(node, custom, is_text=True, requires_id=True)
+        return call_of(node, custom, text_key="input", requires_id=True)
     return call_of(node, member(node, "function") or node, requires_id=True)
 
 
 def call_of(
-    node: JsonNode, function: JsonNode, key: str | None = None, *, is_text: bool = False, requires_id: bool = False
+    node: JsonNode, function: JsonNode, key: str | None = None, *, text_key: str = "", requires_id: bool = False
 ) -> ApiCallPiece:
-    """The call that `node` is, whose name and arguments are in `function`; `is_text`: they are its free `input`."""
-    arguments = string(function, "input") if is_text else member(function, "arguments", "parameters")
+    """The call that `node` is, whose name and arguments are in `function`; they are free text under `text_key`."""
+    arguments = string(function, text_key) if text_key else member(function, "arguments", "parameters")
     foreign = function.member("parameters") if arguments is not None and member(function, "arguments") is None else None
     return ApiCallPiece(
         node.range,
@@ -435,7 +436,7 @@ def call_of(
         string(node, "call_id", "id"),
         arguments,
         is_encoded=True,
-        is_text=is_text,
+        is_text=bool(text_key),
         foreign_key=foreign.key_range if foreign is not None else None,
         requires_id=requires_id,
     )

@@ -129,7 +129,7 @@ def _answer(items: list[tuple[int, dict[str, Json]]]) -> Iterator[Turn]:
         part = f"call:{len(calls)}"
         if kind in CALL_ITEMS:
             calls.append(
-                CallHeader(part, word_of(item.get("name")) or None, call_id, kind == client_tools.CUSTOM, caller)
+                CallHeader(part, word_of(item.get("name")) or None, call_id, kind in client_tools.TEXT_ITEMS, caller)
             )
             arguments = item.get(client_tools.CALL_MEMBERS[kind], "")
             texts[part] = [arguments if isinstance(arguments, str) else compact_json(arguments)]
@@ -249,7 +249,8 @@ def _read_item(text: str) -> tuple[OutputItem, list[str]]:
 
 def _named(part: str, item: OutputItem) -> events.CallNamed:
     caller = client_tools.caller_id(item.caller)
-    return events.CallNamed(part, item.name or None, item.call_id or None, item.type == client_tools.CUSTOM, caller)
+    is_text = item.type in client_tools.TEXT_ITEMS
+    return events.CallNamed(part, item.name or None, item.call_id or None, is_text, caller)
 
 
 class ItemText(NamedTuple):
@@ -490,8 +491,7 @@ _TEXTS = {
     "reasoning": EventText(ItemText("content[{0}]", "reasoning"), "text"),
     "reasoning_summary_text": EventText(ItemText("summary[{1}]", "reasoning"), "text"),
     "reasoning_summary": EventText(ItemText("summary[{1}]", "reasoning"), "text"),
-    "function_call_arguments": EventText(ItemText("call", "call"), "arguments"),
-    "custom_tool_call_input": EventText(ItemText("call", "call"), "input"),
+    **{f"{kind}_{key}": EventText(ItemText("call", "call"), key) for kind, key in client_tools.CALL_MEMBERS.items()},
 }
 
 
