@@ -89,6 +89,33 @@ PLACES = (
 )
 """The places of every source that has one."""
 
+READ_VERSIONS = {
+    "claude-code": "1.0 and 2.1.197",
+    "codex": "0.169 and 0.171",
+    "pi": "0.73, 0.74 and 1.6; sessions of version 1 on",
+    "openclaw": "2026.9.6 (schema 23)",
+    "gemini-cli": "0.61",
+    "opencode": "1.18 and 1.19",
+    "copilot-cli": "1.0.102",
+    "copilot-chat": "VS Code's code, and files of other readers' tests",
+    "cline": "3.0 and 4.1; Roo Code 3.52",
+    "cursor": "files of other readers' tests",
+    "cursor-cli": "files of other readers' tests",
+    "zed": "threads 0.1 to 0.3",
+    "qwen-code": "0.15 and 0.24",
+    "continue": "1.5.47",
+    "goose": "before 1.10 (JSON lines); schema 15",
+    "hermes-sessions": "0.19",
+    "mini-swe-agent": "trajectories 1 and 2; 2.4.6",
+    "openhands-sdk": "1.16 and 1.21",
+    "kimi": "1.49",
+    "droid": "files of other readers' tests",
+    "amp": "files of other readers' tests",
+    "lm-studio": "files of other readers' tests",
+    "llm-database": "before 0.36 and 0.36",
+}
+"""For each of them the versions whose logs, or whose code that writes them, its reader was made and tested with."""
+
 
 class FoundLog(Struct, frozen=True):
     """A log of an agent: its path, the folder that the agent worked in (`""` if the beginning does not say), its size.
