@@ -164,7 +164,8 @@ def _compare_repair(step: Step, label: _Entry, agreement: ListAgreement) -> Iter
         said = "none" if step.said is None else step.said.value
         agreement.count("said", is_right=said == label["said"])
         if said != label["said"]:
-            yield f"step {step.number} is {said} ({step.rules[-1].value if step.rules else ''}), labelled {label['said']}"
+            rule = step.rules[-1].value if step.rules else ""
+            yield f"step {step.number} is {said} ({rule}), labelled {label['said']}"
 
 
 _KINDS: Mapping[str, tuple[Sequence[str], Callable[[_Entry, ListAgreement], None]]] = {

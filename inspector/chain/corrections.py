@@ -660,8 +660,9 @@ def _renamed(step: Step, effect: Effect) -> tuple[str, str] | None:
 
 _STARTERS = frozenset(("systemctl", "service", "rc-service", "snap", "a2enmod"))
 _NOT_THERE = lazy_pattern(
-    r"not (?:be )?found|no (?:match|such|candidate|package|\w+ candidate|matching|available)|unable to (?:find|locate|select)|"
-    r"could not find|does(?: not|n't) exist|not available|unknown|deprecated|not loaded|unrecognized"
+    r"not (?:be )?found|no (?:match|such|candidate|package|\w+ candidate|matching|available)|"
+    r"unable to (?:find|locate|select)|could not find|does(?: not|n't) exist|"
+    r"not available|unknown|deprecated|not loaded|unrecognized"
 )
 
 
