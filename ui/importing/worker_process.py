@@ -17,7 +17,7 @@ from queue import Queue
 from threading import Thread
 from typing import Any, TypeAlias
 
-_ALLOCATIONS = 50_000
+_GC_THRESHOLD = 50_000
 _CONTEXT = get_context("spawn")
 Outbox: TypeAlias = "Queue[bytes | None]"
 """The pickled answers of a worker that wait until the other side of the pipe takes them."""
@@ -31,7 +31,7 @@ def available_cores() -> int:
 def collect_rarely() -> None:
     """Make the garbage collector run rarely: traces have no cycles, and it would take a twelfth of the time."""
     gc.freeze()
-    gc.set_threshold(_ALLOCATIONS)
+    gc.set_threshold(_GC_THRESHOLD)
 
 
 class WorkerProcess:

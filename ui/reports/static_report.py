@@ -37,7 +37,7 @@ _MAX_BARS = 12
 _MAX_LABEL = 80
 GENERATOR = "weaklink report"
 """The generator named in the first page of every report, so that a new report may replace an old one."""
-_LOOKED_AT = 500
+_MAX_TRACES_READ = 500
 _MAX_NAME_CHARS = 120
 PICTURE_RULES = """
 figure { margin: 0; } figcaption { color: var(--dim); font-size: .85rem; }
@@ -213,7 +213,7 @@ class StaticReport(Struct, frozen=True):
 def worst_chains(store: Store, wanted: str, most: int) -> list[TraceSummary]:
     """Broken chains, most errors first, but one of each kind of break before a second one of the same kind."""
     narrowed = f"({wanted}) status:broken" if wanted.strip() else "status:broken"
-    listed = store.paging().page(narrowed, Order.ERRORS, limit=_LOOKED_AT)
+    listed = store.paging().page(narrowed, Order.ERRORS, limit=_MAX_TRACES_READ)
     summaries = [entry.summary for entry in listed]
     return in_rounds(summaries, lambda summary: summary.broken.code if summary.broken else "")[:most]
 

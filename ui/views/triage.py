@@ -33,7 +33,7 @@ _UNKNOWN = {
     GroupKey.OWNER: "(no owner)",
     GroupKey.DAY: "(no time recorded)",
 }
-_DIGITS = 8
+_HASH_DIGITS = 8
 
 
 class Triage(Struct, frozen=True):
@@ -220,7 +220,7 @@ def key_title(key: GroupKey, value: str, prompts: Mapping[str, Prompt]) -> str:
     if key is GroupKey.PROMPT:
         prompt = prompts.get(value)
         details = [] if prompt is None else [counted(prompt.tools, "tool") if prompt.tools else "", prompt.words]
-        return visible_line(" · ".join([value[:_DIGITS], *filter(None, details)]))
+        return visible_line(" · ".join([value[:_HASH_DIGITS], *filter(None, details)]))
     return visible_line(value)
 
 

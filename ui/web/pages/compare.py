@@ -60,14 +60,14 @@ _SHOWN = ("broken", "well_formed", "schema_compliance", "error_recovery")
 _KEY = "weaklink_runs"
 _MORE = "--full shows all"
 _WIDTH = 120  # characters on a line of a laptop's window
-_CELL = 80
+_CELL_CHARS = 80
 _MAX_ROWS, _BEFORE = 200, 20
 _RUN_COLUMNS = (
     *(ListingColumn(title) for title in ("run", "trace", "ended")),
     *(ListingColumn(title, room=MinimumWidth.MEDIUM) for title in ("task", "model")),
     ListingColumn("title", is_elastic=True, is_link=True),
 )
-_ALIKE = 50
+_MAX_CANDIDATES = 50
 _ID = re.compile(r"\d{1,15}")
 
 
@@ -355,7 +355,9 @@ def _steps(diff: RunDiff) -> int | None:
     runs = range(len(diff.runs))
     columns = [ListingColumn("row", "end"), *(ListingColumn(run_label(run), is_elastic=True) for run in runs)]
     rows = [
-        ListingRow(str(index + 1), [(Run(f"{index + 1:,}"),), *(step_cell(aligned[index], run, _CELL) for run in runs)])
+        ListingRow(
+            str(index + 1), [(Run(f"{index + 1:,}"),), *(step_cell(aligned[index], run, _CELL_CHARS) for run in runs)]
+        )
         for index in shown
     ]
     done = listing(
@@ -391,7 +393,7 @@ def _with_command(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 def _begin() -> None:
-    summaries = store().traces(limit=_ALIKE)
+    summaries = store().traces(limit=_MAX_CANDIDATES)
     if not summaries:
         nothing_found("")
         return
@@ -404,10 +406,12 @@ def _candidates(runs: list[ShownTrace]) -> None:
     first = runs[0].summary
     title = trace_title(first)
     known = {run.summary.id for run in runs}
-    named = store().traces(field("name", title), limit=_ALIKE) if title else []
+    named = store().traces(field("name", title), limit=_MAX_CANDIDATES) if title else []
     by_name = [summary for summary in named if summary.id not in known]
     of_source = field("source", first.source) if first.source else ""
-    summaries = by_name or [trace for trace in store().traces(of_source, limit=_ALIKE) if trace.id not in known]
+    summaries = by_name or [
+        trace for trace in store().traces(of_source, limit=_MAX_CANDIDATES) if trace.id not in known
+    ]
     if not summaries:
         return
     guessed = "from the same source" if of_source else "in this database"
