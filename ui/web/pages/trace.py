@@ -57,10 +57,11 @@ def show() -> None:
 
 def _missing(why: str) -> None:
     """Show why there is no such trace, and offer those with the nearest ids, or the newest."""
+    nearest = nearest_traces(number_parameter("trace"))  # first: a database that is gone is told once, by the page
     st.title("Trace", anchor=False)
     st.error(message(why), icon=":material/error:")
     st.caption("The traces with the nearest ids:" if number_parameter("trace") is not None else "The newest traces:")
-    for trace in nearest_traces(number_parameter("trace")):
+    for trace in nearest:
         if st.button(
             f"{trace.id} {label(title_of(trace))}", key=f"weaklink_nearest_{trace.id}", icon=":material/account_tree:"
         ):
