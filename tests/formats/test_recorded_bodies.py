@@ -86,6 +86,7 @@ MESSAGES: tuple[dict[str, Any], ...] = (
     {"reasoning_content": "Hm.", "reasoning": "Or.", "reasoning_details": [{"text": "Hm."}]},
     {"content": "Yes.", "refusal": "No.", "tool_calls": [CALL]},
     {"content": None, "function_call": {"name": "f", "arguments": "{}"}},
+    {"content": None, "tool_calls": [{"id": "c2", "type": "custom", "custom": {"name": "g", "input": "x = 1"}}]},
 )
 ITEMS: tuple[dict[str, Any], ...] = (
     *(
