@@ -27,7 +27,7 @@ _THANKS = lazy_pattern(
     r"dzięk\w+|děkuj\w+|díky|ďakuj\w+|hvala|bedankt|dank je|tack|tak|takk|teşekkür\w*|mulțumesc|köszön\w+|kiitos|"
     r"ευχαριστ\w+|terima kasih|makasih|cảm ơn|شكر\w*|תודה)\b|धन्यवाद|ขอบคุณ|谢谢|謝謝|ありがとう|감사|고마워"
 )
-_MIN_NEW_WORDS = 5  # an answer with fewer says nothing that would need a source
+_MIN_NEW_WORDS = 3  # an answer with fewer says nothing that would need a source
 MAX_READ_CHARS = 20_000
 _FEW_CHARS = 4_000  # of each result
 """How much of a call's, of a result's and of an answer's text is searched."""
@@ -217,10 +217,11 @@ class SessionFacts:
         What it wrote to files was an answer, too, if the user had named what it was to look at.
         """
         effect = main_effect(effects_of(failed.call))
-        is_look = effect is not None and effect.kind in (EffectKind.READ, EffectKind.PROBE)
-        if effect is None or not (
-            is_look or (effect.command is None and kind_of(failed.call.name or "") is ToolKind.READS)
-        ):
+        if effect is None or (effect.command is not None and effect.kind not in (EffectKind.READ, EffectKind.PROBE)):
+            return False
+        kind = kind_of(failed.call.name or "") if effect.command is None else ToolKind.READS
+        may_look = kind is ToolKind.UNKNOWN and asks_for_words(self.request_before(failed))
+        if not (effect.kind in (EffectKind.READ, EffectKind.PROBE) or kind is ToolKind.READS or may_look):
             return False
         is_named = failed.certainty is not Certainty.TEXTUAL and any(map(self.is_users, effect.targets))
         if self.answer is None or (self._has_brought if is_named else self._has_worked_before_end):
@@ -429,6 +430,10 @@ class SessionFacts:
             return False
         asked = self._user_turns[bisect_left(self._user_turns, failed.location.turn) - 1]
         return bool(self._good_change_turns) and self._good_change_turns[-1] > asked
+
+    def is_one_wish(self, failed: Step) -> bool:
+        """Whether the user last asked for one thing."""
+        return len(self._wishes_for(self.request_before(failed), failed)[0]) == 1
 
     @cached_property
     def _good_change_turns(self) -> list[int]:
