@@ -400,9 +400,8 @@ class Statements:
         )
         if failed.is_named_alone(", ".join(clause.text for clause in denials) if is_apart else sentence):
             return _NAMED if is_strong else _DENIED
-        if is_event and (
-            self._is_brief or failed.is_about(sentence) or any(_IT.search(clause.text) for clause in denials)
-        ):
+        is_whole = self._is_brief and not failed.facts.has_changed_anything  # else it may be on what was changed
+        if is_event and (is_whole or failed.is_about(sentence) or any(_IT.search(clause.text) for clause in denials)):
             return _DENIED
         return _UNNAMED if self._is_all_denied(sentence, denials, failed, is_strong=is_strong) else 0
 
