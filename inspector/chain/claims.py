@@ -210,7 +210,7 @@ def claims_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     if any(map(denies_barely, clauses)):
         return False  # "The restart: failed."
     is_run = failed.effect is None or failed.effect.kind is EffectKind.RUN
-    clauses = _without_description(clauses) if is_run else clauses
+    clauses = _without_description(clauses, failed) if is_run else clauses
     excepted = [clause for clause, after in pairwise(clauses) if after.denies]  # "10 tests pass, 2 of them do not"
     asserted = [
         clause
@@ -238,10 +238,12 @@ _THE_REST = lazy_pattern(
 )
 
 
-def _without_description(clauses: tuple[Clause, ...]) -> tuple[Clause, ...]:
+def _without_description(clauses: tuple[Clause, ...], failed: FailedCall) -> tuple[Clause, ...]:
     """The clauses without those that only say what code does ("the script uploads the files and removes old ones")."""
     first = clauses[0].words if clauses else ""
-    if _CODE_DOES.match(first) is None or _NOT_AS_CODE.search(first) is not None:
+    subject = _FILE_SUBJECT.match(clauses[0].text) if clauses else None
+    is_code = subject is None or subject["file"].rsplit("/", 1)[-1] in failed.facts.written_names
+    if not is_code or _CODE_DOES.match(first) is None or _NOT_AS_CODE.search(first) is not None:
         return tuple(clause for clause in clauses if _LIMITS.search(clause.text) is None)
     return tuple(dropwhile(lambda clause: not clause.text or _VERB_FIRST.match(clause.text) is not None, clauses[1:]))
 
@@ -250,8 +252,9 @@ def _without_description(clauses: tuple[Clause, ...]) -> tuple[Clause, ...]:
 _VERB = r"(?:\w{2,}[^s\W]s|\w{3,}(?:t|e|ет|ит)|\w{2,}a)"
 _CODE_DOES = lazy_pattern(
     r"\W*(?:\u2022|(?:(?:the|this|that|das|die|der|le|la|cette|el|il|lo|o|a|det|het|de|этот|эта) |l['’])?"
-    r"(?:new |neue )?(?:script|function|module|job|workflow|program|method|class|hook|command|step|skript|funktion|modul|programm|"
-    r"befehl|klasse|fonction|programme|commande|función|programa|funzione|programma|função|скрипт|функция|программа|"
+    r"(?:new |neue )?(?:script|function|module|job|workflow|program|method|class|hook|command|step|skript|funktion|"
+    r"modul|programm|befehl|klasse|fonction|programme|commande|función|programa|funzione|programma|função|скрипт|"
+    r"функция|программа|"
     rf"skrypt|funkcja|skriptet|funktionen))\W+(?:(?:now|jetzt|maintenant|ahora|ora|agora|теперь|teraz|nu) )?{_VERB} ",
     re.IGNORECASE,
 )

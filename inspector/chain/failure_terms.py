@@ -413,7 +413,8 @@ class FailedCall(Struct, frozen=True):
 
     def tells_unsourced(self, text: str) -> bool:
         """Whether a text has words that neither the user, nor the call of a service, nor a result has."""
-        if has_known_effect(self.step.call) or self.facts.is_one_of_several(self.step):
+        is_other = has_known_effect(self.step.call) or self.facts.is_one_of_several(self.step)
+        if is_other or not self.facts.has_worked:  # alone, the whole answer needs a source
             return False
         result = self.step.result.content[:_READ_CHARS] if self.step.result is not None else ""
         known = f"{self.facts.texts_before(self.step)} {self.step.call.name} {self.step.call.raw_arguments} {result}"

@@ -27,7 +27,7 @@ _THANKS = lazy_pattern(
     r"dzięk\w+|děkuj\w+|díky|ďakuj\w+|hvala|bedankt|dank je|tack|tak|takk|teşekkür\w*|mulțumesc|köszön\w+|kiitos|"
     r"ευχαριστ\w+|terima kasih|makasih|cảm ơn|شكر\w*|תודה)\b|धन्यवाद|ขอบคุณ|谢谢|謝謝|ありがとう|감사|고마워"
 )
-_MIN_NEW_WORDS = 3  # an answer with fewer says nothing that would need a source
+_MIN_NEW_WORDS = 5  # an answer with fewer says nothing that would need a source
 MAX_READ_CHARS = 20_000
 _FEW_CHARS = 4_000  # of each result
 """How much of a call's, of a result's and of an answer's text is searched."""
@@ -229,7 +229,8 @@ class SessionFacts:
         known = f"{self.texts_before(failed)}\n{failed.call.raw_arguments}"
         told = f"{self.answer.text}\n{self.changing_arguments}"
         new = frozenset(folded_names(told)) - frozenset(folded_names(known))
-        return sum(len(word) > 3 for word in new) >= _MIN_NEW_WORDS
+        is_dated = any(match[0] not in known for match in _WHEN.finditer(self.answer.text.casefold()))
+        return is_dated or sum(len(word) > 3 for word in new) >= _MIN_NEW_WORDS
 
     def siblings_of(self, failed: Step) -> Sequence[Step]:
         """The calls of the same tool or program that worked."""
@@ -517,6 +518,12 @@ def _urls_in_a_row(text: str) -> Iterator[frozenset[str]]:
     yield frozenset(run)
 
 
+# A day that only a source could tell.
+_WHEN = lazy_pattern(
+    r"\b(?:today|tonight|tomorrow|this (?:morning|afternoon|evening|week)|next week|(?:mon|tues|wednes|thurs|fri|satur|"
+    r"sun)day|heute|(?<!guten )morgen|übermorgen|aujourd['’]hui|demain|hoy|mañana|oggi|domani|hoje|amanhã|vandaag|"
+    r"imorgon|i morgen|сегодня|завтра|сьогодні|dziś|jutro|dnes|zítra|bugün|yarın)\b|今天|明天|今日|明日|오늘|내일"
+)
 _GIVEN = lazy_pattern(r"(?<!\w)(?P<name>\w{1,80})(?=[\"'`]?\s?[:=]\s?[\"'`]?(?P<value>[\w.-]{1,80})(?![\w.-]))")
 _NUMBER = lazy_pattern(r"\d+")
 # A name, or a value that is more than an integer: `5_000`, `5s`, `0x1388`, `5.0`, `00:05`.
