@@ -23,7 +23,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from weaklink.inspector.chain.failure_words import admits_failure
-from weaklink.inspector.scanning import folded, folded_pattern, lazy_pattern
+from weaklink.inspector.scanning import folded, folded_pattern, folded_words_pattern, lazy_pattern
 
 _CODE = lazy_pattern(r"`[^`\n]*`")
 _NO_CJK = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # which is written beside a name without a space
@@ -283,14 +283,10 @@ _OPEN_CJK = (
 )
 
 
-def _any_of(tables: tuple[str, ...], without_spaces: str) -> re.Pattern[str]:
-    return folded_pattern(rf"\b(?:{'|'.join(tables)})\b|{without_spaces}")
-
-
-_FAILS = _any_of(_FAILING, _FAILING_CJK)
-_DENIES = _any_of((*_NEGATIONS, *_FAILING, *_OPEN), f"{_NEGATIONS_CJK}|{_FAILING_CJK}|{_OPEN_CJK}")
-_LEFT = _any_of(_OPEN, _OPEN_CJK)
-_ADMITS = _any_of((*_FAILING, *_OPEN), f"{_FAILING_CJK}|{_OPEN_CJK}")
+_FAILS = folded_words_pattern(_FAILING, _FAILING_CJK)
+_DENIES = folded_words_pattern((*_NEGATIONS, *_FAILING, *_OPEN), f"{_NEGATIONS_CJK}|{_FAILING_CJK}|{_OPEN_CJK}")
+_LEFT = folded_pattern(rf"\b(?:{'|'.join(_OPEN)})\b|{_OPEN_CJK}")
+_ADMITS = folded_words_pattern((*_FAILING, *_OPEN), f"{_FAILING_CJK}|{_OPEN_CJK}")
 _SUPPOSES = folded_pattern(
     r"\?\s*$|^\W*(?:once|sobald|une fois|dès que|una vez|en cuanto|assim que|appena|как только|jakmile)\b|"
     r"^\W*(?:run|re-?run|start|execute|try|install|open|use|make sure|ensure) (?!(?:is|was|now|has)\b)|\b(?:if|"
