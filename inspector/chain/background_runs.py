@@ -13,7 +13,8 @@ from weaklink.inspector.chain.steps import Step, StepOutcome
 from weaklink.inspector.model import ToolCall, ToolResult
 from weaklink.inspector.scanning import lazy_pattern
 
-_STARTED = lazy_pattern(r"\b(?:running|started|background)\b[^\n]{0,60}?\b(?:session )?ID:? {0,2}[`\"']?([\w-]{1,60})")
+_STATES = ("running", "started", "background")
+_STARTED = lazy_pattern(rf"\b(?:{'|'.join(_STATES)})\b[^\n]{{0,60}}?\b(?:session )?ID:? {{0,2}}[`\"']?([\w-]{{1,60}})")
 _ID_KEYS = ("session_id", "bash_id", "shell_id", "task_id", "process_id", "sessionId")
 _HEAD = 600
 
@@ -27,7 +28,7 @@ class BackgroundRuns:
     def add(self, call: ToolCall, result: ToolResult | None) -> None:
         """Add a call with its result, in the order of the trace."""
         head = result.content[:_HEAD] if result is not None else ""
-        match = _STARTED.search(head) if "ID" in head else None
+        match = _STARTED.search(head) if "ID" in head and any(word in head for word in _STATES) else None
         if match is not None:
             self._calls[match[1]] = self.original(call)
 

@@ -458,8 +458,8 @@ class FailedCall(Struct, frozen=True):
             return True
         result = self.step.result.content[:_READ_CHARS] if self.step.result is not None else ""
         own = _stems_in(f"{self.step.call.name} {self.step.call.raw_arguments} {self.step.error}".replace("_", " "), 3)
-        own |= _stems_in(result, 3)
-        return bool(_stems_in(text, 3) & own - _stems_of_text(self.facts.good_texts))
+        shared = (own | _stems_in(result, 3)) & _stems_in(text, 3)
+        return bool(shared) and not shared <= _stems_of_text(self.facts.good_texts)
 
     def is_of_sibling(self, text: str) -> bool:
         """Whether a text names what a call of the same kind that worked acted on, and nothing that this one has.
@@ -514,10 +514,14 @@ _NO_OBJECTS = _COMMON.union(_VAGUE).difference(("api", "app", "main", "index", "
 
 def says_already(failed: Step, sentence: str) -> bool:
     """Whether the error of a failed step and a sentence both say that something is so already."""
-    if _ALREADY.search(sentence) is None:
+    if not _has_already(sentence):
         return False
-    error = f"{failed.error}\n{failed.result.content[:1_000] if failed.result is not None else ''}"
-    return _ALREADY.search(error) is not None
+    return _has_already(f"{failed.error}\n{failed.result.content[:1_000] if failed.result is not None else ''}")
+
+
+@lru_cache(4_096)  # each failure of a trace is compared with the same sentences
+def _has_already(text: str) -> bool:
+    return _ALREADY.search(text) is not None
 
 
 _ALREADY = lazy_pattern(
@@ -717,11 +721,10 @@ _OWN_CHARS = 20_000
 
 @lru_cache(4_096)  # each failure of a trace is compared with the same sentences, and each sentence with one failure
 def _short_tokens(text: str) -> frozenset[str]:
-    tokens = _TOKEN.findall(text.casefold())
+    tokens = frozenset(_TOKEN.findall(text.casefold()))
     joined = [token for token in tokens if "-" in token or "@" in token]
-    return frozenset(
+    return tokens.union(
         (
-            *tokens,
             *(token.partition(".")[0] for token in tokens if "." in token),
             *(part for token in joined for part in token.replace("@", "-").split("-")),
         )
