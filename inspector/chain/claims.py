@@ -117,6 +117,7 @@ _IRREGULAR = MappingProxyType(
         "scale": "scaled",
         "s3": "",
         "write": "written|wrote",
+        "compile": "compil(?:ed|es)",
         "build": "built|(?<!between )(?<!of )(?<!for )(?<!all )(?<!the )builds",
         "run": "ran|runs|executed",
         "set": "set",

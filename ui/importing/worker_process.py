@@ -20,7 +20,7 @@ from queue import Queue
 from threading import Thread, active_count
 from typing import Any, TypeAlias
 
-_ALLOCATIONS = 50_000
+_GC_THRESHOLD = 50_000
 _open_pipes: set[Connection] = set()
 """This process's sides of the pipes; a copy of it closes them, so that a worker notices the end of this process."""
 Outbox: TypeAlias = "Queue[bytes | None]"
@@ -35,7 +35,7 @@ def available_cores() -> int:
 def collect_rarely() -> None:
     """Make the garbage collector run rarely: traces have no cycles, and it would take a twelfth of the time."""
     gc.freeze()
-    gc.set_threshold(_ALLOCATIONS)
+    gc.set_threshold(_GC_THRESHOLD)
 
 
 class WorkerProcess:
