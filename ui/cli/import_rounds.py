@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from functools import lru_cache, partial
-from itertools import cycle
+from itertools import chain, cycle
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -195,13 +195,18 @@ def read_in_order(
     """The items of each file (see `read_file`), in order; consume those of a file before requesting the next.
 
     Traces that `database` has are not inspected again. With one job this process reads, with more jobs that many
-    workers read. If an input is not a file, this process reads everything. A worker that dies loses its current file,
-    not the rest.
+    workers read, but for a small first file: the workers are copies of this process, with the patterns that it compiled
+    for that one. If an input is not a file, this process reads everything. A worker that dies loses its current file,
+    not the rest. Raises StoreError if the database cannot be read.
     """
     if jobs == 1 or any(file.content is not None for file in files):
         yield map(with_reports, files, _read(((file, RecordShare()) for file in files), options, database))
         return
     _load()
+    first = [file for file in files[:1] if _size(file) <= _SHARED_BYTES]
+    reading = _read([(file, RecordShare()) for file in first], options, database) if first else ()
+    records = [list(read) for read in reading]
+    files = files[len(first) :]
     readers = _readers(files, jobs)
     count = max((number + 1 for numbers in readers for number in numbers), default=0)
     with ExitStack() as running:
@@ -214,10 +219,11 @@ def read_in_order(
             ]
             workers.append(_Worker(tasks, options, database))
             running.callback(workers[-1].stop)
-        yield (
+        rest = (
             with_reports(file, _in_turn([workers[number] for number in numbers]))
             for file, numbers in zip(files, readers, strict=True)
         )
+        yield chain(map(with_reports, first, records), rest)
 
 
 def _load() -> None:
