@@ -20,9 +20,11 @@ from weaklink.inspector.dataset.convert import convert_row, find_tools_block
 from weaklink.inspector.dataset.data_files import DataRow, missing_library
 from weaklink.inspector.dataset.fitting import CallFitter
 from weaklink.inspector.dataset.messages import (
+    blocks_without_text,
     in_call_order,
     read_answer,
     read_results,
+    results_apart,
     role_of,
     sorted_results,
     text_of,
@@ -107,7 +109,9 @@ def read_scenario(sample: Sample) -> Scenario:
     for number, message in enumerate(sample.messages, 1):
         if not isinstance(message, dict):
             raise ValueError(f"message {number} is not an object")
-        turns += _turns(message, source, tools, notes, number)
+        for piece in results_apart(message):
+            assert isinstance(piece, dict), "made of an object"
+            turns += _turns(piece, source, tools, notes, number)
     return Scenario(sample.id or sample.reference, tuple(_in_call_order(turns)), tools, tuple(notes))
 
 
@@ -132,7 +136,9 @@ def _turns(
         read = read_answer(_as_structured(message), source, tools)
         notes += (f"Message {number}: {note}" for note in read.notes)
         yield TemplateMessage(Role.ASSISTANT, pieces=read.pieces)
-    elif results := read_results(message, source):
+        return
+    notes += (f"Message {number}: {note}" for note in blocks_without_text(message))
+    if results := read_results(message, source):
         yield TemplateMessage(Role.TOOL, results=results)
     else:
         text = text_of(message) or ""
