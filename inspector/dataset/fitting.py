@@ -15,6 +15,7 @@ from weaklink.inspector.formats.completion import (
     calls_of,
 )
 from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.json.call_shape import is_finite
 from weaklink.inspector.model import Span, SpanKind, ToolCall, ToolDefinition
 from weaklink.inspector.segmentation import Segmentation, segment
 from weaklink.inspector.text import Range
@@ -120,10 +121,11 @@ class CallFitter(Struct):
         if len(read) != 1 or read[0].name != call.name:
             return f"written as `{name}`, it is not parsed back as the same call"
         if read[0].arguments != call.arguments:
-            notes.append(
-                f"The exact arguments of the call of `{call.name}` at {call.range.start}..{call.range.end}: `{name}` "
-                "does not write the types of values, so they change when parsed back."
-            )
+            why = f"`{name}` does not write the types of values, so they change when parsed back."
+            if not is_finite(call.arguments):
+                why = "a number is infinite or not a number, which JSON cannot express, and is written as a text."
+            place = f"{call.range.start}..{call.range.end}"
+            notes.append(f"The exact arguments of the call of `{call.name}` at {place}: {why}")
         return ""
 
 
