@@ -27,6 +27,8 @@ _NEW_IDS = {
     "kimi_k2": "functions.{name}:{}",  # counted through the conversation: Kimi-K2-Instruct, docs/tool_call_guidance.md
 }
 _NO_PLACE = Range(0, 0)
+NOT_FINITE = "a number is infinite or not a number, which JSON cannot express, and is written as a text."
+"""Why a call's arguments change, in `dropped`."""
 
 
 class CallFitter(Struct):
@@ -123,7 +125,7 @@ class CallFitter(Struct):
         if read[0].arguments != call.arguments:
             why = f"`{name}` does not write the types of values, so they change when parsed back."
             if not is_finite(call.arguments):
-                why = "a number is infinite or not a number, which JSON cannot express, and is written as a text."
+                why = NOT_FINITE
             place = f"{call.range.start}..{call.range.end}"
             notes.append(f"The exact arguments of the call of `{call.name}` at {place}: {why}")
         return ""

@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.dataset.convert import convert_row, find_tools_block
 from weaklink.inspector.dataset.data_files import DataRow, missing_library
-from weaklink.inspector.dataset.fitting import CallFitter
+from weaklink.inspector.dataset.fitting import NOT_FINITE, CallFitter
 from weaklink.inspector.dataset.messages import (
     blocks_without_text,
     in_call_order,
@@ -33,6 +33,7 @@ from weaklink.inspector.dataset.messages import (
 from weaklink.inspector.dataset.samples import Sample, read_sample
 from weaklink.inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
 from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.json.call_shape import is_finite
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.formats.templates.registry import TEMPLATES, find_template
 from weaklink.inspector.formats.templates.template import TemplateMessage, openai_tool
@@ -43,6 +44,7 @@ from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.json_text import word_of, write_json
 from weaklink.inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
+from weaklink.inspector.text import counted
 
 FORMATS = tuple(TEMPLATES)
 """The formats with a chat template; a scenario is rendered in these unless others are named."""
@@ -276,12 +278,13 @@ def _structured(scenario: Scenario, sample: Sample, layout: RowLayout) -> Render
             for turn in scenario.turns
         )
         if mixed:
-            notes.append(
-                f"The text and reasoning next to the calls of {mixed} messages: `function_call` cannot contain them."
-            )
+            where = counted(mixed, "message")
+            notes.append(f"The text and reasoning next to the calls of {where}: `function_call` cannot contain them.")
     else:
         value["messages"] = list(_structured_messages(scenario, as_text=layout is RowLayout.AXOLOTL))
         value["tools"] = [openai_tool(tool) for tool in scenario.tools]
+    if not all(is_finite(arguments) for _, arguments in scenario.calls):
+        notes.append(f"The exact arguments of a call: {NOT_FINITE}")
     return RenderedRow({**value, "dropped": list(notes)}, "openai", tuple(notes))
 
 

@@ -197,6 +197,21 @@ def test_words_beside_results_are_rendered_and_images_are_told() -> None:
     assert "Message 1: The block `image_url`: only texts are converted." in rendered.dropped
 
 
+@pytest.mark.parametrize("layout", STRUCTURED)
+def test_a_number_that_json_cannot_express_is_told_in_layouts_with_fields_for_calls(layout: RowLayout) -> None:
+    call = {"type": "function", "function": {"name": "search", "arguments": '{"text": 1e400}'}}
+    messages: list[Any] = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": "I go.", "tool_calls": [call]},
+    ]
+    sample = read_sample(DataRow("a.jsonl", "line 1", 1, {"messages": messages, "tools": TOOLS}))
+    (rendered,) = render_sample(sample, [], layout)
+    why = "a number is infinite or not a number, which JSON cannot express, and is written as a text."
+    beside = "The text and reasoning next to the calls of 1 message: `function_call` cannot contain them."
+    assert rendered.dropped[-1] == f"The exact arguments of a call: {why}"
+    assert (beside in rendered.dropped) is (layout is RowLayout.LLAMA_FACTORY)
+
+
 def test_an_instruction_row_is_a_scenario() -> None:
     call = '<tool_call>\n{"name": "search", "arguments": {"text": "Oslo"}}\n</tool_call>'
     tools: Json = [{"name": "search", "parameters": {"type": "object", "properties": {"text": {"type": "string"}}}}]
