@@ -16,7 +16,7 @@ from weaklink.inspector.formats.transcript import read_transcript
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Json
 
-TOOLS = [
+TOOLS: list[Any] = [
     {
         "type": "function",
         "function": {

@@ -130,7 +130,7 @@ def test_missing_and_extra_calls_are_scored() -> None:
 def test_calls_at_random_are_worth_no_more_than_none(expected: Any) -> None:
     calls = [{"role": "assistant", "content": '<tool_call>{"name": "call_taxi", "arguments": {}}</tool_call>' * 9}]
     row: dict[str, Any] = {"messages": [{"role": "user", "content": "A train."}, *calls], "expected": expected}
-    tools = [TOOL, {"type": "function", "function": {"name": "call_taxi", "parameters": {"type": "object"}}}]
+    tools: list[Any] = [TOOL, {"type": "function", "function": {"name": "call_taxi", "parameters": {"type": "object"}}}]
     assert score_sample(read_sample(DataRow("f", "line 1", 1, {**row, "tools": tools}))).overall == 0
 
 
