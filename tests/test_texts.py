@@ -135,8 +135,9 @@ def test_docs_list_every_source() -> None:
 
 def test_docs_list_every_place(update_goldens: bool) -> None:
     rows = (
-        f"| `{place.source}` | `~/{place.root}/{place.pattern}` | {f'`{place.variable}`' if place.variable else ''} | "
-        f"{f'`~/{place.mac_root}`' if place.mac_root else ''} | {READ_VERSIONS[place.source]} |\n"
+        f"| `{place.source}` | `{'' if place.is_in_project else f'~/{place.root}/'}{place.pattern}` | "
+        f"{f'`{place.variable}`' if place.variable else ''} | {f'`~/{place.mac_root}`' if place.mac_root else ''} | "
+        f"{READ_VERSIONS[place.source]} |\n"
         for place in PLACES
     )
     heads = "| source | files | variable | folder on macOS | versions |\n| --- | --- | --- | --- | --- |\n"

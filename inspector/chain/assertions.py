@@ -128,8 +128,8 @@ _NEGATIONS = (
 _FAILING = (
     (
         r"fail(?!over|safe|back|2ban)\w*|refus\w+|reject\w*|den(?:ied|ies)|declin\w+|turned down|forbid\w*|forbad\w*|"
-        r"block(?:ed|s|ing)?|prevent\w*|prohibit\w*|stop(?:s|ped)? (?:short|us|me|it)|missing|absent|lack\w*|broken?|"
-        r"breaks|(?<!\ba )(?<!\bthe )red|un(?:reachable|available|able|known|happy|expected\w*|fortunately|"
+        r"(?<!in )block(?:ed|s|ing)?|prevent\w*|prohibit\w*|stop(?:s|ped)? (?:short|us|me|it)|missing|absent|lack\w*|"
+        r"broken?|breaks|(?<!\ba )(?<!\bthe )red|un(?:reachable|available|able|known|happy|expected\w*|fortunately|"
         r"successful\w*)|un(?!til|der|it|ion|iq|less|used|defined|signed|icode|ified|derstood|limited|install|"
         r"lock|block|zip|"
         r"pack|mount|mut|pin|link|subscrib|archiv|comment)\w{3,24}(?:ed|"

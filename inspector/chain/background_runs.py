@@ -61,14 +61,17 @@ def with_judgements(steps: Iterable[Step], judged: Iterable[Step]) -> Iterator[S
     for step, found in zip(steps, judged, strict=True):
         if found.rules == step.rules:
             yield step
-        else:
-            is_answer = found.outcome is StepOutcome.OK  # its exit code was the answer to the user's question
-            yield structs.replace(
-                structs.replace(step, outcome=found.outcome, certainty=None, error=None) if is_answer else step,
-                recovery=found.recovery,
-                recovered_by=found.recovered_by,
-                said=found.said,
-                said_at=found.said_at,
-                result_kind=found.result_kind,
-                rules=found.rules,
-            )
+            continue
+        of = step if found.outcome is StepOutcome.PENDING else found  # a command that is polled later is not done yet
+        yield structs.replace(
+            step,
+            outcome=of.outcome,
+            certainty=of.certainty,
+            error=of.error,
+            recovery=found.recovery,
+            recovered_by=found.recovered_by,
+            said=found.said,
+            said_at=found.said_at,
+            result_kind=found.result_kind,
+            rules=found.rules,
+        )

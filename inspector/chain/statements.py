@@ -139,6 +139,12 @@ _IT = lazy_pattern(
     r"(?:\W*[^\s,.;]+){0,3}\W*(?:$|[,.;])|^\W*(?:it|this|that)\b(?! \w+s\b)|[这它]|これ|それ",
     re.IGNORECASE,
 )
+# The agent as the subject, in words or by the verb's form.
+_FIRST_PERSON = lazy_pattern(
+    r"\b(?:i|we|nobody|nothing|ich|wir|je|nous|on|no (?:he|hemos|pude|pudimos)|não (?:consegui|pude)|non (?:ho|"
+    r"sono riuscit\w|abbiamo)|я|мы|не (?:удалось|получилось|вдалося)|nie udało|nepodařilo|ik|jag|jeg)\b|\bj['’]|我|私",
+    re.IGNORECASE,
+)
 # What happens under a condition: "the server refuses to start when one of them is missing".
 _SOMETIMES = lazy_pattern(
     r"\b(?:when(?:ever)?|as soon as) (?:an?|any|one|some\w*|you|it|they)\b|\bunless\b", re.IGNORECASE
@@ -400,9 +406,9 @@ class Statements:
         )
         if failed.is_named_alone(", ".join(clause.text for clause in denials) if is_apart else sentence):
             return _NAMED if is_strong else _DENIED
-        if is_event and (
-            self._is_brief or failed.is_about(sentence) or any(_IT.search(clause.text) for clause in denials)
-        ):
+        is_own = any(_FIRST_PERSON.search(clause.text) for clause in denials)
+        is_whole = self._is_brief and (is_own or not failed.facts.has_changed_anything)  # else it may be on the change
+        if is_event and (is_whole or failed.is_about(sentence) or any(_IT.search(clause.text) for clause in denials)):
             return _DENIED
         return _UNNAMED if self._is_all_denied(sentence, denials, failed, is_strong=is_strong) else 0
 

@@ -41,7 +41,7 @@ OPENAI: dict[str, Any] = {
     ],
     "tools": OFFERED,
 }
-WITH_TEMPLATE = [one for one in formats() if find_template(one) is not None]
+WITH_TEMPLATE = [form for form in formats() if find_template(form) is not None]
 
 
 def converted(row: dict[str, Any], target: Format, source: Format | None = HERMES) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def converted(row: dict[str, Any], target: Format, source: Format | None = HERME
     return result
 
 
-@pytest.mark.parametrize("target", formats(), ids=lambda one: one.name)
+@pytest.mark.parametrize("target", formats(), ids=lambda form: form.name)
 def test_a_sharegpt_row_keeps_its_shape_in_every_format(target: Format) -> None:
     row = converted(SHAREGPT, target)
     assert (row["id"], row["source"]) == ("row", {"of": "it"})
@@ -65,7 +65,7 @@ def test_a_sharegpt_row_keeps_its_shape_in_every_format(target: Format) -> None:
     assert isinstance(row["dropped"], list)
 
 
-@pytest.mark.parametrize("target", WITH_TEMPLATE, ids=lambda one: one.name)
+@pytest.mark.parametrize("target", WITH_TEMPLATE, ids=lambda form: form.name)
 def test_results_and_tools_are_told_as_the_family_does(target: Format) -> None:
     template = find_template(target)
     assert template is not None
@@ -83,7 +83,7 @@ def test_results_and_tools_are_told_as_the_family_does(target: Format) -> None:
         assert row["tools"] == template.offered([TOOL])
 
 
-@pytest.mark.parametrize("target", WITH_TEMPLATE, ids=lambda one: one.name)
+@pytest.mark.parametrize("target", WITH_TEMPLATE, ids=lambda form: form.name)
 def test_structured_calls_are_written_and_their_results_told(target: Format) -> None:
     template = find_template(target)
     assert template is not None
@@ -165,7 +165,7 @@ def test_a_row_that_cannot_be_read_says_why(row: dict[str, Any], why: str) -> No
 
 
 @pytest.mark.parametrize("odd", [None, 5, "a", [], {}, {"role": 5}, {"role": "assistant", "content": {"a": 1}}])
-@pytest.mark.parametrize("target", formats(), ids=lambda one: one.name)
+@pytest.mark.parametrize("target", formats(), ids=lambda form: form.name)
 def test_odd_messages_are_no_reason_to_raise(target: Format, odd: object) -> None:
     row = converted({"messages": [{"role": "user", "content": "Go."}, odd]}, target)
     assert row["messages"][0]["content" if "content" in row["messages"][0] else "parts"] == "Go."
@@ -233,11 +233,34 @@ ANTHROPIC: dict[str, Any] = {
 def test_the_blocks_of_calls_of_anthropic_are_calls_in_the_target_format() -> None:
     converted = convert_row(ANTHROPIC, None, find_format("qwen"))
     messages: Any = converted["messages"]
-    answer = next(one["content"] for one in messages if one["role"] == "assistant")
+    answer = next(message["content"] for message in messages if message["role"] == "assistant")
     assert answer == f"<think>\nOne, then two.\n</think>\n\nI go.\n{CALLS}"
-    results = [one["content"] for one in messages if one["role"] == "tool"]
+    results = [message["content"] for message in messages if message["role"] == "tool"]
     assert [word for text in results for word in text.split() if not word.startswith("<")] == ["one", "two"]
     assert converted["dropped"] == ["Message 2: The ids `t1`, `t2`: `qwen` has no ids."]
+
+
+@pytest.mark.parametrize("target", formats(), ids=lambda one: one.name)
+def test_the_users_words_beside_results_are_kept(target: Format) -> None:
+    asked, called, returned, answer = ANTHROPIC["messages"]
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+    pictured = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "one"}, image]}
+    words = {"type": "text", "text": "Please be brief."}
+    blocks = [returned["content"][0], pictured, words]
+    row = {**ANTHROPIC, "messages": [asked, called, {"role": "user", "content": blocks}, answer]}
+    converted = convert_row(row, None, target)
+    assert "Please be brief." in json.dumps(converted["messages"])
+    is_told = "Message 3: The block `image`: only texts are converted." in json.dumps(converted["dropped"])
+    assert is_told is (find_template(target) is not None)
+
+
+def test_a_number_that_json_cannot_express_is_told_as_that() -> None:
+    message = OPENAI["messages"][1]
+    called = {**message["tool_calls"][0], "function": {"name": "f", "arguments": '{"a": 1e400}'}}
+    row = {**OPENAI, "messages": [OPENAI["messages"][0], {**message, "tool_calls": [called]}]}
+    told = converted(row, HERMES)["dropped"]
+    why = "a number is infinite or not a number, which JSON cannot express, and is written as a text."
+    assert f"Message 2: The exact arguments of the call of `f` at 0..12: {why}" in told
 
 
 @pytest.mark.parametrize("member", ["completion", "output", "response"])
