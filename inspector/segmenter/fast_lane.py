@@ -303,7 +303,12 @@ def _next_transition(state: State, text: str, start: int, markers: _NextMatches)
         if transition is None:
             return pos, None
         counting = transition if transition.ahead is None else _counting_transition(state, transition, text, pos)
-        if counting is None and transition is not state.other_transition and _is_other(state, text, pos):
+        if (
+            counting is None
+            and transition is not state.other_transition
+            and state.other_pattern is not None
+            and state.other_pattern.match(text, pos) is not None
+        ):
             counting = _counting_transition(state, state.other_transition, text, pos)
         if counting is not None:
             return pos + counting.lead, counting
@@ -317,10 +322,6 @@ def _counting_transition(state: State, transition: Transition | None, text: str,
         if candidate.ahead is None or candidate.ahead.whole.match(text, after) is not None:
             return candidate
     return None
-
-
-def _is_other(state: State, text: str, pos: int) -> bool:
-    return state.other_pattern is not None and state.other_pattern.match(text, pos) is not None
 
 
 def _next_marker(state: State, text: str, pos: int, next_matches: _NextMatches) -> tuple[int, Transition | None]:
