@@ -25,8 +25,8 @@ from weaklink.inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, St
 from weaklink.inspector.text import Range
 
 _SAMPLE_CHARS = 1_024
-_SPARSE_CHARS_PER_MARKER = 1_500
-_SAMPLE_EVERY_CHARS = 2_048
+_SPARSE_CHARS_PER_MARKER = 1_500  # so a sample is sparse if it has no closing marker at all
+_SAMPLE_EVERY_CHARS = 2_048  # only after a longer span another sample is taken
 _NextMatches: TypeAlias = dict[str, re.Match[str] | int]
 """For each family of a state's markers the next one, or the position before which none begins."""
 
