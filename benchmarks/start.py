@@ -14,10 +14,10 @@ _LINE = '{"messages": [{"role": "user", "content": "Hello"}, {"role": "assistant
 _COMMANDS: dict[str, tuple[tuple[str, ...], float]] = {
     "--version": (("--version",), 4),
     "--help": (("--help",), 4),
-    "segment, of a line": (("segment", "LINE"), 10),
+    "segment, of a line": (("segment", "LINE"), 20),
     "rules": (("rules", "J104"), 15),
     "check, of a small file": (("check", "FILE"), 15),
-    "list": (("list", "--db", "STORE"), 15),
+    "list": (("list", "--db", "STORE"), 30),
     "stats --help": (("stats", "--help"), 8),
     "import --help": (("import", "--help"), 8),
 }

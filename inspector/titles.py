@@ -4,7 +4,7 @@ Text that clients put before or around it is not the user's: blocks in tags (`<s
 instructions`, notes that the user interrupted something, and end markers of chat templates. A slash command is its name
 and its arguments. Of a prompt that frames an issue (SWE-agent's `ISSUE:`, `<issue_description>` of OpenHands,
 `<pr_description>` and `Please solve this issue:` of mini-swe-agent) or a task (`New task:` of smolagents), only that is
-wanted.
+wanted. The name of a field (`[[ ## question ## ]]` of DSPy) is written before its value, where redaction looks for it.
 """
 
 import re
@@ -26,8 +26,7 @@ _NOT_WANTED = lazy_pattern(
     r"\s*(?:\[Request interrupted by user[^\]\n]*\]\s*\Z|# AGENTS\.md instructions\b|<turn_aborted>)"
 )
 _END_MARKERS = lazy_pattern(r"(?:(?:<\|(?:im_end|eot_id|endoftext|end_of_text|end)\|>|</s>)\s*)+\Z")
-
-
+_FIELD = lazy_pattern(r"\A\s*\[\[ ## ([\w-]{1,60}) ## \]\]\s*")
 _ISSUE = lazy_pattern(
     r"^ISSUE:[^\S\n]*\n|<(?:issue_description|pr_description)>|\APlease solve this issue: |\ANew task:\n", re.MULTILINE
 )
@@ -63,7 +62,7 @@ def _wanted(text: str) -> str:
         text = text[issue.end() :]
     elif (users := _USERS_WORDS.search(text)) is not None:
         text = users[2]
-    plain = _END_MARKERS.sub("", _untagged(text).rstrip())
+    plain = _FIELD.sub(r"\1: ", _END_MARKERS.sub("", _untagged(text).rstrip()))
     return next((line.strip() for line in plain.splitlines() if line.strip()), "")
 
 

@@ -26,9 +26,11 @@ from weaklink.inspector.apis.openai.messages import read_tools
 from weaklink.inspector.dataset.fitting import CallFitter, parse_output
 from weaklink.inspector.dataset.messages import (
     LISTS,
+    blocks_without_text,
     in_call_order,
     read_answer,
     read_results,
+    results_apart,
     role_of,
     shape_of,
     sorted_results,
@@ -282,19 +284,30 @@ class ConversationConverter:
     def convert(self, messages: list[Json]) -> list[Json]:
         """The messages in the target's format; messages that are neither answers nor results are unchanged."""
         converted: list[Json] = []
-        numbered = list(enumerate(messages, start=1))
+        numbered = [
+            (number, piece)
+            for number, message in enumerate(messages, start=1)
+            for piece in ((message,) if self._template is None else results_apart(message))
+        ]
         for are_results, group in groupby(
             numbered, key=lambda numbered_message: bool(self._results(numbered_message[1]))
         ):
             if are_results:
-                results = [message for _, message in group if isinstance(message, dict)]
+                given = [(number, message) for number, message in group if isinstance(message, dict)]
+                results = [message for _, message in given]
                 converted += self._unchanged(results) if self._template is None else self._returned(results)
+                if self._template is not None:
+                    self._report(given)
             else:
                 converted += (self._message(message, number) for number, message in group)
         if self._template is None and any(map(self._results, messages)):
             name = self.target.name
             self.dropped.append(f"How `{name}` presents results: unknown to weaklink; their texts are unchanged.")
         return converted
+
+    def _report(self, numbered: list[tuple[int, dict[str, Json]]]) -> None:
+        notes = ((number, note) for number, message in numbered for note in blocks_without_text(message))
+        self.dropped += (f"Message {number}: {note}" for number, note in notes)
 
     def _results(self, message: Json) -> tuple[ToolResult, ...]:
         return read_results(message, self.source) if isinstance(message, dict) else ()

@@ -15,6 +15,7 @@ from weaklink.inspector.formats.completion import (
     calls_of,
 )
 from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.json.call_shape import is_finite
 from weaklink.inspector.model import Span, SpanKind, ToolCall, ToolDefinition
 from weaklink.inspector.segmentation import Segmentation, segment
 from weaklink.inspector.text import Range
@@ -26,6 +27,8 @@ _NEW_IDS = {
     "kimi_k2": "functions.{name}:{}",  # counted through the conversation: Kimi-K2-Instruct, docs/tool_call_guidance.md
 }
 _NO_PLACE = Range(0, 0)
+NOT_FINITE = "a number is infinite or not a number, which JSON cannot express, and is written as a text."
+"""Why a call's arguments change, in `dropped`."""
 
 
 class CallFitter(Struct):
@@ -120,10 +123,11 @@ class CallFitter(Struct):
         if len(read) != 1 or read[0].name != call.name:
             return f"written as `{name}`, it is not parsed back as the same call"
         if read[0].arguments != call.arguments:
-            notes.append(
-                f"The exact arguments of the call of `{call.name}` at {call.range.start}..{call.range.end}: `{name}` "
-                "does not write the types of values, so they change when parsed back."
-            )
+            why = f"`{name}` does not write the types of values, so they change when parsed back."
+            if not is_finite(call.arguments):
+                why = NOT_FINITE
+            place = f"{call.range.start}..{call.range.end}"
+            notes.append(f"The exact arguments of the call of `{call.name}` at {place}: {why}")
         return ""
 
 

@@ -176,6 +176,31 @@ def read_results(message: dict[str, Json], source: Format) -> tuple[ToolResult, 
     return results
 
 
+def results_apart(message: Json) -> tuple[Json, ...]:
+    """The message, or two if it has results beside other content, as Anthropic's: the results, then what is left."""
+    key = "content" if isinstance(message, dict) and "content" in message else "parts"
+    blocks = message.get(key) if isinstance(message, dict) else None
+    if not isinstance(message, dict) or not isinstance(blocks, list):
+        return (message,)
+    results = [block for block in blocks if _is_result(block)]
+    others = [block for block in blocks if not _is_result(block)]
+    return ({**message, key: results}, {**message, key: others}) if results and others else (message,)
+
+
+def blocks_without_text(message: dict[str, Json]) -> Iterator[str]:
+    """A sentence for each kind of block that has no text, such as an image, in the message or in its results."""
+    kinds: dict[str, None] = {}
+    pending = [message.get("content", message.get("parts"))]
+    while pending:
+        blocks = pending.pop()
+        for block in blocks if isinstance(blocks, list) else ():
+            if isinstance(block, dict) and block.get("type") == "tool_result":
+                pending.append(block.get("content"))
+            elif isinstance(block, dict) and not isinstance(block.get("text"), str) and not _is_result(block):
+                kinds[word_of(block.get("type")) or next(iter(block), "")] = None
+    yield from (f"The block `{kind}`: only texts are converted." for kind in kinds)
+
+
 def in_call_order(results: Sequence[Sequence[ToolResult]], call_ids: Sequence[str | None]) -> list[int] | None:
     """The order of messages with results in which they answer the calls with these ids, as indices.
 
@@ -228,6 +253,12 @@ def _blocks(message: dict[str, Json]) -> Iterator[ToolResult]:
         elif isinstance(response, dict):
             text = write_json(response.get("response"), ascii_only=False)
             yield ToolResult(text, _NO_RANGE, _word(response.get("id")), _word(response.get("name")))
+
+
+def _is_result(block: Json) -> bool:
+    return isinstance(block, dict) and (
+        block.get("type") == "tool_result" or isinstance(block.get("functionResponse"), dict)
+    )
 
 
 def _word(value: Json) -> str | None:

@@ -100,8 +100,10 @@ def make_negative(sample: Sample, options: NegativeOptions) -> NegativeRow | NoN
     steps = chain.steps
     if len(steps) != 1:
         return NoNegative(f"it has {len(steps)} calls")
-    if chain.status is not Status.OK or steps[0].outcome not in (StepOutcome.OK, StepOutcome.PENDING):
-        return NoNegative(f"its call is {steps[0].outcome.value}, or its chain is not ok")
+    if steps[0].outcome not in (StepOutcome.OK, StepOutcome.PENDING):
+        return NoNegative(f"its call is {steps[0].outcome.value}, not ok")
+    if chain.status is not Status.OK:
+        return NoNegative(f"its chain is {chain.status.value}, not ok")
     kinds = [kind for kind in ("tool-removed", "already-given") if kind in options.kinds]
     draw.shuffle(kinds)
     row: NegativeRow | NoNegative = NoNegative("no selected kind applies to samples with a call")

@@ -18,11 +18,13 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.dataset.convert import convert_row, find_tools_block
 from weaklink.inspector.dataset.data_files import DataRow, missing_library
-from weaklink.inspector.dataset.fitting import CallFitter
+from weaklink.inspector.dataset.fitting import NOT_FINITE, CallFitter
 from weaklink.inspector.dataset.messages import (
+    blocks_without_text,
     in_call_order,
     read_answer,
     read_results,
+    results_apart,
     role_of,
     sorted_results,
     text_of,
@@ -31,6 +33,7 @@ from weaklink.inspector.dataset.messages import (
 from weaklink.inspector.dataset.samples import Sample, read_sample
 from weaklink.inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
 from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.json.call_shape import is_finite
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.formats.templates.registry import TEMPLATES, find_template
 from weaklink.inspector.formats.templates.template import TemplateMessage, openai_tool
@@ -41,6 +44,7 @@ from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.json_text import word_of, write_json
 from weaklink.inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
+from weaklink.inspector.text import counted
 
 FORMATS = tuple(TEMPLATES)
 """The formats with a chat template; a scenario is rendered in these unless others are named."""
@@ -107,7 +111,9 @@ def read_scenario(sample: Sample) -> Scenario:
     for number, message in enumerate(sample.messages, 1):
         if not isinstance(message, dict):
             raise ValueError(f"message {number} is not an object")
-        turns += _turns(message, source, tools, notes, number)
+        for piece in results_apart(message):
+            assert isinstance(piece, dict), "made of an object"
+            turns += _turns(piece, source, tools, notes, number)
     return Scenario(sample.id or sample.reference, tuple(_in_call_order(turns)), tools, tuple(notes))
 
 
@@ -132,7 +138,9 @@ def _turns(
         read = read_answer(_as_structured(message), source, tools)
         notes += (f"Message {number}: {note}" for note in read.notes)
         yield TemplateMessage(Role.ASSISTANT, pieces=read.pieces)
-    elif results := read_results(message, source):
+        return
+    notes += (f"Message {number}: {note}" for note in blocks_without_text(message))
+    if results := read_results(message, source):
         yield TemplateMessage(Role.TOOL, results=results)
     else:
         text = text_of(message) or ""
@@ -270,12 +278,13 @@ def _structured(scenario: Scenario, sample: Sample, layout: RowLayout) -> Render
             for turn in scenario.turns
         )
         if mixed:
-            notes.append(
-                f"The text and reasoning next to the calls of {mixed} messages: `function_call` cannot contain them."
-            )
+            where = counted(mixed, "message")
+            notes.append(f"The text and reasoning next to the calls of {where}: `function_call` cannot contain them.")
     else:
         value["messages"] = list(_structured_messages(scenario, as_text=layout is RowLayout.AXOLOTL))
         value["tools"] = [openai_tool(tool) for tool in scenario.tools]
+    if not all(is_finite(arguments) for _, arguments in scenario.calls):
+        notes.append(f"The exact arguments of a call: {NOT_FINITE}")
     return RenderedRow({**value, "dropped": list(notes)}, "openai", tuple(notes))
 
 

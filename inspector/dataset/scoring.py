@@ -12,20 +12,21 @@ For one call with its reference:
 * overall: the mean of the measured dimensions.
 
 A dimension with nothing to measure is 1. Without a reference, accuracy and type precision are not measured. A call that
-is not valid as written, or whose arguments are no object, scores 0 in each measured dimension. The Berkeley
+is not valid as written, or whose arguments are no object, scores 0 in each measured dimension. A missing call and an
+extra one score 0: if an extra call scored for its form, calls at random would be worth more than none. The Berkeley
 leaderboard's references allow several values for an argument, allow some arguments to be missing, and match calls in
-any order; any other reference is matched in order.
+any order; any other reference is matched in order. A sample without calls has 1, or 0 if its answer is empty.
 """
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from weaklink.inspector.chain.expected_calls import ExpectedCall, agrees
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.dataset.references import reference_of
 from weaklink.inspector.dataset.samples import Sample, deliberate_steps
-from weaklink.inspector.model import Json, ToolDefinition
+from weaklink.inspector.model import Json, Role, SpanKind, ToolDefinition
 
 DIMENSIONS = ("completeness", "accuracy", "type_precision", "no_hallucination")
 
@@ -60,14 +61,17 @@ class CallScore(Struct, frozen=True):
 
 
 class SampleScore(Struct, frozen=True):
-    """The scores of a sample's calls, in order; missing ones last."""
+    """The scores of a sample's calls, in order; missing ones last. `is_empty`: the last answer has no text."""
 
     calls: tuple[CallScore, ...]
+    is_empty: bool = False
 
     @property
     def overall(self) -> float:
-        """The mean over the calls; 1 if there are none."""
-        return sum(call.overall for call in self.calls) / len(self.calls) if self.calls else 1.0
+        """The mean over the calls; if there are none, 1, or 0 for an empty answer."""
+        if not self.calls:
+            return 0.0 if self.is_empty else 1.0
+        return sum(call.overall for call in self.calls) / len(self.calls)
 
     def mean(self, dimension: str) -> float | None:
         """The mean of one dimension over the calls for which it was measured, or None."""
@@ -135,15 +139,31 @@ def score_sample(sample: Sample, reference: Sequence[ExpectedCall] | None = None
 
 def score_calls(sample: Sample, expected: Sequence[ExpectedCall] | None) -> SampleScore:
     """The scores of a sample's calls against these expected ones; without a reference if they are None."""
+    is_empty = _is_empty(sample)
     deliberate = {step.number for step in deliberate_steps(sample)}
     steps = [step for step in sample.inspection.chain.steps if step.number not in deliberate]
     if expected is None:
-        return SampleScore(tuple(_scored(sample, step, None) for step in steps))
+        return SampleScore(tuple(_scored(sample, step, None) for step in steps), is_empty)
     pairs = _in_any_order(steps, expected) if any(call.is_blurred for call in expected) else _in_order(steps, expected)
     taken = {id(pair) for pair in pairs.values()}
-    scores = [_scored(sample, step, pairs.get(step.number), is_extra=step.number not in pairs) for step in steps]
+    scores = [
+        _scored(sample, step, pairs[step.number])
+        if step.number in pairs
+        else CallScore(step.call.name or "", is_extra=True)
+        for step in steps
+    ]
     missing = [CallScore(call.tool, is_missing=True) for call in expected if id(call) not in taken]
-    return SampleScore((*scores, *missing))
+    return SampleScore((*scores, *missing), is_empty)
+
+
+def _is_empty(sample: Sample) -> bool:
+    """Whether the last answer has no text outside its reasoning and markers; true for a sample without an answer."""
+    turns = sample.trace.turns
+    number = next((number for number in range(len(turns), 0, -1) if turns[number - 1].role is Role.ASSISTANT), 0)
+    part = turns[number - 1].part("text") if number else None
+    inspected = (one for one in sample.inspection.parts if (one.turn, one.part) == (number, "text"))
+    spans = [span for one in inspected for span in one.spans if span.kind is SpanKind.TEXT]
+    return part is None or not any(span.inner.of(part.text).strip() for span in spans)
 
 
 def _in_order(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> dict[int, ExpectedCall]:
@@ -175,17 +195,16 @@ def _agreement(step: Step, call: ExpectedCall) -> float:
     return _accuracy(given, call.arguments, call.optional, blurred=True) if isinstance(given, dict) else 0.0
 
 
-def _scored(sample: Sample, step: Step, expected: ExpectedCall | None, *, is_extra: bool = False) -> CallScore:
+def _scored(sample: Sample, step: Step, expected: ExpectedCall | None) -> CallScore:
     name, arguments = step.call.name or "", step.call.arguments
     if not step.call.valid or not isinstance(arguments, dict):
-        without = 0.0 if expected is not None or is_extra else None
-        return CallScore(name, accuracy=without, type_precision=without, is_extra=is_extra)
+        without = 0.0 if expected is not None else None
+        return CallScore(name, accuracy=without, type_precision=without)
     definition = sample.offered.find(step.call.name)
     required, properties = schema_names(definition)
-    reference = expected.arguments if expected is not None else {} if is_extra else None
     score = score_arguments(
         arguments,
-        reference,
+        expected.arguments if expected is not None else None,
         tool=name,
         optional=expected.optional if expected is not None else frozenset(),
         blurred=expected is not None and expected.is_blurred,
@@ -193,14 +212,7 @@ def _scored(sample: Sample, step: Step, expected: ExpectedCall | None, *, is_ext
         properties=properties,
     )
     is_invented = definition is None and bool(sample.offered.tools)
-    return CallScore(
-        name,
-        score.completeness,
-        0.0 if is_extra else score.accuracy,
-        0.0 if is_extra else score.type_precision,
-        0.0 if is_invented else score.no_hallucination,
-        is_extra=is_extra,
-    )
+    return structs.replace(score, no_hallucination=0.0) if is_invented else score
 
 
 def schema_names(tool: ToolDefinition | None) -> tuple[tuple[str, ...], tuple[str, ...] | None]:

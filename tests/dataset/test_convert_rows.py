@@ -240,6 +240,29 @@ def test_the_blocks_of_calls_of_anthropic_are_calls_in_the_target_format() -> No
     assert converted["dropped"] == ["Message 2: The ids `t1`, `t2`: `qwen` has no ids."]
 
 
+@pytest.mark.parametrize("target", formats(), ids=lambda one: one.name)
+def test_the_users_words_beside_results_are_kept(target: Format) -> None:
+    asked, called, returned, answer = ANTHROPIC["messages"]
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+    pictured = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "one"}, image]}
+    words = {"type": "text", "text": "Please be brief."}
+    blocks = [returned["content"][0], pictured, words]
+    row = {**ANTHROPIC, "messages": [asked, called, {"role": "user", "content": blocks}, answer]}
+    converted = convert_row(row, None, target)
+    assert "Please be brief." in json.dumps(converted["messages"])
+    is_told = "Message 3: The block `image`: only texts are converted." in json.dumps(converted["dropped"])
+    assert is_told is (find_template(target) is not None)
+
+
+def test_a_number_that_json_cannot_express_is_told_as_that() -> None:
+    message = OPENAI["messages"][1]
+    called = {**message["tool_calls"][0], "function": {"name": "f", "arguments": '{"a": 1e400}'}}
+    row = {**OPENAI, "messages": [OPENAI["messages"][0], {**message, "tool_calls": [called]}]}
+    told = converted(row, HERMES)["dropped"]
+    why = "a number is infinite or not a number, which JSON cannot express, and is written as a text."
+    assert f"Message 2: The exact arguments of the call of `f` at 0..12: {why}" in told
+
+
 @pytest.mark.parametrize("member", ["completion", "output", "response"])
 def test_a_raw_output_is_converted_in_its_own_member_and_keeps_its_prompt(member: str) -> None:
     row = converted({"id": 1, "prompt": "Go.", member: CALLS, "tools": OFFERED}, find_format("llama3"), None)

@@ -88,6 +88,15 @@ def test_the_needed_tool_is_removed_and_the_answer_says_that_none_fits(system: b
     assert left_open.value["messages"] == messages[:-1]
 
 
+def test_a_call_that_went_well_in_a_chain_that_did_not_is_no_reason() -> None:
+    given = sample(WEATHER, INVOICE)
+    messages: Any = given.row.value["messages"]
+    row = {**given.row.value, "messages": messages[:-1]}
+    found = make_negative(read_sample(DataRow("b.jsonl", "line 1", 1, row)), NegativeOptions(1))
+    assert isinstance(found, NoNegative)
+    assert found.reason == "its chain is unknown, not ok"
+
+
 @pytest.mark.parametrize("other", [FORECAST, POPULATION, SEARCH, tool("oslo_guide", "Tells about Oslo")])
 def test_nothing_is_made_where_another_tool_may_fit(other: dict[str, Any]) -> None:
     negative = make_negative(sample(WEATHER, INVOICE, other), NegativeOptions(1, ("tool-removed",)))

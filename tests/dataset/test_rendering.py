@@ -16,7 +16,7 @@ from weaklink.inspector.formats.transcript import read_transcript
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Json
 
-TOOLS = [
+TOOLS: list[Any] = [
     {
         "type": "function",
         "function": {
@@ -172,6 +172,47 @@ def test_the_blocks_of_calls_of_anthropic_are_rendered(name: str) -> None:
     value = dict(rendered.value)
     del value["text"]
     assert calls_of(value, name) == [("search", {"text": "Oslo"})]
+
+
+def test_words_beside_results_are_rendered_and_images_are_told() -> None:
+    used = {"type": "tool_use", "id": "t1", "name": "search", "input": {"text": "Oslo"}}
+    returned = {"type": "tool_result", "tool_use_id": "t1", "content": "found"}
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    messages: list[Any] = [
+        {"role": "user", "content": [{"type": "text", "text": "What is here?"}, image]},
+        {"role": "assistant", "content": [used]},
+        {"role": "user", "content": [returned, {"type": "text", "text": "Be brief."}]},
+        {"role": "assistant", "content": "Done."},
+    ]
+    tools: Json = [{"name": "search", "input_schema": {"type": "object", "properties": {"text": {"type": "string"}}}}]
+    sample = read_sample(DataRow("a.jsonl", "line 1", 1, {"messages": messages, "tools": tools}))
+    (rendered,) = render_sample(sample, [find_format("qwen")])
+    said = rendered.value["messages"]
+    assert isinstance(said, list)
+    assert [one["role"] for one in said if isinstance(one, dict)][1:] == [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+        "assistant",
+    ]
+    assert "Be brief." in str(rendered.value["text"])
+    assert "Message 1: The block `image_url`: only texts are converted." in rendered.dropped
+
+
+@pytest.mark.parametrize("layout", STRUCTURED)
+def test_a_number_that_json_cannot_express_is_told_in_layouts_with_fields_for_calls(layout: RowLayout) -> None:
+    call = {"type": "function", "function": {"name": "search", "arguments": '{"text": 1e400}'}}
+    messages: list[Any] = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": "I go.", "tool_calls": [call]},
+    ]
+    sample = read_sample(DataRow("a.jsonl", "line 1", 1, {"messages": messages, "tools": TOOLS}))
+    (rendered,) = render_sample(sample, [], layout)
+    why = "a number is infinite or not a number, which JSON cannot express, and is written as a text."
+    beside = "The text and reasoning next to the calls of 1 message: `function_call` cannot contain them."
+    assert rendered.dropped[-1] == f"The exact arguments of a call: {why}"
+    assert (beside in rendered.dropped) is (layout is RowLayout.LLAMA_FACTORY)
 
 
 def test_an_instruction_row_is_a_scenario() -> None:

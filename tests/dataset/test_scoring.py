@@ -120,10 +120,27 @@ def test_a_row_brings_its_own_reference_and_calls_match_in_order() -> None:
 def test_missing_and_extra_calls_are_scored() -> None:
     expected = [{"name": "book_train", "arguments": OSLO}]
     score, extra = scored(OSLO, VOSS, expected=expected)
-    assert (score.overall, extra.is_extra, extra.accuracy) == (1, True, 0)
+    assert (score.overall, extra.is_extra, extra.overall) == (1, True, 0)
     (missing,) = scored(expected=expected)
     assert (missing.is_missing, missing.overall) == (True, 0)
     assert scored(expected=[]) == ()
+
+
+@pytest.mark.parametrize("expected", [[], [{"name": "book_train", "arguments": OSLO}]])
+def test_calls_at_random_are_worth_no_more_than_none(expected: Any) -> None:
+    calls = [{"role": "assistant", "content": '<tool_call>{"name": "call_taxi", "arguments": {}}</tool_call>' * 9}]
+    row: dict[str, Any] = {"messages": [{"role": "user", "content": "A train."}, *calls], "expected": expected}
+    tools: list[Any] = [TOOL, {"type": "function", "function": {"name": "call_taxi", "parameters": {"type": "object"}}}]
+    assert score_sample(read_sample(DataRow("f", "line 1", 1, {**row, "tools": tools}))).overall == 0
+
+
+@pytest.mark.parametrize("answer", [None, "", " \n", "<think>A train.</think>", "Which day?"])
+@pytest.mark.parametrize("reference", [{}, {"expected": []}])
+def test_a_sample_without_calls_has_1_or_0_if_its_answer_is_empty(answer: str | None, reference: Any) -> None:
+    messages: list[Any] = [{"role": "user", "content": "A train."}]
+    messages += [] if answer is None else [{"role": "assistant", "content": answer}]
+    row: dict[str, Any] = {"messages": messages, "tools": [TOOL], **reference}
+    assert score_sample(read_sample(DataRow("f", "line 1", 1, row))).overall == (answer == "Which day?")
 
 
 def test_the_leaderboards_references_allow_any_order_several_values_and_missing_options() -> None:

@@ -12,7 +12,7 @@ from weaklink.inspector.formats import registry
 from weaklink.inspector.formats.detection import bare_name, detect_format
 from weaklink.inspector.formats.format import DetectionPatterns, literal_beginning, literals_of, required_literals
 from weaklink.inspector.formats.registry import formats
-from weaklink.inspector.model import ToolCall
+from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.segmentation import segment
 from weaklink.inspector.text import Range
 
@@ -76,6 +76,15 @@ def test_the_name_chooses_among_formats_that_share_a_syntax() -> None:
 
 def test_a_resemblance_does_not_outweigh_a_name() -> None:
     assert detect_format("<think>Hm.</think>Hi.", "mistral-small").format.name == "mistral"
+
+
+@pytest.mark.parametrize("code", ["<code>\nfinal_answer(3)\n</code>", "Code:\n```py\nfinal_answer(3)\n```<end_code>"])
+def test_a_thought_before_code_that_an_agent_runs_is_an_answer(code: str) -> None:
+    text = f"Thought: I know it.\n\n{code}\n"
+    assert detect_format(text).format.name == "hermes"
+    assert "".join(span.inner.of(text) for span in segment(text).spans if span.kind is SpanKind.TEXT) == text
+    assert detect_format(f"{text}Thought: I look.\nAction: f\nAction Input: {{}}").format.name == "react"
+    assert detect_format("Thought: I know it.\nIt is 3.").format.name == "react"
 
 
 def test_nothing_to_go_by_is_said() -> None:

@@ -83,10 +83,28 @@ _Item = TypeVar("_Item")
 
 
 def days_html(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
-    """A stacked chart of traces by day and status, the worst at the bottom, with a collapsible table of the numbers."""
+    """A stacked chart of traces by day and status, the worst at the bottom, with a collapsible table of the numbers.
+
+    Traces without a date are in the table alone.
+    """
+    dated = [(day, counts) for day, counts in days if day]
+    undated = sum(sum(counts) for day, counts in days if not day)
+    if dated:
+        yield from _days_figure(dated)
+    if undated:
+        yield f'<p class="dim">{counted(undated, "trace")} without a date{": not drawn" if dated else ""}.</p>\n'
+    yield "<details><summary>The numbers</summary>\n"
+    yield from table_html(
+        ("day", *(status.value for status in STATUSES)),
+        ((escape(day or "no date"), *(f"{count:,}" for count in counts)) for day, counts in days),
+    )
+    yield "</details>\n"
+
+
+def _days_figure(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
     most = max(sum(counts) for _, counts in days)
     width = _WIDE / max(len(days), 12)
-    label = f"traces of {len(days)} days by status, at most {most:,} per day"
+    label = f"traces of {counted(len(days), 'day')} by status, at most {most:,} per day"
     yield f'<figure>\n<svg viewBox="0 0 {_WIDE} {_TALL}" role="img" aria-label="{label}">'
     for index, (_, counts) in enumerate(days):
         top = float(_TALL)
@@ -99,13 +117,9 @@ def days_html(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
         f'<span class="{style}">{escaped(status_run(status).text)}</span>'
         for style, status in zip(_STYLES, STATUSES, strict=True)
     )
-    yield f"</svg>\n<figcaption>{escape(_stretch([day for day, _ in days]))}, at most {most:,} traces per day. {words}"
-    yield "</figcaption>\n</figure>\n<details><summary>The numbers</summary>\n"
-    yield from table_html(
-        ("day", *(status.value for status in STATUSES)),
-        ((escape(day or "no date"), *(f"{count:,}" for count in counts)) for day, counts in days),
-    )
-    yield "</details>\n"
+    dates = days[0][0] if len(days) == 1 else f"{days[0][0]} to {days[-1][0]}"
+    yield f"</svg>\n<figcaption>{escape(dates)}, at most {counted(most, 'trace')} per day. {words}"
+    yield "</figcaption>\n</figure>\n"
 
 
 def rules_html(codes: Sequence[Slice]) -> Iterator[str]:
@@ -162,15 +176,6 @@ def table_html(heads: Sequence[str], rows: Iterator[tuple[str, ...]]) -> Iterato
         numbers = "".join(f'<td class="number">{cell}</td>' for cell in rest)
         yield f"<tr><td>{first}</td>{numbers}</tr>\n"
     yield "</tbody>\n</table>\n"
-
-
-def _stretch(days: Sequence[str]) -> str:
-    """The range of days, with a note if the first column is for traces without a date."""
-    dated = [day for day in days if day]
-    if not dated:
-        return "Traces without a date"
-    dates = dated[0] if len(dated) == 1 else f"{dated[0]} to {dated[-1]}"
-    return dates if len(dated) == len(days) else f"{dates}, after the traces without a date"
 
 
 def _rect(x: float, y: float, width: float, height: float, style: Style) -> str:

@@ -39,6 +39,8 @@ _NAME_CELLS = 16
 _MAX_CHARS = 400  # of what a choice is: more than a line has
 _MARKING = "writing the mark"
 _NOTE_HINT = "The note is saved with the trace; an empty one removes it."
+_OF_A_DATABASE = frozenset({"command", "link", "link to here", "id"})
+"""Choices to copy that mean nothing without the database."""
 _COPIED_CHARS = 60  # that the toast quotes
 _Answer = TypeVar("_Answer")
 
@@ -330,7 +332,7 @@ class StoreScreen(ShowsToasts[ScreenResultType]):
         try:
             message, marks = await self.access.query(query)
             await self.marks_changed(marks)
-            self.toast(message)
+            self.toast(f"{message} It is not kept: the file is not imported." if self.access.is_temporary else message)
         except WeaklinkError as error:
             self.toast(error_sentence(error, self.access.name), is_error=True)
         finally:
@@ -338,6 +340,8 @@ class StoreScreen(ShowsToasts[ScreenResultType]):
 
     def ask_copy(self, title: str, choices: Sequence[DialogChoice]) -> None:
         """Choose what to copy to the clipboard."""
+        if self.access.is_temporary:
+            choices = [choice for choice in choices if choice.name not in _OF_A_DATABASE]
         self.app.push_screen(ChoiceDialog(title, choices), self._copy)
 
     def _copy(self, text: str | None) -> None:

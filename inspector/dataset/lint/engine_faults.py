@@ -18,7 +18,7 @@ from weaklink.inspector.chain.steps import Step, quoted, tool_named
 from weaklink.inspector.dataset.lint.structure import row_fault, with_severity
 from weaklink.inspector.dataset.samples import Sample, deliberate_steps
 from weaklink.inspector.diagnostics import Diagnostic, Fault, Related
-from weaklink.inspector.model import Json, Role, SpanKind
+from weaklink.inspector.model import Json, Role, SpanKind, Turn
 from weaklink.inspector.rules import conversation, schema, training
 from weaklink.inspector.rules.markers import FOREIGN_FORMAT
 from weaklink.inspector.rules.rule import Rule, Severity
@@ -43,8 +43,8 @@ def engine_faults(sample: Sample) -> Iterator[Diagnostic]:
     deliberate = deliberate_steps(sample)
     definitions, injected = _definitions(sample), _injected_turn(sample)
     for diagnostic in sample.inspection.diagnostics:
-        if diagnostic.rule is conversation.NO_FINAL_ANSWER:
-            continue  # a sample may end with the call that the model is to learn
+        if diagnostic.rule is conversation.NO_FINAL_ANSWER and not _has_only_thought(sample.trace.turns[-1]):
+            continue  # D701 and D706 report an empty last turn and a result at the end
         if diagnostic.rule is conversation.UNRECOVERED_ERROR and deliberate:
             continue
         if diagnostic.rule is conversation.UNKNOWN_TOOL and sample.offered.error is not None:
@@ -52,6 +52,11 @@ def engine_faults(sample: Sample) -> Iterator[Diagnostic]:
         renamed = _as(diagnostic, _rule_for(diagnostic, definitions))
         is_deliberate = diagnostic.location.turn == injected or any(_belongs(diagnostic, step) for step in deliberate)
         yield with_severity(renamed, Severity.INFO) if is_deliberate else renamed
+
+
+def _has_only_thought(turn: Turn) -> bool:
+    """Whether a turn without an answer is the model's and has words, which then are its reasoning."""
+    return turn.role is Role.ASSISTANT and any(part.text.strip() for part in turn.parts)
 
 
 def unmentioned_arguments(sample: Sample) -> Iterator[Diagnostic]:

@@ -93,6 +93,13 @@ def missing_fields(sample: Sample) -> Iterator[Diagnostic]:
         for index, message_ in enumerate(sample.messages):
             for what in _missing_in(message_):
                 yield row_fault(sample, training.MISSING_FIELD, f"Message {index + 1} {what}.", key, index)
+    elif _ends_with_nothing(sample.trace):
+        yield row_fault(sample, training.MISSING_FIELD, "The answer is empty.")
+
+
+def _ends_with_nothing(trace: Trace) -> bool:
+    last = trace.turns[-1] if trace.turns else None
+    return last is not None and last.role is Role.ASSISTANT and not any(part.text.strip() for part in last.parts)
 
 
 def _missing_in(message: Json) -> Iterator[str]:

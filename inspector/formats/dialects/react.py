@@ -75,6 +75,12 @@ _NOT_EXPECTED: dict[tuple[str, str], dict[str, Any]] = {
 _NAME = re.compile(r"[^\W\d][\w.\-/]*")
 _PLAIN_TEXT = re.compile(r"(?!```|Action Input)[^\s{`][^\n\r]*")
 
+_THOUGHT_WITHOUT_CODE = (
+    r"(?m)^Thought(?: \d{1,3})?:"
+    r"(?!(?:[^\n]*\n(?!(?:Thought|Action|Observation|Final Answer)\b)){1,60}?(?:<code>|Code:)[ \t]*$)"
+)
+"""A thought, but not one before a block of code, which smolagents' agents run (smolagents:prompts/code_agent.yaml)."""
+
 _PATTERNS = DetectionPatterns(
     calls={
         r"(?m)^[ \t]*(?:\*\*)?Action(?: \d{1,3})?(?:\*\*)?:[^\n]*\n[ \t]*(?:\*\*)?Action Input\b": 0.9,
@@ -82,7 +88,7 @@ _PATTERNS = DetectionPatterns(
     },
     hints={
         r"(?m)^Action(?: \d{1,3})?:[ \t]*\w+\[": 0.7,
-        r"(?m)^Thought(?: \d{1,3})?:": 0.5,
+        _THOUGHT_WITHOUT_CODE: 0.5,
         r"(?m)^Final Answer:": 0.5,
     },
 )

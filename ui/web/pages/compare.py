@@ -1,6 +1,5 @@
 """Compare: two to six runs step by step, or whole groups of traces measure by measure."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from urllib.parse import urlencode
@@ -68,7 +67,6 @@ _RUN_COLUMNS = (
     ListingColumn("title", is_elastic=True, is_link=True),
 )
 _MAX_CANDIDATES = 50
-_ID = re.compile(r"\d{1,15}")
 
 
 def show() -> None:
@@ -259,8 +257,10 @@ def compare_runs() -> None:
         st.session_state[_KEY] = parameter("runs")
     ids_place, layer_place = st.columns((3, 1))
     ids_place.text_input("Trace ids; the other traces are compared with the first", key=_KEY, on_change=_changed)
-    ids = list(dict.fromkeys(_ID.findall(parameter("runs"))))[:MAX_RUNS]
-    runs = [shown_trace(int(id_)) for id_ in ids]
+    words = parameter("runs").replace(",", " ").split()
+    runs = list({run.summary.id: run for run in map(shown_trace, words[:MAX_RUNS])}.values())
+    if len(words) > MAX_RUNS:
+        st.caption(f"Only the first {MAX_RUNS} of {len(words):,} traces are compared.")
     if len(runs) > 1:
         layers = ("", *(layer.value for layer in Layer))
         with layer_place:
