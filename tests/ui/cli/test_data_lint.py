@@ -79,8 +79,8 @@ def test_lint_reports_faults_and_fails(name: str) -> None:
 def test_an_answer_that_is_only_reasoning_is_a_warning() -> None:
     answer = {"role": "assistant", "content": "<think>\nI need the position.\n</think>"}
     done = run("lint", write("rows.jsonl", {"messages": [ASK, answer]}), "--output", "json")
-    (found,) = diagnostics(done)
-    assert (done.exit_code, found["code"], found["severity"]) == (0, "T414", "warning")
+    (diagnostic,) = diagnostics(done)
+    assert (done.exit_code, diagnostic["code"], diagnostic["severity"]) == (0, "T414", "warning")
 
 
 def test_a_clean_set_ends_with_0_and_a_baseline_lets_known_faults_pass() -> None:

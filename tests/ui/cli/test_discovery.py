@@ -153,8 +153,8 @@ def test_logs_in_a_project_are_found_from_any_folder_of_its_repository(
     (project / ".crush/crush.db").write_bytes(b"SQLite")
     (tmp_path / ".aider.chat.history.md").write_text("# another project's\n", encoding="utf-8")
     monkeypatch.chdir(project / "src")
-    found = [(log.source, log.path, log.project) for log in found_logs(environ=environment(tmp_path / "empty"))]
-    assert found == [
+    logs = [(log.source, log.path, log.project) for log in found_logs(environ=environment(tmp_path / "empty"))]
+    assert logs == [
         ("crush", str(project / ".crush/crush.db"), "harbour"),
         ("aider", str(project / ".aider.chat.history.md"), "harbour"),
     ]

@@ -86,7 +86,7 @@ def test_runs_are_named_by_any_id_and_what_is_left_out_is_said(tmp_path: Path) -
     app.button(key="weaklink_rotate").click().run()
     assert address(app) == {"runs": "7 8"}
     app = page("compare", database, runs="1 2 3 4 5 6 7")
-    assert "Only the first 6 of 7 traces are compared." in [one.value for one in app.caption]
+    assert "Only the first 6 of 7 traces are compared." in [caption.value for caption in app.caption]
 
 
 def test_no_runs_yet_offers_some(two_models: Path) -> None:

@@ -91,10 +91,10 @@ def test_retention_counts_what_the_command_would_delete(
     command = next(code.value for code in app.code if "prune" in code.value)
     assert command.startswith("weaklink db prune --before 7d")
     assert ("--keep-broken" in command) is keeps_broken
-    shown = next(one for one in app.button if one.key == "weaklink_doomed")
+    shown = next(button for button in app.button if button.key == "weaklink_doomed")
     listed = doomed - undated
     assert shown.label == (f"Show the other {listed}" if undated else "Show these traces")
-    assert any("no recorded time" in one.value for one in app.caption) is bool(undated)
+    assert any("no recorded time" in caption.value for caption in app.caption) is bool(undated)
     shown.click().run()
     went = left_for(app)
     assert went is not None

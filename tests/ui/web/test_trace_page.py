@@ -141,14 +141,14 @@ def test_a_note_that_another_user_wrote_is_seen_before_it_is_replaced(served: in
     page.text_input[0].set_value("mine").run()
     with open_store(tmp_path / "w.db", create=False) as store:
         store.marks.put(served, note="theirs", author="bob")
-    next(one for one in page.button if one.label == "Save").click().run()
+    next(button for button in page.button if button.label == "Save").click().run()
     with open_store(tmp_path / "w.db", create=False) as store:
-        assert [one.note for one in store.marks.of([served])[served]] == ["theirs"]
-    assert any("theirs (bob)" in one.value for one in page.text)
+        assert [mark.note for mark in store.marks.of([served])[served]] == ["theirs"]
+    assert any("theirs (bob)" in element.value for element in page.text)
     assert page.text_input[0].value == "mine"
-    next(one for one in page.button if one.label == "Replace the note").click().run()
+    next(button for button in page.button if button.label == "Replace the note").click().run()
     with open_store(tmp_path / "w.db", create=False) as store:
-        assert [one.note for one in store.marks.of([served])[served]] == ["mine"]
+        assert [mark.note for mark in store.marks.of([served])[served]] == ["mine"]
 
 
 def test_each_box_of_the_rail_leads_to_its_characters_and_the_break_is_selected() -> None:
