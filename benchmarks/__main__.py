@@ -120,19 +120,19 @@ def _printed(name: str) -> str:
 
 def _write_result(name: str, printed: str) -> None:
     """Replace the results of a benchmark that ran, and the description of the machine; keep the rest of the page."""
-    place = _PAGES.get(name, _PAGE)
-    page = _replaced(place.read_text(encoding="utf-8"), "machine", _machine())
+    path = _PAGES.get(name, _PAGE)
+    page = _replaced(path.read_text(encoding="utf-8"), "machine", _machine())
     printed = _LOG_LINE.sub("", printed)
     shown = printed if printed.startswith("|") else f"```text\n{printed.rstrip()}\n```\n"
     section = f"### `{name}`\n{_judged(printed)}\n{shown}"
-    place.write_text(_replaced(page, name, section), encoding="utf-8")
+    path.write_text(_replaced(page, name, section), encoding="utf-8")
 
 
 def _replaced(page: str, name: str, text: str) -> str:
     """The page with `text` between the marks of `name`, which are appended where the page has none."""
     begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->\n"
-    before, found, rest = page.partition(begin)
-    if not found:
+    before, marker, rest = page.partition(begin)
+    if not marker:
         return f"{page}\n{begin}{text}{end}"
     return before + begin + text + end + rest.partition(end)[2]
 

@@ -52,7 +52,7 @@ def bfcl_agreement() -> None:
                 agreed[option][kind] += theirs == passed
             if theirs != verdict.passed and shown < _DIFFERENCES and os.environ.get("WEAKLINK_BFCL_SHOW"):
                 shown += 1
-                reasons = [str(found.fault.message) for found in verdict.diagnostics]
+                reasons = [str(diagnostic.fault.message) for diagnostic in verdict.diagnostics]
                 print(f"  {task['id']} {kind}: theirs {theirs}: {calls} {reasons}", file=sys.stderr)
     heads = " | ".join(f"same verdict{option}" for option in _OPTIONS)
     print(f"| answer | answers | {heads} |\n| --- | --- {'| --- ' * len(_OPTIONS)}|")
@@ -65,7 +65,7 @@ def bfcl_agreement() -> None:
 
 
 def _print_row(kind: str, count: int, agreed: Iterable[int]) -> None:
-    shares = " | ".join(f"{100 * one / count:.2f} %" for one in agreed)
+    shares = " | ".join(f"{100 * agreed_count / count:.2f} %" for agreed_count in agreed)
     print(f"| {kind} | {count:,} | {shares} |")
 
 
@@ -110,7 +110,7 @@ def _answers(answers: list[dict[str, Any]], functions: list[dict[str, Any]]) -> 
     for name, value in arguments.items():
         for kind, changed in (("wrong value", _other_value(value)), ("wrong type", _other_type(value))):
             yield kind, _with(gold, tool, {**arguments, name: changed})
-        left = {key: one for key, one in arguments.items() if key != name}
+        left = {key: argument for key, argument in arguments.items() if key != name}
         yield ("optional left out" if "" in answers[0][tool][name] else "argument left out"), _with(gold, tool, left)
     for name, some in answers[0][tool].items():
         for value in some[1:]:
@@ -137,8 +137,8 @@ def _resolved(value: Any) -> Any:
     """A possible value without the lists of possible values of its members."""
     if isinstance(value, dict):
         members = {name: _first(some) if isinstance(some, list) else some for name, some in value.items()}
-        return {name: one for name, one in members.items() if one != ""}
-    return [_resolved(one) for one in value] if isinstance(value, list) else value
+        return {name: member for name, member in members.items() if member != ""}
+    return [_resolved(element) for element in value] if isinstance(value, list) else value
 
 
 def _other_value(value: Any) -> Any:

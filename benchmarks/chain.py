@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from benchmarks.corpus import prose
-from benchmarks.measuring import best_of, goal, say
+from benchmarks.measuring import best_of, goal, print_line
 from weaklink.inspector.facade import make_call, write_calls
 from weaklink.inspector.formats.api.call_reading import read_structured_part
 from weaklink.inspector.inspection import analyse_parts, inspect_trace
@@ -32,7 +32,7 @@ class Shape:
 
 def chain() -> None:
     """Pairing, outcomes, data flow, break and the faults between calls and results, over chains of several shapes."""
-    say(f"chain analysis: {_STEPS:,} steps, {_FAILED_OF_100} of 100 failed; against segmenting the same texts")
+    print_line(f"chain analysis: {_STEPS:,} steps, {_FAILED_OF_100} of 100 failed; against segmenting the same texts")
     for name, shape in SHAPES.items():
         few, many = _trace(shape, _STEPS), _trace(shape, 2 * _STEPS)
         ways: dict[str, Callable[[], object]] = {
@@ -41,22 +41,24 @@ def chain() -> None:
             "many": _analysis(many),
         }
         best = best_of(ways, rounds=4)
-        say(f"  {name}: {_characters(few) / 1e6:.1f} million characters, {best['few'] / _STEPS * 1e6:,.0f} us a step")
-        say(f"    of segmenting: {goal(best['few'] / best['segmented'], _MOST_SEGMENTINGS, at_least=False)}")
-        say(f"    twice the steps: {goal(best['many'] / best['few'], _MOST_GROWTH, at_least=False)}")
+        print_line(
+            f"  {name}: {_characters(few) / 1e6:.1f} million characters, {best['few'] / _STEPS * 1e6:,.0f} us a step"
+        )
+        print_line(f"    of segmenting: {goal(best['few'] / best['segmented'], _MOST_SEGMENTINGS, at_least=False)}")
+        print_line(f"    twice the steps: {goal(best['many'] / best['few'], _MOST_GROWTH, at_least=False)}")
 
 
 def long_chains() -> None:
     """What a step costs in chains of up to 100,000 steps, in CPU time, against the shortest of them."""
     shape = SHAPES["results of 200 B"]
-    say("long chains: results of 200 B, chain analysis after the texts are read")
+    print_line("long chains: results of 200 B, chain analysis after the texts are read")
     shortest = 0.0
     for steps in _LONG:
         analysis = _analysis(_trace(shape, steps))
         each = best_of({"": analysis}, rounds=3 if steps < max(_LONG) else 1)[""] / steps
         shortest = shortest or each
         judged = goal(each / shortest, _MOST_PER_STEP, at_least=False)
-        say(f"  {steps:>7,} steps: {each * 1e6:6.0f} us a step, of the shortest: {judged}")
+        print_line(f"  {steps:>7,} steps: {each * 1e6:6.0f} us a step, of the shortest: {judged}")
 
 
 def _row(rng: random.Random, number: int) -> dict[str, object]:
@@ -76,7 +78,7 @@ def _many_numbers(rng: random.Random, number: int) -> str:
 
 
 def _rows(rng: random.Random, number: int) -> str:
-    return json.dumps([_row(rng, 30 * number + one) for one in range(30)])
+    return json.dumps([_row(rng, 30 * number + index) for index in range(30)])
 
 
 SHAPES = {

@@ -73,11 +73,12 @@ def cluster() -> None:
         write_short(small, _ROWS)
         with _one_node():
             rounds = [
-                [_import(small, folder / f"of-{jobs}-{at}", jobs=jobs) for jobs in (1, 2)] for at in range(_ROUNDS)
+                [_import(small, folder / f"of-{jobs}-{index}", jobs=jobs) for jobs in (1, 2)]
+                for index in range(_ROUNDS)
             ]
-            one, two = (min(runs, key=lambda run: run.seconds) for runs in zip(*rounds, strict=True))
+            single, two = (min(runs, key=lambda run: run.seconds) for runs in zip(*rounds, strict=True))
             print(f"{_BLOCK >> 10} KiB a block; seconds include the start of actors")
-            _put_rates(_ROWS, one, two)
+            _put_rates(_ROWS, single, two)
             assert _files(folder / "of-1-0") == _files(folder / "of-2-0")
             killed = _import(small, folder / "killed", jobs=2, kill_after=3)
             assert _files(folder / "of-1-0") == _files(folder / "killed")
@@ -92,20 +93,20 @@ def cluster() -> None:
                 f" (goal: at most {_FLAT} times, {is_flat})"
             )
         with _two_nodes():
-            nodes = min(_import(small, folder / f"nodes-{at}", jobs=2).seconds for at in range(_ROUNDS))
+            nodes = min(_import(small, folder / f"nodes-{index}", jobs=2).seconds for index in range(_ROUNDS))
             assert _files(folder / "of-1-0") == _files(folder / "nodes-0")
             print(f"2 node processes on loopback, 1 CPU each: the same files, {_ROWS / nodes:,.0f} traces/s")
 
 
-def _put_rates(rows: int, one: _Run, two: _Run) -> None:
-    efficiency = one.seconds / two.seconds / 2
+def _put_rates(rows: int, single: _Run, two: _Run) -> None:
+    efficiency = single.seconds / two.seconds / 2
     judged = "reached" if efficiency >= _GOAL else "MISSED"
     print(
-        f"{rows:,} short conversations: 1 worker: {rows / one.seconds:,.0f} traces/s; 2 workers:"
+        f"{rows:,} short conversations: 1 worker: {rows / single.seconds:,.0f} traces/s; 2 workers:"
         f" {rows / two.seconds:,.0f}; efficiency {efficiency:.2f} (goal: {_GOAL}, {judged}); {os.getloadavg()[0]:.1f}"
         f" processes wanted the {os.cpu_count()} cores in the last minute"
     )
-    for name, run in (("1 worker", one), ("2 workers", two)):
+    for name, run in (("1 worker", single), ("2 workers", two)):
         print(
             f"CPU a trace with {name}: {run.workers_cpu_s / rows * 1000:.2f} ms in workers,"
             f" {run.driver_cpu_s / rows * 1000:.2f} ms in the driver"
@@ -174,18 +175,18 @@ def write_long(path: Path, rows: int) -> None:
         for number in range(rows):
             messages = [
                 turn
-                for at in range(_CALLS)
-                for turn in _turns(f"{number}.{at}: and then?", at, is_sound=at < _CALLS - 1 or number % 9 > 0)
+                for index in range(_CALLS)
+                for turn in _turns(f"{number}.{index}: and then?", index, is_sound=index < _CALLS - 1 or number % 9 > 0)
             ]
             stream.write(json.dumps({"messages": [*messages, _answer()], "model": f"m{number % 3}"}) + "\n")
 
 
-def _turns(question: str, at: int, *, is_sound: bool) -> list[dict[str, object]]:
-    call = {"id": f"c{at}", "type": "function", "function": {"name": "f", "arguments": _ARGUMENTS + "}" * is_sound}}
+def _turns(question: str, number: int, *, is_sound: bool) -> list[dict[str, object]]:
+    call = {"id": f"c{number}", "type": "function", "function": {"name": "f", "arguments": _ARGUMENTS + "}" * is_sound}}
     return [
         {"role": "user", "content": question},
         {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": f"c{at}", "content": _RESULT if at != 1 else "4 degrees"},
+        {"role": "tool", "tool_call_id": f"c{number}", "content": _RESULT if number != 1 else "4 degrees"},
     ]
 
 

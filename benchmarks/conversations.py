@@ -107,7 +107,7 @@ def coding_session(number: int) -> dict[str, Any]:
 def toolset(shape: Shape, seed: int) -> list[dict[str, Any]]:
     """The definitions that one request offers, each with a schema of nested parameters and long descriptions."""
     rng = random.Random(seed)
-    return [_tool(rng, f"tool_{at}_{rng.choice('abcdefgh')}", shape.parameters) for at in range(shape.tools)]
+    return [_tool(rng, f"tool_{index}_{rng.choice('abcdefgh')}", shape.parameters) for index in range(shape.tools)]
 
 
 def arguments(rng: random.Random, schema: dict[str, Any], depth: int = 0) -> Any:
@@ -129,7 +129,9 @@ def arguments(rng: random.Random, schema: dict[str, Any], depth: int = 0) -> Any
 
 
 def _tool(rng: random.Random, name: str, parameters: int) -> dict[str, Any]:
-    properties = {f"{rng.choice(('path', 'query', 'limit', 'mode'))}_{at}": _property(rng) for at in range(parameters)}
+    properties = {
+        f"{rng.choice(('path', 'query', 'limit', 'mode'))}_{index}": _property(rng) for index in range(parameters)
+    }
     schema = {"type": "object", "properties": properties, "required": list(properties)[: parameters // 2]}
     described = {"name": name, "description": prose(220, rng.randrange(10**6)), "parameters": schema}
     return {"type": "function", "function": described}
@@ -143,7 +145,7 @@ def _property(rng: random.Random, depth: int = 0) -> dict[str, Any]:
     if kind == "array":
         return {"type": "array", "items": _property(rng, depth + 1), **about}
     if kind == "object":
-        inner = {f"field_{at}": _property(rng, depth + 1) for at in range(2)}
+        inner = {f"field_{index}": _property(rng, depth + 1) for index in range(2)}
         return {"type": "object", "properties": inner, "required": ["field_0"], **about}
     return {"type": kind, **about}
 
@@ -156,10 +158,10 @@ def _step(rng: random.Random, tools: list[dict[str, Any]], shape: Shape, seed: i
     if rng.randrange(100) < _BROKEN_OF_100:
         name, text = _broken(rng, name, value)
     call = {"id": f"call_{seed:08x}", "type": "function", "function": {"name": name, "arguments": text}}
-    found = {"status": "ok", "id": seed, "text": prose(max(20, round(shape.result_size * rng.random() * 2)), seed + 1)}
+    result = {"status": "ok", "id": seed, "text": prose(max(20, round(shape.result_size * rng.random() * 2)), seed + 1)}
     return [
         {"role": "assistant", "content": content, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": call["id"], "name": name, "content": json.dumps(found, ensure_ascii=False)},
+        {"role": "tool", "tool_call_id": call["id"], "name": name, "content": json.dumps(result, ensure_ascii=False)},
     ]
 
 

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.measuring import say
+from benchmarks.measuring import print_line
 from tests.case_files import cases_of
 from weaklink.inspector.chat_templates.derivation import derive_format
 from weaklink.inspector.chat_templates.files import read_chat_template
@@ -57,16 +57,18 @@ def derived() -> None:
     """Print one line a template, and the shares."""
     folder = Path(os.environ.get("WEAKLINK_TEMPLATES", _DEFAULT))
     totals: Counter[str] = Counter()
-    say(f"{'template':50} {'family':16} result")
+    print_line(f"{'template':50} {'family':16} result")
     for path in sorted(folder.rglob("*.jinja")):
         own = _family(path.stem)
         outcome, words = _compared(path, own)
         totals[outcome] += 1
-        say(f"{path.stem[:50]:50} {own.name if own is not None else '-':16} {words}")
+        print_line(f"{path.stem[:50]:50} {own.name if own is not None else '-':16} {words}")
     count = sum(totals.values())
-    say(f"{count} templates: " + ", ".join(f"{number} {outcome}" for outcome, number in totals.most_common()))
+    print_line(f"{count} templates: " + ", ".join(f"{number} {outcome}" for outcome, number in totals.most_common()))
     shows = count - totals["show no calls"]
-    say(f"equal on every case: {totals['equal']} of {shows} that show calls ({totals['equal'] / max(shows, 1):.0%})")
+    print_line(
+        f"equal on every case: {totals['equal']} of {shows} that show calls ({totals['equal'] / max(shows, 1):.0%})"
+    )
 
 
 def _family(stem: str) -> Format | None:
@@ -93,13 +95,13 @@ def _compared(path: Path, own: Format | None) -> tuple[str, str]:
         if not _is_spelled(case["text"], table):
             other += 1
             continue
-        found = segment_whole(case["text"], read, prompt=case.get("prompt", ""), tools=tools)
-        if _calls(found) == _calls(expected):
+        segmentation = segment_whole(case["text"], read, prompt=case.get("prompt", ""), tools=tools)
+        if _calls(segmentation) == _calls(expected):
             equal += 1
         else:
-            is_told = bool(found.diagnostics)
+            is_told = bool(segmentation.diagnostics)
             told, wrong = told + is_told, wrong + (not is_told)
-            _print_case("told" if is_told else "wrong", case["id"], expected, found)
+            _print_case("told" if is_told else "wrong", case["id"], expected, segmentation)
     words = f"{kind}: {equal} equal, {told} reported, {wrong} wrong ({other} cases in other spellings)"
     if wrong:
         return "with a wrong call", words
@@ -132,6 +134,6 @@ def _calls(read: Segmentation) -> list[str]:
     return [f"{call.name} {call.arguments!r}" for call in read.calls]
 
 
-def _print_case(outcome: str, case: str, expected: Segmentation, found: Segmentation) -> None:
+def _print_case(outcome: str, case: str, expected: Segmentation, segmentation: Segmentation) -> None:
     if os.environ.get("WEAKLINK_SHOW_CASES"):
-        say(f"    {outcome}: {case}: {_calls(expected)[:3]}, read as {_calls(found)[:3]}")
+        print_line(f"    {outcome}: {case}: {_calls(expected)[:3]}, read as {_calls(segmentation)[:3]}")

@@ -5,7 +5,7 @@ import random
 from functools import partial
 
 from benchmarks.corpus import CALL_SIZES, SESSION_CHARACTERS, call_payload, prose
-from benchmarks.measuring import best_of, goal, say
+from benchmarks.measuring import best_of, goal, print_line
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Part, ResultHeader, Role, ToolDefinition, Trace, Turn
@@ -41,19 +41,19 @@ TOOLS = (
 
 def full_diagnostics() -> None:
     """Schema checks, chain analysis and all, over sessions of agents, against bare segmentation of the same texts."""
-    say(f"full diagnostics: sessions with tools and results, {_BROKEN_OF_100} of 100 calls broken")
+    print_line(f"full diagnostics: sessions with tools and results, {_BROKEN_OF_100} of 100 calls broken")
     for name, sizes in (("mixed", CALL_SIZES), *((f"{size:,} B", (size,)) for size in CALL_SIZES)):
         trace = _session(sizes)
         best = best_of({"bare": partial(_segmented, trace), "full": partial(inspect_trace, trace)}, rounds=3)
         size = sum(len(part.text) for turn in trace.turns for part in turn.parts)
         calls = sum(turn.role is Role.ASSISTANT for turn in trace.turns)
-        say(
+        print_line(
             f"  calls of {name}: {calls} calls, bare {size / 1e6 / best['bare']:,.0f} MB/s, "
             f"full {size / 1e6 / best['full']:,.0f} MB/s, "
             f"{(best['full'] - best['bare']) / calls * 1e6:,.0f} us a call more"
         )
         ratio = best["bare"] / best["full"]
-        say(
+        print_line(
             f"    of bare segmentation: {goal(ratio, _AT_LEAST, at_least=True) if name == 'mixed' else f'{ratio:6.2f}'}"
         )
 

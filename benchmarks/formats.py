@@ -6,7 +6,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from benchmarks.corpus import prose
-from benchmarks.measuring import best_of, goal, say
+from benchmarks.measuring import best_of, goal, print_line
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import formats
@@ -22,18 +22,18 @@ _PROSE = {"react": "Thought: "}
 
 def every_format() -> None:
     """A row a format: the speed of a session of calls of 1 to 20 kB, and the worst of the hostile texts, doubled."""
-    say("every format: a session of calls of 1 to 20 kB between prose, its speed as a ratio to hermes")
-    say("  (of twice the input: the worst of many openers, an unterminated string, brackets and half a marker)")
-    sessions = {one.name: _session(one) for one in formats()}
+    print_line("every format: a session of calls of 1 to 20 kB between prose, its speed as a ratio to hermes")
+    print_line("  (of twice the input: the worst of many openers, an unterminated string, brackets and half a marker)")
+    sessions = {form.name: _session(form) for form in formats()}
     hermes = partial(segment, sessions["hermes"], "hermes")
-    for one in formats():
-        text = sessions[one.name]
-        best = best_of({"hermes": hermes, one.name: partial(segment, text, one.name)}, rounds=3)
-        speed = len(text) / best[one.name]
+    for wire_format in formats():
+        text = sessions[wire_format.name]
+        best = best_of({"hermes": hermes, wire_format.name: partial(segment, text, wire_format.name)}, rounds=3)
+        speed = len(text) / best[wire_format.name]
         ratio = speed / (len(sessions["hermes"]) / best["hermes"])
-        worst, shape = max((_doubling(make, one.name), name) for name, make in _hostile(one).items())
-        say(
-            f"  {one.name:16} {speed / 1e6:5.0f} MB/s {goal(ratio, _AT_LEAST, at_least=True)}"
+        worst, shape = max((_doubling(make, wire_format.name), name) for name, make in _hostile(wire_format).items())
+        print_line(
+            f"  {wire_format.name:16} {speed / 1e6:5.0f} MB/s {goal(ratio, _AT_LEAST, at_least=True)}"
             f"   twice the input {goal(worst, _AT_MOST, at_least=False)} {shape}"
         )
 
@@ -41,7 +41,7 @@ def every_format() -> None:
 def _calls(seed: int) -> list[ToolCall]:
     """One call whose values are texts, which every format can hold."""
     size = _SIZES[seed % len(_SIZES)]
-    rows = {f"row_{at}": prose(180, seed + at) for at in range(size // 200)}
+    rows = {f"row_{index}": prose(180, seed + index) for index in range(size // 200)}
     return [make_call("store_rows", {"city": "Tromsø", **rows})]
 
 
@@ -64,16 +64,16 @@ def _named(calls: Sequence[ToolCall]) -> list[ToolCall]:
 
 def _hostile(dialect: Format) -> dict[str, Callable[[int], str]]:
     call = next(filter(None, (_written(dialect, calls) for calls in (_calls(0), _named(_calls(0))))), "")
-    at = call.find("Troms") if "Troms" in call else len(call) // 2
+    position = call.find("Troms") if "Troms" in call else len(call) // 2
     opener = call[: max(call.find("store_rows"), 1)]
     return {
         "openers": lambda n: opener * n,
-        "half calls": lambda n: call[:at] * (n // 16),
-        "one string": lambda n: call[:at] + "x" * (8 * n),
-        "one string of openers": lambda n: call[:at] + (opener + " ") * n,
-        "brackets": lambda n: call[:at] + "[{" * n,
+        "half calls": lambda n: call[:position] * (n // 16),
+        "one string": lambda n: call[:position] + "x" * (8 * n),
+        "one string of openers": lambda n: call[:position] + (opener + " ") * n,
+        "brackets": lambda n: call[:position] + "[{" * n,
         "half a marker": lambda n: opener[: len(opener) // 2 + 1] * n,
-        "quotes": lambda n: call[:at] + "'\"" * n,
+        "quotes": lambda n: call[:position] + "'\"" * n,
     }
 
 

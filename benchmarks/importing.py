@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 from benchmarks.conversations import Shape, coding_session, conversation, long_reasoning, short_calls
-from benchmarks.measuring import goal, say
+from benchmarks.measuring import goal, print_line
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
@@ -58,11 +58,11 @@ def import_ways() -> None:
     """What an import takes in one process and in two, from one file and from many, and `check` of the same files."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        one, many = folder / "one", folder / "many"
-        _write(one / "log.jsonl", range(_TRACES))
+        one_file, many = folder / "one", folder / "many"
+        _write(one_file / "log.jsonl", range(_TRACES))
         for number in range(_FILES):
             _write(many / f"{number}.jsonl", range(number * _TRACES // _FILES, (number + 1) * _TRACES // _FILES))
-        for files, path in (("one file", one), (f"{_FILES} files", many)):
+        for files, path in (("one file", one_file), (f"{_FILES} files", many)):
             _ways(files, path, folder)
 
 
@@ -77,11 +77,11 @@ def _stages(folder: Path, kind: str, count: int, made: Callable[[int], object]) 
             best[stage] = min(best.get(stage, took), took)
     loads = best.pop("json.loads")
     whole = sum(best.values())
-    say(f"import of {count} traces, {kind}, {sum(map(len, lines)) / 1e6:.1f} MB, in one process; CPU time")
+    print_line(f"import of {count} traces, {kind}, {sum(map(len, lines)) / 1e6:.1f} MB, in one process; CPU time")
     for stage, took in best.items():
         each = took / count * 1e6
-        say(f"  {stage:12} {took / whole:5.0%}, {each:6.0f} us a trace, {took / loads:6.1f} of json.loads")
-    say(f"  all of it, of json.loads: {goal(whole / loads, _MOST_OF_LOADS, at_least=False)}")
+        print_line(f"  {stage:12} {took / whole:5.0%}, {each:6.0f} us a trace, {took / loads:6.1f} of json.loads")
+    print_line(f"  all of it, of json.loads: {goal(whole / loads, _MOST_OF_LOADS, at_least=False)}")
 
 
 def _once(path: Path, database: Path, lines: Sequence[str]) -> dict[str, float]:
@@ -103,13 +103,16 @@ def _once(path: Path, database: Path, lines: Sequence[str]) -> dict[str, float]:
     clean: list[Trace] = []
     drafts: list[TraceRows] = []
     timed("json.loads", lambda: deque(map(json.loads, lines), maxlen=0))
-    timed("reading", lambda: traces.extend(one for one in read_source(path).records if isinstance(one, Trace)))
+    timed("reading", lambda: traces.extend(record for record in read_source(path).records if isinstance(record, Trace)))
     timed("redaction", lambda: clean.extend(map(redactor.trace, traces)))
     inspected: list[Inspection] = []
     timed("inspection", lambda: inspected.extend(map(inspect_trace, clean)))
     pairs = list(zip(clean, inspected, strict=True))
     timed(
-        "packing", lambda: drafts.extend(TraceRows(record_rows(one), derived_rows(found, one)) for one, found in pairs)
+        "packing",
+        lambda: drafts.extend(
+            TraceRows(record_rows(pair), derived_rows(inspection, pair)) for pair, inspection in pairs
+        ),
     )
     with open_store(database) as store:
         timed("writing", lambda: store.save_drafts(drafts))
@@ -128,9 +131,9 @@ def _ways(files: str, path: Path, folder: Path) -> None:
             if jobs == "1":
                 best["cpu"] = min(best["cpu"], cpu)
         best["check"] = min(best["check"], _run("check", "--fail-on", "never", "--output", "json", str(path))[1])
-    say(f"{_TRACES} traces in {files}: {best['1']:.1f} s with one process")
-    say(f"  --jobs 2, of the time of --jobs 1: {goal(best['2'] / best['1'], _MOST_OF_ONE, at_least=False)}")
-    say(f"  check, times as fast as import: {goal(best['cpu'] / best['check'], _CHECK_AT_LEAST, at_least=True)}")
+    print_line(f"{_TRACES} traces in {files}: {best['1']:.1f} s with one process")
+    print_line(f"  --jobs 2, of the time of --jobs 1: {goal(best['2'] / best['1'], _MOST_OF_ONE, at_least=False)}")
+    print_line(f"  check, times as fast as import: {goal(best['cpu'] / best['check'], _CHECK_AT_LEAST, at_least=True)}")
 
 
 def _run(*words: str) -> tuple[float, float]:

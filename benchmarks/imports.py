@@ -16,7 +16,7 @@ from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
-from benchmarks.measuring import best_of, say
+from benchmarks.measuring import best_of, print_line
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.records import layout_of, read_rows
 from weaklink.inspector.importers.registry import source_names
@@ -42,7 +42,9 @@ print(-most(sys.argv[2]) + most(sys.argv[3]))
 
 def imports() -> None:
     """A line for each source: how fast it is read, how that compares, and what a file four times as large adds."""
-    say(f"imports: {_MILLION:g} MB of each source; memory is what {_TIMES_LARGER} times as much adds at its highest")
+    print_line(
+        f"imports: {_MILLION:g} MB of each source; memory is what {_TIMES_LARGER} times as much adds at its highest"
+    )
     for source in source_names():
         cases = [path for path in (_CASES / source).glob("*") if path.suffix != ".expected"]
         if cases:
@@ -51,7 +53,7 @@ def imports() -> None:
 
 
 def _turns(case: Path) -> int:
-    return sum(len(one.turns) for one in read_source(case).records if not isinstance(one, Skipped))
+    return sum(len(record.turns) for record in read_source(case).records if not isinstance(record, Skipped))
 
 
 def _one_source(source: str, case: Path, folder: Path) -> None:
@@ -62,10 +64,10 @@ def _one_source(source: str, case: Path, folder: Path) -> None:
     best = best_of(ways, rounds=3)
     said = f"  {source:20} {size / 1e6 / best['read']:7.1f} MB/s, of {peer:11} {best['peer'] / best['read']:6.3f}"
     if _repeated(case, larger, size * _TIMES_LARGER) == size:
-        say(f"{said}; one container of {size:,} bytes, which does not repeat")
+        print_line(f"{said}; one container of {size:,} bytes, which does not repeat")
         return
     grown = _grown_kib(source, path, larger)
-    say(f"{said}; memory {'flat' if grown < _FLAT_KIB else 'grows'}, {grown / 1024:+.1f} MiB")
+    print_line(f"{said}; memory {'flat' if grown < _FLAT_KIB else 'grows'}, {grown / 1024:+.1f} MiB")
 
 
 def _repeated(case: Path, path: Path, size: float) -> int:

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.measuring import say
+from benchmarks.measuring import print_line
 from benchmarks.streams import ROOT, WORDS, all_streams, free_port, giant_answer, stop, stream_server, wait_for
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.capture.recorder_process import ForwarderConnection, RecorderProcess, RecorderReport
@@ -50,14 +50,14 @@ def large_bodies() -> None:
                     time.sleep(_REST_S)
             for name, rounds in waited_ms.items():
                 every = ", ".join(f"{way:.0f}" for way in sorted(rounds))
-                say(
+                print_line(
                     f"giant {kind + ',':9}{name + ':':12} longest way of a chunk {min(rounds):.0f} ms (rounds: {every})"
                 )
 
 
 async def _print_steps() -> None:
     """Report giant answers to a recorder's process, and print the CPU time that this takes of the event loop."""
-    process = _MeasuredProcess(_record_in_memory, on_trouble=say)
+    process = _MeasuredProcess(_record_in_memory, on_trouble=print_line)
     for kind in ("answer", "choices", "event"):
         body = giant_answer(kind.encode(), _MEGABYTES)
         observer = process.began(RequestHead("POST", "/v1/chat/completions"))
@@ -69,7 +69,7 @@ async def _print_steps() -> None:
             await asyncio.sleep(_POLL_S)
         steps_ms, process.steps_ms = process.steps_ms, []
         took = f"{sum(steps_ms):.0f} ms in {len(steps_ms)} steps, the longest {max(steps_ms):.2f} ms"
-        say(f"giant {kind + ',':9}{len(body) >> 20} MB into the recorder's pipe: {took}")
+        print_line(f"giant {kind + ',':9}{len(body) >> 20} MB into the recorder's pipe: {took}")
     process.close()
 
 

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from msgspec.structs import replace
 
 from benchmarks.corpus import prose
-from benchmarks.measuring import best_of, goal, say
+from benchmarks.measuring import best_of, goal, print_line
 from weaklink.inspector.chain.history import history_diagnostics
 from weaklink.inspector.chain.layers import run_differences
 from weaklink.inspector.inspected import Inspection
@@ -37,7 +37,7 @@ _CUT_OF_100 = 5
 
 def layers() -> None:
     """The comparison of layers against a whole inspection; a database with requests and runs against one without."""
-    say(f"layers: sessions of a proxy, {_CUT_OF_100} of 100 results cut before the model reads them again")
+    print_line(f"layers: sessions of a proxy, {_CUT_OF_100} of 100 results cut before the model reads them again")
     for turns in _TURNS:
         trace = _session(turns, 0)
         inspection = inspect_trace(trace)
@@ -47,7 +47,9 @@ def layers() -> None:
         sessions = [_session(turns, seed) for seed in range(_TRACES)]
         stored = _bytes(sessions) / _bytes(map(_without_layers, sessions))
         share = goal(best["compared"] / best["inspected"], _MOST_SHARE, at_least=False)
-        say(f"  {turns:>3} turns: share of an inspection {share}; bytes {goal(stored, _MOST_BYTES, at_least=False)}")
+        print_line(
+            f"  {turns:>3} turns: share of an inspection {share}; bytes {goal(stored, _MOST_BYTES, at_least=False)}"
+        )
 
 
 def _compared(trace: Trace, inspection: Inspection) -> int:

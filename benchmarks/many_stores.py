@@ -66,7 +66,7 @@ def made_store(traces: int, folder: Path) -> Path:
 def fill(where: str, traces: int) -> None:
     """Put so many traces into a new store, indexed, summed up, and with the database's statistics of a store in use."""
     with open_store(where) as store:
-        store.save((one, inspect_trace(one)) for one in _originals(traces))
+        store.save((trace, inspect_trace(trace)) for trace in _originals(traces))
         store.search.index_pending()
     engine = new_engine(location_of(where))
     with engine.begin() as connection:
@@ -76,7 +76,7 @@ def fill(where: str, traces: int) -> None:
             connection.exec_driver_sql("VACUUM (ANALYZE)")  # the server does so by itself, but later
     engine.dispose()
     with open_store(where) as store:
-        store.save((one, inspect_trace(one)) for one in _rare(traces))
+        store.save((trace, inspect_trace(trace)) for trace in _rare(traces))
         store.search.index_pending()
 
 
@@ -159,13 +159,16 @@ def a_trace(number: int, started_s: float | None = None, *, old: bool = False) -
             f"{OLD} {prose(200, number)}" if old else prose(200, number),
         )
     )
-    at = number * _APART_S + rng.random() * 3600 if started_s is None else started_s
+    started = number * _APART_S + rng.random() * 3600 if started_s is None else started_s
     cut = number % 10 == 7
     generation = Generation(
-        answered_model=model, tools=_TOOLS[: 5 + number % 3], started=Instant(at), usage=Usage(100 + number % 50, 20)
+        answered_model=model,
+        tools=_TOOLS[: 5 + number % 3],
+        started=Instant(started),
+        usage=Usage(100 + number % 50, 20),
     )
     cut_off = {"finish": FinishReason.LENGTH, "body": BodyState.TRUNCATED} if cut else {}
-    last = Generation(answered_model=model, started=Instant(at + 2), usage=Usage(150, 30), **cut_off)  # type: ignore[arg-type]  # fields of two kinds
+    last = Generation(answered_model=model, started=Instant(started + 2), usage=Usage(150, 30), **cut_off)  # type: ignore[arg-type]  # fields of two kinds
     return Trace(
         (
             Turn(Role.USER, (Part("text", words),)),
@@ -174,15 +177,15 @@ def a_trace(number: int, started_s: float | None = None, *, old: bool = False) -
             Turn(Role.ASSISTANT, (Part("text", prose(150, number + 1)),), generation=last),
         ),
         name=f"session {number}",
-        started=Instant(at),
+        started=Instant(started),
         external_ids=(ExternalId("session", f"s{number}"),),
         provenance=Provenance(_SOURCES[number % 4], f"log-{number % 50}.jsonl", record=f"line {number}"),
     )
 
 
 def _with_rare_word(number: int, traces: int) -> Trace:
-    at = (number + 0.5) / _RARE_TRACES * traces * _APART_S
-    made = a_trace(10_000_000 + number, at)
+    started = (number + 0.5) / _RARE_TRACES * traces * _APART_S
+    made = a_trace(10_000_000 + number, started)
     return Trace(
         (Turn(Role.USER, (Part("text", f"where is the {RARE}?"),)), *made.turns[1:]),
         name=made.name,

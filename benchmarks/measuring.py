@@ -54,14 +54,14 @@ def peak_kib() -> int:
     On Linux `ru_maxrss` also counts what the process that started this one had, so the kernel's own mark is read.
     """
     if _STATUS.exists():
-        found = _PEAK.search(_STATUS.read_text(encoding="ascii"))
-        if found is not None:
-            return int(found[1])
+        match = _PEAK.search(_STATUS.read_text(encoding="ascii"))
+        if match is not None:
+            return int(match[1])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak // 1024 if sys.platform == "darwin" else peak  # macOS counts bytes
 
 
-def say(line: str = "") -> None:
+def print_line(line: str = "") -> None:
     """One line of the benchmark's report."""
     print(line)
 

@@ -32,7 +32,7 @@ Row = dict[str, Any]
 
 def planted_faults() -> None:
     """Print the faults found and the false alarms by shape; with `WEAKLINK_PLANTED_SHOW=1` each one on stderr."""
-    planted, found, alarms, clean_rows = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    planted, found_count, alarms, clean_rows = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for shape in SHAPES:
         clean = lint([row_in(shape, conversation) for conversation in CONVERSATIONS.values()])
         if shape in CLEAN_SHAPES:
@@ -42,13 +42,13 @@ def planted_faults() -> None:
         for fault in PLANTED:
             if fault.shape == shape:
                 planted[shape] += 1
-                found[shape] += is_found(fault)
+                found_count[shape] += is_found(fault)
     print(
         "| shape | planted faults | found | clean rows | with an error or a warning |\n| --- | --- | --- | --- | --- |"
     )
     for shape in SHAPES:
-        print(f"| {shape} | {planted[shape]} | {found[shape]} | {clean_rows[shape]} | {alarms[shape]} |")
-    print(f"| all | {planted.total()} | {found.total()} | {clean_rows.total()} | {alarms.total()} |")
+        print(f"| {shape} | {planted[shape]} | {found_count[shape]} | {clean_rows[shape]} | {alarms[shape]} |")
+    print(f"| all | {planted.total()} | {found_count.total()} | {clean_rows.total()} | {alarms.total()} |")
 
 
 def is_found(fault: Planted) -> bool:

@@ -21,9 +21,9 @@ _STARTS_WITHIN_S = 60
 
 def programs() -> Path | None:
     """The folder of the server's programs; None where there are none."""
-    found = shutil.which("initdb")
-    if found is not None:
-        return Path(found).resolve().parent
+    initdb = shutil.which("initdb")
+    if initdb is not None:
+        return Path(initdb).resolve().parent
     return max((path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")), default=None)
 
 

@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import quantiles
 
-from benchmarks.measuring import goal, say
+from benchmarks.measuring import goal, print_line
 from benchmarks.redaction import redaction_share
 from benchmarks.streams import ROOT, all_streams, free_port, settled_cpu_s, stop, stream_server, wait_for
 
@@ -64,22 +64,22 @@ def proxy() -> None:
 
 
 def _tell(ways: dict[str, _Way]) -> None:
-    say(f"{_STREAMS} paced streams, and a flood of {_FLOOD_STREAMS}; the best of {_ROUNDS} rounds")
+    print_line(f"{_STREAMS} paced streams, and a flood of {_FLOOD_STREAMS}; the best of {_ROUNDS} rounds")
     direct = ways[_DIRECT].measured
-    say(f"{'':34}{'CPU us/chunk':>14}{'flooded':>9}{'added p50 us':>14}{'added p99 us':>14}{'chunks/s':>12}")
+    print_line(f"{'':34}{'CPU us/chunk':>14}{'flooded':>9}{'added p50 us':>14}{'added p99 us':>14}{'chunks/s':>12}")
     for name, way in ways.items():
-        one = way.measured
-        added = (one.p50_us - direct.p50_us, one.p99_us - direct.p99_us)
-        cpu = (one.cpu_us, one.flood_cpu_us) if way.pid is not None else (0.0, 0.0)
-        say(f"{name:34}{cpu[0]:14.0f}{cpu[1]:9.0f}{added[0]:14.0f}{added[1]:14.0f}{one.rate:12,.0f}")
+        measured = way.measured
+        added = (measured.p50_us - direct.p50_us, measured.p99_us - direct.p99_us)
+        cpu = (measured.cpu_us, measured.flood_cpu_us) if way.pid is not None else (0.0, 0.0)
+        print_line(f"{name:34}{cpu[0]:14.0f}{cpu[1]:9.0f}{added[0]:14.0f}{added[1]:14.0f}{measured.rate:12,.0f}")
     if _STORING not in ways:
-        say("mitmdump: not measured; `make bench-proxy` installs it.")
+        print_line("mitmdump: not measured; `make bench-proxy` installs it.")
         return
     storing, streaming = ways[_STORING].measured, ways[_STREAMING].measured
     for name in [name for name in ways if name.startswith("weaklink")]:
         own, most = ways[name].measured, _MOST_CPU[name]
-        say(f"{name}, CPU a chunk against {_STORING}: {goal(own.cpu_us / storing.cpu_us, most, at_least=False)}")
-        say(f"{name}, p99 against {_STREAMING}: {goal(own.p99_us / streaming.p99_us, 1, at_least=False)}")
+        print_line(f"{name}, CPU a chunk against {_STORING}: {goal(own.cpu_us / storing.cpu_us, most, at_least=False)}")
+        print_line(f"{name}, p99 against {_STREAMING}: {goal(own.p99_us / streaming.p99_us, 1, at_least=False)}")
 
 
 @contextmanager
@@ -101,15 +101,15 @@ def _ways(port: int, folder: Path) -> Iterator[dict[str, _Way]]:
         for name, call in calls.items():
             free = free_port()
             words = [word.replace("PORT", str(free)) for word in call]
-            one = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT)
-            running.append(one)
+            process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT)
+            running.append(process)
             own = "PORT" not in " ".join(call)
-            ways[name] = _Way(int(one.stdout.readline()) if own and one.stdout else free, one.pid)
+            ways[name] = _Way(int(process.stdout.readline()) if own and process.stdout else free, process.pid)
             wait_for(ways[name].port)
         yield ways
     finally:
-        for one in running:
-            stop(one)
+        for process in running:
+            stop(process)
 
 
 def _measure(way: _Way) -> None:

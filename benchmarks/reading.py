@@ -8,7 +8,7 @@ from pathlib import Path
 from time import process_time
 
 from benchmarks.conversations import SHAPES, lines
-from benchmarks.measuring import best_of, goal, say
+from benchmarks.measuring import best_of, goal, print_line
 from weaklink.inspector.importers.reading import SourceRecords, read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
@@ -39,26 +39,30 @@ def _one_file(name: str, written: list[str], folder: Path) -> None:
     best = best_of(ways, rounds=5)
     million = sum(map(len, written)) / 1e6
     turns = sum(len(trace.turns) for trace in traces)
-    say(f"reading {name}: {len(written)} lines, {turns:,} turns, json.loads {million / best['json.loads']:,.0f} MB/s")
+    print_line(
+        f"reading {name}: {len(written)} lines, {turns:,} turns, json.loads {million / best['json.loads']:,.0f} MB/s"
+    )
     for way, stage in (("read", "reading"), ("inspected", "and inspecting"), ("rows", "and making rows")):
         took = best[way]
         ratio = best["json.loads"] / took
         judged = goal(ratio, _AT_LEAST, at_least=True) if way == "rows" else f"{ratio:6.2f}"
-        say(f"  {stage:16} {million / took:6.1f} MB/s, {took / turns * 1e6:5.0f} us a turn, of json.loads: {judged}")
+        print_line(
+            f"  {stage:16} {million / took:6.1f} MB/s, {took / turns * 1e6:5.0f} us a turn, of json.loads: {judged}"
+        )
     _into_sqlite(folder, traces, million, best)
 
 
 def _into_sqlite(folder: Path, traces: list[Trace], million: float, best: dict[str, float]) -> None:
     """Inserts, as what saving takes beyond making the rows; and the text index, which is filled afterwards."""
     inspected = [(trace, inspect_trace(trace)) for trace in traces]
-    drafted = best_of({"rows": lambda: [trace_rows(*one) for one in inspected]}, rounds=3)["rows"]
+    drafted = best_of({"rows": lambda: [trace_rows(*pair) for pair in inspected]}, rounds=3)["rows"]
     saved = indexed = float("inf")
     for number in range(3):
         with open_store(folder / f"{number}.db") as store:
             saved = min(saved, _took(partial(store.save, inspected)))
             indexed = min(indexed, _took(store.search.index_pending))
     for stage, took in (("SQLite's inserts", max(saved - drafted, 1e-9)), ("the text index", indexed)):
-        say(f"  {stage:16} {million / took:6.1f} MB/s, of json.loads: {best['json.loads'] / took:6.2f}")
+        print_line(f"  {stage:16} {million / took:6.1f} MB/s, of json.loads: {best['json.loads'] / took:6.2f}")
 
 
 def _took(way: Callable[[], object]) -> float:

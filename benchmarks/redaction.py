@@ -16,7 +16,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from benchmarks.corpus import coding_arguments
-from benchmarks.measuring import goal, say
+from benchmarks.measuring import goal, print_line
 from weaklink.inspector.capture.events import RecordEvent, Sink
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.capture.redacting import RedactsChunks
@@ -28,7 +28,7 @@ from weaklink.storage.live import StoreSink
 _STREAMS, _CHUNKS, _AT_ONCE = 40, 250, 5
 _WAIT_S = 0.12  # the recorder's thread takes up what came every 0.1 seconds
 _ROUNDS = 3
-_MOST = 0.15
+_MAX_SHARE = 0.15
 _PROSE = """The harbour lies on the north side of the island, where the water is deep enough for larger boats. In the
 morning the fishermen sort what they have caught; most of it is sold before nine o'clock, and the rest goes to the two
 restaurants at the end of the quay. Visitors usually arrive with the ferry at half past ten, walk up to the lighthouse,
@@ -111,12 +111,12 @@ def redaction_share() -> None:
     _recorded(_Nowhere(), prose)  # patterns are compiled once
     with tempfile.TemporaryDirectory() as folder:
         alone = _say("prose, recorder alone", [_recorded(_Nowhere(), prose) for _ in range(_ROUNDS)])
-        storing = _say("prose, recorder and store", [_recorded(one, prose) for one in _stores(folder, "prose")])
+        storing = _say("prose, recorder and store", [_recorded(sink, prose) for sink in _stores(folder, "prose")])
         for kind, events in kinds.items():
-            share = _say(f"{kind}, recorder and store", [_recorded(one, events) for one in _stores(folder, kind)])
-            say(f"redaction's share of the CPU time of recorder and store, {kind}: {share:.2f}")
-    say(f"redaction's share of the CPU time of the recorder alone: {alone:.2f}")
-    say(f"redaction's share of the CPU time of recorder and store: {goal(storing, _MOST, at_least=False)}")
+            share = _say(f"{kind}, recorder and store", [_recorded(sink, events) for sink in _stores(folder, kind)])
+            print_line(f"redaction's share of the CPU time of recorder and store, {kind}: {share:.2f}")
+    print_line(f"redaction's share of the CPU time of the recorder alone: {alone:.2f}")
+    print_line(f"redaction's share of the CPU time of recorder and store: {goal(storing, _MAX_SHARE, at_least=False)}")
 
 
 def _kinds() -> dict[str, list[bytes]]:
@@ -124,7 +124,7 @@ def _kinds() -> dict[str, list[bytes]]:
     rng = random.Random(0)
     calls = "".join(json.dumps(coding_arguments(rng)[1]) for _ in range(100))
     code = Path(__file__).read_text("utf-8")
-    counts = "".join(json.dumps({"prompt_tokens": one * 7, "cached_tokens": one % 5}) for one in range(300))
+    counts = "".join(json.dumps({"prompt_tokens": index * 7, "cached_tokens": index % 5}) for index in range(300))
     texts: dict[str, tuple[list[str], Callable[[str], object]]] = {
         "prose": ([f" {word}" for word in _PROSE.split(" ")], lambda text: {"content": text}),
         "code": (re.findall(r"\s*\w+|\s*[^\w\s]+", code), lambda text: {"content": text}),
@@ -138,14 +138,14 @@ def _kinds() -> dict[str, list[bytes]]:
 
 
 def _stores(folder: str, kind: str) -> Iterable[StoreSink]:
-    return (StoreSink(Path(folder) / f"{kind} {one}.db") for one in range(_ROUNDS))
+    return (StoreSink(Path(folder) / f"{kind} {index}.db") for index in range(_ROUNDS))
 
 
 def _say(name: str, rounds: list[tuple[float, float]]) -> float:
     """Print what a chunk takes in the fastest round; the share of redaction in it."""
-    spent_s, whole_s = min(rounds, key=lambda one: one[1])
+    spent_s, whole_s = min(rounds, key=lambda times: times[1])
     chunks = _STREAMS * _CHUNKS
-    say(f"{name}: {whole_s * 1e6 / chunks:.1f} us of CPU a chunk, {spent_s * 1e6 / chunks:.2f} for redaction")
+    print_line(f"{name}: {whole_s * 1e6 / chunks:.1f} us of CPU a chunk, {spent_s * 1e6 / chunks:.2f} for redaction")
     return spent_s / whole_s
 
 

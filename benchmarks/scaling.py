@@ -57,27 +57,32 @@ def scaling() -> None:
         long = _measured("long", Path(made), _LONG_ROWS)
     limits = _limits()
     print("| a million conversations | bytes of one | CPU hours | GB read | GB of results |\n" + "| --- " * 5 + "|")
-    for one in (short, long):
-        read, written = (total / one.rows * _MILLION / 1e9 for total in (one.read_bytes, one.result_bytes))
-        print(f"| {one.name} | {one.read_bytes / one.rows:,.0f} | {one.hours:.2f} | {read:.1f} | {written:.1f} |")
+    for measured in (short, long):
+        read, written = (
+            total / measured.rows * _MILLION / 1e9 for total in (measured.read_bytes, measured.result_bytes)
+        )
+        print(
+            f"| {measured.name} | {measured.read_bytes / measured.rows:,.0f} | {measured.hours:.2f} "
+            f"| {read:.1f} | {written:.1f} |"
+        )
     print(
         f"\nA block costs the driver and its worker {limits.dispatch_s * 1000:.1f} ms beside its work, workers start in"
         f" {limits.start_s:.1f} s (both measured with Ray here). Assumed of the store: {_TO_ONE / 1e6:.0f} MB/s to one"
         f" worker, {_TO_ALL / 1e9:.0f} GB/s to all.\n"
     )
     print("| conversations | block | cores | formula | simulation | difference | efficiency |\n" + "| --- " * 7 + "|")
-    for one in (short, long):
+    for measured in (short, long):
         for size in _SIZES:
-            _put_rows(one, size, limits)
+            _put_rows(measured, size, limits)
 
 
-def _put_rows(one: _Measured, block_bytes: int, limits: ClusterLimits) -> None:
-    tasks = one.million(block_bytes)
+def _put_rows(measured: _Measured, block_bytes: int, limits: ClusterLimits) -> None:
+    tasks = measured.million(block_bytes)
     work = sum(task.seconds for task in tasks)
     for cores in _CORES:
         formula, played = estimated_s(tasks, cores, limits), simulated_s(tasks, cores, limits)
         print(
-            f"| {one.name} | {block_bytes >> 20} MiB | {cores:,} | {formula:,.1f} s | {played:,.1f} s |"
+            f"| {measured.name} | {block_bytes >> 20} MiB | {cores:,} | {formula:,.1f} s | {played:,.1f} s |"
             f" {formula / played - 1:+.0%} | {work / played / cores:.2f} |"
         )
 
@@ -95,7 +100,7 @@ def _measured(name: str, folder: Path, rows: int) -> _Measured:
     list(work(blocks[0]))  # formats and validators are built once for each worker
     rounds = [[_cpu_s(work, block) for block in blocks] for _ in range(_ROUNDS)]
     times = map(min, *rounds)
-    written = sum(one.stat().st_size for one in where.rglob("*.parquet"))
+    written = sum(file.stat().st_size for file in where.rglob("*.parquet"))
     tasks = tuple(Task(seconds, block.end - block.start) for seconds, block in zip(times, blocks, strict=True))
     return _Measured(name, rows, tasks, path.stat().st_size, written)
 

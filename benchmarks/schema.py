@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import jsonschema_rs
 
-from benchmarks.measuring import best_of, goal, say
+from benchmarks.measuring import best_of, goal, print_line
 from weaklink.inspector.checks.arguments import check_arguments
 from weaklink.inspector.checks.prepared_schema import prepared_schema
 from weaklink.inspector.checks.tools import OfferedTools
@@ -70,7 +70,7 @@ _LARGE: JsonObject = {**_VALID, "rows": _ROWS}
 
 def schema() -> None:
     """Verdicts, reasons, a large payload and the making of a validator."""
-    say("schema: one call's arguments; ours also finds the tool, judges the text safe and words what is wrong")
+    print_line("schema: one call's arguments; ours also finds the tool, judges the text safe and words what is wrong")
     ours = OfferedTools([ToolDefinition("order", parameters=_ORDER)])
     rust = jsonschema_rs.validator_for(_ORDER, offline=True)
     python = jsonschema.Draft202012Validator(_ORDER)
@@ -93,9 +93,9 @@ def schema() -> None:
 
 
 def _against(name: str, best: Mapping[str, float]) -> None:
-    say(f"  {name}: " + ", ".join(f"{way} {took * 1e6:,.1f} us" for way, took in best.items()))
-    say(f"    of jsonschema-rs alone: {best['weaklink'] / best['jsonschema-rs']:6.2f}")
-    say(f"    of jsonschema: {goal(best['weaklink'] / best['jsonschema'], 1, at_least=False)}")
+    print_line(f"  {name}: " + ", ".join(f"{way} {took * 1e6:,.1f} us" for way, took in best.items()))
+    print_line(f"    of jsonschema-rs alone: {best['weaklink'] / best['jsonschema-rs']:6.2f}")
+    print_line(f"    of jsonschema: {goal(best['weaklink'] / best['jsonschema'], 1, at_least=False)}")
 
 
 def _makers() -> dict[str, Callable[[], object]]:

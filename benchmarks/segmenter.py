@@ -17,7 +17,7 @@ from benchmarks.corpus import (
     session,
     short_texts,
 )
-from benchmarks.measuring import best_of, goal, say
+from benchmarks.measuring import best_of, goal, print_line
 from weaklink.inspector.formats.dialects.hermes import HERMES
 from weaklink.inspector.segmentation import Segmenter, segment
 
@@ -27,7 +27,7 @@ _MARKERS = re.compile("<(?:think>|/think>|tool_call>|/tool_call>|tool_response>|
 
 def whole_text() -> None:
     """A session of 570 kB in one piece, against reading the payloads and searching the markers, and nothing else."""
-    say("whole text: a session of 570 kB, half of it call payload")
+    print_line("whole text: a session of 570 kB, half of it call payload")
     for name, sizes in (("mixed", CALL_SIZES), *((f"{size:,} B", (size,)) for size in CALL_SIZES)):
         text, payloads = session(sizes)
         ways: dict[str, Callable[[], object]] = {
@@ -37,15 +37,15 @@ def whole_text() -> None:
             **{peer.name: partial(peer.whole, text) for peer in peers.installed()},
         }
         best = best_of(ways)
-        say(
+        print_line(
             f"  calls of {name}: "
             + ", ".join(f"{way} {len(text) / 1e6 / took:,.0f} MB/s" for way, took in best.items())
         )
         ratio = best["limit"] / best["weaklink"]
         judged = goal(ratio, 0.75, at_least=True) if name == "mixed" else f"{ratio:6.2f}"
-        say(f"    of json.loads + one finditer: {judged}")
+        print_line(f"    of json.loads + one finditer: {judged}")
         for peer in peers.installed():
-            say(f"    of {peer.name}: {goal(best[peer.name] / best['weaklink'], peer.goal, at_least=True)}")
+            print_line(f"    of {peer.name}: {goal(best[peer.name] / best['weaklink'], peer.goal, at_least=True)}")
 
 
 def _limit(text: str, payloads: list[str]) -> None:
@@ -59,7 +59,9 @@ def short_text() -> None:
     """Short texts one at a time, as real calls are, and the same token by token; all that belongs to a text counts."""
     made = short_texts(200)
     sizes = sorted(len(payload) for _, payloads in made for payload in payloads)
-    say(f"short texts: {len(made)} of them, payloads of {sizes[len(sizes) // 2]} characters (median), one at a time")
+    print_line(
+        f"short texts: {len(made)} of them, payloads of {sizes[len(sizes) // 2]} characters (median), one at a time"
+    )
     texts = [text for text, _ in made]
     pieces = [deltas(text) for text in texts]
     best = best_of(
@@ -74,12 +76,12 @@ def short_text() -> None:
     )
     microseconds = {name: took / len(texts) * 1e6 for name, took in best.items()}
     bare, stream = microseconds.pop("bare"), microseconds.pop("stream")
-    say("  " + ", ".join(f"{name} {took:.1f} us a text" for name, took in microseconds.items()))
-    say(f"    of json.loads + one finditer: {goal(best['limit'] / best['weaklink'], 0.33, at_least=True)}")
+    print_line("  " + ", ".join(f"{name} {took:.1f} us a text" for name, took in microseconds.items()))
+    print_line(f"    of json.loads + one finditer: {goal(best['limit'] / best['weaklink'], 0.33, at_least=True)}")
     for peer in peers.installed():
-        say(f"    of {peer.name}: {goal(best[peer.name] / best['weaklink'], 1.5, at_least=True)}")
-    say(f"  deltas of 4 characters, making and closing included: {stream:.1f} us a text")
-    say(f"    a delta, of a bare call: {goal(stream / bare, 20, at_least=False)}")
+        print_line(f"    of {peer.name}: {goal(best[peer.name] / best['weaklink'], 1.5, at_least=True)}")
+    print_line(f"  deltas of 4 characters, making and closing included: {stream:.1f} us a text")
+    print_line(f"    a delta, of a bare call: {goal(stream / bare, 20, at_least=False)}")
 
 
 def real_sizes() -> None:
@@ -93,8 +95,12 @@ def real_sizes() -> None:
     for name, (made, least) in corpora.items():
         sizes = sorted(len(text) for text, _ in made)
         took = best[name] / len(made) * 1e6
-        say(f"texts of {name}: {len(made)}, {sizes[len(sizes) // 2]:,} characters (median), {took:.1f} us a text")
-        say(f"    of json.loads + one finditer: {goal(best[f'{name}, limit'] / best[name], least, at_least=True)}")
+        print_line(
+            f"texts of {name}: {len(made)}, {sizes[len(sizes) // 2]:,} characters (median), {took:.1f} us a text"
+        )
+        print_line(
+            f"    of json.loads + one finditer: {goal(best[f'{name}, limit'] / best[name], least, at_least=True)}"
+        )
 
 
 def _limits(made: list[tuple[str, list[str]]]) -> None:
@@ -103,8 +109,8 @@ def _limits(made: list[tuple[str, list[str]]]) -> None:
 
 
 def _for_each(way: Callable[[_Given], object], given: Iterable[_Given]) -> None:
-    for one in given:
-        way(one)
+    for text in given:
+        way(text)
 
 
 def _feed_each(texts: list[list[str]], feed: Callable[[str], object]) -> None:
@@ -117,7 +123,7 @@ def token_by_token() -> None:
 
     Making the segmenter and opening the call are measured apart and taken off: what counts is a delta.
     """
-    say("token by token: deltas of 4 characters within the arguments of one call")
+    print_line("token by token: deltas of 4 characters within the arguments of one call")
     per_delta: dict[int, float] = {}
     for size in CALL_SIZES:
         pieces = deltas(call_payload(size))
@@ -135,10 +141,12 @@ def token_by_token() -> None:
         best["parser.feed"] -= made
         nanoseconds = {name: took / len(pieces) * 1e9 for name, took in best.items()}
         per_delta[size] = nanoseconds["Segmenter.feed"]
-        say(f"  {size:>6,} B: " + ", ".join(f"{name} {took:,.0f} ns" for name, took in nanoseconds.items()))
-        say(f"    of a bare call: {goal(nanoseconds['Segmenter.feed'] / nanoseconds['bare'], 5, at_least=False)}")
+        print_line(f"  {size:>6,} B: " + ", ".join(f"{name} {took:,.0f} ns" for name, took in nanoseconds.items()))
+        print_line(
+            f"    of a bare call: {goal(nanoseconds['Segmenter.feed'] / nanoseconds['bare'], 5, at_least=False)}"
+        )
     spread = max(per_delta[size] for size in CALL_SIZES[1:]) / min(per_delta[size] for size in CALL_SIZES[1:])
-    say(f"  slowest to fastest from 1 kB to 50 kB: {goal(spread, 1.3, at_least=False)}")
+    print_line(f"  slowest to fastest from 1 kB to 50 kB: {goal(spread, 1.3, at_least=False)}")
 
 
 def _nothing(piece: str) -> None:
@@ -181,7 +189,7 @@ _HOSTILE: dict[str, Callable[[int], str]] = {
 
 def hostile_text() -> None:
     """What twice the input costs, whole and in deltas of four characters."""
-    say("hostile text: cost of twice the input")
+    print_line("hostile text: cost of twice the input")
     for name, make in _HOSTILE.items():
         small, large = make(2_000), make(4_000)
         best = best_of(
@@ -194,7 +202,7 @@ def hostile_text() -> None:
             rounds=2,
         )
         ratio = max(best["large"] / best["small"], best["large deltas"] / best["small deltas"])
-        say(f"  {name:24} {len(large) / 1e6 / best['large']:7.1f} MB/s whole {goal(ratio, 2.3, at_least=False)}")
+        print_line(f"  {name:24} {len(large) / 1e6 / best['large']:7.1f} MB/s whole {goal(ratio, 2.3, at_least=False)}")
 
 
 def _read_deltas(pieces: list[str]) -> None:
@@ -203,17 +211,18 @@ def _read_deltas(pieces: list[str]) -> None:
     segmenter.close()
 
 
-_GOOD = [json.dumps({"name": "store_rows", "arguments": {"row": at}}) for at in range(2)]
+_GOOD = [json.dumps({"name": "store_rows", "arguments": {"row": index}}) for index in range(2)]
 _BAD = "{'name': 'store_rows', 'arguments': {'row': 2}}"
-_TEXT = "".join(f"<tool_call>\n{one}\n</tool_call>\n" for one in (_GOOD[0], _BAD, _GOOD[1]))
+_TEXT = "".join(f"<tool_call>\n{payload}\n</tool_call>\n" for payload in (_GOOD[0], _BAD, _GOOD[1]))
 
 
 def lost_calls() -> None:
     """Print how many of three calls weaklink and every installed peer give when the second is malformed."""
-    say("three calls, the second in single quotes: how many are given")
-    found = segment(_TEXT, "hermes").calls
-    say(f"  {'weaklink':10} {len(found)} ({sum(call.valid for call in found)} valid, 1 by repair, with its faults)")
+    print_line("three calls, the second in single quotes: how many are given")
+    calls_read = segment(_TEXT, "hermes").calls
+    valid = sum(call.valid for call in calls_read)
+    print_line(f"  {'weaklink':10} {len(calls_read)} ({valid} valid, 1 by repair, with its faults)")
     for peer in peers.installed():
         answer: Any = peer.whole(_TEXT)
         calls = getattr(answer, "tool_calls", None) or getattr(answer, "calls", None) or []
-        say(f"  {peer.name:10} {len(calls)}")
+        print_line(f"  {peer.name:10} {len(calls)}")

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.measuring import goal, say
+from benchmarks.measuring import goal, print_line
 
 _ROUNDS = 9
 _LINE = '{"messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello!"}]}\n'
@@ -35,9 +35,9 @@ def start() -> None:
             for said, command in commands.items():
                 least[said] = min(least[said], _cpu_s(command))
     bare = least.pop("")
-    say(f"start: CPU time against `python -c pass`, {bare * 1e3:.1f} ms")
+    print_line(f"start: CPU time against `python -c pass`, {bare * 1e3:.1f} ms")
     for said, took in least.items():
-        say(f"  {said:24} {took * 1e3:6.0f} ms, times: {goal(took / bare, _COMMANDS[said][1], at_least=False)}")
+        print_line(f"  {said:24} {took * 1e3:6.0f} ms, times: {goal(took / bare, _COMMANDS[said][1], at_least=False)}")
 
 
 def _places(folder: Path) -> dict[str, str]:

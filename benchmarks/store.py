@@ -13,7 +13,7 @@ from time import perf_counter
 
 from benchmarks import token_rows
 from benchmarks.many_stores import COMMON, IN_A_FIFTIETH, IN_A_TWENTIETH, OLD, RARE, fill, made_store
-from benchmarks.measuring import best_of, goal, say
+from benchmarks.measuring import best_of, goal, print_line
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
 from weaklink.inspector.chain.metrics_groups import Aspect, GroupKey
 from weaklink.storage.listing import Order
@@ -101,17 +101,17 @@ def store() -> None:
 
 def queries() -> None:
     """Filters, lists, sums and searches over many traces on both kinds of database; the stores are made first."""
-    say(f"SQLite, wall clock, {LARGE:,} traces; the store is kept in build/{FOLDER.name}")
+    print_line(f"SQLite, wall clock, {LARGE:,} traces; the store is kept in build/{FOLDER.name}")
     with open_store(made_store(LARGE, FOLDER)) as store:
         _asked(store)
-    found = programs()
-    if found is None:
-        say(f"PostgreSQL: not measured. {NOT_INSTALLED}.")
+    folder = programs()
+    if folder is None:
+        print_line(f"PostgreSQL: not measured. {NOT_INSTALLED}.")
         return
-    say(f"PostgreSQL, wall clock, {_LARGE_POSTGRESQL:,} traces")
-    with running_server(found) as url, new_database(url) as place:
-        fill(place, _LARGE_POSTGRESQL)
-        with open_store(place) as store:
+    print_line(f"PostgreSQL, wall clock, {_LARGE_POSTGRESQL:,} traces")
+    with running_server(folder) as url, new_database(url) as database:
+        fill(database, _LARGE_POSTGRESQL)
+        with open_store(database) as store:
             _asked(store)
 
 
@@ -137,6 +137,6 @@ def _asked(store: Store) -> None:
     ways["violations"] = store.statistics.violations
     took_s = {name: best_of({"": ask}, rounds=3, clock=perf_counter)[""] for name, ask in ways.items()}
     for name, seconds in took_s.items():
-        say(f"  {name:44} {seconds * 1e3:8.1f} ms")
-    say(f"  median {median(took_s.values()):.3f} s: {goal(median(took_s.values()), _MEDIAN_S, at_least=False)}")
-    say(f"  longest {max(took_s.values()):.3f} s: {goal(max(took_s.values()), _LONGEST_S, at_least=False)}")
+        print_line(f"  {name:44} {seconds * 1e3:8.1f} ms")
+    print_line(f"  median {median(took_s.values()):.3f} s: {goal(median(took_s.values()), _MEDIAN_S, at_least=False)}")
+    print_line(f"  longest {max(took_s.values()):.3f} s: {goal(max(took_s.values()), _LONGEST_S, at_least=False)}")

@@ -45,12 +45,12 @@ _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encodin
 def stream_server() -> Iterator[int]:
     """A model server of its own process; its port."""
     call = [sys.executable, "-m", "benchmarks.streams"]
-    one = subprocess.Popen(call, stdout=subprocess.PIPE, cwd=ROOT)
+    process = subprocess.Popen(call, stdout=subprocess.PIPE, cwd=ROOT)
     try:
-        assert one.stdout is not None
-        yield int(one.stdout.readline())
+        assert process.stdout is not None
+        yield int(process.stdout.readline())
     finally:
-        stop(one)
+        stop(process)
 
 
 async def all_streams(port: int, streams: int, chunks: int, gap_us: int) -> list[float]:
@@ -119,16 +119,16 @@ def wait_for(port: int) -> None:
     raise TimeoutError(f"Nothing listens at port {port}.")
 
 
-def stop(one: subprocess.Popen[bytes]) -> None:
+def stop(process: subprocess.Popen[bytes]) -> None:
     """End a process, which may end what it does."""
-    one.terminate()
+    process.terminate()
     try:
-        one.wait(10)
+        process.wait(10)
     except subprocess.TimeoutExpired:
-        one.kill()
-        one.wait()
-    if one.stdout is not None:
-        one.stdout.close()
+        process.kill()
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
 
 
 async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

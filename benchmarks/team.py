@@ -17,7 +17,7 @@ import psycopg
 from msgspec import Struct
 
 from benchmarks.many_stores import COMMON, fill
-from benchmarks.measuring import say
+from benchmarks.measuring import print_line
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from weaklink.inspector.chain.metrics_groups import GroupKey
@@ -52,24 +52,26 @@ class TeamRun(Struct, frozen=True):
 
 def team() -> None:
     """The run, where PostgreSQL is installed."""
-    found = programs()
-    if found is None:
-        say(f"team: not measured. {NOT_INSTALLED}.")
+    folder = programs()
+    if folder is None:
+        print_line(f"team: not measured. {NOT_INSTALLED}.")
         return
-    with running_server(found) as server, new_database(server) as where:
+    with running_server(folder) as server, new_database(server) as where:
         fill(where, _BEFORE)
         done = run_team(where, recorders=_RECORDERS, seconds=_SECONDS)
-    say(
+    print_line(
         f"team: {_RECORDERS} recorders of {_STREAMS} streams for {_SECONDS:.0f} s into one PostgreSQL of {_BEFORE:,} "
         f"traces, {_READERS} readers beside them"
     )
-    say(f"  {done.sessions:,} sessions, {done.chunks:,} chunks ({done.chunks / _SECONDS:,.0f} a second)")
-    say(f"  lost: {done.lost_sessions} sessions, {done.lost_chunks} chunks; doubled: {done.doubled}")
-    say(f"  the last was written {done.behind_s:.1f} s after it was sent; at most {done.connections} connections")
+    print_line(f"  {done.sessions:,} sessions, {done.chunks:,} chunks ({done.chunks / _SECONDS:,.0f} a second)")
+    print_line(f"  lost: {done.lost_sessions} sessions, {done.lost_chunks} chunks; doubled: {done.doubled}")
+    print_line(
+        f"  the last was written {done.behind_s:.1f} s after it was sent; at most {done.connections} connections"
+    )
     for name, took in done.pages_s.items():
         some = sorted(took)
         median, p95 = (some[len(some) * share // 100] * 1e3 for share in (50, 95))
-        say(f"  {name:<28} {len(some):6,} times, median {median:5.0f} ms, p95 {p95:5.0f} ms")
+        print_line(f"  {name:<28} {len(some):6,} times, median {median:5.0f} ms, p95 {p95:5.0f} ms")
 
 
 def run_team(where: str, *, recorders: int, seconds: float) -> TeamRun:
@@ -80,14 +82,14 @@ def run_team(where: str, *, recorders: int, seconds: float) -> TeamRun:
     watcher.start()
     try:
         with ProcessPoolExecutor(recorders + _READERS, mp_context=get_context("spawn")) as processes:
-            recording = [processes.submit(_record, where, f"recorder {at}", seconds) for at in range(recorders)]
+            recording = [processes.submit(_record, where, f"recorder {index}", seconds) for index in range(recorders)]
             reading = [processes.submit(_read, where, seconds) for _ in range(_READERS)]
-            reports = [one.result() for one in recording]
-            pages = [one.result() for one in reading]
+            reports = [future.result() for future in recording]
+            pages = [future.result() for future in reading]
     finally:
         over.set()
         watcher.join()
-    names = [f"recorder {at} {number}" for at, (made, _) in enumerate(reports) for number in range(made)]
+    names = [f"recorder {index} {number}" for index, (made, _) in enumerate(reports) for number in range(made)]
     lost, lost_chunks = _lost(where, names)
     return TeamRun(
         sessions=len(names),
@@ -97,7 +99,7 @@ def run_team(where: str, *, recorders: int, seconds: float) -> TeamRun:
         doubled=_traces_in(where) - before - len(names) + lost,
         connections=most[0],
         behind_s=max(behind_s for _, behind_s in reports),
-        pages_s={page: [took for one in pages for took in one[page]] for page in _PAGES},
+        pages_s={page: [took for times in pages for took in times[page]] for page in _PAGES},
     )
 
 
@@ -126,14 +128,14 @@ def _record(where: str, name: str, seconds: float) -> tuple[int, float]:
 async def _streams(sink: StoreSink, name: str, until_s: float) -> int:
     made = 0
 
-    async def line(at: int) -> None:
+    async def line(index: int) -> None:
         nonlocal made
-        await asyncio.sleep(at * _PAUSE_S / _STREAMS)
+        await asyncio.sleep(index * _PAUSE_S / _STREAMS)
         while made < _STREAMS or time.monotonic() < until_s:
             made += 1
             await _stream(sink, f"{name} {made - 1}")
 
-    await asyncio.gather(*(line(at) for at in range(_STREAMS)))
+    await asyncio.gather(*(line(index) for index in range(_STREAMS)))
     return made
 
 
@@ -141,16 +143,16 @@ async def _stream(sink: StoreSink, key: str) -> None:
     sink.accept(TraceStarted(key, Trace((), name=key)))
     sink.accept(TurnEnded(key, 1, Turn(Role.USER, (Part("text", f"Say {key}"),))))
     sink.accept(TurnStarted(key, 2, Role.ASSISTANT))
-    for at in range(_CHUNKS):
-        sink.accept(ChunksArrived(key, 2, (Chunk(at, "text", _word(key, at), at * _PAUSE_S),)))
+    for index in range(_CHUNKS):
+        sink.accept(ChunksArrived(key, 2, (Chunk(index, "text", _word(key, index), index * _PAUSE_S),)))
         await asyncio.sleep(_PAUSE_S)
-    text = "".join(_word(key, at) for at in range(_CHUNKS))
+    text = "".join(_word(key, index) for index in range(_CHUNKS))
     sink.accept(TurnEnded(key, 2, Turn(Role.ASSISTANT, (Part("text", text),))))
     sink.accept(TraceEnded(key))
 
 
-def _word(key: str, at: int) -> str:
-    return f"{key}, word {at}. "
+def _word(key: str, index: int) -> str:
+    return f"{key}, word {index}. "
 
 
 def _read(where: str, seconds: float) -> dict[str, list[float]]:
@@ -169,8 +171,8 @@ def _read(where: str, seconds: float) -> dict[str, list[float]]:
 
 def _newest(store: Store) -> None:
     pages = store.paging()
-    found = pages.page("", limit=50)
-    pages.call_counts([one.summary.id for one in found])
+    page = pages.page("", limit=50)
+    pages.call_counts([row.summary.id for row in page])
     pages.version()
 
 
@@ -215,14 +217,14 @@ _PAGES: dict[str, Callable[[Store], None]] = {
 def _lost(where: str, names: list[str]) -> tuple[int, int]:
     """How many sessions are not there, and how many chunks of all sessions are not, or not as they were sent."""
     with open_store(where, read_only=True) as store:
-        found: dict[str, Trace] = {}
+        traces: dict[str, Trace] = {}
         for name in {name.rpartition(" ")[0] for name in names}:
             after = None
             while page := store.traces(f'name:"{name}*"', limit=500, after=after):
-                found |= {one.name: store.trace(one.id) for one in page}
+                traces |= {summary.name: store.trace(summary.id) for summary in page}
                 after = page[-1].cursor
-    lost = [name for name in names if name not in found]
-    chunks = sum(_lost_chunks(name, found[name]) for name in names if name in found)
+    lost = [name for name in names if name not in traces]
+    chunks = sum(_lost_chunks(name, traces[name]) for name in names if name in traces)
     return len(lost), len(lost) * _CHUNKS + chunks
 
 
@@ -230,5 +232,5 @@ def _lost_chunks(name: str, trace: Trace) -> int:
     if len(trace.turns) != 2:
         return _CHUNKS
     text = trace.turns[1].parts[0].text
-    lost = sum(_word(name, at) not in text for at in range(_CHUNKS))
-    return lost if len(text) == sum(len(_word(name, at)) for at in range(_CHUNKS)) else max(lost, 1)
+    lost = sum(_word(name, index) not in text for index in range(_CHUNKS))
+    return lost if len(text) == sum(len(_word(name, index)) for index in range(_CHUNKS)) else max(lost, 1)

@@ -14,7 +14,7 @@ from sqlalchemy import orm
 
 from benchmarks.corpus import prose
 from benchmarks.many_stores import a_trace
-from benchmarks.measuring import best_of, goal, say
+from benchmarks.measuring import best_of, goal, print_line
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Chunk, Part
 from weaklink.inspector.model.trace import parts_of
@@ -51,7 +51,7 @@ _streams = count()
 def tokens() -> None:
     """A stream of 21,000 tokens written, kept and read; the goals are the ratios of PERF.md's table."""
     part = a_stream()
-    say(f"a stream of {_TOKENS:,} tokens with their times")
+    print_line(f"a stream of {_TOKENS:,} tokens with their times")
     writers: dict[str, Callable[[sa.Engine, Part], object]] = {
         "ORM add_all": _write_orm,
         "Core insert": _write_core,
@@ -65,16 +65,18 @@ def tokens() -> None:
         took = best_of({name: partial(read, engines[name]) for name, read in readers.items()}, rounds=3)
     for name, seconds in wrote.items():
         read_ms = f", read {took[name] * 1e3:.2f} ms" if name in took else ""
-        say(f"  {name:16} {seconds / _TOKENS * 1e6:7.2f} us and {sizes[name] / _TOKENS:5.1f} bytes a token{read_ms}")
+        print_line(
+            f"  {name:16} {seconds / _TOKENS * 1e6:7.2f} us and {sizes[name] / _TOKENS:5.1f} bytes a token{read_ms}"
+        )
     raw = "raw executemany"
-    say(f"  packed of raw, time:  {goal(wrote['packed'] / wrote[raw], 0.42, at_least=False)}")
-    say(f"  packed of raw, bytes: {goal(sizes['packed'] / sizes[raw], 0.17, at_least=False)}")
-    say(f"  packed of raw, read:  {took['packed'] / took[raw]:6.2f}")
+    print_line(f"  packed of raw, time:  {goal(wrote['packed'] / wrote[raw], 0.42, at_least=False)}")
+    print_line(f"  packed of raw, bytes: {goal(sizes['packed'] / sizes[raw], 0.17, at_least=False)}")
+    print_line(f"  packed of raw, read:  {took['packed'] / took[raw]:6.2f}")
 
 
 def traces() -> None:
     """Whole traces saved and read, against inspecting them, which always comes before."""
-    made = [(one, inspect_trace(one)) for one in map(a_trace, range(_TRACES))]
+    made = [(index, inspect_trace(index)) for index in map(a_trace, range(_TRACES))]
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "weaklink.db") as store:
         files = count()
 
@@ -88,7 +90,7 @@ def traces() -> None:
         store.save(made)
         best = best_of(
             {
-                "inspected": lambda: [inspect_trace(one) for one, _ in made],
+                "inspected": lambda: [inspect_trace(trace) for trace, _ in made],
                 "made": empty,
                 "saved": save,
                 "read": lambda: [store.inspected(number) for number in range(1, _TRACES + 1)],
@@ -96,7 +98,7 @@ def traces() -> None:
             rounds=3,
         )
         best["saved"] -= best.pop("made")
-    say("a trace: " + ", ".join(f"{name} {took / _TRACES * 1e6:.0f} us" for name, took in best.items()))
+    print_line("a trace: " + ", ".join(f"{name} {took / _TRACES * 1e6:.0f} us" for name, took in best.items()))
 
 
 def a_stream() -> Part:
@@ -116,8 +118,8 @@ def a_stream() -> Part:
 def _databases(names: Iterable[str]) -> Iterator[dict[str, sa.Engine]]:
     with tempfile.TemporaryDirectory() as folder:
         engines: dict[str, sa.Engine] = {}
-        for at, name in enumerate(names):
-            path = Path(folder) / f"{at}.db"
+        for index, name in enumerate(names):
+            path = Path(folder) / f"{index}.db"
             with closing(sqlite3.connect(path)) as connection:
                 for statement in _SCHEMA:
                     connection.execute(statement)
@@ -144,7 +146,8 @@ def _write_orm(engine: sa.Engine, part: Part) -> None:
     stream = next(_streams)
     with orm.Session(engine) as session:
         session.add_all(
-            _TokenRow(stream=stream, number=one.sequence, at_s=one.offset_s, text=one.text) for one in part.arrivals()
+            _TokenRow(stream=stream, number=arrival.sequence, at_s=arrival.offset_s, text=arrival.text)
+            for arrival in part.arrivals()
         )
         session.commit()
 
@@ -152,7 +155,8 @@ def _write_orm(engine: sa.Engine, part: Part) -> None:
 def _write_core(engine: sa.Engine, part: Part) -> None:
     stream = next(_streams)
     rows = [
-        {"stream": stream, "number": one.sequence, "at_s": one.offset_s, "text": one.text} for one in part.arrivals()
+        {"stream": stream, "number": arrival.sequence, "at_s": arrival.offset_s, "text": arrival.text}
+        for arrival in part.arrivals()
     ]
     with engine.begin() as connection:
         connection.execute(sa.insert(_token), rows)
@@ -160,7 +164,7 @@ def _write_core(engine: sa.Engine, part: Part) -> None:
 
 def _write_raw(engine: sa.Engine, part: Part) -> None:
     stream = next(_streams)
-    rows = [(stream, one.sequence, one.offset_s, one.text) for one in part.arrivals()]
+    rows = [(stream, arrival.sequence, arrival.offset_s, arrival.text) for arrival in part.arrivals()]
     with engine.begin() as connection:
         connection.exec_driver_sql("INSERT INTO lean VALUES (?, ?, ?, ?)", rows)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from benchmarks.measuring import say
+from benchmarks.measuring import print_line
 from benchmarks.training_rows import training_rows
 
 _NAMED = tuple(map(int, os.environ.get("WEAKLINK_BENCH_TRAINING_ROWS", "1000,10000,100000").split(",")))
@@ -43,7 +43,7 @@ finally:
     sys.stderr.write(f"\\nmeasured {process_time()} {peak_kib()}\\n")
 """
 _ROWS, _SEED = 320, 1
-_LONGEST = 1_500
+_MAX_ROW_CHARS = 1_500
 _EVERYWHERE = "wrong-type=3,wrong-value=3,missing-required=2,unknown-key=1,timeout=1"  # faults that every format holds
 
 
@@ -58,19 +58,21 @@ def commands() -> None:
     with tempfile.TemporaryDirectory() as name:
         paths = {size: _written(Path(name) / f"{size}.jsonl", _short_rows(size)) for size in _SIZES}
         size = paths[_SIZES[0]].stat().st_size / _SIZES[0]
-        peaks = " | ".join(f"MiB, {one:,} rows" for one in _SIZES)
-        say(f"| `weaklink data` | rows a second a core | {peaks} |\n| --- | --- |{' --- |' * len(_SIZES)}")
+        peaks = " | ".join(f"MiB, {row_count:,} rows" for row_count in _SIZES)
+        print_line(f"| `weaklink data` | rows a second a core | {peaks} |\n| --- | --- |{' --- |' * len(_SIZES)}")
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # CPU time is measured; the last command takes longest
             running = {
                 command: [pool.submit(_measured, command, path, options) for path in paths.values()]
                 for command, options in reversed(_COMMANDS.items())
             }
         for command in _COMMANDS:
-            runs = [one.result() for one in running[command]]
+            runs = [future.result() for future in running[command]]
             rate = (_SIZES[-1] - _SIZES[0]) / (runs[-1].cpu_s - runs[0].cpu_s)
-            say(f"| `{command}` | {rate:,.0f} | {' | '.join(f'{run.peak_mib:,.0f}' for run in runs)} |")
-        say(f"\nRows of {size:,.0f} bytes, {_calls(_short_rows(_SIZES[0])):.1f} calls each; CPU time without start-up,")
-        say("as many at once as there are cores.")
+            print_line(f"| `{command}` | {rate:,.0f} | {' | '.join(f'{run.peak_mib:,.0f}' for run in runs)} |")
+        print_line(
+            f"\nRows of {size:,.0f} bytes, {_calls(_short_rows(_SIZES[0])):.1f} calls each; CPU time without start-up,"
+        )
+        print_line("as many at once as there are cores.")
 
 
 def distribution() -> None:
@@ -86,28 +88,33 @@ def distribution() -> None:
         )
         for step in steps:
             run = [word.name if isinstance(word, Path) else word for word in step]
-            say(f"$ weaklink data {' '.join(run)}")
+            print_line(f"$ weaklink data {' '.join(run)}")
             _run(*map(str, step))
-        say("$ weaklink data report after.jsonl --against before.jsonl")
+        print_line("$ weaklink data report after.jsonl --against before.jsonl")
         told = _run("report", str(after), "--against", str(before)).stdout.decode()
-        say(told.partition("Samples of each share")[0].partition("\ntypes: ")[0].rstrip() + "\n")
-        found, injected = _found_again(recovery)
-        say(f"Injected faults that `weaklink data lint` finds again, by rule and place: {found} of {injected}.")
+        print_line(told.partition("Samples of each share")[0].partition("\ntypes: ")[0].rstrip() + "\n")
+        found_count, injected = _found_again(recovery)
+        print_line(
+            f"Injected faults that `weaklink data lint` finds again, by rule and place: {found_count} of {injected}."
+        )
 
 
 def _found_again(path: Path) -> tuple[int, int]:
     """How many injected faults the report of `lint` has where the row says that they are; and how many there are."""
     report = json.loads(_run("lint", str(path), "--output", "json", "--fail-on", "never").stdout)
-    reported = {(one["record"], one["code"], one["turn"], one["part"]) for one in report["diagnostics"]}
-    found = injected = 0
+    reported = {
+        (diagnostic["record"], diagnostic["code"], diagnostic["turn"], diagnostic["part"])
+        for diagnostic in report["diagnostics"]
+    }
+    found_count = injected = 0
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         fault = json.loads(line).get("injected")
         if fault is not None:
             injected += 1
             code = fault["code"] or "T406"  # a refusal is the only proof
             places = {(f"line {number}", code, turn, part) for turn, part in _places(fault)}
-            found += bool(places & reported)
-    return found, injected
+            found_count += bool(places & reported)
+    return found_count, injected
 
 
 def _places(fault: dict[str, object]) -> Iterator[tuple[object, object]]:
@@ -126,7 +133,7 @@ def _written(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
 def _short_rows(count: int) -> Iterator[dict[str, Any]]:
     """That many rows of a mean of 1.1 kB: the goals are set for rows of 1 kB."""
     rows = training_rows(3 * count, _SEED)  # more than half of them are short
-    return islice((row for row in rows if len(json.dumps(row)) < _LONGEST), count)
+    return islice((row for row in rows if len(json.dumps(row)) < _MAX_ROW_CHARS), count)
 
 
 def _calls(rows: Iterable[dict[str, Any]]) -> float:

@@ -156,7 +156,7 @@ def _row(rng: random.Random, number: int) -> dict[str, Any]:
     wanted = rng.choices((1, 2, 3), (50, 30, 20))[0]
     tools: list[_Tool] = []
     while len(tools) < wanted:
-        tools += [one for one in rng.choices(_TOOLS, _WEIGHTS) if one not in tools]
+        tools += [choice for choice in rng.choices(_TOOLS, _WEIGHTS) if choice not in tools]
     tasks = [(tool, tool.task(rng)) for tool in tools]
     offered = [*tools, *rng.sample([tool for tool in _TOOLS if tool not in tools], 1)]
     rng.shuffle(offered)
@@ -189,8 +189,8 @@ def _shaped(rng: random.Random, number: int, said: _Said) -> dict[str, Any]:
 
 def _structured(number: int, said: _Said) -> Iterator[dict[str, Any]]:
     yield {"role": "user", "content": said.question}
-    for at, tasks in enumerate(said.steps):
-        ids = [f"call_{number}_{at}_{place}" for place in range(len(tasks))]
+    for index, tasks in enumerate(said.steps):
+        ids = [f"call_{number}_{index}_{index}" for index in range(len(tasks))]
         calls = [
             {"id": id, "type": "function", "function": {"name": tool.name, "arguments": json.dumps(task.arguments)}}
             for id, (tool, task) in zip(ids, tasks, strict=True)

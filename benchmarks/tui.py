@@ -13,7 +13,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 from benchmarks.many_stores import made_store
-from benchmarks.measuring import goal, peak_kib, say
+from benchmarks.measuring import goal, peak_kib, print_line
 from benchmarks.store import FOLDER, LARGE
 from benchmarks.tui_opened import large_traces
 from weaklink.storage.store import open_store
@@ -30,22 +30,24 @@ _Measured = dict[str, float]
 def tui() -> None:
     """All of it; the large store is made first where it is missing."""
     large_traces(FOLDER)
-    say(f"TUI: first paint from the start of the process, CPU of a key, memory; {LARGE:,} traces against few and none")
+    print_line(
+        f"TUI: first paint from the start of the process, CPU of a key, memory; {LARGE:,} traces against few and none"
+    )
     stores = {
         "none": _empty(FOLDER),
         f"{_SMALL:,}": made_store(_SMALL, FOLDER),
         f"{LARGE:,}": made_store(LARGE, FOLDER),
     }
-    found = {name: _best(path) for name, path in stores.items()}
-    for name, one in found.items():
-        say(
-            f"  {name:>10} traces: first paint {one['paint_s'] * 1e3:5.0f} ms, a key {one['key_s'] * 1e3:5.2f} ms, "
-            f"all counted after {one['known_s'] * 1e3:5.0f} ms, {one['peak_mb']:4.0f} MB at most"
+    by_name = {name: _best(path) for name, path in stores.items()}
+    for name, times in by_name.items():
+        print_line(
+            f"  {name:>10} traces: first paint {times['paint_s'] * 1e3:5.0f} ms, a key {times['key_s'] * 1e3:5.2f} ms, "
+            f"all counted after {times['known_s'] * 1e3:5.0f} ms, {times['peak_mb']:4.0f} MB at most"
         )
-    none, few, many = found.values()
-    say(f"  first paint, many / none      {goal(many['paint_s'] / none['paint_s'], _SLOWER, at_least=False)}")
-    say(f"  a key, many / few             {goal(many['key_s'] / few['key_s'], _SLOWER, at_least=False)}")
-    say(f"  memory, MB                    {goal(many['peak_mb'], _MOST_MB, at_least=False)}")
+    none, few, many = by_name.values()
+    print_line(f"  first paint, many / none      {goal(many['paint_s'] / none['paint_s'], _SLOWER, at_least=False)}")
+    print_line(f"  a key, many / few             {goal(many['key_s'] / few['key_s'], _SLOWER, at_least=False)}")
+    print_line(f"  memory, MB                    {goal(many['peak_mb'], _MOST_MB, at_least=False)}")
 
 
 def _best(path: Path) -> _Measured:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from textual.pilot import Pilot
 
 from benchmarks.large_traces import spans_store, stream_store, turns_store
-from benchmarks.measuring import goal, peak_kib, say
+from benchmarks.measuring import goal, peak_kib, print_line
 from weaklink.ui.tui.app import WeaklinkApp, tune_memory
 from weaklink.ui.tui.dissector.screen import DissectorScreen
 
@@ -78,16 +78,20 @@ def large_traces(folder: Path) -> None:
 
 
 def _print_ratios(kind: _Kind, size: int, small: _Measured, large: _Measured) -> None:
-    say(f"TUI: {size:,} {kind.counted} in a trace against {kind.small:,}: CPU ms of opening it and of a key, memory")
+    print_line(
+        f"TUI: {size:,} {kind.counted} in a trace against {kind.small:,}: CPU ms of opening it and of a key, memory"
+    )
     for name, took_s in large.items():
         if name != _PEAK:
             ratio = took_s / small[name]
             has_goal = size <= kind.goal and (name != _OPENED or kind.opening_has_goal)
             judged = goal(ratio, _SLOWER, at_least=False) if has_goal else f"{ratio:6.2f}"
-            say(f"  {name:16} {small[name] * 1e3:7.1f} {took_s * 1e3:7.1f} ms: {judged}")
+            print_line(f"  {name:16} {small[name] * 1e3:7.1f} {took_s * 1e3:7.1f} ms: {judged}")
     a_thousand = (large[_PEAK] - small[_PEAK]) / (size / 1e3)
     judged = goal(large[_PEAK], _MAX_MB, at_least=False)
-    say(f"  memory, MB       {small[_PEAK]:7.0f} {'':10} {judged}; {a_thousand:.3f} MB a thousand {kind.counted}")
+    print_line(
+        f"  memory, MB       {small[_PEAK]:7.0f} {'':10} {judged}; {a_thousand:.3f} MB a thousand {kind.counted}"
+    )
 
 
 def _best_opened(path: Path) -> _Measured:
@@ -106,13 +110,13 @@ def _run(path: Path) -> _Measured:
 async def _measured(path: str) -> _Measured:
     tune_memory()
     app = WeaklinkApp(path, theme="dark")
-    found: _Measured = {}
+    measured: _Measured = {}
     async with app.run_test(size=(120, 40)) as pilot:
         await _settled(pilot)
         start = process_time()
         app.open_trace(1)
         await _settled(pilot)
-        found[_OPENED] = process_time() - start
+        measured[_OPENED] = process_time() - start
         assert isinstance(app.screen, DissectorScreen)
         assert app.screen.opened is not None
         await pilot.press("2", "g")
@@ -121,7 +125,7 @@ async def _measured(path: str) -> _Measured:
             start = process_time()
             await pilot.press(*keys)
             await _settled(pilot)
-            found[name] = (process_time() - start) / len(keys)
+            measured[name] = (process_time() - start) / len(keys)
         await pilot.press("/", *"nowhere", "enter")
         await _settled(pilot)
         await pilot.press("ctrl+r")
@@ -129,7 +133,7 @@ async def _measured(path: str) -> _Measured:
         await pilot.press("escape")
         app.open_trace(1)
         await _settled(pilot)
-    return found | {_PEAK: peak_kib() / 1024}
+    return measured | {_PEAK: peak_kib() / 1024}
 
 
 async def _settled(pilot: Pilot[None]) -> None:

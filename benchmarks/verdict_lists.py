@@ -138,22 +138,34 @@ def _shares_words(shown: str, sentence: str) -> bool:
 def _compare_recovery(entry: _Entry, agreement: ListAgreement) -> None:
     chain = inspect_trace(session(entry["request"], entry["steps"], entry["final"])).chain
     broken = None if chain.broken is None else chain.broken.step
-    agreement.count("broken step", is_right=broken == entry["broken"])
-    agreement.count("status", is_right=(broken is None) == (entry["broken"] is None))
-    if entry["broken"] is None:
+    allowed = (entry["broken"], entry.get("broken_or", entry["broken"]))
+    agreement.count("broken step", is_right=broken in allowed)
+    agreement.count("status", is_right=(broken is None) in [label is None for label in allowed])
+    if allowed == (None, None):
         agreement.count("healthy sessions not called broken", is_right=broken is None)
-    differs = [f"breaks at {broken}, labelled {entry['broken']}"] if broken != entry["broken"] else []
+    differs = [f"breaks at {broken}, labelled {entry['broken']}"] if broken not in allowed else []
     for number, label in (entry["became"] or {}).items():
-        step = chain.steps[number - 1]
-        how = step.recovery.value if step.recovery is not None else "none"
-        verdict = how if _kind_of(step) in _REPAIRABLE else "no failure"
-        agreement.verdicts[label["how"], verdict] += 1
-        agreement.count("became", is_right=verdict == label["how"])
-        if verdict != label["how"]:
-            differs.append(f"step {number} ({_kind_of(step)}) became {verdict}, labelled {label['how']}")
-        elif label["by"] is not None:
-            agreement.count("by", is_right=step.recovered_by == label["by"])
+        differs += _compare_repair(chain.steps[number - 1], label, agreement)
     agreement.differences += [f"{entry['id']} {entry['language']}: {'; '.join(differs)}"] if differs else []
+
+
+def _compare_repair(step: Step, label: _Entry, agreement: ListAgreement) -> Iterator[str]:
+    """What became of one call, and what was said of it if that is labelled."""
+    how = step.recovery.value if step.recovery is not None else "none"
+    verdict = how if _kind_of(step) in _REPAIRABLE else "no failure"
+    is_right = verdict in (label["how"], *label.get("or", ()))
+    agreement.verdicts[label["how"], label["how"] if is_right else verdict] += 1
+    agreement.count("became", is_right=is_right)
+    if not is_right:
+        yield f"step {step.number} ({_kind_of(step)}) became {verdict}, labelled {label['how']}"
+    elif label["by"] is not None:
+        agreement.count("by", is_right=step.recovered_by == label["by"])
+    if "said" in label:
+        said = "none" if step.said is None else step.said.value
+        agreement.count("said", is_right=said == label["said"])
+        if said != label["said"]:
+            rule = step.rules[-1].value if step.rules else ""
+            yield f"step {step.number} is {said} ({rule}), labelled {label['said']}"
 
 
 _KINDS: Mapping[str, tuple[Sequence[str], Callable[[_Entry, ListAgreement], None]]] = {

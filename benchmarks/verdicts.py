@@ -119,29 +119,29 @@ def _print(folders: Sequence[str], *, differences_of: Sequence[str]) -> list[Agr
 
 def agreement_of(folder: Path) -> Agreement:
     """The agreement over the sessions of a folder."""
-    found = Agreement()
+    agreement = Agreement()
     for labels in sorted(folder.glob(f"*{_SUFFIX}")):
-        _compare(labels, found)
-    return found
+        _compare(labels, agreement)
+    return agreement
 
 
-def _compare(labels: Path, found: Agreement) -> None:
+def _compare(labels: Path, agreement: Agreement) -> None:
     labelled = json.loads(labels.read_text(encoding="utf-8"))
     session = labels.with_name(labels.name.removesuffix(_SUFFIX))
     traces = [record for record in read_source(session).records if isinstance(record, Trace)]
     chain = inspect_trace(traces[0]).chain
-    found.sessions += 1
+    agreement.sessions += 1
     if not labelled.get("doubtful"):
-        _compare_session(session.name, labelled, chain, found)
+        _compare_session(session.name, labelled, chain, agreement)
     expected = {result["call"]: result for result in labelled["results"]}
     for number, step in _numbered(chain, labelled["results"]):
         where = f"{session.name} call {number}"
         result = expected.get(number)
         if result is None:
             if step.result is not None and step.outcome.value in ("ok", "error-result", "rejected", "not-run"):
-                found.add("plain successes", where, _value(step.result_kind), (None,), _rule_of(step, KIND_RULES))
+                agreement.add("plain successes", where, _value(step.result_kind), (None,), _rule_of(step, KIND_RULES))
         elif not result.get("doubtful"):
-            _compare_result(where, result, step, found)
+            _compare_result(where, result, step, agreement)
 
 
 def _numbered(chain: Chain, results: list[dict[str, Any]]) -> Iterator[tuple[int, Step]]:
@@ -154,26 +154,26 @@ def _numbered(chain: Chain, results: list[dict[str, Any]]) -> Iterator[tuple[int
         yield by_id.get(step.call.id or "", step.number), step
 
 
-def _compare_session(name: str, labelled: dict[str, Any], chain: Chain, found: Agreement) -> None:
-    found.add("status", name, chain.status.value, (labelled["status"],), chain.rule)
-    found.healthy += labelled["healthy"]
+def _compare_session(name: str, labelled: dict[str, Any], chain: Chain, agreement: Agreement) -> None:
+    agreement.add("status", name, chain.status.value, (labelled["status"],), chain.rule)
+    agreement.healthy += labelled["healthy"]
     if labelled["healthy"] and chain.broken is not None:
-        found.healthy_broken += 1
-        found.differences.append(f"{name}: healthy, and called broken at step {chain.broken.step}")
+        agreement.healthy_broken += 1
+        agreement.differences.append(f"{name}: healthy, and called broken at step {chain.broken.step}")
     if labelled["break"] is not None:
-        found.add("break", name, chain.broken and chain.broken.step, (labelled["break"]["call"],))
+        agreement.add("break", name, chain.broken and chain.broken.step, (labelled["break"]["call"],))
 
 
-def _compare_result(where: str, result: dict[str, Any], step: Step, found: Agreement) -> None:
+def _compare_result(where: str, result: dict[str, Any], step: Step, agreement: Agreement) -> None:
     kind = _value(step.result_kind)
-    found.add("kind", where, kind, _allowed(result, "kind"), _rule_of(step, KIND_RULES))
+    agreement.add("kind", where, kind, _allowed(result, "kind"), _rule_of(step, KIND_RULES))
     if result["kind"] not in _REPAIRABLE or (kind != result["kind"] and kind in _allowed(result, "kind")):
         return
     became = _value(step.recovery)
-    found.add("became", where, became, _allowed(result, "became"), _rule_of(step, RECOVERY_RULES))
+    agreement.add("became", where, became, _allowed(result, "became"), _rule_of(step, RECOVERY_RULES))
     if became in _allowed(result, "became") and became == result["became"] and result["by"] is not None:
-        found.add("by", where, step.recovered_by, (result["by"],))
-    found.add("said", where, _value(step.said), (result["said"],), _rule_of(step, SAID_RULES))
+        agreement.add("by", where, step.recovered_by, (result["by"],))
+    agreement.add("said", where, _value(step.said), (result["said"],), _rule_of(step, SAID_RULES))
 
 
 def _rule_of(step: Step, rules: Container[VerdictRule]) -> VerdictRule | None:

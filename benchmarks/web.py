@@ -29,7 +29,7 @@ from playwright.sync_api import Page, sync_playwright
 from streamlit.testing.v1 import AppTest
 
 from benchmarks.many_stores import made_store
-from benchmarks.measuring import goal, say
+from benchmarks.measuring import goal, print_line
 from benchmarks.store import FOLDER, LARGE
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Part, Role, Trace, Turn
@@ -45,7 +45,7 @@ _PAGES = (
 )
 _COUNTING = "wl-aside"
 _EVERY_S = 0.05
-_PATIENCE_S = 600
+_TIMEOUT_S = 600
 _CHARACTERS = 1_000_000
 _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo",}}\n</tool_call>'
 _SCROLLS = 40
@@ -60,13 +60,13 @@ _CHROMIUM = os.environ.get("WEAKLINK_CHROMIUM") or shutil.which("chromium-headle
 
 def web() -> None:
     """Pages over many traces and a long stream; the large store is made first where it is missing."""
-    say(f"web: seconds until a page stands; {LARGE:,} traces against {_SMALL:,}")
+    print_line(f"web: seconds until a page stands; {LARGE:,} traces against {_SMALL:,}")
     few, many = made_store(_SMALL, FOLDER), made_store(LARGE, FOLDER)
     for name, wanted in _PAGES:
         small, large = _best(name, wanted, few), _best(name, wanted, many)
-        for word, one, other in zip(("page", "figures", "again"), small, large, strict=True):
-            ratio = f"{other / one:.1f}x" if word == "figures" else goal(other / one, _SLOWER, at_least=False)
-            say(f"  {name:>7} {wanted:<28} {word:<8} {one * 1e3:7.0f} ms {other * 1e3:7.0f} ms  {ratio}")
+        for word, small_s, other in zip(("page", "figures", "again"), small, large, strict=True):
+            ratio = f"{other / small_s:.1f}x" if word == "figures" else goal(other / small_s, _SLOWER, at_least=False)
+            print_line(f"  {name:>7} {wanted:<28} {word:<8} {small_s * 1e3:7.0f} ms {other * 1e3:7.0f} ms  {ratio}")
     _stream()
 
 
@@ -93,15 +93,15 @@ def first_page() -> None:
         browser.close()
     for name, traces, base, bound in (("few", _FEW, "empty", _MOST_OF_EMPTY), ("more", _MORE, "few", _MOST_OF_FEW)):
         times = f"{median(took[name]) * 1e3:6.0f} ms, {base} {median(took[base]) * 1e3:.0f} ms"
-        ratio = median(one / other for one, other in zip(took[name], took[base], strict=True))
-        say(f"  first page, warm, {traces:>6,} traces {times}  {goal(ratio, bound, at_least=False)}")
+        ratio = median(numerator / other for numerator, other in zip(took[name], took[base], strict=True))
+        print_line(f"  first page, warm, {traces:>6,} traces {times}  {goal(ratio, bound, at_least=False)}")
 
 
 def _opened_s(page: Page, address: str, shown: str) -> float:
     """Seconds until a page shows what is awaited; returns once it has finished, and was left."""
     start = perf_counter()
     page.goto(address)
-    page.locator(shown).first.wait_for(timeout=_PATIENCE_S * 1e3)
+    page.locator(shown).first.wait_for(timeout=_TIMEOUT_S * 1e3)
     took_s = perf_counter() - start
     page.wait_for_load_state("networkidle")
     page.locator(_FINISHED).wait_for()
@@ -115,8 +115,8 @@ def _streamlit(home: Path) -> Iterator[str]:
     """The address of a Streamlit server whose page is a heading."""
     script = home / "empty.py"
     script.write_text('import streamlit as st\n\nst.title("empty")\n', encoding="utf-8")
-    with create_server(("127.0.0.1", 0)) as found:
-        port = found.getsockname()[1]
+    with create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
     options = ("--server.headless=true", "--server.address=127.0.0.1", "--browser.gatherUsageStats=false")
     command = [sys.executable, "-P", "-m", "streamlit", "run", str(script), f"--server.port={port}", *options]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
@@ -137,7 +137,7 @@ def _best(name: str, wanted: str, database: Path) -> tuple[float, float, float]:
 
 def _round(name: str, wanted: str) -> tuple[float, float, float]:
     st.cache_resource.clear()
-    app = AppTest.from_string(f"from weaklink.ui.web.pages.{name} import show\nshow()", default_timeout=_PATIENCE_S)
+    app = AppTest.from_string(f"from weaklink.ui.web.pages.{name} import show\nshow()", default_timeout=_TIMEOUT_S)
     app.query_params["filter"] = wanted
     begun_s = perf_counter()
     page_s = _run(app)
@@ -165,9 +165,9 @@ def _stream() -> None:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         start = perf_counter()
         page.goto(f"{address}trace?trace=1&turn=2&part=text&start=0&end=1")
-        page.locator(".streambox .piece").first.wait_for(timeout=_PATIENCE_S * 1e3)
-        say(f"  a stream of {_CHARACTERS:,} characters: first rows after {perf_counter() - start:.1f} s")
-        say(f"  elements in the page: {page.evaluate(_ELEMENTS):,}; a scroll takes {_scroll_ms(page):.0f} ms")
+        page.locator(".streambox .piece").first.wait_for(timeout=_TIMEOUT_S * 1e3)
+        print_line(f"  a stream of {_CHARACTERS:,} characters: first rows after {perf_counter() - start:.1f} s")
+        print_line(f"  elements in the page: {page.evaluate(_ELEMENTS):,}; a scroll takes {_scroll_ms(page):.0f} ms")
         browser.close()
 
 
@@ -189,9 +189,9 @@ _SCROLLED = """(box) => new Promise((done) => {
 def _scroll_ms(page: Page) -> float:
     """Milliseconds from a jump of seven screens to the second frame behind it, which shows other characters."""
     box = page.locator(".streambox")
-    found = [box.evaluate(_SCROLLED) for _ in range(_SCROLLS)]
-    assert sum(changed for _, changed in found) > _SCROLLS // 2
-    return float(sorted(took for took, _ in found)[_SCROLLS // 2])
+    scrolls = [box.evaluate(_SCROLLED) for _ in range(_SCROLLS)]
+    assert sum(changed for _, changed in scrolls) > _SCROLLS // 2
+    return float(sorted(took for took, _ in scrolls)[_SCROLLS // 2])
 
 
 def _long_trace(home: Path) -> Path:
@@ -207,8 +207,8 @@ def _long_trace(home: Path) -> Path:
 
 @contextmanager
 def _dashboard(database: Path) -> Iterator[str]:
-    with create_server(("127.0.0.1", 0)) as found:
-        port = found.getsockname()[1]
+    with create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
     script = "from weaklink.command import main; main()"
     command = [sys.executable, "-c", script, "web", "--db", str(database), "--port", str(port)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
@@ -223,7 +223,7 @@ def _dashboard(database: Path) -> Iterator[str]:
 
 
 def _wait_for(port: int) -> None:
-    until = monotonic() + _PATIENCE_S
+    until = monotonic() + _TIMEOUT_S
     while monotonic() < until:
         try:
             create_connection(("127.0.0.1", port), 1).close()

@@ -8,7 +8,12 @@ import re
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 _HOST = re.compile(
-    r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<name>[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63}){0,126}\.?))(?::[0-9]{0,5})?"
+    r"""
+    (?: \[ (?P<v6> [0-9A-Fa-f:.]{2,45} ) \]
+      | (?P<name> [A-Za-z0-9_-]{1,63} (?: \. [A-Za-z0-9_-]{1,63} ){0,126} \.? ) )   # a name, or an IPv4 address
+    (?: : [0-9]{0,5} )?                                                             # the port
+    """,
+    re.VERBOSE,
 )
 """RFC 9110, section 7.2, with the hosts of RFC 3986 that DNS or an address can name; no user, no zone, no escapes."""
 

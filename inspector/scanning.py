@@ -9,7 +9,7 @@ some 60 bytes for each round while it matches. So a pattern repeats anything lon
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import AnyStr, cast
 
 MAX_ROUNDS = 1000
@@ -114,14 +114,16 @@ def repeated(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
 class _LazyPattern:
     """A proxy for a compiled pattern: compiles it at the first use of a method, and takes over its methods."""
 
-    def __init__(self, pattern: str, flags: re.RegexFlag) -> None:
-        self._source = pattern, flags
+    def __init__(self, pattern: str, flags: re.RegexFlag, prepared: Callable[[str], str] = str) -> None:
+        self._source = pattern, flags, prepared
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        compiled = re.compile(*self._source)
+        pattern, flags, prepared = self._source
+        compiled = re.compile(prepared(pattern), flags)
         self.__dict__ |= {known: getattr(compiled, known) for known in dir(compiled) if not known.startswith("__")}
+        self.__dict__["pattern"] = pattern  # as written
         return getattr(compiled, name)
 
 
@@ -174,7 +176,71 @@ def folded_pattern(pattern: str) -> re.Pattern[str]:
     For tables of hundreds of words: with `re.IGNORECASE` they take three times as long, since `re` then tries each
     alternative wherever a word begins, and otherwise only those with the same first letter (November 2026).
     """
-    return lazy_pattern(pattern.translate(_SAME_LETTERS))
+    return cast("re.Pattern[str]", _LazyPattern(pattern.translate(_SAME_LETTERS), re.NOFLAG, _with_one_boundary))
+
+
+def _with_one_boundary(pattern: str) -> str:
+    r"""A pattern that asks once whether a word begins, for alternatives in a row that begin with `\b`."""
+    rows: list[str | list[str]] = []
+    for alternative in _alternatives(pattern):
+        begin = _BOUNDARY.match(alternative)
+        if begin is None:
+            rows.append(alternative)
+        elif rows and isinstance(rows[-1], list):
+            rows[-1].append(begin[1] + alternative[begin.end() :])
+        else:
+            rows.append([begin[1] + alternative[begin.end() :]])
+    return "|".join(row if isinstance(row, str) else rf"\b(?:{'|'.join(row)})" for row in rows)
+
+
+_BOUNDARY = re.compile(r"((?:\(\?<![^()]*\))*)\\b")
+
+
+def folded_words_pattern(words: Iterable[str], others: str) -> re.Pattern[str]:
+    """Whether one of many expressions is in a `folded` text: a lazy pattern, in lower case.
+
+    `words` are expressions for whole words, `others` one for what may stand anywhere. What the pattern matches is any
+    of several that begin at a place, since they are sorted by their first letter: with 840 of them, `re` then tries one
+    in twelve where a word begins, in a sixth of the time (2026-12-01).
+    """
+    pattern = rf"\b(?:{'|'.join(words)})\b|{others}".translate(_SAME_LETTERS)
+    return cast("re.Pattern[str]", _LazyPattern(pattern, re.NOFLAG, _by_first_letter))
+
+
+def _by_first_letter(pattern: str) -> str:
+    words, *others = _alternatives(pattern)
+    within = words.removeprefix(r"\b(?:").removesuffix(r")\b")
+    return rf"\b(?:{_grouped(_alternatives(within))})\b|{_grouped(others)}"
+
+
+def _grouped(alternatives: Iterable[str]) -> str:
+    """Alternatives, those with the same first letter together, and those with one beyond ASCII behind one question."""
+    rests: dict[str, list[str]] = {}
+    others: list[str] = []
+    for alternative in alternatives:
+        if _BEGINS_WITH_LETTER.match(alternative) is not None:
+            rests.setdefault(alternative[0], []).append(alternative[1:])
+        else:
+            others.append(alternative)
+    groups = [f"{first}(?:{'|'.join(rest)})" for first, rest in rests.items()]
+    near = [group for group in groups if group[0].isascii()]
+    foreign = "|".join(group for group in groups if not group[0].isascii())
+    return "|".join([*near, *others, *([rf"(?=[^\x00-\x7f])(?:{foreign})"] if foreign else [])])
+
+
+_BEGINS_WITH_LETTER = re.compile(r"[^\W\d_](?![*+?{])")
+_PIECE_OF_PATTERN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()|]")
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    """The alternatives of a pattern that are in no group."""
+    start = depth = 0
+    for piece in _PIECE_OF_PATTERN.finditer(pattern):
+        depth += (piece[0] == "(") - (piece[0] == ")")
+        if piece[0] == "|" and not depth:
+            yield pattern[start : piece.start()]
+            start = piece.end()
+    yield pattern[start:]
 
 
 def one_of(words: Iterable[str]) -> str:

@@ -25,8 +25,15 @@ _KNOWN_BINARIES = (
     (b"\xfe\xff", "text in UTF-16"),
 )
 _TERMINAL_SEQUENCE = lazy_pattern(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)|[@-Z\\^_]|[+*()][0-9A-B])"
-    r"|\\(?:u001[bB]|x1[bB]|033)\[[0-9;]{0,20}m"
+    r"""
+    \x1b
+    (?: \[ [0-?]* [\ -/]* [@-~]                                 # CSI: colours, the cursor
+      | \] [^\x07\x1b]{0,500} (?: \x07 | \x1b\\ )               # OSC: a title, a link
+      | [@-Z\\^_]                                               # two characters
+      | [+*()] [0-9A-B] )                                       # a character set
+    | \\ (?: u001[bB] | x1[bB] | 033 ) \[ [0-9;]{0,20} m        # a colour, escaped in the text
+    """,
+    re.VERBOSE,
 )
 """An escape sequence of a terminal: CSI, OSC, two characters, a character set; or a written one for colours."""
 _WRITTEN_ESCAPES = ("\\u001b[", "\\u001B[", "\\x1b[", "\\x1B[", "\\033[")

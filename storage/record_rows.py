@@ -21,7 +21,7 @@ from weaklink.storage.packing.records import pack_facts, provenance_facts, tool_
 from weaklink.storage.packing.values import pack
 from weaklink.storage.tables import Row, Toolset
 
-_DIGITS = 12
+_HASH_DIGITS = 12
 _SHARED, _LONGEST_SHARED = (Role.SYSTEM, Role.USER), 16_384  # roles of the texts to cache, and bytes of the longest
 
 
@@ -58,7 +58,7 @@ def prompt_hash(turns: Sequence[Turn]) -> str:
     hashed = sha256(tools)
     for text in texts:
         hashed.update(b"%d " % len(text) + text)
-    return hashed.hexdigest()[:_DIGITS]
+    return hashed.hexdigest()[:_HASH_DIGITS]
 
 
 def _finite(seconds: float) -> float | None:

@@ -13,7 +13,7 @@ from weaklink.storage.record_rows import outcome_columns
 from weaklink.storage.tables import Row, in_groups
 from weaklink.storage.writing import update_traces
 
-_AT_ONCE = 200
+_GROUP_ROWS = 200
 _WAYS = "`weaklink run -- COMMAND` or `weaklink import` (`--discover` lists what that would read)"
 _DEMO = "; `weaklink demo` keeps its traces in a database of its own"
 _NEVER_RELEASED = ("v0001", "v0002", "v0003", "v0004", "v0005")
@@ -135,7 +135,7 @@ def _fill_in_facts(connection: sa.Connection) -> None:
     """Fill in the columns for the outcome and project of every trace; older databases have them only in its facts."""
     trace = tables.trace.c
     ids = connection.scalars(sa.select(trace.id).order_by(trace.id)).all()
-    for group in in_groups(ids, _AT_ONCE):
+    for group in in_groups(ids, _GROUP_ROWS):
         rows: list[Row] = []
         for id_, facts in connection.execute(sa.select(trace.id, trace.facts).where(trace.id.in_(group))):
             try:

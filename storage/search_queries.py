@@ -21,7 +21,7 @@ from weaklink.storage.packing.blobs import from_blob, salvaged_text, text_from_b
 from weaklink.storage.search import index_waiting
 from weaklink.storage.summaries import ListCursor, TraceSummary
 
-_AROUND = 60
+_CONTEXT_CHARS = 60
 _NOWHERE = Range(0, 0)
 _WORD = lazy_pattern(r"[^\W_]+")
 _GROUP = 200  # traces that are indexed in one transaction
@@ -65,9 +65,9 @@ def _first_match(connection: sa.Connection, trace: TraceSummary, pattern: re.Pat
         match = pattern.search(_without_accents(text))
         if match is not None:
             bounds = Range(*match.span())
-            start = max(0, bounds.start - _AROUND)
+            start = max(0, bounds.start - _CONTEXT_CHARS)
             location = Location(turn, unescaped(name), bounds)
-            return SearchHit(trace, location, text[start : bounds.end + _AROUND], bounds.moved(-start))
+            return SearchHit(trace, location, text[start : bounds.end + _CONTEXT_CHARS], bounds.moved(-start))
     return SearchHit(trace)
 
 

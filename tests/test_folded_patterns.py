@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from weaklink.inspector.chain import assertions
 from weaklink.inspector.scanning import folded, folded_pattern
 
-_TABLES = ("_NO_DENIAL", "_DENIES", "_LEFT", "_ADMITS", "_SUPPOSES", "_DONE", "_WELL")
+_TABLES = ("_NO_DENIAL", "_DENIES", "_FAILS", "_LEFT", "_ADMITS", "_SUPPOSES", "_DONE", "_WELL")
 _LETTERS = st.text(st.characters(categories=["L"], max_codepoint=0x24FF) | st.sampled_from("iIıİsSſςσΣKkéÉßẞ"))
 
 

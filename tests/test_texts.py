@@ -13,7 +13,7 @@ import pytest
 
 from weaklink.inspector.formats import registry
 from weaklink.inspector.formats.server_parsers import ServerParser, known_parsers
-from weaklink.inspector.importers.places import PLACES
+from weaklink.inspector.importers.places import PLACES, READ_VERSIONS
 from weaklink.inspector.importers.registry import source_names
 from weaklink.inspector.rules.catalogue import RULES
 from weaklink.inspector.rules.rule import Rule
@@ -135,11 +135,13 @@ def test_docs_list_every_source() -> None:
 
 def test_docs_list_every_place(update_goldens: bool) -> None:
     rows = (
-        f"| `{place.source}` | `~/{place.root}/{place.pattern}` | {f'`{place.variable}`' if place.variable else ''} | "
-        f"{f'`~/{place.mac_root}`' if place.mac_root else ''} |\n"
+        f"| `{place.source}` | `{'' if place.is_in_project else f'~/{place.root}/'}{place.pattern}` | "
+        f"{f'`{place.variable}`' if place.variable else ''} | {f'`~/{place.mac_root}`' if place.mac_root else ''} | "
+        f"{READ_VERSIONS[place.source]} |\n"
         for place in PLACES
     )
-    table = "| source | files | variable | folder on macOS |\n| --- | --- | --- | --- |\n" + "".join(rows)
+    heads = "| source | files | variable | folder on macOS | versions |\n| --- | --- | --- | --- | --- |\n"
+    table = heads + "".join(rows)
     text = _read("docs/sources.md")
     if update_goldens:
         (DOCS / "sources.md").write_text(PLACES_TABLE.sub(lambda _: table, text), encoding="utf-8")

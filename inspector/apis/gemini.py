@@ -25,7 +25,7 @@ from weaklink.inspector.apis.located_pieces import (
     another_answer,
     cut_off,
     error_inside,
-    is_filled,
+    filled,
     items,
     member,
     number,
@@ -63,11 +63,10 @@ _CALL = ("functionCall", "function_call")
 _RESULT = ("functionResponse", "function_response")
 _FINISH = ("finishReason", "finish_reason")
 _FINISH_MESSAGE = ("finishMessage", "finish_message")
-_DISTINCTIVE = (*_CALL, *_RESULT, "thought", "thoughtSignature", "thought_signature")
-_OTHER = (
-    *("inlineData", "inline_data", "fileData", "file_data", "executableCode", "executable_code"),
-    *("codeExecutionResult", "code_execution_result"),
-)
+_DISTINCTIVE = frozenset({"functionCall", "functionResponse", "thought", "thoughtSignature"})
+_KINDS = _DISTINCTIVE | _VERBATIM_KINDS
+RESPONSE_KEYS = frozenset({"candidates", *("promptFeedback", "prompt_feedback"), *("usageMetadata", "usage_metadata")})
+"""The members that show that an object is a response."""
 _ROLES = frozenset({"model", "user", "function", "tool", "system", ""})
 
 
@@ -433,7 +432,7 @@ class GeminiShapes:
             return [piece for response in nodes for piece in self._response(response)]
         if nodes and all(map(_is_content, nodes)):
             return [piece for content in nodes for piece in _content(content)]
-        if nodes and all(map(_is_part, nodes)) and any(member(part, *_DISTINCTIVE) is not None for part in nodes):
+        if nodes and all(map(_is_part, nodes)) and any(_kinds(part) & _DISTINCTIVE for part in nodes):
             return [piece for part in nodes for piece in _part(part, by_model=True)]
         return None
 
@@ -486,7 +485,7 @@ def _is_response(node: JsonNode) -> bool:
     if candidates is not None and candidates.kind is JsonKind.ARRAY:
         distinctive = ("content", "index", *_FINISH, *_FINISH_MESSAGE)
         return all(member(item, *distinctive) is not None for item in candidates.items)
-    return member(node, "usageMetadata", "usage_metadata", "promptFeedback", "prompt_feedback") is not None
+    return member(node, *RESPONSE_KEYS - {"candidates"}) is not None
 
 
 def _is_content(node: JsonNode) -> bool:
@@ -496,7 +495,11 @@ def _is_content(node: JsonNode) -> bool:
 
 
 def _is_part(node: JsonNode) -> bool:
-    return string(node, "text") is not None or member(node, *_DISTINCTIVE, *_OTHER) is not None
+    return string(node, "text") is not None or not _kinds(node).isdisjoint(_KINDS)
+
+
+def _kinds(part: JsonNode) -> set[str]:
+    return {camel_case(entry.key) for entry in part.members if entry.value.kind is not JsonKind.NULL}
 
 
 def _content(node: JsonNode) -> Iterator[ApiPiece]:
@@ -508,16 +511,15 @@ def _content(node: JsonNode) -> Iterator[ApiPiece]:
 
 def _part(node: JsonNode, *, by_model: bool) -> Iterator[ApiPiece]:
     call, result = member(node, *_CALL), member(node, *_RESULT)
-    text = string(node, "text")
     if call is not None:
         yield ApiCallPiece(call.range, None, string(call, "name"), string(call, "id"), member(call, "args"))
     elif result is not None:
         response = member(result, "response")
         result_range = response.range if response is not None else result.range
         yield ResultPiece(result_range, response, string(result, "id"), string(result, "name"), _is_error(response))
-    elif text is not None and is_filled(text):
+    else:
         kind = SpanKind.REASONING if truth(node, "thought") else SpanKind.TEXT
-        yield TextPiece(kind, text, by_model=by_model)
+        yield from (TextPiece(kind, text, by_model=by_model) for text in filled(node, "text"))
 
 
 def _is_error(response: JsonNode | None) -> bool | None:

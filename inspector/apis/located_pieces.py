@@ -193,6 +193,6 @@ def truth(node: JsonNode | None, key: str) -> bool | None:
     return scalar if isinstance(scalar, bool) else None
 
 
-def is_filled(node: JsonNode | None) -> bool:
-    """Whether a node is a string that is not empty."""
-    return node is not None and node.kind is JsonKind.STRING and bool(node.scalar)
+def filled(node: JsonNode | None, *keys: str) -> Iterator[JsonNode]:
+    """The strings under these keys that are not empty, in the order of the keys."""
+    return (value for key in keys if (value := string(node, key)) is not None and value.scalar)

@@ -43,7 +43,6 @@ _LINE_TYPES = ("ndjson", "jsonl", "json-lines", "jsonlines", "json-seq")
 _EVENT_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
 _ENOUGH = 16  # bytes after leading white space; no others are read
 _PRETTY = re.compile(rb"\{[ \t\r]*\n")
-_GEMINI_KEYS = frozenset({"candidates", "promptFeedback", "usageMetadata", "usage_metadata", "prompt_feedback"})
 
 
 def api_of_path(path: str) -> str:
@@ -101,9 +100,9 @@ def _api_of_members(document: dict[str, Json]) -> str:
         return _CHAT
     if named == "response" or kind.startswith("response."):
         return _RESPONSES
-    if kind in {"message", "message_start", "ping", "error", "content_block_start", "content_block_delta"}:
+    if kind in {"message", "ping", "error"} or kind in anthropic.STREAM_EVENTS:
         return _MESSAGES
-    if document.keys() & {"candidates", "promptFeedback", "usageMetadata", "usage_metadata"}:
+    if document.keys() & gemini.RESPONSE_KEYS:
         return gemini.API
     if "done" in document and "response" in document:
         return ollama.GENERATE
@@ -264,7 +263,7 @@ def head_of(value: Json) -> ObjectHead | None:
     if isinstance(choices := value.get("choices"), list):
         return _of_choices(value, choices)
     inner = value.get("response")
-    if _GEMINI_KEYS & value.keys() or (isinstance(inner, dict) and _GEMINI_KEYS & inner.keys()):
+    if gemini.RESPONSE_KEYS & value.keys() or (isinstance(inner, dict) and gemini.RESPONSE_KEYS & inner.keys()):
         return _of_gemini(inner if isinstance(inner, dict) else value)
     if isinstance(value.get("done"), bool) and {"model", "created_at"} <= value.keys():
         return _of_ollama(value)

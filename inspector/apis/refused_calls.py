@@ -14,7 +14,7 @@ groq/groq-typescript#28; ollama:harmony/harmonyparser.go and ollama/ollama#17638
 
 import re
 
-from weaklink.inspector.apis.located_pieces import RefusedCall, is_filled, member, objects, string, text_of
+from weaklink.inspector.apis.located_pieces import RefusedCall, filled, member, objects, string, text_of
 from weaklink.inspector.json_scanner import JsonNode
 from weaklink.inspector.text import Range
 
@@ -40,8 +40,8 @@ def refused_by_gemini(candidate: JsonNode) -> RefusedCall | None:
     reason = string(candidate, "finishReason", "finish_reason")
     if reason is None or reason.scalar != GEMINI_REFUSES:
         return None
-    message = string(candidate, "finishMessage", "finish_message")
-    if message is None or not is_filled(message):
+    message = next(filled(candidate, "finishMessage", "finish_message"), None)
+    if message is None:
         return RefusedCall(reason, Range(0, 0), GEMINI_REFUSES)
     words = str(message.scalar)
     intro = _GEMINI_INTRO.match(words)
@@ -49,10 +49,8 @@ def refused_by_gemini(candidate: JsonNode) -> RefusedCall | None:
 
 
 def _by_groq(error: JsonNode) -> RefusedCall | None:
-    generation, message = string(error, "failed_generation"), text_of(error, "message")
-    if generation is None or not is_filled(generation) or text_of(error, "code") != _GROQ:
-        return None
-    if message.startswith(_GROQ_VALIDATION):
+    generation, message = next(filled(error, "failed_generation"), None), text_of(error, "message")
+    if generation is None or text_of(error, "code") != _GROQ or message.startswith(_GROQ_VALIDATION):
         return None
     return RefusedCall(generation, Range(0, len(str(generation.scalar))), message or _GROQ)
 

@@ -35,7 +35,7 @@ from weaklink.inspector.trace_file.writing import header_line, trace_lines
 
 _BATCH_BYTES = 1024 * 1024
 _RETRY_S = 1.0
-_BLOCK = 65_536
+_BLOCK_BYTES = 65_536
 _TRACE = b'\n{"trace":'
 _FOR_CHUNKS = 0.75  # of the queue's room: the rest is for the ends of turns, which contain their chunks again
 
@@ -258,7 +258,7 @@ def check_end(path: Path, file: int) -> None:
 
     Reads the first line, and from the end backwards to the beginning of the last trace.
     """
-    version = _version(os.pread(file, _BLOCK, 0))
+    version = _version(os.pread(file, _BLOCK_BYTES, 0))
     if version is None:
         raise SinkError(f"{path} exists and is not a trace file, so nothing is appended to it; name another file.")
     if version != VERSION:
@@ -284,7 +284,7 @@ def _last_trace(file: int) -> bytes:
     blocks: list[bytes] = []
     offset = os.fstat(file).st_size
     while offset > 0:
-        begin = max(0, offset - _BLOCK)
+        begin = max(0, offset - _BLOCK_BYTES)
         blocks.append(os.pread(file, offset - begin, begin))
         offset = begin
         # A marker may span two blocks, so the first bytes of the following block are searched with this one.

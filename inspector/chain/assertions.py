@@ -23,7 +23,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from weaklink.inspector.chain.failure_words import admits_failure
-from weaklink.inspector.scanning import folded, folded_pattern, lazy_pattern
+from weaklink.inspector.scanning import folded, folded_pattern, folded_words_pattern, lazy_pattern
 
 _CODE = lazy_pattern(r"`[^`\n]*`")
 _NO_CJK = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # which is written beside a name without a space
@@ -128,8 +128,8 @@ _NEGATIONS = (
 _FAILING = (
     (
         r"fail(?!over|safe|back|2ban)\w*|refus\w+|reject\w*|den(?:ied|ies)|declin\w+|turned down|forbid\w*|forbad\w*|"
-        r"block(?:ed|s|ing)?|prevent\w*|prohibit\w*|stop(?:s|ped)? (?:short|us|me|it)|missing|absent|lack\w*|broken?|"
-        r"breaks|(?<!\ba )(?<!\bthe )red|un(?:reachable|available|able|known|happy|expected\w*|fortunately|"
+        r"(?<!in )block(?:ed|s|ing)?|prevent\w*|prohibit\w*|stop(?:s|ped)? (?:short|us|me|it)|missing|absent|lack\w*|"
+        r"broken?|breaks|(?<!\ba )(?<!\bthe )red|un(?:reachable|available|able|known|happy|expected\w*|fortunately|"
         r"successful\w*)|un(?!til|der|it|ion|iq|less|used|defined|signed|icode|ified|derstood|limited|install|"
         r"lock|block|zip|"
         r"pack|mount|mut|pin|link|subscrib|archiv|comment)\w{3,24}(?:ed|"
@@ -283,14 +283,10 @@ _OPEN_CJK = (
 )
 
 
-def _any_of(tables: tuple[str, ...], without_spaces: str) -> re.Pattern[str]:
-    return folded_pattern(rf"\b(?:{'|'.join(tables)})\b|{without_spaces}")
-
-
-_FAILS = _any_of(_FAILING, _FAILING_CJK)
-_DENIES = _any_of((*_NEGATIONS, *_FAILING, *_OPEN), f"{_NEGATIONS_CJK}|{_FAILING_CJK}|{_OPEN_CJK}")
-_LEFT = _any_of(_OPEN, _OPEN_CJK)
-_ADMITS = _any_of((*_FAILING, *_OPEN), f"{_FAILING_CJK}|{_OPEN_CJK}")
+_FAILS = folded_words_pattern(_FAILING, _FAILING_CJK)
+_DENIES = folded_words_pattern((*_NEGATIONS, *_FAILING, *_OPEN), f"{_NEGATIONS_CJK}|{_FAILING_CJK}|{_OPEN_CJK}")
+_LEFT = folded_pattern(rf"\b(?:{'|'.join(_OPEN)})\b|{_OPEN_CJK}")
+_ADMITS = folded_words_pattern((*_FAILING, *_OPEN), f"{_FAILING_CJK}|{_OPEN_CJK}")
 _SUPPOSES = folded_pattern(
     r"\?\s*$|^\W*(?:once|sobald|une fois|dès que|una vez|en cuanto|assim que|appena|как только|jakmile)\b|"
     r"^\W*(?:run|re-?run|start|execute|try|install|open|use|make sure|ensure) (?!(?:is|was|now|has)\b)|\b(?:if|"
@@ -304,8 +300,8 @@ _SUPPOSES = folded_pattern(
 # Syllables that end a Korean verb in the past: those with a double "s" below, but not "is" and "will".
 KOREAN_PAST = f"[{''.join(sorted(set(map(chr, range(0xAC00 + 20, 0xD7A4, 28))) - set('있겠')))}](?:습니다|으며|고(?= ))"
 """Matches the end of a Korean verb in the past."""
-_DONE = folded_pattern(
-    r"\b(?:now|ora|adesso|si trov\w+|is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|"
+_DONE_TABLE = (
+    r"now|ora|adesso|si trov\w+|is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|"
     r"sent|built|ran|run|runs|live|up|ready|done|uses|è|jetzt|nun|ist|sind|wurde\w*|hat|habe|haben|ge\w{2,}(?:t|en)|"
     r"verwendet|est|sont|été|ai|maintenant|désormais|dorénavant|\w{2,}ée?s?|está\w*|\w{3,}(?<!metad)(?:at|it|ut|unt|"
     r"ert|olt|ost|ess)[oa]|(?:за|от|с)крыт[аоы]?|fue|fueron|ha|he|han|ahora|quedó|\w{2,}[aeií]d[oa]s?|\w{2,}[ióé]|foi|"
@@ -313,9 +309,13 @@ _DONE = folded_pattern(
     r"jsou|byl[aoiy]?|bol[aoi]|má|hotov\w*|sú|\w{3,}(?:ано|ено|ито|ені|ані)|є|має|готово|zijn|werd|heeft|heb|klaar|är|"
     r"blev|klart?|er nu|er nå|færdig\w*|ferdig\w*|artık|tamamlandı|\w{3,}(?:ıldı|ildi|uldu|üldü|ndı|ndi)|sunt|kész|"
     r"elkészült|valmis|on (?:nyt|\w{3,}t[ut]?[uy])|είναι|έτοιμ\w+|sudah|telah|selesai|nå|nu|teď|teraz|зараз|şimdi|nyt|"
-    r"acum|τώρα|sekarang|đã|xong|و?تم\w?|أصبح\w*|הוא|מוכן\w*|\w+תי)\b|\b(?:it|that|there|all|everything)['’]s\b|"
+    r"acum|τώρα|sekarang|đã|xong|و?تم\w?|أصبح\w*|הוא|מוכן\w*|\w+תי"
+)
+_DONE = folded_words_pattern(
+    (_DONE_TABLE,),
+    r"\b(?:it|that|there|all|everything)['’]s\b|"
     r"['’](?:ve|re)\b|[✅✓✔☑]|\[x\]|已|了|现在|現在|完成|成功|ました|済|完了|"
-    rf"今|{KOREAN_PAST}|완료|चुक|[गद][यि]ा है|แล้ว"
+    rf"今|{KOREAN_PAST}|완료|चुक|[गद][यि]ा है|แล้ว",
 )
 
 
@@ -418,8 +418,8 @@ _NUMBER_TABLE = (
 _ONE = dict.fromkeys(("only one", "only got one", "just one", "nur eine", "nur einer", "solo una", "solo uno"), 1)
 _NUMBER_WORDS = MappingProxyType(_ONE | {word: n for row in _NUMBER_TABLE for n, word in enumerate(row.split(), 2)})
 _COUNTS = "|".join(_NUMBER_WORDS)
-_PARTIAL_IN_WORDS = lazy_pattern(
-    rf"\b({_COUNTS}) (?:of|out of|von|sur|de) (?:(?:the|den|los|las|les) )?({_COUNTS})\b", re.IGNORECASE
+_PARTIAL_IN_WORDS = folded_pattern(
+    rf"\b({_COUNTS}) (?:of|out of|von|sur|de) (?:(?:the|den|los|las|les) )?({_COUNTS})\b"
 )
 
 
@@ -564,10 +564,11 @@ _NOT_DONE_TABLE = (
     r"không (?:thể|\w+ được|thành công)|chưa|rất tiếc",
     r"تعذ?ر|لم (?:أتمكن|نتمكن|أستطع|يتم|تتم)|لا (?:يمكن|أستطيع)|للأسف|לא (?:הצלחתי|ניתן|התאפשר)|אי אפשר|לצערי",
 )
-_NOT_DONE = folded_pattern(
-    rf"\b(?:{'|'.join(_NOT_DONE_TABLE)})\b|无法|無法|未能|没能|失败|失敗|抱歉|对不起|對不起|遗憾|出错|错误|錯誤|找不到|没有?找到|未找到|"
+_NOT_DONE = folded_words_pattern(
+    _NOT_DONE_TABLE,
+    "无法|無法|未能|没能|失败|失敗|抱歉|对不起|對不起|遗憾|出错|错误|錯誤|找不到|没有?找到|未找到|"
     r"[查取收]不到|没有?[查取收]到|不可用|超时|不了|没法|できません|できなかった|できて(?:い|お)|ませんでした|ていません|申し訳|残念|"
-    r"エラー|見つから|利用できな|못[했하]|수 없|지 (?:않았|못)|नहीं[^।]{0,20}(?:सक|पाय|मिल)|ไม่(?:สามารถ|สำเร็จ)|ไม่ได้"
+    r"エラー|見つから|利用できな|못[했하]|수 없|지 (?:않았|못)|नहीं[^।]{0,20}(?:सक|पाय|मिल)|ไม่(?:สามารถ|สำเร็จ)|ไม่ได้",
 )
 
 

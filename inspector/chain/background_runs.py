@@ -13,7 +13,8 @@ from weaklink.inspector.chain.steps import Step, StepOutcome
 from weaklink.inspector.model import ToolCall, ToolResult
 from weaklink.inspector.scanning import lazy_pattern
 
-_STARTED = lazy_pattern(r"\b(?:running|started|background)\b[^\n]{0,60}?\b(?:session )?ID:? {0,2}[`\"']?([\w-]{1,60})")
+_STATES = ("running", "started", "background")
+_STARTED = lazy_pattern(rf"\b(?:{'|'.join(_STATES)})\b[^\n]{{0,60}}?\b(?:session )?ID:? {{0,2}}[`\"']?([\w-]{{1,60}})")
 _ID_KEYS = ("session_id", "bash_id", "shell_id", "task_id", "process_id", "sessionId")
 _HEAD = 600
 
@@ -27,7 +28,7 @@ class BackgroundRuns:
     def add(self, call: ToolCall, result: ToolResult | None) -> None:
         """Add a call with its result, in the order of the trace."""
         head = result.content[:_HEAD] if result is not None else ""
-        match = _STARTED.search(head) if "ID" in head else None
+        match = _STARTED.search(head) if "ID" in head and any(word in head for word in _STATES) else None
         if match is not None:
             self._calls[match[1]] = self.original(call)
 
@@ -60,14 +61,17 @@ def with_judgements(steps: Iterable[Step], judged: Iterable[Step]) -> Iterator[S
     for step, found in zip(steps, judged, strict=True):
         if found.rules == step.rules:
             yield step
-        else:
-            is_answer = found.outcome is StepOutcome.OK  # its exit code was the answer to the user's question
-            yield structs.replace(
-                structs.replace(step, outcome=found.outcome, certainty=None, error=None) if is_answer else step,
-                recovery=found.recovery,
-                recovered_by=found.recovered_by,
-                said=found.said,
-                said_at=found.said_at,
-                result_kind=found.result_kind,
-                rules=found.rules,
-            )
+            continue
+        of = step if found.outcome is StepOutcome.PENDING else found  # a command that is polled later is not done yet
+        yield structs.replace(
+            step,
+            outcome=of.outcome,
+            certainty=of.certainty,
+            error=of.error,
+            recovery=found.recovery,
+            recovered_by=found.recovered_by,
+            said=found.said,
+            said_at=found.said_at,
+            result_kind=found.result_kind,
+            rules=found.rules,
+        )

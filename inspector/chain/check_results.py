@@ -144,9 +144,9 @@ _NOTHING_RAN = lazy_pattern(
     re.IGNORECASE | re.MULTILINE,
 )
 _FINDINGS_OF = {name: lazy_pattern(expression, re.MULTILINE) for name, expression in _FINDINGS_TABLE.items()}
-_TEST_COUNTS = lazy_pattern(
+_TEST_COUNTS = LinePattern(
     r"\b\d+ (?:passed|failed|errors?|passing|failing)\b|^Ran \d+ tests?|^--- (?:FAIL|PASS): |^test result: |^not ok \d",
-    re.MULTILINE,
+    "pass(?:ed|ing)|fail(?:ed|ing)|error|Ran |--- |test result|not ok",
 )
 
 
@@ -275,7 +275,7 @@ def kind_of_check(effect: Effect, text: str, exit_code: int | None, *, is_in_wor
     ends = dict.fromkeys((head, tail))  # a short text is both
     if any(_FINDINGS.search(end) or _own_finding((effect,), end) for end in ends):
         could_run = _TEST_COUNTS.search(tail) is not None or not _could_not_run(head[:400], tail)
-        could_run = could_run and (_MACHINE_LACKS.search(text) is None or _SOME_PASSED.search(tail) is not None)
+        could_run = could_run and (_SOME_PASSED.search(tail) is not None or _MACHINE_LACKS.search(text) is None)
         return ResultKind.FINDING if could_run else ResultKind.FAILURE
     if exit_code == 2 and effect.subject == "lint" and _NAMES_LINE.search(text[:HEAD]) is None:
         return ResultKind.FAILURE  # linters end with 1 for what they found, with 2 for what they could not do

@@ -26,7 +26,7 @@ By the effect of the call:
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import dropwhile, islice, pairwise
 from types import MappingProxyType
 
 from msgspec import structs
@@ -117,6 +117,7 @@ _IRREGULAR = MappingProxyType(
         "scale": "scaled",
         "s3": "",
         "write": "written|wrote",
+        "compile": "compil(?:ed|es)",
         "build": "built|(?<!between )(?<!of )(?<!for )(?<!all )(?<!the )builds",
         "run": "ran|runs|executed",
         "set": "set",
@@ -208,6 +209,8 @@ def claims_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     is_check = failed.effect is not None and failed.effect.kind is EffectKind.CHECK
     if any(map(denies_barely, clauses)):
         return False  # "The restart: failed."
+    is_run = failed.effect is None or failed.effect.kind is EffectKind.RUN
+    clauses = _without_description(clauses, failed) if is_run else clauses
     excepted = [clause for clause, after in pairwise(clauses) if after.denies]  # "10 tests pass, 2 of them do not"
     asserted = [
         clause
@@ -232,6 +235,39 @@ _THE_REST = lazy_pattern(
     r"de øvrige|de övriga|resten|de andra|de andere|de overige|els altres|yang lain|sisanya|còn lại|الباقي|שאר|היתר)\b|"
     r"\W*(?:其他|其余|其它|剩下|他の|残りの|나머지|बाकी|ที่เหลือ)",
     re.IGNORECASE,
+)
+
+
+def _without_description(clauses: tuple[Clause, ...], failed: FailedCall) -> tuple[Clause, ...]:
+    """The clauses without those that only say what code does ("the script uploads the files and removes old ones")."""
+    first = clauses[0].words if clauses else ""
+    subject = _FILE_SUBJECT.match(clauses[0].text) if clauses else None
+    is_code = subject is None or subject["file"].rsplit("/", 1)[-1] in failed.facts.written_names
+    if not is_code or _CODE_DOES.match(first) is None or _NOT_AS_CODE.search(first) is not None:
+        return tuple(clause for clause in clauses if _LIMITS.search(clause.text) is None)
+    return tuple(dropwhile(lambda clause: not clause.text or _VERB_FIRST.match(clause.text) is not None, clauses[1:]))
+
+
+# Code as the subject of a verb in the present, without "is" or "has"; a name of a file is a bullet.
+_VERB = r"(?:\w{2,}[^s\W]s|\w{3,}(?:t|e|ет|ит)|\w{2,}a)"
+_CODE_DOES = lazy_pattern(
+    r"\W*(?:\u2022|(?:(?:the|this|that|das|die|der|le|la|cette|el|il|lo|o|a|det|het|de|этот|эта) |l['’])?"
+    r"(?:new |neue )?(?:script|function|module|job|workflow|program|method|class|hook|command|step|skript|funktion|"
+    r"modul|programm|befehl|klasse|fonction|programme|commande|función|programa|funzione|programma|função|скрипт|"
+    r"функция|программа|"
+    rf"skrypt|funkcja|skriptet|funktionen))\W+(?:(?:now|jetzt|maintenant|ahora|ora|agora|теперь|teraz|nu) )?{_VERB} ",
+    re.IGNORECASE,
+)
+_NOT_AS_CODE = lazy_pattern(
+    r"\b(?:is|was|has|have|been|does|exists|runs|works|passes|succeeds|finishes|completes|ist|wurde|hat|läuft|est|"
+    r"a été|ha|è|está|fue|foi|tiene|contiene|jest|została?|är|har|er|shows|\w{3,}ed)\b",
+    re.IGNORECASE,
+)
+_VERB_FIRST = lazy_pattern(rf"\W*(?:then |dann |puis |luego |poi )?{_VERB}\b")
+# How much or how many: "at most three workers run at a time".
+_LIMITS = lazy_pattern(
+    r"\b(?:at most|up to|no more than|höchstens|maximal|bis zu|au plus|jusqu['’]à|como máximo|hasta|no máximo|até|"
+    r"al massimo|fino a|не более|co najwyżej|hoogstens|högst|en fazla)\W+(?:\d|one\b|two\b|three\b|four\b|five\b|ten\b)"
 )
 
 
@@ -341,8 +377,10 @@ def _claims_deed(clause: Clause, failed: FailedCall) -> bool:
         case EffectKind.READ | EffectKind.PROBE:
             is_named = not failed.facts.is_target_used(failed.step) and terms.names_target(clause.text)
             is_about = is_named or (not failed.facts.is_target_used(failed.step) and failed.is_requested(clause.text))
-            return (is_named and _SHOWS.search(clause.words) is not None) or (
-                is_about and _FETCHED.search(clause.words) is not None
+            return (
+                (is_named and _SHOWS.search(clause.words) is not None)
+                or (is_about and _FETCHED.search(clause.words) is not None)
+                or (is_named and clause.is_done and failed.tells_unsourced(clause.text))
             )
         case EffectKind.NOTHING:
             return False
@@ -417,9 +455,13 @@ def _speaks_of_others(clause: Clause, failed: FailedCall) -> bool:
 
     "ci.yml has a release job" says nothing of `release.sh`, and "Kim is in the channel" nothing of Lee.
     """
-    subject = _FILE_SHOWS.match(clause.text)
+    subject = _FILE_SUBJECT.match(clause.text)
     name = subject["file"].rsplit("/", 1)[-1] if subject is not None else ""
-    if name and (name in failed.facts.written_names or _is_made(name, failed)) and name not in failed.request:
+    is_own = name in failed.terms.targets and _FILE_SHOWS.match(clause.text) is None
+    is_made = name in failed.facts.written_names or (bool(name) and _is_made(name, failed))
+    if is_made and not is_own and name not in failed.request:
+        return True
+    if failed.has_argument_of_others(clause.text) and not _has_participle(clause, failed):
         return True
     return _tells_others_deed(clause, failed)
 
@@ -628,6 +670,9 @@ def _shows_product(text: str, failed: FailedCall) -> bool:
     return is_own and name not in failed.facts.written_names and name not in failed.facts.good_arguments
 
 
+_FILE_SUBJECT = lazy_pattern(
+    r"\W*(?:the (?:file|plot|chart|report|image|script) )?`?(?P<file>[\w./-]{1,120}\.\w{1,6})`?(?= )"
+)
 _FILE_SHOWS = lazy_pattern(
     r"\W*(?:the (?:file|plot|chart|report|image) )?`?(?P<file>[\w./-]{1,120}\.\w{1,6})`? (?:now |jetzt |maintenant |"
     r"ahora )?(?:shows?|contains?|holds?|lists?|has|displays?|includes?|zeigt|enthält|montre|contient|muestra|"

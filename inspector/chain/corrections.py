@@ -25,6 +25,7 @@ from typing import Any
 
 import msgspec
 
+from weaklink.inspector.chain.assertions import clauses_of
 from weaklink.inspector.chain.effects import (
     Effect,
     EffectKind,
@@ -39,6 +40,7 @@ from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.same_effect import looks_instead, only_explains
 from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
 from weaklink.inspector.chain.similar_calls import are_spellings, is_typo
+from weaklink.inspector.chain.statements import sentences_of
 from weaklink.inspector.chain.steps import ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, code_words, is_interpreter, kind_of
 from weaklink.inspector.scanning import lazy_pattern
@@ -79,7 +81,7 @@ class Corrections:
         if effect.command is not None:
             if self.is_other_item(step, failed):
                 return False
-            if _is_respelt(failed, step, effect):
+            if _is_respelt(failed, step, effect) or self._is_named_otherwise(step, failed, effect):
                 return True
             is_informed = any(self.is_brought_between(word, failed, step) for word in _new_words(failed, step))
             lines = effects_of(step.call)
@@ -198,6 +200,31 @@ class Corrections:
     def _has_alternatives(self, failed: Step) -> bool:
         """Whether the user named several ways or conditions."""
         return _OR.search(self._facts.texts_before(failed)) is not None
+
+    def _is_named_otherwise(self, step: Step, failed: Step, effect: Effect) -> bool:
+        """Whether a line asks for the same package or service by another name: `mariadb-server`, `apache2`.
+
+        The first name was not there, and the user did not name both. One name holds the other, the error has the
+        other, or the answer tells of the other and does not claim the first.
+        """
+        pair, error = _renamed(step, effect), _error_of(failed)
+        if pair is None or self.are_both_named(step, failed):
+            return False
+        if not any(pair[0] in line and _NOT_THERE.search(line) is not None for line in error.splitlines()):
+            return False
+        item, other = map(_plain_text, pair)
+        if item in other or other in item or pair[1] in error:
+            return True
+        lost, won = (_long_pieces(one) - _long_pieces(two) for one, two in (pair, pair[::-1]))
+        answer = self._facts.answer.text if self._facts.answer is not None else ""
+        clauses = [clause for sentence in sentences_of(answer) for clause in clauses_of(sentence.read)]
+        named = [(clause, _has_any(lost, clause.text), _has_any(won, clause.text)) for clause in clauses]
+        is_asked = _has_any(lost, self._facts.texts_before(failed))
+        return (
+            any(is_told for _, _, is_told in named)
+            and all(not is_lost or is_told or clause.denies or not clause.is_done for clause, is_lost, is_told in named)
+            and (not is_asked or any(is_lost for _, is_lost, _ in named))
+        )
 
     def is_other_record(self, step: Step, failed: Step) -> bool:
         """Whether an earlier result lists what both calls act on, and the user's words fit only the first one's record.
@@ -617,6 +644,34 @@ def _is_respelt(failed: Step, step: Step, effect: Effect) -> bool:
 
 
 _LINE_WORD = lazy_pattern(r"[\w.+-]+")
+
+
+def _renamed(step: Step, effect: Effect) -> tuple[str, str] | None:
+    """The one package or service of a command, and what a later line has in its place, in lower case; else None."""
+    if effect.command is None or not (installs(effect) or effect.command.program in _STARTERS):
+        return None
+    for later in effects_of(step.call):
+        if later.command is not None and later.subject == effect.subject:
+            old, new = (Counter(map(str.casefold, one.operands)) for one in (effect.command, later.command))
+            if (old - new).total() == (new - old).total() == 1:
+                return next(iter(old - new)), next(iter(new - old))
+    return None
+
+
+_STARTERS = frozenset(("systemctl", "service", "rc-service", "snap", "a2enmod"))
+_NOT_THERE = lazy_pattern(
+    r"not (?:be )?found|no (?:match|such|candidate|package|\w+ candidate|matching|available)|"
+    r"unable to (?:find|locate|select)|could not find|does(?: not|n't) exist|"
+    r"not available|unknown|deprecated|not loaded|unrecognized"
+)
+
+
+def _long_pieces(name: str) -> frozenset[str]:
+    return frozenset(piece for piece in _LETTERS.findall(name) if len(piece) >= _MIN_STEM_CHARS)
+
+
+def _has_any(pieces: AbstractSet[str], text: str) -> bool:
+    return any(piece in text for piece in pieces)
 
 
 def _files(code: str) -> frozenset[str]:

@@ -411,6 +411,23 @@ class FailedCall(Struct, frozen=True):
         own = _PLAIN_NUMBER.findall(f"{self.request} {self.step.call.raw_arguments}")
         return not numbers.isdisjoint(self.facts.shown_numbers.difference(own))
 
+    def tells_unsourced(self, text: str) -> bool:
+        """Whether a text has words that neither the user, nor the call of a service, nor a result has."""
+        is_other = has_known_effect(self.step.call) or self.facts.is_one_of_several(self.step)
+        if is_other or not self.facts.has_worked:  # alone, the whole answer needs a source
+            return False
+        result = self.step.result.content[:_READ_CHARS] if self.step.result is not None else ""
+        known = f"{self.facts.texts_before(self.step)} {self.step.call.name} {self.step.call.raw_arguments} {result}"
+        return bool(_stems_in(text, 4) - _stems_in(known.replace("_", " "), 4) - _stems_of_text(self.facts.good_texts))
+
+    def has_argument_of_others(self, text: str) -> bool:
+        """Whether a text has a number of two digits or more of a change that worked, and none of this call's own."""
+        numbers = {number for number in _PLAIN_NUMBER.findall(text) if len(number) > 1}
+        own = f"{self.step.call.raw_arguments} {self.step.error} {self.request}"
+        if not numbers or any(number in own for number in numbers):
+            return False
+        return not numbers.isdisjoint(_ANY_NUMBER.findall(self.facts.changing_arguments))
+
     def is_participle_of_request(self, word: str) -> bool:
         """Whether a word is the English participle of a verb in the request: "renamed" for "rename"."""
         base = word.removesuffix("ed")
@@ -441,8 +458,8 @@ class FailedCall(Struct, frozen=True):
             return True
         result = self.step.result.content[:_READ_CHARS] if self.step.result is not None else ""
         own = _stems_in(f"{self.step.call.name} {self.step.call.raw_arguments} {self.step.error}".replace("_", " "), 3)
-        own |= _stems_in(result, 3)
-        return bool(_stems_in(text, 3) & own - _stems_of_text(self.facts.good_texts))
+        shared = (own | _stems_in(result, 3)) & _stems_in(text, 3)
+        return bool(shared) and not shared <= _stems_of_text(self.facts.good_texts)
 
     def is_of_sibling(self, text: str) -> bool:
         """Whether a text names what a call of the same kind that worked acted on, and nothing that this one has.
@@ -497,10 +514,14 @@ _NO_OBJECTS = _COMMON.union(_VAGUE).difference(("api", "app", "main", "index", "
 
 def says_already(failed: Step, sentence: str) -> bool:
     """Whether the error of a failed step and a sentence both say that something is so already."""
-    if _ALREADY.search(sentence) is None:
+    if not _has_already(sentence):
         return False
-    error = f"{failed.error}\n{failed.result.content[:1_000] if failed.result is not None else ''}"
-    return _ALREADY.search(error) is not None
+    return _has_already(f"{failed.error}\n{failed.result.content[:1_000] if failed.result is not None else ''}")
+
+
+@lru_cache(4_096)  # each failure of a trace is compared with the same sentences
+def _has_already(text: str) -> bool:
+    return _ALREADY.search(text) is not None
 
 
 _ALREADY = lazy_pattern(
@@ -589,7 +610,9 @@ def _terms_of_call(call: ToolCall, answer: ToolResult | None, stated: str, inten
     source = f"{call.raw_arguments[:2_000]} {result}".casefold()
     context = {*names, *_WORD.findall(error.casefold()), *_WORD.findall(source)}
     rare = (word.casefold() for word in set(_WORD.findall(error)) if 4 <= len(word) <= 60 and _is_rare(word))
-    targets = {name for target in _target_texts(effect, intent) for name in _names_of_target(target)}
+    prose = {str(value).casefold() for key, value in leaves(call.arguments) if key.rpartition("/")[2] in _PROSE_KEYS}
+    texts = (target for target in _target_texts(effect, intent) if target not in prose)
+    targets = {name for target in texts for name in _names_of_target(target)}
     return FailureTerms(
         frozenset(name for name in targets if len(name) >= (2 if _CJK.match(name) else 3) and name not in _COMMON),
         frozenset((*_stems(names, 3, _VAGUE), *_short_programs(effect), *verbs)) or frozenset(names - _SHELL_NAMES),
@@ -603,6 +626,7 @@ def _terms_of_call(call: ToolCall, answer: ToolResult | None, stated: str, inten
     )
 
 
+_PROSE_KEYS = ("text", "message", "body", "comment", "note")  # what is told, not what is acted on
 _SHORT_VERB = 4  # a longer one has the stem of its forms
 
 
@@ -697,11 +721,10 @@ _OWN_CHARS = 20_000
 
 @lru_cache(4_096)  # each failure of a trace is compared with the same sentences, and each sentence with one failure
 def _short_tokens(text: str) -> frozenset[str]:
-    tokens = _TOKEN.findall(text.casefold())
+    tokens = frozenset(_TOKEN.findall(text.casefold()))
     joined = [token for token in tokens if "-" in token or "@" in token]
-    return frozenset(
+    return tokens.union(
         (
-            *tokens,
             *(token.partition(".")[0] for token in tokens if "." in token),
             *(part for token in joined for part in token.replace("@", "-").split("-")),
         )

@@ -19,6 +19,12 @@ _ERROR_WORDS_TABLE = (
 ERROR_WORDS = tuple(_ERROR_WORDS_TABLE.split())
 """What an error is called in other languages than English, in lower case."""
 _ERROR_IN_LANGUAGES = "|".join(ERROR_WORDS)
+_LINE_TABLE = (
+    "line column zeile spalte ligne línea linea linha riga regel rad linje linia linii wierszu řádku riadku строке "
+    "строка рядку рядок ред satır satırda sorban sor rândul linia rivillä γραμμή baris dòng"
+)
+# The place of an error in what was to be run: "Syntaxfehler in Zeile 12", "第3行语法错误".
+_AT_LINE = rf"(?:{'|'.join(_LINE_TABLE.split())})\W{{0,3}}\d|\d ?(?:행|行|번째 줄)|행 ?\d|\d+\. (?:sor|satır|rivi)"
 _NONE_TABLE = (
     "no none nil null keine keiner kein aucune aucun ninguno ninguna nenhum nenhuma nessuno nessuna geen ingen inga "
     "ikke ei eikä brak żaden žádná žádné ziadna nincs nu niciun nicio yok нет немає няма tidak không κανένα כלום אין "
@@ -268,6 +274,13 @@ _SHAPES = (
         _Where.SHORT,
         r"(?!standard|mean|median|average|max|min|relative|absolute|squared|root|test|training|total|last|previous|no )"
         rf"(?:[a-z]\w{{1,20}} ){{1,3}}error:{_NOT_NONE}(?! *[\d.+-]) *\S",
+    ),
+    _shape(
+        _Where.SHORT,
+        rf"unexpected (?:token|end of|character|symbol|indent\w*|identifier|eof)\b|"
+        rf"(?!(?:no|any|without|mean|average|max|min|the|\d+)\b|(?:fix|correct|resolv)\w*\b)(?:\w+[ -]){{0,2}}?"
+        rf"(?:error|\w{{0,12}}(?:{_ERROR_IN_LANGUAGES})\w{{0,2}})\b:?(?: [\w'’]+){{0,4}} (?:{_AT_LINE})(?!\d* \w+ed\b)|"
+        rf"[^\n:]{{0,3}}(?:{_AT_LINE})[^\n]{{0,12}}(?:{_ERROR_IN_LANGUAGES}|오류)",
     ),
     _shape(_Where.WITHIN, r"\bnet::ERR_[A-Z_]+"),
     _shape(

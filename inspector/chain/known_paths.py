@@ -3,7 +3,7 @@
 A read of a file that nobody had named asks whether it is there; one of a named file was to bring it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 
@@ -32,11 +32,10 @@ class KnownPaths:
         self._lookups += 1
         if self._lookups > _FEW_LOOKUPS or is_memoizing():
             first = self._named.first()
-            is_named = any(first.get(name, before) < before for name in names)
-        else:
-            texts = (item for item in self._folded if item[0] < before)
-            is_named = any(name in folded and name in _names_in(text) for _, folded, text in texts for name in names)
-        return is_named or any(self._is_spelt(name, before) for name in names)
+            return any(first.get(name, before) < before or self._is_spelt(name, before) for name in names)
+        texts = [(folded, text) for turn, folded, text in self._folded if turn < before]
+        is_named = any(name in folded and name in _names_in(text) for folded, text in texts for name in names)
+        return is_named or any(_is_spelt_in(text, name) for name in names for text in _with_half_of(name, texts))
 
     @cached_property
     def _named(self) -> "_NamedTexts":
@@ -102,6 +101,25 @@ class _NamedTexts:
 
 
 _named_before: RecentValues[_NamedTexts] = RecentValues()  # by the first text, which each of them holds
+
+
+def _with_half_of(name: str, texts: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """The texts that may have another spelling of a name: one letter is wrong, or two have changed places.
+
+    So half of the name before its dot is as it is written, or the two letters in its middle have changed places.
+    """
+    stem, dot, suffix = name[:MAX_NAME_CHARS].partition(".")
+    first, second = stem[: len(stem) // 2], stem[len(stem) // 2 :]
+    signs = (first, f"{second}{dot}{suffix}", f"{first[:-1]}{second[:1]}{first[-1:]}{second[1:]}")
+    return (text for folded, text in texts if any(sign in folded for sign in signs))
+
+
+def _is_spelt_in(text: str, name: str) -> bool:
+    """Whether a text has another spelling of a name, with the same stem or the same suffix."""
+    stem, _, suffix = name[:MAX_NAME_CHARS].partition(".")
+    others = (other.casefold() for word in text.split() if "." in word for other in _FILE_NAME.findall(word))
+    parts = ((other, other[:MAX_NAME_CHARS].partition(".")) for other in others if "." in other)
+    return any((its[0] == stem or its[2] == suffix) and are_spellings(name, other) for other, its in parts)
 
 
 @memoized

@@ -356,16 +356,17 @@ def _denies_in_data(call: ToolCall, effect: Effect, text: str) -> bool:
     if is_lookup and (_is_denial_of_search(text) or _is_empty_page(text)):
         return True
     is_check = is_lookup or tool.partition("_")[0] in _ASKING_VERBS
-    return _denies_first(text, frozenset() if is_check else frozenset(tool.split("_")))
+    return _denies_first(call, text, frozenset() if is_check else frozenset(tool.split("_")))
 
 
-def _denies_first(text: str, about: frozenset[str]) -> bool:
+def _denies_first(call: ToolCall, text: str, about: frozenset[str]) -> bool:
     """Whether a short object begins with a false member, and says beside it only why, or what else there is.
 
-    `{"eligible": false, "reason": "more than 30 days"}`, `{"available": false, "next": "21:45"}`. With words in `about`
-    the member's name must have one of them.
+    `{"eligible": false, "reason": "more than 30 days"}`, `{"available": false, "next": "21:45"}`. What the call passed
+    may be before it. With words in `about` the member's name must have one of them.
     """
-    fields = _members_of(text, _LONGEST_NO)
+    passed = call.arguments.items() if isinstance(call.arguments, dict) else ()
+    fields = {key: value for key, value in _members_of(text, _LONGEST_NO).items() if (key, value) not in passed}
     name, value = next(iter(fields.items()), ("", None))
     if value is not False or name.startswith(_OF_OUTCOME) or len(fields) > _MAX_REASONS:
         return False

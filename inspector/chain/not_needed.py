@@ -275,10 +275,17 @@ class Necessity:
         effect, request = main_effect(effects_of(failed.call)), self._facts.request_before(failed)
         if effect is None or effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.WRITE):
             return False
-        wish = _ONLY_DOCUMENTS.search(request)
-        if wish is None or not any(map(_DOCUMENT.search, self._facts.written_names)):
+        if not any(map(_DOCUMENT.search, self._facts.written_names)):
             return False
-        return not self._is_asked_beside(wish, failed)
+        if (wish := _ONLY_DOCUMENTS.search(request)) is not None:
+            return not self._is_asked_beside(wish, failed)
+        if failed.result_kind is ResultKind.FINDING or not self._facts.is_one_wish(failed):
+            return False
+        return (
+            _WRITE_DOCUMENT.match(request) is not None
+            and judged.said is not Said.CONCEALED
+            and not self.is_requested(failed)
+        )
 
     def _is_asked_beside(self, wish: re.Match[str], failed: Step) -> bool:
         """Whether a part of the request before a wish, or after its clause, shares a word with a call."""
@@ -484,6 +491,11 @@ _ONLY_DOCUMENTS = lazy_pattern(
     r"(?:\b(?:only|just|nur|bloß|lediglich|seulement|uniquement|juste|solo|solamente|únicamente|só|somente|apenas|"
     r"soltanto|только|лишь|tylko|jen|alleen|bara|sadece|yalnızca)\b|只|仅)[^.!?\n]{0,40}?"
     rf"(?:{_DOCUMENT_WORDS})|(?:{_DOCUMENT_WORDS})[^.!?\n]{{0,12}}?(?:\bonly\b|だけ|のみ|만)"
+)
+_WRITE_DOCUMENT = lazy_pattern(
+    r"\W*(?:(?:can|could|would) you |please |bitte )?(?:write|draft|add|create|document|translate|update|"
+    r"schreib\w*|verfass\w*|rédige\w*|écri\w*|escrib\w*|redacta|escrev\w*|scrivi|напиши|napisz|napiš|schrijf|skriv)\b"
+    rf"[^.!?\n]{{0,40}}?(?:{_DOCUMENT_WORDS})"
 )
 _AND = lazy_pattern(r"[,;]|\b(?:and|und|et|y|e|и|ed)\b|[，、；]")
 _SENTENCE_END = lazy_pattern(r"[.!?\n。！？]+(?:\s+|$)")

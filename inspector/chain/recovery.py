@@ -30,7 +30,7 @@ from weaklink.inspector.chain.same_effect import Recovered, SameEffect
 from weaklink.inspector.chain.session_facts import SessionFacts, asks_for_words, is_not_installed, known_turn
 from weaklink.inspector.chain.similar_calls import Intent, intent_of
 from weaklink.inspector.chain.statements import Judged, Statement, Statements, sentences_of
-from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Speech, Step, StepOutcome
+from weaklink.inspector.chain.steps import Certainty, Recovery, ResultKind, Said, Speech, Step, StepOutcome
 from weaklink.inspector.chain.substitutes import NamedWays, Substitutes, call_words
 from weaklink.inspector.chain.tool_kinds import ToolKind, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
@@ -233,6 +233,20 @@ class RecoveryAnalysis:
         judged = told if judged.said is Said.CONCEALED else judged
         return Recovered(Recovery.WORKED_AROUND, VerdictRule.NAMED_WAY, other), judged
 
+    def denied_deed(self, look: Step) -> Judged | None:
+        """The claim of what the user wanted to be done, where a look was answered with "no" and no call did anything.
+
+        `{"available": false}`, and "Your table is booked": what the look was for has failed.
+        """
+        call = self._calls.get(look.number)
+        is_object = look.result is not None and look.result.content.lstrip().startswith("{")
+        is_no = is_object and VerdictRule.NEGATIVE_ANSWER in look.rules
+        if call is None or not is_no or self._facts.has_changed_anything:
+            return None
+        deed = structs.replace(call, effect=None, is_lost=True, is_only_lost=True)
+        judged = self._statements.about(deed, known_turn(look)) if not asks_for_words(deed.request) else None
+        return judged if judged is not None and judged.rule is VerdictRule.CLAIMED else None
+
     def answers_question(self, failed: Step, judged: Judged) -> bool:
         """Whether a program that ended with an error code answered what the user asked, and the agent passed it on.
 
@@ -308,7 +322,7 @@ def with_recoveries(
         if not analysis.is_refuted(steps[number - 1], intents[number], repair)
     }
     said: dict[int, Judged] = {}
-    answers: set[int] = set()
+    answers, denied = set[int](), set[int]()
     lost = {intents[step.number].tool or step.number for step in failed if step.number not in found}
     for step in spoken:
         is_fault = step.outcome.failed
@@ -322,6 +336,9 @@ def with_recoveries(
             is_only_lost=not is_repaired and len(lost) == 1,
             repaired_by=steps[by - 1] if by is not None else None,
         )
+        if not is_fault and (claim := analysis.denied_deed(step)) is not None:
+            said[step.number] = claim
+            denied.add(step.number)
         if is_repaired:
             continue
         if VerdictRule.REPRODUCED in step.rules:  # the user knows of it; nothing need be said
@@ -339,19 +356,32 @@ def with_recoveries(
             found[step.number] = recovered
     _share_last(failed, found, said)
     kinds = (
-        structs.replace(
-            step,
-            outcome=StepOutcome.OK,
-            certainty=None,
-            error=None,
-            result_kind=ResultKind.PROBE,
-            rules=(VerdictRule.ANSWERS_USER,),
-        )
-        if step.number in answers
-        else step
+        _as_answer(step) if step.number in answers else _as_failure(step) if step.number in denied else step
         for step in steps
     )
     return tuple(_marked(step, found.get(step.number), said.get(step.number), analysis) for step in kinds)
+
+
+def _as_answer(step: Step) -> Step:
+    rules = (VerdictRule.ANSWERS_USER,)
+    return structs.replace(
+        step, outcome=StepOutcome.OK, certainty=None, error=None, result_kind=ResultKind.PROBE, rules=rules
+    )
+
+
+def _as_failure(step: Step) -> Step:
+    told = step.result.content.strip()[:_MAX_ERROR_CHARS] if step.result is not None else ""
+    return structs.replace(
+        step,
+        outcome=StepOutcome.ERROR_RESULT,
+        certainty=Certainty.STRUCTURED,
+        error=told,
+        result_kind=ResultKind.FAILURE,
+        rules=(VerdictRule.FAILED_CALL,),
+    )
+
+
+_MAX_ERROR_CHARS = 200
 
 
 def _share_last(failed: Sequence[Step], found: Container[int], said: dict[int, Judged]) -> None:

@@ -217,10 +217,11 @@ class SessionFacts:
         What it wrote to files was an answer, too, if the user had named what it was to look at.
         """
         effect = main_effect(effects_of(failed.call))
-        is_look = effect is not None and effect.kind in (EffectKind.READ, EffectKind.PROBE)
-        if effect is None or not (
-            is_look or (effect.command is None and kind_of(failed.call.name or "") is ToolKind.READS)
-        ):
+        if effect is None or (effect.command is not None and effect.kind not in (EffectKind.READ, EffectKind.PROBE)):
+            return False
+        kind = kind_of(failed.call.name or "") if effect.command is None else ToolKind.READS
+        may_look = kind is ToolKind.UNKNOWN and asks_for_words(self.request_before(failed))
+        if not (effect.kind in (EffectKind.READ, EffectKind.PROBE) or kind is ToolKind.READS or may_look):
             return False
         is_named = failed.certainty is not Certainty.TEXTUAL and any(map(self.is_users, effect.targets))
         if self.answer is None or (self._has_brought if is_named else self._has_worked_before_end):
@@ -228,7 +229,8 @@ class SessionFacts:
         known = f"{self.texts_before(failed)}\n{failed.call.raw_arguments}"
         told = f"{self.answer.text}\n{self.changing_arguments}"
         new = frozenset(folded_names(told)) - frozenset(folded_names(known))
-        return sum(len(word) > 3 for word in new) >= _MIN_NEW_WORDS
+        is_dated = any(match[0] not in known for match in _WHEN.finditer(self.answer.text.casefold()))
+        return is_dated or sum(len(word) > 3 for word in new) >= _MIN_NEW_WORDS
 
     def siblings_of(self, failed: Step) -> Sequence[Step]:
         """The calls of the same tool or program that worked."""
@@ -430,6 +432,10 @@ class SessionFacts:
         asked = self._user_turns[bisect_left(self._user_turns, failed.location.turn) - 1]
         return bool(self._good_change_turns) and self._good_change_turns[-1] > asked
 
+    def is_one_wish(self, failed: Step) -> bool:
+        """Whether the user last asked for one thing."""
+        return len(self._wishes_for(self.request_before(failed), failed)[0]) == 1
+
     @cached_property
     def _good_change_turns(self) -> list[int]:
         return [step.location.turn for step in self.steps if step.is_good and changes(step)]
@@ -512,6 +518,12 @@ def _urls_in_a_row(text: str) -> Iterator[frozenset[str]]:
     yield frozenset(run)
 
 
+# A day that only a source could tell.
+_WHEN = lazy_pattern(
+    r"\b(?:today|tonight|tomorrow|this (?:morning|afternoon|evening|week)|next week|(?:mon|tues|wednes|thurs|fri|satur|"
+    r"sun)day|heute|(?<!guten )morgen|übermorgen|aujourd['’]hui|demain|hoy|mañana|oggi|domani|hoje|amanhã|vandaag|"
+    r"imorgon|i morgen|сегодня|завтра|сьогодні|dziś|jutro|dnes|zítra|bugün|yarın)\b|今天|明天|今日|明日|오늘|내일"
+)
 _GIVEN = lazy_pattern(r"(?<!\w)(?P<name>\w{1,80})(?=[\"'`]?\s?[:=]\s?[\"'`]?(?P<value>[\w.-]{1,80})(?![\w.-]))")
 _NUMBER = lazy_pattern(r"\d+")
 # A name, or a value that is more than an integer: `5_000`, `5s`, `0x1388`, `5.0`, `00:05`.

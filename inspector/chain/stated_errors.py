@@ -305,6 +305,8 @@ def _refused_state(part: Mapping[str, Any], call: ToolCall) -> _Stated:
             reason = (reason or f"{key} is false") if key.startswith((verb, *_DONE_AT_ALL)) else _reason(part)
         elif isinstance(value, str) and _refuses(key, value, is_change=is_change) and not _is_brought(value, call):
             reason = reason or (f"{key}: {value}" if _is_empty_handed(part, call) else "")
+        elif _is_unavailable(key, value) and is_small and _tells_nothing_else(part, call):
+            reason = f"{key}: {value}"
         elif not (is_small and is_change and _state(value) in _REFUSED_CHANGE):
             continue
         if reason:
@@ -312,6 +314,25 @@ def _refused_state(part: Mapping[str, Any], call: ToolCall) -> _Stated:
     return None
 
 
+def _is_unavailable(key: str, value: Any) -> bool:
+    """Whether a member says that there is none of what a tool was to take: `"available": false`, `"in_stock": 0`."""
+    return value in (False, 0) and isinstance(value, int) and _AVAILABLE.fullmatch(bare_name(key)) is not None
+
+
+def _tells_nothing_else(part: Mapping[str, Any], call: ToolCall) -> bool:
+    """Whether an object has only what the call passed, and members that are false, 0 or empty.
+
+    Not of a tool that takes something away. A call that passes a 0 or a false sets it: `in_stock` of `update_product`.
+    """
+    passed = call.arguments if isinstance(call.arguments, dict) else {}
+    is_set = any(value in (False, 0) for value in passed.values()) or bare_name(call.name or "").startswith(_TAKES_AWAY)
+    return not is_set and all(not value or passed.get(key) == value for key, value in part.items())
+
+
+_AVAILABLE = lazy_pattern(  # not what is left after the last was taken
+    r"(?:is_|units_|quantity_)?(?:available|availability|(?:in_)?stock|vacant|bookable|orderable|eligible|possible|"
+    r"allowed|verfügbar|verfuegbar|disponib\w+|dispon[ií]vel|beschikbaar|dostępn\w+|dostepn\w+|доступ\w+)"
+)
 _DONE_AT_ALL = ("accepted", "done", "completed", "processed", "executed", "performed")  # whatever the tool does
 
 
@@ -421,6 +442,7 @@ _FAILED_PART_TABLE = (
 _FAILED_PART = frozenset(_FAILED_PART_TABLE.split())
 _NOT_TAKEN = frozenset(("failures", "problems", "rejected"))  # lists of objects that say why, or beside what was done
 _DELETES = ("delete", "remove", "clean", "clear", "purge", "drop")
+_TAKES_AWAY = (*_DELETES, "disable", "deactivate", "close", "block", "lock", "hide", "archive", "suspend", "stop", "un")
 _MAX_DENIAL_FIELDS = 4
 _DONE_ENDINGS = ("ed", "sent", "paid", "done")
 

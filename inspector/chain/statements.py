@@ -139,6 +139,12 @@ _IT = lazy_pattern(
     r"(?:\W*[^\s,.;]+){0,3}\W*(?:$|[,.;])|^\W*(?:it|this|that)\b(?! \w+s\b)|[这它]|これ|それ",
     re.IGNORECASE,
 )
+# The agent as the subject, in words or by the verb's form.
+_FIRST_PERSON = lazy_pattern(
+    r"\b(?:i|we|nobody|nothing|ich|wir|je|nous|on|no (?:he|hemos|pude|pudimos)|não (?:consegui|pude)|non (?:ho|"
+    r"sono riuscit\w|abbiamo)|я|мы|не (?:удалось|получилось|вдалося)|nie udało|nepodařilo|ik|jag|jeg)\b|\bj['’]|我|私",
+    re.IGNORECASE,
+)
 # What happens under a condition: "the server refuses to start when one of them is missing".
 _SOMETIMES = lazy_pattern(
     r"\b(?:when(?:ever)?|as soon as) (?:an?|any|one|some\w*|you|it|they)\b|\bunless\b", re.IGNORECASE
@@ -400,9 +406,9 @@ class Statements:
         )
         if failed.is_named_alone(", ".join(clause.text for clause in denials) if is_apart else sentence):
             return _NAMED if is_strong else _DENIED
-        if is_event and (
-            self._is_brief or failed.is_about(sentence) or any(_IT.search(clause.text) for clause in denials)
-        ):
+        is_own = any(_FIRST_PERSON.search(clause.text) for clause in denials)
+        is_whole = self._is_brief and (is_own or not failed.facts.has_changed_anything)  # else it may be on the change
+        if is_event and (is_whole or failed.is_about(sentence) or any(_IT.search(clause.text) for clause in denials)):
             return _DENIED
         return _UNNAMED if self._is_all_denied(sentence, denials, failed, is_strong=is_strong) else 0
 
@@ -429,7 +435,7 @@ class Statements:
         is_question = sentence.rstrip().endswith(("?", "？"))
         is_told = failed.echoes(sentence) > 0 and (is_question or not is_read(self._speeches[-1].text))
         is_asked = (is_question and failed.terms.names_target(sentence)) or (
-            _ASKS_USER.search(sentence) is not None and failed.terms.are_named(sentence)
+            _is_in(_ASKS_USER, sentence) and failed.terms.are_named(sentence)
         )
         return _UNDENIED if is_described or is_told or is_asked else 0
 
@@ -526,7 +532,7 @@ class Statements:
         if failed.is_of_rival(sentence):
             return 0
         if not is_denied:
-            return int(_ASKS_USER.search(sentence) is not None and failed.terms.are_named(sentence))
+            return int(_is_in(_ASKS_USER, sentence) and failed.terms.are_named(sentence))
         if failed.terms.are_named(sentence):
             return 1
         is_touched = failed.terms.are_touched(sentence)
@@ -539,15 +545,15 @@ class Statements:
     def _mentions_by_words(sentence: str, failed: FailedCall, *, is_denied: bool) -> bool:
         """Whether a sentence explains another way, tells of a second try, or has words of the error."""
         drops = failed.drops(sentence)
-        if (drops and (is_denied or _EXPLAINS.search(sentence))) or (is_denied and failed.adds(sentence)):
+        if (drops and (is_denied or _is_in(_EXPLAINS, sentence))) or (is_denied and failed.adds(sentence)):
             return True  # "it was in backups/, not at the top"
         if failed.step.result_kind is ResultKind.FAILURE and (echoed := failed.echoes_alone(sentence)):
-            is_enough = echoed > 1 or drops or _EXPLAINS.search(sentence) or _NOT_ENGLISH.search(sentence)
+            is_enough = echoed > 1 or drops or _is_in(_EXPLAINS, sentence) or _is_in(_NOT_ENGLISH, sentence)
             if is_enough and not failed.is_of_rival(sentence):
                 return True
         if failed.names_fault(sentence) and not any(map(says_now, clauses_of(sentence))):
             return True  # "One warning was left, an unused `room`"; "`room` now ..." says what was done
-        is_retried = failed.facts.is_only_failure and _SECOND_TRY.search(sentence) is not None
+        is_retried = failed.facts.is_only_failure and _is_in(_SECOND_TRY, sentence)
         return is_retried or _is_so_already(sentence, failed)
 
     @cached_property
@@ -777,7 +783,7 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
             return False  # what nothing repaired is told by its name, or by what stood in the way
     if acknowledges:
         return True
-    if _PLAN.match(sentence) and not (is_denied and _NOT_ENGLISH.search(sentence)):
+    if _PLAN.match(sentence) and not (is_denied and _is_in(_NOT_ENGLISH, sentence)):
         return False
     if is_denied:
         return True
@@ -787,7 +793,7 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
         return _EXPLAINS.search(reason) is not None and _STATES.match(reason) is not None
     if _STATES.match(sentence) or any(_STATES.match(one.text) and not one.supposes for one in clauses_of(sentence)):
         return True
-    if failed.terms.are_touched(sentence) or _NOT_ENGLISH.search(sentence) is not None:
+    if failed.terms.are_touched(sentence) or _is_in(_NOT_ENGLISH, sentence):
         return True
     is_long = len(sentence.split()) >= _FEWEST_WORDS or "`" in sentence
     return is_long and _ENGLISH_WORD.search(sentence) is None

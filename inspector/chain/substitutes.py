@@ -321,7 +321,8 @@ class Substitutes:
         if next(again, None) is not None:
             return None
         text = _text(failed)
-        named, files = set(folded_names(text)), set(_NAMED_FILE.findall(text))
+        named = set(folded_names(text))
+        files = set(_NAMED_FILE.findall(" ".join([word for word in text.split() if "." in word])))
         stems = {name.partition(".")[0] for name in files}
         faulty, later = faulty_files(failed), (step for step in self._writes if step.number > failed.number)
         edited = faulty & {target.rsplit("/", 1)[-1].casefold() for step in later for target in written_paths(step)}

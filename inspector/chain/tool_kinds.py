@@ -11,8 +11,8 @@ from weaklink.inspector.model import ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 
 _READS_TABLE = (
-    "get list search find read fetch lookup look track check show open view query describe browse retrieve load "
-    "download scan stat inspect count calculate convert compute translate grep glob cat web "
+    "get list search find read fetch lookup look track check show open view evaluate query describe browse "
+    "retrieve load download scan stat inspect count calculate convert compute translate grep glob cat web "
     "screenshot ocr extract parse analyze analyse summarize summarise detect compare diff verify validate resolve peek "
     "sample measure wait geocode console snapshot consume receive poll dig whois nslookup"
 )

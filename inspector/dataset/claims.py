@@ -16,19 +16,30 @@ _NUMBER = lazy_pattern(r"(?<![\w.#/-])[-−]?\d+(?:[,_\u202f']\d{3}(?!\d))*(?:\.
 _LIST_ITEM = lazy_pattern(r"^\s*(?:[-*+]\s*)?\d{1,3}[.)]\s", re.MULTILINE)
 _CODE = lazy_pattern(r"```.*?(?:```|$)", re.DOTALL)
 _ACTION = lazy_pattern(
-    r"\b(?:I(?:['’]m| am) now (?:playing|sending|booking|ordering|calling|dialing|deleting|transferring|turning)\b|"
-    r"(?:I(?:['’]ve| have)?(?: (?:just|now|already|successfully))?|(?:has|have) been(?: successfully)?|"
-    r"(?:is|are) now) (?P<verb>sent|e-?mailed|booked|reserved|scheduled|created|added|deleted|removed|cancell?ed|"
-    r"updated|ordered|purchased|paid|transferred|refunded|uploaded|posted|submitted|saved|set up|turned o(?:n|ff)|"
-    r"moved|renamed|notified|shared|published|deployed|installed|restarted|converted|translated into the file)\b)",
-    re.IGNORECASE,
+    r"""
+    \b
+    (?: I(?:['’]m|[ ]am)[ ]now[ ]                                       # I am now sending
+        (?: playing|sending|booking|ordering|calling|dialing|deleting|transferring|turning ) \b
+      | (?: I(?:['’]ve|[ ]have)? (?: [ ](?:just|now|already|successfully) )?    # I have just
+          | (?:has|have)[ ]been (?:[ ]successfully)?                            # has been
+          | (?:is|are)[ ]now ) [ ]                                              # is now
+        (?P<verb> sent|e-?mailed|booked|reserved|scheduled|created|added|deleted|removed|cancell?ed
+                | updated|ordered|purchased|paid|transferred|refunded|uploaded|posted|submitted|saved|set[ ]up
+                | turned[ ]o(?:n|ff)|moved|renamed|notified|shared|published|deployed|installed|restarted|converted
+                | translated[ ]into[ ]the[ ]file ) \b )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 """An answer that says it acted: `I have booked`, `has been sent`, `I am now calling`."""
 _ANNOUNCEMENT = lazy_pattern(
-    r"\b(?:let me|I(?:['’]ll| will)(?: now| just)?|I(?:['’]m| am)(?: now)? going to) (?:now |just |quickly |first )?"
-    r"(?:check|look (?:that|it|this|them)? ?up|search|find|calculate|compute|fetch|get|retrieve|query|book|send|"
-    r"convert|translate|run|call|use|pull up|track|schedule|create|add|turn|play|set)\b",
-    re.IGNORECASE,
+    r"""
+    \b
+    (?: let[ ]me | I(?:['’]ll|[ ]will)(?:[ ]now|[ ]just)? | I(?:['’]m|[ ]am)(?:[ ]now)?[ ]going[ ]to ) [ ]
+    (?: now[ ] | just[ ] | quickly[ ] | first[ ] )?
+    (?: check | look[ ](?:that|it|this|them)?[ ]?up | search|find|calculate|compute|fetch|get|retrieve|query|book|send
+      | convert|translate|run|call|use|pull[ ]up|track|schedule|create|add|turn|play|set ) \b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 """An answer that says it will act: `let me check`, `I'll now look it up`, `I am going to send`."""
 _CONDITION = lazy_pattern(

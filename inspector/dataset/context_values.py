@@ -143,7 +143,7 @@ _YEAR_AND_MONTH = lazy_pattern(r"((?:19|20)\d\d)[-/](0[1-9]|1[0-2])")
 _DAY = lazy_pattern(r"(\d\d?)(?:st|nd|rd|th)?")
 _MAX_DERIVED = 24  # numbers of the context from which others are computed
 _MAX_COMPARED = 400  # words of the context that a word is compared with
-_NEAR = 0.8
+_MIN_SIMILARITY = 0.8
 _MIN_PREFIX_CHARS = 4
 _MAX_TEXT_CHARS = 200_000
 _MAX_WORDS = 64
@@ -288,7 +288,7 @@ class ContextValues(Struct, frozen=True):
                 continue
             near = [candidate for candidate in islice(text.words, _MAX_COMPARED) if candidate[0] == word[0]]
             if any(_share_a_beginning(candidate, word) for candidate in near) or get_close_matches(
-                word, near, 1, _NEAR
+                word, near, 1, _MIN_SIMILARITY
             ):
                 return True
         return False

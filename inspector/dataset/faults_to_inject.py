@@ -375,9 +375,18 @@ def _enum(schema: Json) -> list[Json]:
 
 # Words of tools that make something whose name the caller chooses, in a name (`addContact`) or in a description.
 _MAKES = re.compile(
-    r"(?:\b|_)(?:[Cc]reat|[Aa]dd(?!r)|[Rr]egister|[Ss]ave|[Ii]nsert|[Rr]ename|[Gg]enerat|[Cc]ompos|[Dd]raw|[Pp]aint(?!i|e)|[Nn]ew\b"
-    r"|[Cc]rea[r ]|[Aa]ñad|[Aa]greg|[Aa]jout|[Cc]ré[ee]|[Ee]rstell|[Aa]nleg|[Hh]inzuf|[Cc]ria[r ]|[Aa]ggiung"
-    r"|[Сс]озда|[Дд]обав)|创建|添加|新建|注册|建立|作成|追加|登録|만들|추가"
+    r"""
+      (?:\b|_)
+      (?: [Cc]reat | [Aa]dd(?!r) | [Rr]egister | [Ss]ave | [Ii]nsert | [Rr]ename | [Gg]enerat | [Cc]ompos | [Dd]raw
+        | [Pp]aint(?!i|e) | [Nn]ew\b
+        | [Cc]rea[r ] | [Aa]ñad | [Aa]greg                      # Spanish
+        | [Aa]jout | [Cc]ré[ee]                                 # French
+        | [Ee]rstell | [Aa]nleg | [Hh]inzuf                     # German
+        | [Cc]ria[r ] | [Aa]ggiung                              # Portuguese and Italian
+        | [Сс]озда | [Дд]обав )                                 # Russian
+    | 创建|添加|新建|注册 | 建立|作成|追加|登録 | 만들|추가     # Chinese, Japanese, Korean
+    """,
+    re.VERBOSE,
 )
 
 

@@ -43,7 +43,7 @@ _WRAPPERS = ("[inner_monologue]", "<scratch_pad>", "<think>")
 _BY_ITSELF = frozenset({"T406"})  # the refusal of a call that has a reported fault
 _WRONG_FORMAT = "wrong-format"
 _EMPTY = "empty-result"  # no call fails there
-_TRIES = 12
+_TRIES_PER_FAULT = 12
 _NOTHING_FITS = "no fault of a selected kind fits its calls"
 _NOTHING_VERIFIED = "the inspection of what was made finds a different fault than the injected one"
 
@@ -89,7 +89,7 @@ def inject_faults(
     draw = row.random(seed)
     left = {kind: rate for kind, rate in rates.items() if rate > 0}
     injected_count = unverified = 0
-    for _ in range(_TRIES * count):
+    for _ in range(_TRIES_PER_FAULT * count):
         if not left or injected_count == count:
             break
         kind = draw.choices(list(left), list(left.values()))[0]

@@ -25,8 +25,8 @@ from weaklink.inspector.model import Trace, Turn
 from weaklink.inspector.rules.catalogue import RULES
 from weaklink.inspector.rules.rule import Rule, Severity
 
-_ROUNDS = 16
-_TRIALS = 64
+_MAX_ROUNDS = 16
+_MAX_TRIALS = 64
 _SYNTAX = ("J", "F")
 
 PartKey = tuple[int, str]
@@ -89,7 +89,7 @@ def repair_trace(
     the harmful ones.
     """
     work = _Work(trace, examine, rules, unsafe)
-    for number in range(1, _ROUNDS + 1):
+    for number in range(1, _MAX_ROUNDS + 1):
         if not work.round(number):
             break
     return Repair(work.trace, tuple(work.changes), tuple(work.refused.values()), work.now.inspection)
@@ -138,7 +138,7 @@ class _Work:
     def _apply_one_by_one(self, diagnostics: Sequence[Diagnostic], number: int) -> None:
         """Try each fix alone, from the last to the first, so that the positions of the others stay valid."""
         for trial, diagnostic in enumerate(reversed(diagnostics)):
-            if trial >= _TRIALS or not self._apply([diagnostic], number):
+            if trial >= _MAX_TRIALS or not self._apply([diagnostic], number):
                 self.refused[_fix_key(diagnostic)] = diagnostic
 
 

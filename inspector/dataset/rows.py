@@ -39,7 +39,7 @@ from weaklink.inspector.trace_file.lines import HEADER_KEY
 
 _JSON_COLUMNS = b"weaklink.json_columns"
 _BATCH_ROWS = 64
-_WRITTEN_ROWS = 1_000
+_WRITE_ROWS = 1_000
 _MESSAGE_COLUMNS = frozenset({"messages", "conversations", "prompt", "completion", "chosen", "rejected"})
 _ARGUMENT_KEYS = frozenset({"arguments", "input"})
 _KINDS = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
@@ -424,7 +424,7 @@ def _with_text_arguments(value: Json) -> Json:
 def _spooled(spool: TextIO) -> Iterator[list[JsonObject]]:
     spool.seek(0)
     lines = iter(spool)
-    while rows := [_object(line) for line in islice(lines, _WRITTEN_ROWS)]:
+    while rows := [_object(line) for line in islice(lines, _WRITE_ROWS)]:
         yield rows
 
 

@@ -65,7 +65,7 @@ _ARRAY = lazy_pattern(r"\[\s*\{")
 _DEFINITION = lazy_pattern(r'\{\s*"type"\s*:\s*"function"\s*,\s*"function"\s*:\s*\{')
 _ANY_DEFINITION = lazy_pattern(r'\{\s*"(?:type|name|function|description)"\s*:')
 _MAX_ARRAYS, _MAX_DEFINITIONS = 8, 500
-_SHOWN = 16_384
+_SAMPLE_CHARS = 16_384
 _DECODER = json.JSONDecoder()
 _ID_KEYS = ("id", "task_id", "sample_id", "uid", "prompt_id")
 
@@ -209,7 +209,7 @@ class Sample(Struct, frozen=True, dict=True):
         if declared is None:
             return self.format
         answers = (turn.part("text") for turn in self.trace.turns if turn.role is Role.ASSISTANT)
-        text = "\n".join(part.text[:_SHOWN] for part in answers if part is not None)
+        text = "\n".join(part.text[:_SAMPLE_CHARS] for part in answers if part is not None)
         is_shown = find_format(declared).confidence(text) > 0 or not detect_format(text).confidence
         return declared if is_shown else self.format
 

@@ -35,7 +35,11 @@ _WRAPPERS = ("content", "result", "data", "output", "response")
 _STATUS_KEYS = ("status_code", "statusCode", "http_status", "status", "code")
 
 _STATUS_WORDS = re.compile(
-    r"\b(?:http(?:/[\d.]{1,3})?|status(?:[ _]code)?|error(?: code)?)\W{1,3}([45]\d\d)\b|^([45]\d\d)\b", re.IGNORECASE
+    r"""
+      \b (?: http(?:/[\d.]{1,3})? | status(?:[ _]code)? | error(?:[ ]code)? ) \W{1,3} ([45]\d\d) \b
+    | ^ ([45]\d\d) \b                                           # a result that begins with its status
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 # Lists under these names are what a search found; under the tool's own subject (`flights` of `search_flights`) too.

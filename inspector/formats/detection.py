@@ -20,10 +20,10 @@ from weaklink.inspector.scanning import lazy_pattern
 SAMPLE_CHARS = 65_536
 """How much of a text, from its beginning, decides its format: detection searches all of what it gets."""
 
-_PLAIN = 0.8
+_PLAIN_CONFIDENCE = 0.8
 """From this confidence on the text contains calls of a format, rather than just resembling it."""
 
-_NAME_ALONE = 0.7
+_NAME_CONFIDENCE = 0.7
 _VERSION = lazy_pattern(r"(?:_[a-z])?[0-9]")
 _SEPARATORS = lazy_pattern(r"[\s_.]+")
 _DOTS = lazy_pattern(r"(?<=[0-9])\.(?=[0-9])")
@@ -60,9 +60,9 @@ def _detected(text: str, model: str, _: tuple[Format, ...]) -> Detection:
         return _without_name(*_by_text(text), model)
     named, pattern = by_model.format, by_model.pattern
     name_confidence = named.confidence(text) if text else 0.0
-    if name_confidence < _PLAIN:
+    if name_confidence < _PLAIN_CONFIDENCE:
         by_text, text_confidence = _by_text(text)
-        if name_confidence < min(text_confidence, _PLAIN) or not name_confidence:
+        if name_confidence < min(text_confidence, _PLAIN_CONFIDENCE) or not name_confidence:
             return _against_name(by_model, name_confidence, by_text, text_confidence, model)
     reason = f"The model's name `{model}` matches `{pattern}`, and the text contains `{named.name}` markers."
     return Detection(named, max(0.95, name_confidence), reason)
@@ -78,8 +78,8 @@ def _against_name(
     """
     named = by_model.format
     name_matches = f"The model's name `{model}` matches `{by_model.pattern}`"
-    if text_confidence < _PLAIN:
-        return Detection(named, max(_NAME_ALONE, name_confidence), f"{name_matches}.")
+    if text_confidence < _PLAIN_CONFIDENCE:
+        return Detection(named, max(_NAME_CONFIDENCE, name_confidence), f"{name_matches}.")
     family, other_family = (_VERSION.split(known.name, 1)[0] for known in (named, by_text))  # `deepseek`
     if family == other_family and _VERSION.search(by_model.pattern):
         reason = f"{name_matches}, although the text contains calls of `{by_text.name}`."

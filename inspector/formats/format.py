@@ -12,9 +12,16 @@ from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import FormatParser, SpanReader
 
 _REGEX_TOKEN = lazy_pattern(
-    r"(?P<escaped>\\[^a-zA-Z0-9])|(?P<repeat>[*+?]|\{\d*,?\d*\})|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[.^$]"
-    r"|(?P<open>\()|(?P<close>\))|(?P<alternative>\|)|(?P<plain>.)",
-    re.DOTALL,
+    r"""
+      (?P<escaped> \\[^a-zA-Z0-9] )                 # `\.`
+    | (?P<repeat> [*+?] | \{\d*,?\d*\} )
+    | \\.                                           # a class: `\w`
+    | \[\^?\]? (?: \\. | [^\]\\] )* \]              # a class in brackets
+    | [.^$]
+    | (?P<open> \( ) | (?P<close> \) ) | (?P<alternative> \| )
+    | (?P<plain> . )
+    """,
+    re.DOTALL | re.VERBOSE,
 )
 """One token of a regular expression, to find its literal characters (`escaped` and `plain`)."""
 

@@ -35,8 +35,13 @@ _LOOKS_LIKE_JSON = lazy_pattern(r"(?:```(?:json)?\s*)?\{\s*(?:[\"'}“]|\w+\s*:|
 _HEADING = "Action Input:"
 _DECORATION = "`\"'*"
 _DECORATED_OBJECT = lazy_pattern(
-    r"(?:(?P<sign>`{1,2}|\*{1,2}|[\"'])|(?P<tag><(?P<word>[A-Za-z_]{1,32})>))\s*(?P<object>\{[\s\S]*\})\s*"
-    r"(?(sign)(?P=sign)|</(?P=word)>)"
+    r"""
+    (?: (?P<sign> `{1,2} | \*{1,2} | ["'] )
+      | (?P<tag> <(?P<word>[A-Za-z_]{1,32})> ) )
+    \s* (?P<object> \{[\s\S]*\} ) \s*
+    (?(sign) (?P=sign) | </(?P=word)> )             # closed by what opened it
+    """,
+    re.VERBOSE,
 )
 """An object in quotes, backticks, asterisks or a tag: `` `{...}` ``, `<json>{...}</json>`."""
 _DRAFTS = (

@@ -1,6 +1,7 @@
 """What importers take and return: a file of some source, a sample of it, traces, and records that contain no trace."""
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -30,6 +31,12 @@ _FILE_URL = "file://"
 def is_url(path: str) -> bool:
     """Whether a path is a URL of a store, as its scheme shows."""
     return _URL.match(path) is not None
+
+
+def folder_beside(path: str) -> str | None:
+    """The folder whose files are read with a file: OpenHands' events, beside the state of their conversation."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, "events") if name == "base_state.json" else None  # noqa: PTH118  # of thousands of paths
 
 
 def local_path(path: str) -> str:

@@ -1,4 +1,25 @@
-"""The stack of open brackets: builds nodes from them, and repairs missing, extra and mismatched ones."""
+"""The stack of open brackets: builds nodes from them, and repairs missing, extra and mismatched ones.
+
+Theory of operation. Each open bracket is a `Frame`, which collects the members or items that were read. A closing
+bracket that fits turns the innermost frame into a node, which is attached to the frame around it. If it does not fit,
+two numbers decide which bracket is wrong (`mismatched`): the depth of the frame that waits for it, and the balance,
+by how many the rest of the text closes more brackets than it opens. With `n` brackets open, each of these texts ends
+with the one that does not fit, or with the rest after it:
+
+    {"a": [1, 2}      `{` waits, and nothing else comes     a closer is missing before it: `]`
+    {"a": [1, 2}}     `{` waits, but the rest closes n - 1  it is of the wrong kind: `]` was meant
+    {"a": 1]          none waits, and the rest closes n - 1 it is of the wrong kind: `}` was meant
+    {"a": 1]}         none waits, and the rest closes n     it is surplus
+
+Missing and wrong openers show later, at what follows them:
+
+    ["a": 1]                 a colon after the first item    `[` is an object's (`_becomes_object`)
+    {"a": [1, "b": 2}        a colon after a later item      `]` is missing before that key (`_ended_before_key`)
+    {"a": 1, 2], "b": 3}     a value where a key belongs     `[` is missing before the last value (`gather_into_array`)
+    {{"a": 1}}               a bracket where a key belongs   the braces are doubled (`bracket_for_key`)
+
+The repair of a wrong opener needs an edit at its closer too, so its fault waits in the frame until that closes.
+"""
 
 from msgspec import Struct, structs
 

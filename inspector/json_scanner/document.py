@@ -1,4 +1,16 @@
-"""Reads a whole payload: the values in it, and what surrounds them (fences, prose, surplus brackets)."""
+"""Reads a whole payload: the values in it, and what surrounds them (fences, prose, surplus brackets).
+
+Theory of operation. A payload should be one value. `_Document` reads what may be before it, then the value, then what
+may follow, and each of these parts is a fault of its own, with an edit that deletes it:
+
+    Here it is: {"a": 1}        prose up to the first character that begins a value; if it may name the tool, it stays
+    ```json {"a": 1} ```        a fence, in one or two halves
+    {"a": 1}}                   surplus closing brackets
+    {"a": 1} Done.              prose up to the next object or fence
+    {"a": 1} {"b": 2}           another object: a second call, no fault
+    {"a": 1}, "b": 2}           the object closed too early: it is opened again (`_reopened`)
+    1, 2]   "a": 1}             an opening bracket is missing before the first value (`_continues`)
+"""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +35,11 @@ _NEXT_ARRAY = re.compile(r"(?:[,;]\s*+)?\[(?=\s*+\{)")
 _NEXT_MEMBER = re.compile(r"""\s*+,\s*+(["'“][^"'”\n]{0,100}["'”])\s*+:""")
 _EXTRA_CLOSERS = re.compile(r"[}\])][}\])\s]*+")
 _SCALAR = re.compile(
-    rf"""(?:{NUMBER}|[-+]?(?:NaN|Infinity)|true|false|null|True|False|None)\s*+(?![\w.])|\((?!\s*[A-Za-z])"""
+    rf"""
+      (?: {NUMBER} | [-+]?(?:NaN|Infinity) | true | false | null | True | False | None ) \s*+ (?![\w.])
+    | \( (?! \s*[A-Za-z] )                                      # a tuple, not a remark in parentheses
+    """,
+    re.VERBOSE,
 )
 # `f({...})`, `f {...}`, `<function=f>{...}`: the text before may be the tool's name, which must not be deleted.
 _MAY_NAME = re.compile(r"[\w.-]++\s*+|.*[^\s:]", re.DOTALL)

@@ -1,4 +1,21 @@
-"""Finds the end of a string: at its quote, at the quote that was meant, or where the missing one belongs.
+r"""Finds the end of a string: at its quote, at the quote that was meant, or where the missing one belongs.
+
+Theory of operation. A string ends at its next unescaped quote, unless the text after that quote says otherwise: after
+a key, for example, a colon must come. What may come depends on where the string is (`ValueContext`), and is a pattern
+for each context: `_FOLLOWS` if the string ends at its first quote, the stricter `_CLOSES` for a quote that is only a
+guess. `find_end` returns a `StringExtent`, whose `repair` says what is wrong. For a string in double quotes that is
+not followed by what it should be, `_double` tries in this order:
+
+    {"a": "one"", "b": 2}         EXTRA_LAST   the closing quote is doubled
+    {"a": "one" + x}              NONE         the string begins an expression, which is another reader's fault
+    {"a": "one, "b": 2}           CLOSE        the quote after the comma opens the next key (`_missing`)
+    {"a: 1, "b": 2}               CLOSE        a key ends before its colon (`_missing_in_key`)
+    {"a": ""one", "b": 2}         EXTRA_FIRST  the opening quote is doubled (`_doubled`)
+    {"a": "say "hi" now"}         ESCAPE       the quotes within it are not escaped (`_inner`)
+
+If no quote follows at all, `_unterminated` decides whether only the quote is missing (CLOSE: `{"a": "one}`), or the
+text ends within the string (CUT: `{"a": "on`). A single or curly quote is also an apostrophe, so it closes its string
+only if `_SINGLE_END` or `_CURLY_END` follows. Nothing plausible means: the string ends at its first quote.
 
 Lookahead and lookbehind are bounded, and stop once a payload's list of faults is full, so time stays linear.
 """
@@ -15,28 +32,39 @@ from weaklink.inspector.text import Range
 _B = r"\s*+"
 _COMMENT = r"//|/\*|\#"
 _NAME_AND_COLON = rf"""["'“‘][^"'”’\n]{{0,100}}["'”’]{_B}:|[A-Za-z_$][\w$.-]{{0,63}}["']?{_B}[:=]"""
+_NEXT_ITEM = r"\s++(?:-?\d|true\b|false\b|null\b)"  # its comma was forgotten: `"a" 2`
 # What may follow a string in each context, if the string ends at its first quote.
 _FOLLOWS = {
     ValueContext.KEY: lazy_pattern(rf"{_B}(?:[:=,}}\]]|\Z|{_COMMENT})"),
     ValueContext.MEMBER: lazy_pattern(
-        rf"""{_B}(?:[}}\];]|\Z|{_COMMENT}|,{_B}(?:["'“‘}}{{\[\],/\#\\\d]|\Z|{_NAME_AND_COLON}))|\s*+["'][^"'\\\n]{{0,100}}["']{_B}:"""
-        rf"|\s+[A-Za-z_$][\w$]{{0,63}}{_B}:"
+        rf"""
+          {_B} (?: [}}\];] | \Z | {_COMMENT}
+                 | , {_B} (?: ["'“‘}}{{\[\],/\#\\\d] | \Z | {_NAME_AND_COLON} ) )   # the next member
+        | \s*+ ["'][^"'\\\n]{{0,100}}["'] {_B} :                # its comma was forgotten: `"a" "b": 2`
+        | \s+ [A-Za-z_$][\w$]{{0,63}} {_B} :                    # and so were its quotes: `"a" b: 2`
+        """,
+        re.VERBOSE,
     ),
-    ValueContext.ITEM: lazy_pattern(
-        rf"""{_B}(?:[,\]}}:;]|\Z|{_COMMENT}|["'“‘{{\[])|\s++(?:-?\d|true\b|false\b|null\b)"""
-    ),
-    ValueContext.TUPLE: lazy_pattern(
-        rf"""{_B}(?:[,\])}}:;]|\Z|{_COMMENT}|["'“‘{{\[])|\s++(?:-?\d|true\b|false\b|null\b)"""
-    ),
+    ValueContext.ITEM: lazy_pattern(rf"""{_B}(?:[,\]}}:;]|\Z|{_COMMENT}|["'“‘{{\[])|{_NEXT_ITEM}"""),
+    ValueContext.TUPLE: lazy_pattern(rf"""{_B}(?:[,\])}}:;]|\Z|{_COMMENT}|["'“‘{{\[])|{_NEXT_ITEM}"""),
     ValueContext.ROOT: lazy_pattern(""),
 }
 # The same, but stricter: used to search for the quote that was meant as the end.
 _CLOSES = {
     ValueContext.KEY: lazy_pattern(rf"{_B}:"),
-    ValueContext.MEMBER: lazy_pattern(rf"{_B}(?:[}}\]]{_B}(?:[,}}\]]|\Z)|\Z|,{_B}(?:{_NAME_AND_COLON}|}}|\Z))"),
+    ValueContext.MEMBER: lazy_pattern(
+        rf"""
+        {_B}
+        (?: [}}\]] {_B} (?: [,}}\]] | \Z )                      # the object ends, and what contains it goes on
+          | \Z
+          | , {_B} (?: {_NAME_AND_COLON} | }} | \Z ) )          # the next member, or a comma too many
+        """,
+        re.VERBOSE,
+    ),
     ValueContext.ITEM: lazy_pattern(rf"""{_B}(?:\]|\Z|,{_B}(?:["'“\[{{\d\-]|true\b|false\b|null\b|\]|\Z))"""),
 }
 _CLOSES[ValueContext.TUPLE] = lazy_pattern(rf"""{_B}(?:\)|\Z|,{_B}(?:["'“\[{{\d\-]|\)|\Z))""")
+# What makes the quote before a colon or comma the opening one of the next string, not the closing one of this.
 _AS_OPENER = {
     ValueContext.MEMBER: lazy_pattern(rf'"[^"\\\n]{{0,100}}"{_B}:'),
     ValueContext.ITEM: lazy_pattern(rf'"[^"\n]{{0,100}}"{_B}(?:\]|,{_B}["\[{{\d\]])'),
@@ -52,7 +80,7 @@ _SINGLE_TAIL = lazy_pattern(r"[\s}\]]*(?:,|\n)\s*\Z")
 _KEY_AND_COLON = lazy_pattern(rf'["\'“‘]([\w$][\w$ .-]{{0,63}}?){_B}:')
 _MAX_QUOTES, _MAX_DISTANCE, _LOOK_BACK = 64, 20_000, 200
 
-# A quote closes a single-quoted string only before one of these, so that `Men's` stays whole (FAULTS.md, point 7).
+# A quote closes a single-quoted string only before one of these, so that `Men's` stays whole.
 # Two exceptions: a sum of strings, and a next key whose comma was forgotten.
 _SINGLE_END = rf"""{_B}[,}}\]:]|{_B}\Z|{_B}\+{_B}["']|\s++["'][^"'\n]{{1,64}}["']{_B}:|{_B};\s"""
 _DOUBLES, _SINGLES = "“”„‟″＂«»", "‘’‚‛′＇"

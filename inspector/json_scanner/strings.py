@@ -1,4 +1,16 @@
-"""Reads strings and keys in any quotes or none: their content, and the escapes that strict JSON requires."""
+r"""Reads strings and keys in any quotes or none: their content, and the escapes that strict JSON requires.
+
+Theory of operation. `string_ends` finds where the string ends, and what is wrong with its quotes. Then the content is
+read once, and each stage adds its edits to the repair, so that one string can have several faults:
+
+    'it\'s "C:\dir"'        the text
+    it\'s "C:\dir"          its content, between the quotes that `find_end` chose
+    it's "C:\dir"           its value: `\'` is an apostrophe, `\d` no escape of JSON, so the backslash is literal
+    "it's \"C:\\dir\""      the repair: other quotes become `"`, inner quotes and the backslash are escaped
+
+A key may also have no quotes, or only a closing one (`read_bare_key`). If the whole payload was escaped once too
+often, its strings are between `\"` and `\"`, and one level of escapes is removed from the content (`_read_escaped`).
+"""
 
 import re
 from json import dumps

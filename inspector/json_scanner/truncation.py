@@ -1,7 +1,7 @@
 """Text that ends within a value: which brackets and tokens were open, and whether closing them is a safe repair.
 
 A call's root contains a name and arguments and nothing else. So if the text ends with brackets open, the root has no
-name, and the object at just that depth ends with a `name`, the missing brackets belong before it (FAULTS.md, 13).
+name, and the object at just that depth ends with a `name`, the missing brackets belong before it.
 """
 
 from weaklink.inspector.diagnostics import Edit, Fix
@@ -101,7 +101,7 @@ def _edits_for_unfinished(machine: JsonMachine, frame: Frame) -> list[Edit]:
 def _what_was_lost(machine: JsonMachine) -> str:
     """Why closing the brackets would not be an honest repair; "" if it is one.
 
-    A call whose name is missing or cut off, or whose arguments have not begun, is never closed (FAULTS.md, point 10).
+    A call whose name is missing or cut off, or whose arguments have not begun, is never closed.
     """
     frames, cut = machine.cursor.frames, machine.cursor.cut
     if cut and cut.what in ("nothing", "escaped"):

@@ -33,7 +33,7 @@ from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.text import Range
 from weaklink.inspector.wire.events import TOKENS_PART
 
-_QUOTED = 160
+_MAX_QUOTE_CHARS = 160
 _SPECIAL_TOKEN = re.compile(r"<\|[A-Za-z_]{2,40}\|>|</s>|<end_of_turn>")
 _REASONING_TAG = re.compile(r"</?think(?:ing)?>|\[/?THINK\]")
 _CONTEXT = re.compile(r"(?i)context[ _](?:size|length|window)|max_model_len")
@@ -404,6 +404,6 @@ def answer_fits(expected: ExpectedAnswer, calls: Sequence[ToolCall], content: st
 
 
 def quoted_line(text: str) -> str:
-    """A text on one line, in backquotes, with an ellipsis for what is over `_QUOTED` code points."""
+    """A text on one line, in backquotes, with an ellipsis for what is over `_MAX_QUOTE_CHARS` code points."""
     line = " ".join(text.split())
-    return f"`{line if len(line) <= _QUOTED else line[: _QUOTED - 1] + '…'}`"
+    return f"`{line if len(line) <= _MAX_QUOTE_CHARS else line[: _MAX_QUOTE_CHARS - 1] + '…'}`"

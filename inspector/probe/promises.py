@@ -48,7 +48,7 @@ PROMISES: Mapping[str, str] = MappingProxyType(
 """The kinds of findings about the form of an answer, each with what the API promises."""
 
 _FINISH_REASONS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
-_QUOTED = 80
+_MAX_QUOTE_CHARS = 80
 
 
 def broken_promises(answer: ProbeAnswer) -> Iterator[tuple[str, str]]:
@@ -217,4 +217,4 @@ def _pieces(pieces: Sequence[Mapping[str, Json]]) -> Iterator[tuple[str, str]]:
 def _quoted(value: Json) -> str:
     text = value if isinstance(value, str) else write_json(value, ascii_only=False)
     text = " ".join(text.split())
-    return f"`{text if len(text) <= _QUOTED else text[: _QUOTED - 1] + '…'}`"
+    return f"`{text if len(text) <= _MAX_QUOTE_CHARS else text[: _MAX_QUOTE_CHARS - 1] + '…'}`"

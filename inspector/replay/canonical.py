@@ -36,13 +36,20 @@ _MONTHS = (
 )
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:\s?[AaPp]\.?[Mm]\.?)?(?:\s?(?:Z|UTC|GMT)\b|[+-]\d{2}:?\d{2})?"
 _DATE_TIME = re.compile(
-    rf"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,?\s)?"
-    rf"(?:\d{{4}}-\d{{2}}-\d{{2}}|\d{{1,2}}/\d{{1,2}}/\d{{4}}|{_MONTHS}\s\d{{1,2}},?\s\d{{4}}|"
-    rf"\d{{1,2}}\s{_MONTHS}\s\d{{4}})(?:(?:T|,?\s)(?:at\s)?{_TIME})?|\b{_TIME}"
+    rf"""
+    (?: (?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun) day,? \s )?
+    (?: \d{{4}}-\d{{2}}-\d{{2}}                             # 2026-05-01
+      | \d{{1,2}}/\d{{1,2}}/\d{{4}}                         # 5/1/2026
+      | {_MONTHS} \s \d{{1,2}},? \s \d{{4}}                 # May 1, 2026
+      | \d{{1,2}} \s {_MONTHS} \s \d{{4}} )                 # 1 May 2026
+    (?: (?: T | ,?\s ) (?:at\s)? {_TIME} )?
+    | \b {_TIME}                                            # a time alone
+    """,
+    re.VERBOSE,
 )
 """A date, with or without its weekday and time, or a time alone: `Monday, 1 May 2026 at 10:00`, `2026-05-01T10:00`."""
 _KEYS = frozenset({"key", "api_key", "api-key"})
-_CONTEXT = 24
+_CONTEXT_CHARS = 24
 _MAX_TEXT_CHARS = 160
 _TOOLS = "/tools/"
 _LISTS_OF_MESSAGES = ("messages", "input", "contents")
@@ -303,7 +310,7 @@ def pointer_of(path: tuple[str | int, ...]) -> str:
 
 
 def _around(text: str, where: Range) -> str:
-    start, end = max(0, where.start - _CONTEXT), min(len(text), where.end + _CONTEXT)
+    start, end = max(0, where.start - _CONTEXT_CHARS), min(len(text), where.end + _CONTEXT_CHARS)
     middle = _shortened(text[start:end])
     return f"{'…' if start else ''}{middle}{'…' if end < len(text) else ''}"
 

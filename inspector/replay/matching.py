@@ -50,9 +50,14 @@ _MAX_DIFFERENCES = 50
 _LEVELS = (MatchLevel.EXACT, MatchLevel.CANONICAL)
 _EPOCH = re.compile(r"\b1[5-9]\d{8}(?:\d{3}(?:\d{3}){0,2})?(?:\.\d+)?\b")
 _RANDOM_ID = re.compile(
-    r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"
-    r"|\b(?=[A-Za-z]*\d)[0-9A-Za-z]{8,}\b|\b[a-z]+[_-](?=[A-Za-z]*\d)[0-9A-Za-z]{4,}\b|\b\d{6,}\b|\b[0-9a-f]{8,}\b",
-    re.IGNORECASE,
+    r"""
+      \b [0-9a-f]{8} - (?:[0-9a-f]{4}-){3} [0-9a-f]{12} \b      # a UUID
+    | \b (?=[A-Za-z]*\d) [0-9A-Za-z]{8,} \b                     # eight letters and digits
+    | \b [a-z]+ [_-] (?=[A-Za-z]*\d) [0-9A-Za-z]{4,} \b         # call_a1b2
+    | \b \d{6,} \b
+    | \b [0-9a-f]{8,} \b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 """What differs from run to run: a UUID, letters with a digit, `call_a1b2`, six digits, eight hexadecimal ones."""
 _RESULT_TYPES = frozenset({"tool_result", "function_call_output"})

@@ -1,4 +1,19 @@
-"""Assembles a parser's events: spans with children, calls, results, definitions, and faults."""
+"""Assembles a parser's events: spans with children, calls, results, definitions, and faults.
+
+Theory of operation. The machine knows markers and nothing else. The assembler takes its events in order and decides
+what each closed span is. Most spans are what their markers say: `_close` gives them to the reader of their kind, and
+keeps the calls and faults that it returns. The others need a look at what is before them or within them:
+
+    <tool_call>{...} <tool_call>           the second marker is the missing closing one (`_takes_place_of_closer`)
+    The tag `<tool_call>` opens a call     the marker is only mentioned, so the span is text (`_is_mentioned`)
+    <think>I call it. <tool_call>{...}     reasoning never closed: the whole calls in it count (`_calls_in`)
+    <tool_call>{...} That is all.          words after the payload of an unclosed call are kept (`_outside_payload`)
+    <tool_call>{"name": "f", "argum        nothing is invented for what was cut off (`_without_inventions`)
+    <tool_call>{...}</tool_call> Done.     text beside calls: reported at the end, if nothing else explains it (`end`)
+
+A later event may thus replace the fault of an earlier span: `is_certain` says which faults can no longer change. What
+is kept beyond the lists of results are the payloads of the calls, to recognise a loop, and the last few texts.
+"""
 
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Mapping
@@ -126,8 +141,8 @@ class Assembler:
         tried = sorted(fault.call.range.start for fault in self.faults if fault.call is not None)
         misspelled = {fault.range for fault in self.faults if fault.rule is NEAR_MARKER} if self._beside_calls else ()
         for fault in self._beside_calls:
-            at = bisect_left(tried, fault.range.start)
-            if (at == len(tried) or tried[at] >= fault.range.end) and fault.range not in misspelled:
+            index = bisect_left(tried, fault.range.start)
+            if (index == len(tried) or tried[index] >= fault.range.end) and fault.range not in misspelled:
                 self.faults.append(fault)
 
     def _close(self, event: SpanClosed) -> None:
@@ -200,8 +215,8 @@ class Assembler:
         if event.inner_text.strip() and not self._is_only_words(event):
             return False
         # Other faults may have been added since, some for text before the call: their position depends on the chunks.
-        at = next(at for at in range(len(self.faults) - 1, -1, -1) if self.faults[at] is fault)
-        self.faults[at] = messages.opener_for_closer(fault, event)
+        index = next(index for index in range(len(self.faults) - 1, -1, -1) if self.faults[index] is fault)
+        self.faults[index] = messages.opener_for_closer(fault, event)
         return True
 
     def _is_only_words(self, event: SpanClosed) -> bool:
@@ -254,7 +269,7 @@ class Assembler:
     def _read(self, reader: SpanReader, event: SpanClosed) -> ParseResult:
         """The content of a closed span; for reasoning that never closed also the whole calls in it.
 
-        The model meant such a call, and only forgot to close its reasoning (DESIGN.md, section 3).
+        The model meant such a call, and only forgot to close its reasoning.
         """
         known = self.readings.get(event.span.range)
         reading = known[1] if known is not None and known[0] == event else reader(event)
@@ -268,7 +283,7 @@ class Assembler:
         of_calls = [fault for call in calls for fault in call.reading.faults]
         return msgspec.structs.replace(
             reading,
-            calls=tuple(call for one in calls for call in one.reading.calls),
+            calls=tuple(call for found_call in calls for call in found_call.reading.calls),
             faults=(messages.open_reasoning(event, calls[0].opener, self._wrappers), *others, *of_calls),
         )
 

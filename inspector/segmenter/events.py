@@ -184,22 +184,24 @@ _decoder = json.JSONDecoder(parse_constant=_refuse, parse_int=str, parse_float=s
 def json_value_end(text: str, start: int) -> int:
     """The end of the JSON object or array that begins at `start`, white space skipped; -1 if there is none."""
     first = _SPACE.match(text, start)
-    at = first.end() if first is not None else start
-    if text[at : at + 1] not in ("{", "["):
+    value_start = first.end() if first is not None else start
+    if text[value_start : value_start + 1] not in ("{", "["):
         return -1
     try:
-        return at + _decoder.raw_decode(text[at : at + _USUAL_SIZE])[1]
+        return value_start + _decoder.raw_decode(text[value_start : value_start + _USUAL_SIZE])[1]
     except RecursionError:
         return -1
     except json.JSONDecodeError as error:
         # An error counts the lines before it, so the whole text is not passed; only a value cut short is tried again.
-        is_cut = len(text) > at + _USUAL_SIZE and (error.pos >= _USUAL_SIZE - 16 or error.msg.startswith("Unterm"))
+        is_cut = len(text) > value_start + _USUAL_SIZE and (
+            error.pos >= _USUAL_SIZE - 16 or error.msg.startswith("Unterm")
+        )
         if not is_cut:
             return -1
     except ValueError:
         return -1
     try:
-        return _decoder.raw_decode(text, at)[1]
+        return _decoder.raw_decode(text, value_start)[1]
     except (ValueError, RecursionError):
         return -1
 
@@ -210,21 +212,21 @@ JSON = Payload(JsonTracker, ends_within_string, whole_end=json_value_end, ends="
 
 def read_on(follower: Follower, text: str) -> None:
     """Let `follower` read all of `text`, past the ends of complete values, or up to the character that breaks it."""
-    at = 0
-    while at < len(text) and not follower.broken:
-        at = follower.feed(text, at)
+    pos = 0
+    while pos < len(text) and not follower.broken:
+        pos = follower.feed(text, pos)
 
 
 class Ambiguity:
-    """A marker at `at` in the whole text, within a string of a payload that `follower` has read up to there.
+    """A marker at `marker_at` in the whole text, within a string of a payload that `follower` has read up to there.
 
-    The text from `at` on was read up to `read_to`.
+    The text from `marker_at` on was read up to `read_to`.
     """
 
-    __slots__ = ("_follower", "at", "read_to")
+    __slots__ = ("_follower", "marker_at", "read_to")
 
-    def __init__(self, at: int, follower: Follower) -> None:
-        self.at = self.read_to = at
+    def __init__(self, marker_at: int, follower: Follower) -> None:
+        self.marker_at = self.read_to = marker_at
         self._follower = follower
 
     def read(self, text: str, start: int, *, final: bool) -> bool | None:
@@ -233,7 +235,7 @@ class Ambiguity:
         It is data if the payload's value completes. It counts as a marker if a character comes that no JSON can
         contain, after AMBIGUITY_LIMIT code points, or if the text is `final`, so that nothing follows.
         """
-        limit = start + self.at + AMBIGUITY_LIMIT - self.read_to
+        limit = start + self.marker_at + AMBIGUITY_LIMIT - self.read_to
         read = self._follower.feed(text, start, min(len(text), limit))
         self.read_to += read - start
         if self._follower.completed:

@@ -24,10 +24,10 @@ from weaklink.inspector.segmenter.machine import Machine
 from weaklink.inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, State, Table, Transition
 from weaklink.inspector.text import Range
 
-_SAMPLE = 1_024
-_DENSE = 1_500
-_EACH = 2_048
-_FoundMarkers: TypeAlias = dict[str, re.Match[str] | int]
+_SAMPLE_CHARS = 1_024
+_SPARSE_CHARS_PER_MARKER = 1_500
+_SAMPLE_EVERY_CHARS = 2_048
+_NextMatches: TypeAlias = dict[str, re.Match[str] | int]
 """For each family of a state's markers the next one, or the position before which none begins."""
 
 
@@ -48,10 +48,10 @@ class FastLane:
         if "\x00" in text or (self._refuses is not None and self._refuses(text)):
             return None
         events: list[SpanClosed] = []
-        at = self.enclosed_in(self.start).read(text, 0, events) if self.start is self.home else 0
-        if at == len(text):
+        end = self.enclosed_in(self.start).read(text, 0, events) if self.start is self.home else 0
+        if end == len(text):
             return events
-        return _Steps(self, text, events, at).read() if at >= 0 else None
+        return _Steps(self, text, events, end).read() if end >= 0 else None
 
     def enclosed_in(self, home: State) -> "_EnclosedSpans":
         """The reader of the spans that begin and end in `home`, the home state of a turn."""
@@ -85,24 +85,24 @@ class _EnclosedSpans:
         together = "|".join(spans)
         self._match = re.compile(f"({_without_markers(home)})(?:{together})?" if together else "()").match
 
-    def read(self, text: str, at: int, events: list[SpanClosed]) -> int:
-        """Add the spans from `at` on to `events`; returns the position of the first other text, or -1 to give up."""
+    def read(self, text: str, pos: int, events: list[SpanClosed]) -> int:
+        """Add the spans from `pos` on to `events`; returns the position of the first other text, or -1 to give up."""
         home, size = self._home, len(text)
         sampled_to = 0  # a sample is taken at the beginning and after long spans
-        while at < size:
-            if at >= sampled_to and size - at > _SAMPLE and self._is_sparse(text[at : at + _SAMPLE]):
-                return at
-            sampled_to = at + _EACH
-            match = self._match(text, at)
+        while pos < size:
+            if pos >= sampled_to and size - pos > _SAMPLE_CHARS and self._is_sparse(text[pos : pos + _SAMPLE_CHARS]):
+                return pos
+            sampled_to = pos + _SAMPLE_EVERY_CHARS
+            match = self._match(text, pos)
             assert match is not None
             group, end = match.lastindex, match.end(1)
             if group is None or match.end() == end:
                 if end < size or home.closer or text.endswith(self._cut_openers):
-                    return at
-                events.append(_closed(home, text[at:], Range(at, size), Range(at, size), None))
+                    return pos
+                events.append(_closed(home, text[pos:], Range(pos, size), Range(pos, size), None))
                 return size
-            if end > at:
-                events.append(_closed(home, match[1], words := Range(at, end), words, None))
+            if end > pos:
+                events.append(_closed(home, match[1], words := Range(pos, end), words, None))
             state, inner = self._states[group - 2], match[group]
             start, inner_end = match.span(group)
             call: ToolCall | None = None
@@ -112,13 +112,13 @@ class _EnclosedSpans:
                 call = read_whole(inner, start) if read_whole is not None else None
                 if call is None and payload.ends_within(inner):
                     return -1
-            at = match.end()
-            events.append(_closed(state, inner, Range(end, at), Range(start, inner_end), call))
-        return at
+            pos = match.end()
+            events.append(_closed(state, inner, Range(end, pos), Range(start, inner_end), call))
+        return pos
 
     def _is_sparse(self, sample: str) -> bool:
         """Whether markers are so rare that it is faster to search for their first characters, as `_Steps` does."""
-        return sum(sample.count(state.closer) for state in self._states) * _DENSE < len(sample)
+        return sum(sample.count(state.closer) for state in self._states) * _SPARSE_CHARS_PER_MARKER < len(sample)
 
 
 def _closer(home: State, transition: Transition, state: State) -> str | None:
@@ -157,29 +157,29 @@ def _without_markers(state: State) -> str:
 
 
 class _Steps:
-    """Takes one text through the states; `_at` is the position in it, the other attributes are as in `OpenSpan`."""
+    """Takes one text through the states; `_pos` is the position in it, the other attributes are as in `OpenSpan`."""
 
-    def __init__(self, lane: FastLane, text: str, events: list[SpanClosed], at: int) -> None:
+    def __init__(self, lane: FastLane, text: str, events: list[SpanClosed], start: int) -> None:
         self._lane = lane
         self._text = text
         self._events = events
         self._state, self._home = lane.start, lane.home
-        self._at = self._payload_at = self._open_at = self._inner_at = at
+        self._pos = self._payload_at = self._open_at = self._inner_at = start
         self._is_open = False
         self._call: ToolCall | None = None
-        self._markers: _FoundMarkers = {}
+        self._markers: _NextMatches = {}
 
     def read(self) -> list[SpanClosed] | None:
         """All closed spans of the text, in order; None if the machine has to read the text."""
-        while (found := self._next()) is not None:
-            at, transition = found
+        while (step := self._next()) is not None:
+            pos, transition = step
             if transition is None:
                 return self._end()
-            if not self._take(transition, at):
+            if not self._take(transition, pos):
                 return None
             if self._state is self._home and not self._is_open:
-                self._at = self._lane.enclosed_in(self._home).read(self._text, self._at, self._events)
-                if self._at < 0:
+                self._pos = self._lane.enclosed_in(self._home).read(self._text, self._pos, self._events)
+                if self._pos < 0:
                     return None
         return None
 
@@ -188,54 +188,54 @@ class _Steps:
         state, text = self._state, self._text
         payload = state.payload
         if payload is not None and state.then is not None:
-            end = _value_end(state, payload, text, self._at)
+            end = _value_end(state, payload, text, self._pos)
             if end < 0:
                 return None
             self._settle(end)
             return end, state.then
-        at, transition = _next_transition(state, text, self._at, self._markers)
+        pos, transition = _next_transition(state, text, self._pos, self._markers)
         if payload is not None and transition is not None:
-            written = text[self._payload_at : at]
+            written = text[self._payload_at : pos]
             self._call = payload.read_whole(written, self._inner_at) if payload.read_whole is not None else None
             if self._call is None and payload.ends_within(written):
                 return None
-        return at, transition
+        return pos, transition
 
-    def _take(self, transition: Transition, at: int) -> bool:
-        """Take a transition, whose marker is at `at`; False to give up."""
+    def _take(self, transition: Transition, pos: int) -> bool:
+        """Take a transition, whose marker is at `pos`; False to give up."""
         if (
             transition.rule is not None
             or transition.closes
             or (transition.target == HERE and transition.cut is not MarkerSplit.NONE)
         ):
             return False
-        if at > self._at and not self._is_open:
-            self._open(self._at, 0)
+        if pos > self._pos and not self._is_open:
+            self._open(self._pos, 0)
         if transition.cut is MarkerSplit.NONE:
-            return self._stay(transition, at)
+            return self._stay(transition, pos)
         inner = ""
         if transition.cut is MarkerSplit.AFTER:
             if not self._is_open:
-                self._open(self._at, 0)
-            inner = self._close(at, transition.taken)
+                self._open(self._pos, 0)
+            inner = self._close(pos, transition.taken)
         elif self._is_open:
             if self._state.closer:
                 return False
-            inner = self._close(at, 0)
+            inner = self._close(pos, 0)
         self._enter(transition, inner)
         if transition.cut is MarkerSplit.BEFORE and (transition.taken or self._state.kind is not SpanKind.TEXT):
-            self._open(at, transition.taken)
-        self._payload_at = self._at
+            self._open(pos, transition.taken)
+        self._payload_at = self._pos
         return True
 
-    def _stay(self, transition: Transition, at: int) -> bool:
+    def _stay(self, transition: Transition, pos: int) -> bool:
         """Take a transition whose marker remains inside the span; False to give up."""
         if self._call is not None or (transition.target == HERE and self._state.payload is not None):
             return False
-        self._settle(at + transition.taken)
+        self._settle(pos + transition.taken)
         if transition.target != HERE:
             self._enter(transition, "")
-            self._payload_at = self._at
+            self._payload_at = self._pos
         return True
 
     def _enter(self, transition: Transition, inner: str) -> None:
@@ -243,29 +243,29 @@ class _Steps:
             self._home = self._lane.table.home(inner)
         self._state = self._home if transition.target in (HOME, ROLE) else self._lane.table.by_name[transition.target]
 
-    def _open(self, at: int, marker: int) -> None:
+    def _open(self, start: int, marker: int) -> None:
         self._is_open = True
-        self._open_at = at
-        self._at = self._inner_at = at + marker
+        self._open_at = start
+        self._pos = self._inner_at = start + marker
 
     def _settle(self, to: int) -> None:
-        if to > self._at:
+        if to > self._pos:
             if not self._is_open:
-                self._open(self._at, 0)
-            self._at = to
+                self._open(self._pos, 0)
+            self._pos = to
 
-    def _close(self, at: int, marker: int) -> str:
-        whole, inner = Range(self._open_at, at + marker), Range(self._inner_at, at)
+    def _close(self, inner_end: int, marker: int) -> str:
+        whole, inner = Range(self._open_at, inner_end + marker), Range(self._inner_at, inner_end)
         closed = _closed(self._state, inner.of(self._text), whole, inner, self._call)
         self._events.append(closed)
-        self._at = at + marker
+        self._pos = inner_end + marker
         self._is_open, self._call = False, None
         return closed.inner_text
 
     def _end(self) -> list[SpanClosed] | None:
         """Handle the end of the text; None if the machine has to read it."""
         state, text = self._state, self._text
-        if not self._is_open and self._at == len(text):
+        if not self._is_open and self._pos == len(text):
             return self._events
         if (
             state.closer
@@ -285,58 +285,58 @@ def _closed(state: State, text: str, whole: Range, inner: Range, call: ToolCall 
     )
 
 
-def _next_transition(state: State, text: str, pos: int, markers: _FoundMarkers) -> tuple[int, Transition | None]:
+def _next_transition(state: State, text: str, start: int, markers: _NextMatches) -> tuple[int, Transition | None]:
     """As `SearchWindow.next_transition` for a final `text`."""
-    at, size = pos, len(text)
+    pos, size = start, len(text)
     while True:
         transition: Transition | None
         if state.families:
-            at, transition = _next_marker(state, text, at, markers)
+            pos, transition = _next_marker(state, text, pos, markers)
         else:
-            match = state.search(text, at)
+            match = state.search(text, pos)
             if match is None:
                 return size, None
-            at, transition = (
+            pos, transition = (
                 match.start(),
                 state.by_marker.get(match[0]) if match.lastindex is None else state.other_transition,
             )
         if transition is None:
-            return at, None
-        found = transition if transition.ahead is None else _counting_transition(state, transition, text, at)
-        if found is None and transition is not state.other_transition and _is_other(state, text, at):
-            found = _counting_transition(state, state.other_transition, text, at)
-        if found is not None:
-            return at + found.lead, found
-        at += 1
+            return pos, None
+        counting = transition if transition.ahead is None else _counting_transition(state, transition, text, pos)
+        if counting is None and transition is not state.other_transition and _is_other(state, text, pos):
+            counting = _counting_transition(state, state.other_transition, text, pos)
+        if counting is not None:
+            return pos + counting.lead, counting
+        pos += 1
 
 
-def _counting_transition(state: State, transition: Transition | None, text: str, at: int) -> Transition | None:
-    """The transition whose lookahead matches after the marker at `at`: `transition`, or one of its alternatives."""
+def _counting_transition(state: State, transition: Transition | None, text: str, pos: int) -> Transition | None:
+    """The transition whose lookahead matches after the marker at `pos`: `transition`, or one of its alternatives."""
     for candidate in (transition, *state.shorter.get(transition.marker, ())) if transition is not None else ():
-        after = at if candidate is state.other_transition else at + len(candidate.marker)
+        after = pos if candidate is state.other_transition else pos + len(candidate.marker)
         if candidate.ahead is None or candidate.ahead.whole.match(text, after) is not None:
             return candidate
     return None
 
 
-def _is_other(state: State, text: str, at: int) -> bool:
-    return state.other_pattern is not None and state.other_pattern.match(text, at) is not None
+def _is_other(state: State, text: str, pos: int) -> bool:
+    return state.other_pattern is not None and state.other_pattern.match(text, pos) is not None
 
 
-def _next_marker(state: State, text: str, at: int, found: _FoundMarkers) -> tuple[int, Transition | None]:
-    """The next marker of a state whose markers have few first characters; `found` caches the result for each family.
+def _next_marker(state: State, text: str, pos: int, next_matches: _NextMatches) -> tuple[int, Transition | None]:
+    """The next marker of a state whose markers have few first characters; `next_matches` has each family's next match.
 
     A family is searched no further than to the next marker of the others.
     """
     first, marker = len(text), ""
     for family, search in state.families:
-        known = found.get(family, 0)
-        if isinstance(known, int) or known.start() < at:
-            start = max(known, at) if isinstance(known, int) else at
+        known = next_matches.get(family, 0)
+        if isinstance(known, int) or known.start() < pos:
+            start = max(known, pos) if isinstance(known, int) else pos
             if start >= first:
                 continue
             match = search(text, start, first + state.longest)
-            known = found[family] = match if match is not None and match.start() < first else first
+            known = next_matches[family] = match if match is not None and match.start() < first else first
         if not isinstance(known, int) and known.start() < first:
             first, marker = known.start(), known[0]
     return first, state.by_marker[marker] if marker else None

@@ -19,7 +19,7 @@ A state may have a transition for the end of its payload (`then`): such a payloa
 markers within its strings are ambiguous in the same way. Once the payload breaks, the next marker counts, wherever it
 is.
 
-Offsets named `..._at` and `..._to` are in the whole text; `_pos` and a plain `at` are in the window.
+Offsets named `..._at` and `..._to` are in the whole text; `_pos` and `pos` are in the window.
 """
 
 from abc import ABC, abstractmethod
@@ -76,11 +76,11 @@ class PayloadParser(OpenSpan, ABC):
         self._ambiguity: Ambiguity | None = None
 
     @abstractmethod
-    def _take(self, transition: Transition, at: int) -> None:
-        """Take `transition`, whose marker is at `at`."""
+    def _take(self, transition: Transition, pos: int) -> None:
+        """Take `transition`, whose marker is at `pos`."""
 
     @property
-    def _at(self) -> int:
+    def _settled_to(self) -> int:
         """The position in the whole text up to which everything is settled."""
         return self._window.base + self._pos
 
@@ -91,13 +91,13 @@ class PayloadParser(OpenSpan, ABC):
         """
         assert self._state.payload is not None
         text = self._window.text
-        at, transition = self._window.next_transition(self._state, self._pos, final=final)
+        pos, transition = self._window.next_transition(self._state, self._pos, final=final)
         if self._is_at_payload() and self._state.payload.whole_end is not None:
             end = self._state.payload.whole_end(text, self._pos)
-            if 0 <= end <= at:
+            if 0 <= end <= pos:
                 self._settle(end)
                 return self._end_payload(then)
-        self._settle(follower.feed(text, self._pos, at))
+        self._settle(follower.feed(text, self._pos, pos))
         if follower.completed:
             return self._end_payload(then)
         if follower.broken:
@@ -106,26 +106,26 @@ class PayloadParser(OpenSpan, ABC):
             return True
         if transition is None:
             return False
-        if follower.in_string and self._window.base + at >= self._certain_to:
-            return self._begin_ambiguity(at, final=final)
-        self._take(transition, at)
+        if follower.in_string and self._window.base + pos >= self._certain_to:
+            return self._begin_ambiguity(pos, final=final)
+        self._take(transition, pos)
         return True
 
     def _end_payload(self, then: Transition) -> bool:
         self._take(then, self._pos)
         return True
 
-    def _is_ambiguous(self, at: int) -> bool:
-        if self._window.base + at < self._certain_to:
+    def _is_ambiguous(self, pos: int) -> bool:
+        if self._window.base + pos < self._certain_to:
             return False
         payload = self._state.payload
         assert payload is not None
         if self._follower is None:
-            text = self._payload_text(at)
+            text = self._payload_text(pos)
             read_whole = payload.read_whole
             self._call = read_whole(text, self._inner_at) if read_whole is not None else None
             return self._call is None and payload.ends_within(text)
-        self._follow_to(self._follower, at)
+        self._follow_to(self._follower, pos)
         return self._follower.in_string
 
     def _follow_to(self, follower: Follower, to: int) -> None:
@@ -140,17 +140,17 @@ class PayloadParser(OpenSpan, ABC):
             self._follower = self._state.payload.follower()
             read_on(self._follower, self._payload_text(self._pos))
 
-    def _begin_ambiguity(self, at: int, *, final: bool) -> bool:
-        """Begin the ambiguity of the marker at `at`; returns True if the window resolved it."""
+    def _begin_ambiguity(self, pos: int, *, final: bool) -> bool:
+        """Begin the ambiguity of the marker at `pos`; returns True if the window resolved it."""
         assert self._state.payload is not None
-        self._settle(at)
+        self._settle(pos)
         if self._follower is None:
             self._follower = self._state.payload.follower()
-            read_on(self._follower, self._payload_text(at))
-        self._ambiguity = Ambiguity(self._at, self._follower)
-        is_data = self._ambiguity.read(self._window.text, at, final=final)
+            read_on(self._follower, self._payload_text(pos))
+        self._ambiguity = Ambiguity(self._settled_to, self._follower)
+        is_data = self._ambiguity.read(self._window.text, pos, final=final)
         if is_data is None:
-            self._pieces = [self._window.text[at:]]
+            self._pieces = [self._window.text[pos:]]
             self._held = len(self._pieces[0])
             return False
         self._resolve(self._ambiguity, is_data=is_data)
@@ -162,7 +162,7 @@ class PayloadParser(OpenSpan, ABC):
         if is_data is None:
             self._held += len(text)
             return
-        self._window = SearchWindow("".join(self._pieces), ambiguity.at, self._table)
+        self._window = SearchWindow("".join(self._pieces), ambiguity.marker_at, self._table)
         self._pos = 0
         self._resolve(ambiguity, is_data=is_data)
 
@@ -176,8 +176,10 @@ class PayloadParser(OpenSpan, ABC):
             return
         to = ambiguity.read_to - self._window.base
         for match in self._window.markers(self._state, self._pos, to):
-            place = Range(*match.span()).moved(self._window.base)
-            self._events.append(Flagged(marker_fault(MARKER_INSIDE_ARGUMENT, match[0], place, self._state.closer)))
+            marker_range = Range(*match.span()).moved(self._window.base)
+            self._events.append(
+                Flagged(marker_fault(MARKER_INSIDE_ARGUMENT, match[0], marker_range, self._state.closer))
+            )
         self._kept.append(self._window.text[self._pos : to])
         self._pos = to
         if self._state.then is not None:
@@ -218,7 +220,7 @@ class Machine(PayloadParser):
     @property
     def certain_to(self) -> int:
         """The position up to which the spans of the text are certain; the open span reaches at least there."""
-        return self._at + sum(map(len, self._pieces)) - self._held
+        return self._settled_to + sum(map(len, self._pieces)) - self._held
 
     @property
     def held(self) -> int:
@@ -301,7 +303,7 @@ class Machine(PayloadParser):
         if self._ambiguity is None:
             self._work(final=False)
         if was_held and not self._events and self._held < was_held + len(text):
-            return [SpanExtended(self._at)]
+            return [SpanExtended(self._settled_to)]
         return self._take_events()
 
     def _is_held_back(self) -> bool:
@@ -319,7 +321,7 @@ class Machine(PayloadParser):
 
     def _open_window(self) -> None:
         self._window = SearchWindow(
-            self._pieces[0] if len(self._pieces) == 1 else "".join(self._pieces), self._at, self._table
+            self._pieces[0] if len(self._pieces) == 1 else "".join(self._pieces), self._settled_to, self._table
         )
         self._pos = 0
 
@@ -346,18 +348,18 @@ class Machine(PayloadParser):
         """Take one transition; False if the window has no further one that is certain."""
         if self._state.then is not None and self._follower is not None and not self._follower.broken:
             return self._follow(self._follower, self._state.then, final=final)
-        at, transition = self._window.next_transition(self._state, self._pos, final=final)
+        pos, transition = self._window.next_transition(self._state, self._pos, final=final)
         if transition is None:
             if final and (cut := self._cut_opener()):
                 self._take(Transition(cut, MarkerSplit.BEFORE, "marker"), len(self._window.text) - len(cut))
                 return True
             if self._follower is not None:
-                self._follow_to(self._follower, at)
-            self._settle(at)
+                self._follow_to(self._follower, pos)
+            self._settle(pos)
             return False
-        if self._state.payload is not None and self._is_ambiguous(at):
-            return self._begin_ambiguity(at, final=final)
-        self._take(transition, at)
+        if self._state.payload is not None and self._is_ambiguous(pos):
+            return self._begin_ambiguity(pos, final=final)
+        self._take(transition, pos)
         return True
 
     def _cut_opener(self) -> str:
@@ -367,23 +369,23 @@ class Machine(PayloadParser):
         rest = self._window.text[self._pos :]
         return next(filter(rest.endswith, self._table.cut_beginnings), "")
 
-    def _take(self, transition: Transition, at: int) -> None:
-        """Take `transition`, whose marker is at `at`."""
+    def _take(self, transition: Transition, pos: int) -> None:
+        """Take `transition`, whose marker is at `pos`."""
         taken, cut = transition.taken, transition.cut
-        if at > self._pos and not self._is_open:
+        if pos > self._pos and not self._is_open:
             self._open(self._pos, 0)
-        if transition.closes and self._may_close_prompt(at):
-            self._events.append(Flagged(opened_by_prompt(transition.marker, self._window.base + at)))
+        if transition.closes and self._may_close_prompt(pos):
+            self._events.append(Flagged(opened_by_prompt(transition.marker, self._window.base + pos)))
             self._state = self._table.by_name[transition.closes]
             if not self._is_open:
-                self._open(at, 0)
-            self._close(at, taken)
+                self._open(pos, 0)
+            self._close(pos, taken)
             self._enter(self._home)
             return
         if transition.rule is not None:
-            self._flag(transition, at)
+            self._flag(transition, pos)
         if cut is MarkerSplit.NONE:
-            self._settle(at + taken)
+            self._settle(pos + taken)
             if transition.target == HERE:
                 self._keep_following()
             else:
@@ -392,38 +394,38 @@ class Machine(PayloadParser):
         if cut is MarkerSplit.AFTER:
             if not self._is_open:
                 self._open(self._pos, 0)
-            inner = self._close(at, taken)
+            inner = self._close(pos, taken)
             self._enter(self._target(transition, inner))
             return
-        inner = self._close(at, 0, wanted=self._state.closer, by=transition) if self._is_open else ""
+        inner = self._close(pos, 0, wanted=self._state.closer, by=transition) if self._is_open else ""
         self._enter(self._target(transition, inner))
         if taken or self._state.kind is not SpanKind.TEXT:
-            self._open(at, taken)
+            self._open(pos, taken)
             self._opener = (transition.marker[:taken], Range(self._open_at, self._inner_at))
 
-    def _may_close_prompt(self, at: int) -> bool:
+    def _may_close_prompt(self, pos: int) -> bool:
         """Whether a stray closing marker may end reasoning that an unknown prompt opened: at most text is before it."""
-        is_first = (self._is_open and not self._open_at and not self._inner_at) or not self._window.base + at
+        is_first = (self._is_open and not self._open_at and not self._inner_at) or not self._window.base + pos
         return is_first and not self._knows_prompt
 
-    def _flag(self, transition: Transition, at: int) -> None:
+    def _flag(self, transition: Transition, pos: int) -> None:
         assert transition.rule is not None
-        start = self._window.base + at
+        start = self._window.base + pos
         marker = transition.marker[transition.lead :]
         seen = 1 if transition in (self._state.other_transition, self._state.otherwise) else len(marker)
-        place = Range(start, start + (transition.taken or seen))
+        fault_range = Range(start, start + (transition.taken or seen))
         expected = transition.expects or self._state.closer
         if transition.rule is WRONG_OPENER:
             expected = transition.expects or self._target(transition, "").opener
         if transition.rule is SPECIAL_TOKEN_LEAK and transition.cut is MarkerSplit.NONE:
             expected = ""
         elif transition.rule is SPECIAL_TOKEN_LEAK and transition.expects:
-            self._events.append(Flagged(token_outside(marker, place, transition.expects)))
+            self._events.append(Flagged(token_outside(marker, fault_range, transition.expects)))
             return
         elif transition.rule is SPECIAL_TOKEN_LEAK:
-            marker, place = self._opener
+            marker, fault_range = self._opener
             expected = self._target(transition, "").opener
-        self._events.append(Flagged(marker_fault(transition.rule, marker, place, expected)))
+        self._events.append(Flagged(marker_fault(transition.rule, marker, fault_range, expected)))
 
     def _target(self, transition: Transition, inner: str) -> State:
         target = transition.target

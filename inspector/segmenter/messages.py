@@ -27,12 +27,12 @@ _UNCLOSED = MappingProxyType(
 )
 
 
-def marker_fault(rule: Rule, marker: str, place: Range, expected: str) -> Fault:
+def marker_fault(rule: Rule, marker: str, fault_range: Range, expected: str) -> Fault:
     """The fault of a marker where `rule` forbids it; `expected` is the marker that belongs there."""
     if rule is markers.STRAY_END_MARKER:
         return Fault(
             rule,
-            place,
+            fault_range,
             f"`{marker}` closes nothing: no such span is open here.",
             "If the prompt ended with the opening marker, pass its last lines as the prompt; otherwise delete this "
             "marker.",
@@ -40,47 +40,47 @@ def marker_fault(rule: Rule, marker: str, place: Range, expected: str) -> Fault:
     if rule is markers.NESTED_SPAN:
         return Fault(
             rule,
-            place,
+            fault_range,
             f"`{marker}` opens a span inside a span of the same kind; it is read as text, and the first `{expected}` "
             "ends both.",
             "Delete this marker.",
-            Fix((Edit(place, ""),), safe=False),
+            Fix((Edit(fault_range, ""),), safe=False),
         )
     if rule is markers.WRONG_BRACKET_VARIANT:
         return Fault(
             rule,
-            place,
+            fault_range,
             f"`{marker}` closes a span opened with the other spelling; expected `{expected}`.",
             f"Write `{expected}`.",
-            Fix((Edit(place, expected),), safe=True),
+            Fix((Edit(fault_range, expected),), safe=True),
         )
     if rule is markers.MARKER_INSIDE_ARGUMENT:
         return Fault(
             rule,
-            place,
+            fault_range,
             f"`{marker}` appears inside a string argument and is data; a server that splits by regular expression ends "
             "the call here.",
         )
     if rule is markers.SPECIAL_TOKEN_LEAK:
-        return _leaked_token(marker, place, expected)
+        return _leaked_token(marker, fault_range, expected)
     if rule is markers.INVENTED_RESULT:
         return Fault(
             rule,
-            place,
+            fault_range,
             f"The model opens `{marker}` in its own turn: it writes a result that no tool returned.",
             "Stop the generation at the end of the call, and discard the text after it.",
         )
     if rule is markers.MALFORMED_HEADER:
         return Fault(
             rule,
-            place,
+            fault_range,
             f"The header of this message does not match the format: expected {expected} here.",
             "A strict parser fails here or reads the rest as content; weaklink continues as if it were present.",
         )
     if rule is markers.EMPTY_CALL:
         return Fault(
             rule,
-            place,
+            fault_range,
             f"`{marker}` closes the list of calls before any call: the model announced a call and wrote none.",
         )
     if rule is markers.WRONG_OPENER:
@@ -90,45 +90,45 @@ def marker_fault(rule: Rule, marker: str, place: Range, expected: str) -> Fault:
         due = "" if marker.startswith("(") else f"; this format begins calls with `{expected}`"
         return Fault(
             rule,
-            place,
+            fault_range,
             f"{begins}{due}, and a server that waits for that marker reads the call as text.",
             f"Begin the call with `{expected}`.",
         )
     raise AssertionError(f"no marker breaks {rule}")
 
 
-def opened_by_prompt(marker: str, at: int) -> Fault:
-    """The fault of a closing marker at `at` that ends reasoning which the prompt must have opened."""
+def opened_by_prompt(marker: str, marker_start: int) -> Fault:
+    """The fault of a closing marker at `marker_start` that ends reasoning which the prompt must have opened."""
     return Fault(
         markers.REASONING_OPENED_BY_PROMPT,
-        Range(at, at + len(marker)),
+        Range(marker_start, marker_start + len(marker)),
         f"`{marker}` closes reasoning that the prompt opened; "
-        + ("the text before it is read as reasoning." if at else "the reasoning is empty."),
+        + ("the text before it is read as reasoning." if marker_start else "the reasoning is empty."),
         "Pass the prompt's last lines as the prompt, so that weaklink does not have to guess.",
     )
 
 
-def token_outside(marker: str, place: Range, where: str) -> Fault:
+def token_outside(marker: str, token_range: Range, where: str) -> Fault:
     """The fault of a special token that is read as markup although it is outside `where`, its only valid position."""
     return Fault(
         markers.SPECIAL_TOKEN_LEAK,
-        place,
+        token_range,
         f"The special token `{marker}` is outside {where}, the only place where chat templates write it.",
         "Delete it.",
-        Fix((Edit(place, ""),), safe=False),
+        Fix((Edit(token_range, ""),), safe=False),
     )
 
 
-def _leaked_token(marker: str, place: Range, expected: str) -> Fault:
+def _leaked_token(marker: str, token_range: Range, expected: str) -> Fault:
     if not expected:
         message = (
             f"The special token `{marker}` is in the middle of a text and is read as text; a server that stops or "
             "splits at special tokens truncates the answer here."
         )
-        return Fault(markers.SPECIAL_TOKEN_LEAK, place, message)
+        return Fault(markers.SPECIAL_TOKEN_LEAK, token_range, message)
     message = f"The special token `{marker}` appears where `{expected}` belongs: a call follows it."
-    fix = Fix((Edit(place, expected),), safe=False)
-    return Fault(markers.SPECIAL_TOKEN_LEAK, place, message, f"Write `{expected}`.", fix)
+    fix = Fix((Edit(token_range, expected),), safe=False)
+    return Fault(markers.SPECIAL_TOKEN_LEAK, token_range, message, f"Write `{expected}`.", fix)
 
 
 def open_reasoning(closed: SpanClosed, opener: Range, wrappers: Iterable[str] = ()) -> Fault:
@@ -141,25 +141,25 @@ def open_reasoning(closed: SpanClosed, opener: Range, wrappers: Iterable[str] = 
     own = next((wrapper for wrapper in wrappers if before.rstrip().endswith(wrapper)), "")
     tags = _TAGS_BEFORE.search(before)
     wrapped = before[before.rindex(own) :] if own else tags[0] if tags is not None else ""
-    at = opener.start - len(wrapped)
+    close_at = opener.start - len(wrapped)
     return Fault(
         markers.UNTERMINATED_SPAN,
         Range(first, max(start, first + 1)),
         f"This reasoning is not closed: `{closed.wanted}` is missing, and a call follows inside it. It counts as a "
         "call; whether a server returns it depends on its reasoning parser.",
         f"Close the reasoning with `{closed.wanted}` before the call.",
-        Fix((Edit(Range(at, at), f"{closed.wanted}\n"),), safe=False),
+        Fix((Edit(Range(close_at, close_at), f"{closed.wanted}\n"),), safe=False),
     )
 
 
 def marker_in_prose(span: Span) -> Fault:
     """The fault of a marker that prose only mentions: `span` is read as text."""
-    place = Range(span.range.start, max(span.inner.start, span.range.start + 1))
+    marker_range = Range(span.range.start, max(span.inner.start, span.range.start + 1))
     message = (
         "This marker is mentioned in prose and is read as text; a server that searches for the marker alone reads what "
         "follows it as a call or as reasoning."
     )
-    return Fault(markers.MARKER_IN_PROSE, place, message)
+    return Fault(markers.MARKER_IN_PROSE, marker_range, message)
 
 
 def closed_before(closed: SpanClosed, words: Fault, *, complete: bool, line: str) -> Fault:
@@ -201,10 +201,10 @@ def unterminated(
     last = closed.span.inner.start + len(content)
     opener = closed.wanted.replace("/", "", 1)
     if closed.ended_at is not None:
-        place = closed.ended_at
+        fault_range = closed.ended_at
         message = _ended_by_marker(closed, opener, complete=complete)
     else:
-        place = Range(max(last - 1, closed.span.range.start), last) if content else closed.span.range
+        fault_range = Range(max(last - 1, closed.span.range.start), last) if content else closed.span.range
         message = f"{_UNCLOSED[closed.span.kind]} is not closed: the stream ends before `{closed.wanted}`."
         if repeats is not None:
             message = f"{message[:-1]}; the truncated text repeats an earlier call, so nothing was lost."
@@ -213,7 +213,7 @@ def unterminated(
         fix = Fix(fix.edits, safe=False)
     hint = f"Close it with `{closed.wanted}`." if complete else None
     related = (Related(repeats.range, "The call that is repeated."),) if repeats is not None else ()
-    return Fault(markers.UNTERMINATED_SPAN, place, message, hint, fix, related=related)
+    return Fault(markers.UNTERMINATED_SPAN, fault_range, message, hint, fix, related=related)
 
 
 def opener_for_closer(fault: Fault, empty: SpanClosed) -> Fault:

@@ -19,7 +19,7 @@ from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.segmenter.events import Payload
 
 _WORD = re.compile(r"\s*([A-Za-z_]+)")
-_FEW = 3
+_MAX_FAMILIES = 3
 _MAX_ROLE_CHARS, _MAX_ROLES = 40, 100
 _Match: TypeAlias = Callable[[str, int], re.Match[str] | None]
 _Search: TypeAlias = Callable[[str, int, int], re.Match[str] | None]
@@ -92,17 +92,17 @@ class Lookahead:
         """Matches any beginning of the pieces at the end of the text."""
         return re.compile(_cut_short(self._pieces))
 
-    def counts(self, text: str, at: int, *, final: bool) -> bool | None:
-        """Whether the pieces are in `text` at `at`; `final` says that nothing follows `text`.
+    def counts(self, text: str, pos: int, *, final: bool) -> bool | None:
+        """Whether the pieces are in `text` at `pos`; `final` says that nothing follows `text`.
 
         None if that depends on the text that follows.
         """
-        whole = self.whole.match(text, at)
+        whole = self.whole.match(text, pos)
         if whole is not None and (final or not self._may_be_undone or whole.end() < len(text)):
             return True
-        if final or len(text) - at > self.longest:
+        if final or len(text) - pos > self.longest:
             return False
-        return None if self.cut_short.match(text, at) is not None else False
+        return None if self.cut_short.match(text, pos) is not None else False
 
 
 def _whole(piece: LookaheadPiece) -> str:
@@ -260,14 +260,14 @@ class State(Struct, frozen=True, dict=True):
     @cached_property
     def shorter(self) -> dict[str, tuple[Transition, ...]]:
         """By the marker of a transition with a lookahead: the transitions that count if the lookahead fails."""
-        found = {
+        alternatives = {
             transition.marker: _shorter(transition, self.transitions)
             for transition in self.transitions
             if transition.ahead
         }
         if self.otherwise is not None and self.other_transition is not None:
-            found[self.other_transition.marker] = (self.otherwise,)
-        return found
+            alternatives[self.other_transition.marker] = (self.otherwise,)
+        return alternatives
 
     @cached_property
     def patterns(self) -> dict[str, re.Pattern[str]]:
@@ -277,7 +277,7 @@ class State(Struct, frozen=True, dict=True):
     @cached_property
     def families(self) -> tuple[tuple[str, _Search], ...]:
         """For a state with few families of markers: the name of each in the table, and its search function."""
-        if self.other or not 0 < len(self.patterns) <= _FEW:
+        if self.other or not 0 < len(self.patterns) <= _MAX_FAMILIES:
             return ()
         return tuple((f"{first}{self.name}", pattern.search) for first, pattern in self.patterns.items())
 
@@ -450,18 +450,18 @@ def _likeness(marker: str, closer: str) -> int:
     return _common(marker, closer) + _common(marker[::-1], closer[::-1])
 
 
-def _common(one: str, other: str) -> int:
+def _common(marker: str, other: str) -> int:
     return next(
-        (index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+        (index for index, (a, b) in enumerate(zip(marker, other, strict=False)) if a != b), min(len(marker), len(other))
     )
 
 
 def _shorter(transition: Transition, transitions: Iterable[Transition]) -> tuple[Transition, ...]:
     """The transitions to try if the lookahead of `transition` fails: `otherwise`, then those of shorter markers."""
-    found = (other for other in transitions if other is not transition and transition.marker.startswith(other.marker))
+    shorter = (other for other in transitions if other is not transition and transition.marker.startswith(other.marker))
     return (
         *((transition.otherwise,) if transition.otherwise else ()),
-        *sorted(found, key=lambda other: -len(other.marker)),
+        *sorted(shorter, key=lambda other: -len(other.marker)),
     )
 
 

@@ -7,9 +7,9 @@ from weaklink.inspector.segmenter.events import ParseEvent, SpanClosed, SpanOpen
 from weaklink.inspector.segmenter.table import HERE, State, Table, Transition
 from weaklink.inspector.text import Range
 
-_SHORT = 512
-_LONG = 4_096
-_HOPS = 32
+_SHORT_CHARS = 512
+_LONG_CHARS = 4_096
+_MAX_FINDS = 32
 
 
 class SearchWindow:
@@ -31,7 +31,7 @@ class SearchWindow:
         self._matches: dict[int, tuple[int, re.Match[str] | None]] = {}
         self._next: dict[tuple[str, bool], tuple[int, int, int, Transition | None]] = {}
         self._active: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
-        families = table.patterns.items() if len(text) > _LONG else ()
+        families = table.patterns.items() if len(text) > _LONG_CHARS else ()
         self._absent = [first for first, pattern in families if pattern.search(text) is None]
 
     def next_transition(self, state: State, start: int, *, final: bool) -> tuple[int, Transition | None]:
@@ -39,49 +39,49 @@ class SearchWindow:
 
         `final` says that no text follows, so that nothing at the end can be the beginning of a marker.
         """
-        if len(self.text) <= _SHORT:
-            at, transition = self._search_transition(state, start, final=final)
-            return at + (transition.lead if transition is not None else 0), transition
-        searched, marker_at, at, transition = self._next.get((state.name, final), (0, -1, 0, None))
-        if not searched <= start <= marker_at:
-            marker_at, transition = self._search_transition(state, start, final=final)
-            at = marker_at + (transition.lead if transition is not None else 0)
-            self._next[state.name, final] = start, marker_at, at, transition
-        return at, transition
+        if len(self.text) <= _SHORT_CHARS:
+            pos, transition = self._search_transition(state, start, final=final)
+            return pos + (transition.lead if transition is not None else 0), transition
+        searched, marker_pos, pos, transition = self._next.get((state.name, final), (0, -1, 0, None))
+        if not searched <= start <= marker_pos:
+            marker_pos, transition = self._search_transition(state, start, final=final)
+            pos = marker_pos + (transition.lead if transition is not None else 0)
+            self._next[state.name, final] = start, marker_pos, pos, transition
+        return pos, transition
 
     def _search_transition(self, state: State, start: int, *, final: bool) -> tuple[int, Transition | None]:
         """As `next_transition`, but the position of a marker is that of its lead."""
-        at = start
+        pos = start
         while True:
-            at, transition = self._next_marker(state, at, start, final=final)
+            pos, transition = self._next_marker(state, pos, start, final=final)
             if transition is None or transition.ahead is None:
-                return at, transition
+                return pos, transition
             for candidate in (transition, *state.shorter.get(transition.marker, ())):
-                after = at if candidate is state.other_transition else at + len(candidate.marker)
+                after = pos if candidate is state.other_transition else pos + len(candidate.marker)
                 counts = candidate.ahead is None or candidate.ahead.counts(self.text, after, final=final)
                 if counts is None:
-                    return at, None
+                    return pos, None
                 if counts:
-                    return at, candidate
-            at += 1
+                    return pos, candidate
+            pos += 1
 
-    def _next_marker(self, state: State, at: int, start: int, *, final: bool) -> tuple[int, Transition | None]:
-        """The position of the next marker from `at` on, without lookahead; `other` characters count from `start` on."""
-        if len(self.text) <= _SHORT:
-            match = state.any_marker(self.text, at, len(self.text))
+    def _next_marker(self, state: State, pos: int, start: int, *, final: bool) -> tuple[int, Transition | None]:
+        """The next marker from `pos` on, without lookahead, and its position; `other` characters count from `start`."""
+        if len(self.text) <= _SHORT_CHARS:
+            match = state.any_marker(self.text, pos, len(self.text))
         else:
-            match = self._first_match(self._active_patterns(state), at)
-        found = match.start() if match is not None else len(self.text)
+            match = self._first_match(self._active_patterns(state), pos)
+        marker_pos = match.start() if match is not None else len(self.text)
         transition = state.by_marker[match[0]] if match is not None else None
         if state.other_pattern is not None:
-            other = state.other_pattern.search(self.text, start, found)
+            other = state.other_pattern.search(self.text, start, marker_pos)
             if other is not None:
-                found, transition = other.start(), state.other_transition
-        if not final and found + state.longest > len(self.text):
-            cut = cut_short(state, self.text, at, found)
+                marker_pos, transition = other.start(), state.other_transition
+        if not final and marker_pos + state.longest > len(self.text):
+            cut = cut_short(state, self.text, pos, marker_pos)
             if cut is not None:
                 return cut, None
-        return found, transition
+        return marker_pos, transition
 
     def _active_patterns(self, state: State) -> list[tuple[str, re.Pattern[str]]]:
         active = self._active.get(state.name)
@@ -120,7 +120,7 @@ class SearchWindow:
 
 def _search(text: str, first: str, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
     """As `pattern.search` if each match begins with `first`: searching for one character is faster if it is rare."""
-    for _ in range(_HOPS):
+    for _ in range(_MAX_FINDS):
         start = text.find(first, start)
         if start < 0:
             return None
@@ -134,15 +134,15 @@ def _search(text: str, first: str, pattern: re.Pattern[str], start: int) -> re.M
 def cut_short(state: State, text: str, start: int, limit: int) -> int | None:
     """The position, from `start` to `limit`, of a marker of `state` that the end of `text` cuts short; or None."""
     first = max(start, len(text) - state.longest + 1)
-    found: int | None = None
+    marker_pos: int | None = None
     for character in state.first_characters:
-        at = text.find(character, first)
-        while 0 <= at <= limit:
-            if text[at:] in state.beginnings:
-                found, limit = at, at - 1
+        pos = text.find(character, first)
+        while 0 <= pos <= limit:
+            if text[pos:] in state.beginnings:
+                marker_pos, limit = pos, pos - 1
                 break
-            at = text.find(character, at + 1)
-    return found
+            pos = text.find(character, pos + 1)
+    return marker_pos
 
 
 class OpenSpan:
@@ -164,12 +164,12 @@ class OpenSpan:
         self._payload_at = 0
         self._call: ToolCall | None = None
 
-    def _open(self, at: int, marker: int) -> None:
-        """Open a span at `at`, whose first `marker` characters are its marker."""
+    def _open(self, pos: int, marker: int) -> None:
+        """Open a span at `pos`, whose first `marker` characters are its marker."""
         self._is_open = True
-        self._open_at = self._window.base + at
+        self._open_at = self._window.base + pos
         self._inner_at = self._open_at + marker
-        self._pos = at + marker
+        self._pos = pos + marker
         self._kept = []
         self._payload_at = 0
         self._events.append(SpanOpened(self._state.kind, self._open_at, self._inner_at, self._state.label))
@@ -196,11 +196,11 @@ class OpenSpan:
         """Whether nothing of the payload has been read yet."""
         return len(self._kept) == self._payload_at
 
-    def _close(self, at: int, marker: int, *, wanted: str = "", by: Transition | None = None) -> str:
-        """Close the open span, whose inner text ends at `at` and which ends `marker` characters later."""
-        state, inner_end = self._state, self._window.base + at
-        inner = self._inner_text(at)
-        self._pos = at + marker
+    def _close(self, pos: int, marker: int, *, wanted: str = "", by: Transition | None = None) -> str:
+        """Close the open span, whose inner text ends at `pos` and which ends `marker` characters later."""
+        state, inner_end = self._state, self._window.base + pos
+        inner = self._inner_text(pos)
+        self._pos = pos + marker
         self._is_open = False
         self._kept = []
         self._payload_at = 0
@@ -208,9 +208,9 @@ class OpenSpan:
         span = Span(state.kind, outer, inside, not wanted, state.label)
         call, self._call = self._call, None
         if wanted:
-            place = Range(inner_end, inner_end + max(by.taken, 1)) if by else None
+            ended_at = Range(inner_end, inner_end + max(by.taken, 1)) if by else None
             ended_by = by.marker if by else ""
-            self._events.append(SpanClosed(span, inner, wanted, ended_by, place, call, state.by_model))
+            self._events.append(SpanClosed(span, inner, wanted, ended_by, ended_at, call, state.by_model))
         else:
             self._events.append(SpanClosed(span, inner, call=call, by_model=state.by_model))
         return inner

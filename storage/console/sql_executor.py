@@ -54,7 +54,7 @@ VALUE_BYTES = 100_000
 """Maximum bytes of a value in a result; longer values are truncated."""
 TOTAL_BYTES = 10_000_000
 """Maximum bytes of all values in a result."""
-_SECONDS = 10.0
+_TIMEOUT_S = 10.0
 _TO_START_S, _DUCKDB_TO_START_S = 5.0, 15.0  # time for the process to start and end on a busy machine
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z)|\()*(\w*)", re.DOTALL)
 _BEGINS = ("select", "with", "values")
@@ -103,7 +103,7 @@ class QueryResult(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def ask(location: DatabaseLocation, text: str, *, limit: int = MAX_ROWS, seconds: float = _SECONDS) -> QueryResult:
+def ask(location: DatabaseLocation, text: str, *, limit: int = MAX_ROWS, seconds: float = _TIMEOUT_S) -> QueryResult:
     """The first `limit` rows of a statement over the views, up to TOTAL_BYTES.
 
     StoreError, with a readable message, for a statement that is not a query, reads anything but the views, is invalid,
@@ -129,7 +129,7 @@ def query_tables(
     *,
     parameters: Sequence[Value] = (),
     limit: int = MAX_ROWS,
-    seconds: float = _SECONDS,
+    seconds: float = _TIMEOUT_S,
 ) -> QueryResult:
     """The first `limit` rows of a SELECT of ours over Arrow data sets by name; `parameters` are for its `?`.
 
@@ -140,7 +140,7 @@ def query_tables(
 
 
 def ask_tables(
-    tables: Mapping[str, Any], statement: str, *, limit: int = MAX_ROWS, seconds: float = _SECONDS
+    tables: Mapping[str, Any], statement: str, *, limit: int = MAX_ROWS, seconds: float = _TIMEOUT_S
 ) -> QueryResult:
     """The same for a user's statement, in a separate process, whose memory is limited too. Raises the same errors."""
     import duckdb  # noqa: F401, PLC0415  # the process needs it; 100 ms, and optional

@@ -59,8 +59,8 @@ from weaklink.storage.record_rows import NOTHING, RecordRows, record_rows
 from weaklink.storage.writing import TraceRows, trace_rows
 
 _FOR_CHUNKS = 0.75  # share of the buffer; the rest is for the ends of turns, which contain their chunks again
-_FOR_SHORTENED = 1.25
-_SMALL = 500
+_FOR_SHORTENED = 1.25  # the same for what replaces a dropped event: it is small, and without it a turn would stay open
+_GAP_BYTES = 500  # of the note that chunks of a turn were dropped
 
 
 class TurnPiece(Struct, frozen=True):
@@ -234,7 +234,7 @@ class BoundedBuffer:
         if gap not in self._gaps and self._add_within(self._room * _FOR_CHUNKS, event, size):
             return
         self.dropped += 1
-        if gap not in self._gaps and self._add_within(self._room * _FOR_SHORTENED, gap, _SMALL):
+        if gap not in self._gaps and self._add_within(self._room * _FOR_SHORTENED, gap, _GAP_BYTES):
             self._gaps.add(gap)
 
     def _put_texts(self, event: TraceStarted | TurnEnded, size: int) -> None:

@@ -63,8 +63,8 @@ def faulty_rows(count: int, seed: int) -> Iterator[dict[str, Any]]:
 
 
 def _messages(row: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = row.get("messages") or row.get("conversations") or [{}]
-    return found
+    messages: list[dict[str, Any]] = row.get("messages") or row.get("conversations") or [{}]
+    return messages
 
 
 def _insert(row: dict[str, Any], rng: Random) -> None:
@@ -72,8 +72,8 @@ def _insert(row: dict[str, Any], rng: Random) -> None:
     for key in _TEXT_KEYS:
         if isinstance(message.get(key), str):
             text = message[key]
-            at = rng.choice((0, len(text), rng.randint(0, len(text))))
-            message[key] = text[:at] + snippet + text[at:]
+            choice = rng.choice((0, len(text), rng.randint(0, len(text))))
+            message[key] = text[:choice] + snippet + text[choice:]
 
 
 def _replace(row: dict[str, Any], rng: Random) -> None:
@@ -97,15 +97,17 @@ def _drop(row: dict[str, Any], rng: Random) -> None:
 
 def _repeat(row: dict[str, Any], rng: Random) -> None:
     messages = _messages(row)
-    at = rng.randrange(len(messages)) if messages else 0
-    messages[at:at] = [json.loads(json.dumps(one)) for one in messages[at : at + rng.choice((1, 2))]]
+    index = rng.randrange(len(messages)) if messages else 0
+    messages[index:index] = [
+        json.loads(json.dumps(message)) for message in messages[index : index + rng.choice((1, 2))]
+    ]
 
 
 def _swap(row: dict[str, Any], rng: Random) -> None:
     messages = _messages(row)
     if len(messages) > 1:
-        at = rng.randrange(len(messages) - 1)
-        messages[at], messages[at + 1] = messages[at + 1], messages[at]
+        index = rng.randrange(len(messages) - 1)
+        messages[index], messages[index + 1] = messages[index + 1], messages[index]
 
 
 def _end_early(row: dict[str, Any], rng: Random) -> None:
@@ -139,7 +141,7 @@ def _expect(row: dict[str, Any], rng: Random) -> None:
 
 
 def _think(row: dict[str, Any], rng: Random) -> None:
-    answers = [one for one in _messages(row) if one.get("role") == "assistant"]
+    answers = [message for message in _messages(row) if message.get("role") == "assistant"]
     if answers:
         rng.choice(answers)["reasoning_content"] = rng.choice(("Thinking.", ""))
 

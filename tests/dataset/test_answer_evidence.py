@@ -25,16 +25,16 @@ def kinds(result: str, answer: str, asked: str = "How is it in Oslo for 2 of us?
     roles = ("user", "assistant", "tool", "assistant", *("user", "assistant")[: len(later)])
     messages: list[Json] = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
     sample = read_sample(DataRow("a", "line 1", 1, {"messages": messages, "tools": [TOOL]}))
-    found = [one for one in lint_sample(sample) if one.rule.code == "D710"]
-    assert all(one.rule.severity is Severity.INFO for one in found)
-    return [AGAINST if "; the result has `" in one.fault.message else WITHOUT for one in found]
+    unsupported = [diagnostic for diagnostic in lint_sample(sample) if diagnostic.rule.code == "D710"]
+    assert all(diagnostic.rule.severity is Severity.INFO for diagnostic in unsupported)
+    return [AGAINST if "; the result has `" in diagnostic.fault.message else WITHOUT for diagnostic in unsupported]
 
 
 AGAINST, WITHOUT = "against a result", "without evidence"
 
 
 @pytest.mark.parametrize(
-    ("result", "answer", "found"),
+    ("result", "answer", "expected"),
     [
         ('{"celsius": 17}', "It is 24 °C in Oslo.", [AGAINST]),
         ("17 °C", "It is 24 °C in Oslo.", [AGAINST]),
@@ -56,11 +56,11 @@ AGAINST, WITHOUT = "against a result", "without evidence"
     ],
 )
 def test_a_claim_is_reported_if_it_contradicts_a_result_or_has_no_evidence(
-    result: str, answer: str, found: list[str]
+    result: str, answer: str, expected: list[str]
 ) -> None:
-    assert kinds(result, answer) == found
-    assert kinds(result, answer, "How is it in Oslo for 2 of us?", "Thanks!") == found
-    assert kinds(result, answer, "How is it in Oslo for 2 of us?", "Thanks!", "You are welcome.") == found
+    assert kinds(result, answer) == expected
+    assert kinds(result, answer, "How is it in Oslo for 2 of us?", "Thanks!") == expected
+    assert kinds(result, answer, "How is it in Oslo for 2 of us?", "Thanks!", "You are welcome.") == expected
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_claim_is_reported_if_it_contradicts_a_result_or_has_no_evidence(
     ],
 )
 def test_a_date_with_a_months_name_is_found_in_any_case(text: str, days: list[tuple[int, int]]) -> None:
-    assert [(one.month, one.day) for _, one in dates_in(text)] == days
+    assert [(date.month, date.day) for _, date in dates_in(text)] == days
 
 
 def test_keys_of_ascii_texts_are_those_of_other_texts_with_the_same_words() -> None:

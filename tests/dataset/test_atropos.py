@@ -41,7 +41,7 @@ class WordTokenizer:
         self, messages: list[dict[str, Any]], *, tokenize: bool, add_generation_prompt: bool = False
     ) -> str:
         assert not tokenize
-        turns = "".join(f"<|im_start|> {one['role']} {one['content']} <|im_end|> " for one in messages)
+        turns = "".join(f"<|im_start|> {message['role']} {message['content']} <|im_end|> " for message in messages)
         return turns + ("<|im_start|> assistant " if add_generation_prompt else "")
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
@@ -87,7 +87,7 @@ def test_the_environment_scores_its_answers_by_the_verifier(environment: Any, tm
 
     async def chat_completion(**asked: Any) -> Any:
         messages = [SimpleNamespace(content=text, tool_calls=None) for text in answers[: asked["n"]]]
-        return SimpleNamespace(choices=[SimpleNamespace(message=one) for one in messages])
+        return SimpleNamespace(choices=[SimpleNamespace(message=message) for message in messages])
 
     tasks = tmp_path / "tasks.jsonl"
     tasks.write_text(json.dumps({"messages": PROMPT, "tools": TOOLS}) + "\n", encoding="utf-8")

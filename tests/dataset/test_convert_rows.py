@@ -41,7 +41,7 @@ OPENAI: dict[str, Any] = {
     ],
     "tools": OFFERED,
 }
-WITH_TEMPLATE = [one for one in formats() if find_template(one) is not None]
+WITH_TEMPLATE = [form for form in formats() if find_template(form) is not None]
 
 
 def converted(row: dict[str, Any], target: Format, source: Format | None = HERMES) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def converted(row: dict[str, Any], target: Format, source: Format | None = HERME
     return result
 
 
-@pytest.mark.parametrize("target", formats(), ids=lambda one: one.name)
+@pytest.mark.parametrize("target", formats(), ids=lambda form: form.name)
 def test_a_sharegpt_row_keeps_its_shape_in_every_format(target: Format) -> None:
     row = converted(SHAREGPT, target)
     assert (row["id"], row["source"]) == ("row", {"of": "it"})
@@ -65,7 +65,7 @@ def test_a_sharegpt_row_keeps_its_shape_in_every_format(target: Format) -> None:
     assert isinstance(row["dropped"], list)
 
 
-@pytest.mark.parametrize("target", WITH_TEMPLATE, ids=lambda one: one.name)
+@pytest.mark.parametrize("target", WITH_TEMPLATE, ids=lambda form: form.name)
 def test_results_and_tools_are_told_as_the_family_does(target: Format) -> None:
     template = find_template(target)
     assert template is not None
@@ -83,7 +83,7 @@ def test_results_and_tools_are_told_as_the_family_does(target: Format) -> None:
         assert row["tools"] == template.offered([TOOL])
 
 
-@pytest.mark.parametrize("target", WITH_TEMPLATE, ids=lambda one: one.name)
+@pytest.mark.parametrize("target", WITH_TEMPLATE, ids=lambda form: form.name)
 def test_structured_calls_are_written_and_their_results_told(target: Format) -> None:
     template = find_template(target)
     assert template is not None
@@ -165,7 +165,7 @@ def test_a_row_that_cannot_be_read_says_why(row: dict[str, Any], why: str) -> No
 
 
 @pytest.mark.parametrize("odd", [None, 5, "a", [], {}, {"role": 5}, {"role": "assistant", "content": {"a": 1}}])
-@pytest.mark.parametrize("target", formats(), ids=lambda one: one.name)
+@pytest.mark.parametrize("target", formats(), ids=lambda form: form.name)
 def test_odd_messages_are_no_reason_to_raise(target: Format, odd: object) -> None:
     row = converted({"messages": [{"role": "user", "content": "Go."}, odd]}, target)
     assert row["messages"][0]["content" if "content" in row["messages"][0] else "parts"] == "Go."
@@ -233,9 +233,9 @@ ANTHROPIC: dict[str, Any] = {
 def test_the_blocks_of_calls_of_anthropic_are_calls_in_the_target_format() -> None:
     converted = convert_row(ANTHROPIC, None, find_format("qwen"))
     messages: Any = converted["messages"]
-    answer = next(one["content"] for one in messages if one["role"] == "assistant")
+    answer = next(message["content"] for message in messages if message["role"] == "assistant")
     assert answer == f"<think>\nOne, then two.\n</think>\n\nI go.\n{CALLS}"
-    results = [one["content"] for one in messages if one["role"] == "tool"]
+    results = [message["content"] for message in messages if message["role"] == "tool"]
     assert [word for text in results for word in text.split() if not word.startswith("<")] == ["one", "two"]
     assert converted["dropped"] == ["Message 2: The ids `t1`, `t2`: `qwen` has no ids."]
 

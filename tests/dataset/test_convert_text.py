@@ -39,12 +39,12 @@ AWKWARD = {
     "number": 7,
     "none": None,
     "yes": True,
-} | {f"marker_{at}": f"before {marker} after" for at, marker in enumerate(MARKERS)}
+} | {f"marker_{index}": f"before {marker} after" for index, marker in enumerate(MARKERS)}
 TYPES = {"nested": "object", "number": "integer", "none": "null", "yes": "boolean"}
 TOOL = ToolDefinition(
     "do_it", "", {"type": "object", "properties": {name: {"type": TYPES.get(name, "string")} for name in AWKWARD}}
 )
-FORMATS = pytest.mark.parametrize("target", formats(), ids=lambda one: one.name)
+FORMATS = pytest.mark.parametrize("target", formats(), ids=lambda form: form.name)
 
 
 def hermes_call(name: str, arguments: object) -> str:
@@ -78,11 +78,13 @@ def test_words_reasoning_and_calls_come_back_from_hermes_over_each_format(target
     text = f"<think>\nTwo of them.\n</think>\nI look.\n{hermes_call('f', {'a': 'x'})}\n{hermes_call('g', {})}"
     there = convert_text(text, HERMES, target)
     back = convert_text(there.text, target, HERMES, prompt=there.prompt)
-    found = segment(back.text, "hermes")
-    assert [(call.name, call.arguments) for call in found.calls] == [("f", {"a": "x"}), ("g", {})]
+    segmentation = segment(back.text, "hermes")
+    assert [(call.name, call.arguments) for call in segmentation.calls] == [("f", {"a": "x"}), ("g", {})]
     told = " ".join(there.dropped)
     assert "I look." in back.text or "The text next to the calls" in told
-    assert found.reasoning.strip() == "Two of them." or "reasoning" in told or "The text next to the calls" in told
+    assert (
+        segmentation.reasoning.strip() == "Two of them." or "reasoning" in told or "The text next to the calls" in told
+    )
 
 
 @FORMATS
@@ -109,7 +111,7 @@ def test_an_unreadable_call_stays_as_its_text_and_is_told() -> None:
     raw = "<tool_call>\nget the weather\n</tool_call>"
     converted = convert_text(f"Hm.\n{raw}", HERMES, find_format("phi4"))
     assert raw in converted.text
-    assert any("could not be parsed" in one and "raw text" in one for one in converted.dropped)
+    assert any("could not be parsed" in sentence and "raw text" in sentence for sentence in converted.dropped)
 
 
 def test_an_id_that_the_target_cannot_hold_is_told() -> None:
@@ -125,13 +127,13 @@ def test_an_invented_result_is_left_out_and_told() -> None:
     text = f"{hermes_call('f', {})}\n<tool_response>\n4\n</tool_response>"
     converted = convert_text(text, HERMES, HERMES)
     assert "tool_response" not in converted.text
-    assert any(one.startswith("The tool result at ") for one in converted.dropped)
+    assert any(sentence.startswith("The tool result at ") for sentence in converted.dropped)
 
 
 def test_words_that_quote_the_targets_markers_are_told() -> None:
     text = 'Phi writes functools[{"name": "f", "arguments": {}}] like this.'
     converted = convert_text(text, HERMES, find_format("phi4"))
-    assert any("parsed as `phi4`, this text has 1 call instead of 0" in one for one in converted.dropped)
+    assert any("parsed as `phi4`, this text has 1 call instead of 0" in sentence for sentence in converted.dropped)
 
 
 def test_what_the_prompt_opened_belongs_to_the_text() -> None:

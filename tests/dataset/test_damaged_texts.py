@@ -22,7 +22,7 @@ TOOL = {
 
 def codes(*messages: dict[str, Any]) -> list[str]:
     row: dict[str, Any] = {"messages": list(messages), "tools": [TOOL]}
-    return [one.rule.code for one in lint_sample(read_sample(DataRow("a", "line 1", 1, row)))]
+    return [diagnostic.rule.code for diagnostic in lint_sample(read_sample(DataRow("a", "line 1", 1, row)))]
 
 
 def answered(answer: str, asked: str = "How is it in Oslo?", result: str = '{"celsius": 17}') -> list[str]:
@@ -36,7 +36,7 @@ def answered(answer: str, asked: str = "How is it in Oslo?", result: str = '{"ce
 
 
 @pytest.mark.parametrize(
-    ("answer", "found"),
+    ("answer", "expected"),
     [
         ("It is None degrees in Oslo.", ["D720"]),
         ("The wind: NaN.", ["D720"]),
@@ -55,8 +55,8 @@ def answered(answer: str, asked: str = "How is it in Oslo?", result: str = '{"ce
         ("Observation of the sky: it is clear, with 17 degrees.", []),
     ],
 )
-def test_an_answer_that_was_damaged_or_denies_its_result_is_found(answer: str, found: list[str]) -> None:
-    assert answered(answer) == found
+def test_an_answer_that_was_damaged_or_denies_its_result_is_found(answer: str, expected: list[str]) -> None:
+    assert answered(answer) == expected
 
 
 def test_without_a_result_an_answer_may_say_that_there_is_no_access() -> None:
@@ -68,24 +68,24 @@ def test_what_the_user_wrote_is_no_damage() -> None:
     assert answered("Your text has Ã© and a NaN.", asked="What is wrong in `cafÃ©` and NaN in Oslo?") == []
 
 
-@pytest.mark.parametrize(("is_swapped", "found"), [(True, ["D706"]), (False, [])])
-def test_results_in_each_others_place_are_a_fault(is_swapped: bool, found: list[str]) -> None:
+@pytest.mark.parametrize(("is_swapped", "expected"), [(True, ["D706"]), (False, [])])
+def test_results_in_each_others_place_are_a_fault(is_swapped: bool, expected: list[str]) -> None:
     cities = ["Oslo", "Rome"]
     calls = [
         {"id": city, "type": "function", "function": {"name": "get_weather", "arguments": json.dumps({"city": city})}}
         for city in cities
     ]
     results = [
-        {"role": "tool", "tool_call_id": one, "content": json.dumps({"city": city, "sky": "clear"})}
-        for one, city in zip(cities, reversed(cities) if is_swapped else cities, strict=True)
+        {"role": "tool", "tool_call_id": call_id, "content": json.dumps({"city": city, "sky": "clear"})}
+        for call_id, city in zip(cities, reversed(cities) if is_swapped else cities, strict=True)
     ]
     user = {"role": "user", "content": "Compare Oslo and Rome."}
     answer = {"role": "assistant", "content": "Both are clear."}
-    assert codes(user, {"role": "assistant", "content": None, "tool_calls": calls}, *results, answer) == found
+    assert codes(user, {"role": "assistant", "content": None, "tool_calls": calls}, *results, answer) == expected
 
 
 @pytest.mark.parametrize(
-    ("asked", "argument", "found"),
+    ("asked", "argument", "expected"),
     [
         ("Find fish & chips in Oslo.", "fish &amp; chips", ["D720"]),
         ("Find fish &amp; chips in Oslo.", "fish &amp; chips", []),
@@ -94,10 +94,10 @@ def test_results_in_each_others_place_are_a_fault(is_swapped: bool, found: list[
         ("Open the page of Oslo.", "https://a.no/?a=1&amp;b=2", []),
     ],
 )
-def test_an_argument_that_was_damaged_is_found(asked: str, argument: str, found: list[str]) -> None:
+def test_an_argument_that_was_damaged_is_found(asked: str, argument: str, expected: list[str]) -> None:
     call = {"name": "get_weather", "arguments": json.dumps({"city": argument}, ensure_ascii=False)}
     message = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": call}]}
-    assert [one for one in codes({"role": "user", "content": asked}, message) if one != "T404"] == found
+    assert [code for code in codes({"role": "user", "content": asked}, message) if code != "T404"] == expected
 
 
 @pytest.mark.parametrize("value", [None, ["a", None], {"b": None}])

@@ -49,7 +49,7 @@ def card(folder: Path, head: str, line_end: str = "\n") -> None:
     (folder / "README.md").write_text(text, encoding="utf-8", newline="")
 
 
-def found(folder: Path, choice: str = "") -> list[str]:
+def files_found(folder: Path, choice: str = "") -> list[str]:
     return [Path(path).relative_to(folder).as_posix() for path in find_data_files([f"{folder}{choice}"])]
 
 
@@ -66,7 +66,7 @@ def found(folder: Path, choice: str = "") -> list[str]:
 )
 def test_a_card_says_which_files_a_folder_has(folder: Path, choice: str, files: list[str], line_end: str) -> None:
     card(folder, _CARD.replace(", ../gone", ""), line_end)
-    assert found(folder, choice) == files
+    assert files_found(folder, choice) == files
     assert [Path(path).relative_to(folder).as_posix() for path in find_set_files(f"{folder}{choice}") or ()] == files
 
 
@@ -84,34 +84,34 @@ def test_a_card_says_which_files_a_folder_has(folder: Path, choice: str, files: 
 )
 def test_data_files_take_each_form_of_the_hub(folder: Path, data_files: str, files: list[str]) -> None:
     card(folder, f"configs:\n- config_name: default\n  data_files: {data_files}")
-    assert found(folder) == files
+    assert files_found(folder) == files
 
 
 def test_a_config_without_data_files_has_all_below_its_folder(folder: Path) -> None:
     card(folder, "configs:\n- config_name: a\n  data_dir: easy\n- data_dir: hard/")
-    assert found(folder, "#a") == ["easy/test.jsonl", "easy/train-0.jsonl", "easy/train-1.parquet"]
-    assert found(folder, "#default") == ["hard/train.jsonl"]
+    assert files_found(folder, "#a") == ["easy/test.jsonl", "easy/train-0.jsonl", "easy/train-1.parquet"]
+    assert files_found(folder, "#default") == ["hard/train.jsonl"]
 
 
 def test_a_folder_whose_card_has_no_configs_is_searched(folder: Path) -> None:
     for head in ("license: mit", "a: [", "text: |\n  configs: none"):
         card(folder, head)
-        assert found(folder) == sorted(name for name in _FILES if not name.endswith(".csv"))
+        assert files_found(folder) == sorted(name for name in _FILES if not name.endswith(".csv"))
         assert find_set_files(str(folder)) is None
 
 
 def test_a_split_of_a_dataset_dict_is_chosen(folder: Path) -> None:
     (folder / "dataset_dict.json").write_text(json.dumps({"splits": ["easy", "hard"]}), encoding="utf-8")
-    assert found(folder, "#/hard") == ["hard/train.jsonl"]
+    assert files_found(folder, "#/hard") == ["hard/train.jsonl"]
     with pytest.raises(UnreadableFileError, match="there is no split `test`; splits: `easy`, `hard`"):
-        found(folder, "#/test")
+        files_found(folder, "#/test")
     with pytest.raises(UnreadableFileError, match=r"a DatasetDict has no configs; write `.*#/SPLIT`"):
-        found(folder, "#easy")
+        files_found(folder, "#easy")
 
 
 def test_a_file_with_the_sign_in_its_name_is_itself(folder: Path) -> None:
     (folder / "easy#test.jsonl").write_text("{}", encoding="utf-8")
-    assert found(folder, "/easy#test.jsonl") == ["easy#test.jsonl"]
+    assert files_found(folder, "/easy#test.jsonl") == ["easy#test.jsonl"]
 
 
 @pytest.mark.parametrize(
@@ -137,4 +137,4 @@ def test_a_file_with_the_sign_in_its_name_is_itself(folder: Path) -> None:
 def test_what_a_card_says_wrong_is_an_error(folder: Path, head: str, choice: str, why: str) -> None:
     card(folder, head)
     with pytest.raises(UnreadableFileError, match=why):
-        found(folder, choice)
+        files_found(folder, choice)

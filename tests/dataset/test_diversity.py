@@ -64,9 +64,9 @@ def test_shares_are_fractions_of_the_samples_that_they_are_over() -> None:
 
 
 def test_deviations_are_from_the_recommended_shares_and_recovery_is_a_minimum() -> None:
-    found = deviations(report_of(ROWS).shares())
-    assert found["should_call"] == pytest.approx({"yes": 0.05, "no": -0.05})
-    assert found["error_recovery"] == 0
+    changes = deviations(report_of(ROWS).shares())
+    assert changes["should_call"] == pytest.approx({"yes": 0.05, "no": -0.05})
+    assert changes["error_recovery"] == 0
     assert deviations(report_of(ROWS[:1]).shares())["error_recovery"] == pytest.approx(-0.15)
 
 

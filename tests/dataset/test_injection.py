@@ -98,11 +98,18 @@ def assert_found_again(injected: InjectedRow, before: DataRow) -> str:
     if injected.kind != "empty-result":
         assert run_verifier(TOOL_USE, row_candidate(injected.value), ignore=["V9"]).diagnostics == ()
     linted = lint_sample(sample)
-    found = [one for one in linted if (one.rule.name, one.rule.code) == (told["rule"], told["code"])]
-    places = [(one.location.turn, one.location.part, one.range.start, one.range.end) for one in found]
+    matching = [
+        diagnostic
+        for diagnostic in linted
+        if (diagnostic.rule.name, diagnostic.rule.code) == (told["rule"], told["code"])
+    ]
+    places = [
+        (diagnostic.location.turn, diagnostic.location.part, diagnostic.range.start, diagnostic.range.end)
+        for diagnostic in matching
+    ]
     assert (told["turn"], told["part"], told["start"], told["end"]) in places
     assert sample.inspection.chain.status is (Status.OK if injected.kind == "empty-result" else Status.RECOVERED)
-    assert [one for one in linted if one.rule.severity is not Severity.INFO] == []
+    assert [diagnostic for diagnostic in linted if diagnostic.rule.severity is not Severity.INFO] == []
     key = "messages" if "messages" in before.value else "conversations"
     old, new = before.value[key], injected.value[key]
     assert isinstance(old, list)
@@ -117,28 +124,28 @@ def assert_found_again(injected: InjectedRow, before: DataRow) -> str:
 @pytest.mark.parametrize("shape", ["hermes", "llama3", "sharegpt"])
 def test_a_call_in_another_family_s_syntax_leaves_the_row_in_its_own(shape: str) -> None:
     given_row = row(shape)
-    made = [found for seed in range(12) for found in inject_faults(given_row, seed=seed, rates={"wrong-format": 1.0})]
-    rows = [one for one in made if isinstance(one, InjectedRow)]
+    made = [fault for seed in range(12) for fault in inject_faults(given_row, seed=seed, rates={"wrong-format": 1.0})]
+    rows = [injection for injection in made if isinstance(injection, InjectedRow)]
     key = "conversations" if shape == "sharegpt" else "messages"
-    written = {json.dumps(one.value[key]) for one in rows}
+    written = {json.dumps(injected.value[key]) for injected in rows}
     assert len(written) > 2
-    for one in rows:
-        assert_found_again(one, given_row)
-        assert one.value["format"] == read_sample(given_row).wire_format
+    for changed_row in rows:
+        assert_found_again(changed_row, given_row)
+        assert changed_row.value["format"] == read_sample(given_row).wire_format
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_is_found_again_in_each_shape(kind: str, shape: str) -> None:
     given_row = row(shape)
-    (found,) = inject_faults(given_row, seed=1, rates={kind: 1.0})
+    (injected,) = inject_faults(given_row, seed=1, rates={kind: 1.0})
     if shape == "openai" and kind in ONLY_IN_TEXT:
-        assert isinstance(found, NotInjected)
+        assert isinstance(injected, NotInjected)
         return
     is_tagless = kind == "malformed-tags" and shape in WITHOUT_TAGS
-    assert isinstance(found, NotInjected) == is_tagless
-    if isinstance(found, InjectedRow):
-        assert_found_again(found, given_row)
+    assert isinstance(injected, NotInjected) == is_tagless
+    if isinstance(injected, InjectedRow):
+        assert_found_again(injected, given_row)
 
 
 @pytest.mark.parametrize("kind", JSON_KINDS)
@@ -147,9 +154,9 @@ def test_each_kind_of_malformed_json_is_found_again(kind: str, monkeypatch: pyte
     given_row = row("hermes")
     codes = set()
     for seed in range(5):
-        (found,) = inject_faults(given_row, seed=seed, rates={"malformed-json": 1.0})
-        if isinstance(found, InjectedRow):
-            codes.add(assert_found_again(found, given_row))
+        (injected,) = inject_faults(given_row, seed=seed, rates={"malformed-json": 1.0})
+        if isinstance(injected, InjectedRow):
+            codes.add(assert_found_again(injected, given_row))
     assert codes
     assert all(code.startswith("J") for code in codes)
 
@@ -157,13 +164,13 @@ def test_each_kind_of_malformed_json_is_found_again(kind: str, monkeypatch: pyte
 def test_tags_are_wrong_in_every_way_and_json_in_arguments_alone_too() -> None:
     codes = set()
     for seed in range(12):
-        (found,) = inject_faults(row("hermes"), seed=seed, rates={"malformed-tags": 1.0})
-        assert isinstance(found, InjectedRow)
-        codes.add(assert_found_again(found, row("hermes")))
+        (injected,) = inject_faults(row("hermes"), seed=seed, rates={"malformed-tags": 1.0})
+        assert isinstance(injected, InjectedRow)
+        codes.add(assert_found_again(injected, row("hermes")))
     assert codes == {"F301", "F308", "D712"}
-    (found,) = inject_faults(row("mistral"), seed=0, rates={"malformed-json": 1.0})
-    assert isinstance(found, InjectedRow)
-    assert assert_found_again(found, row("mistral")) == "J103"
+    (injected,) = inject_faults(row("mistral"), seed=0, rates={"malformed-json": 1.0})
+    assert isinstance(injected, InjectedRow)
+    assert assert_found_again(injected, row("mistral")) == "J103"
 
 
 @pytest.mark.parametrize(
@@ -181,9 +188,9 @@ def test_a_payload_that_is_json_and_no_proper_call_has_its_own_code(
     kind: str, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(json_faults, "JSON_KINDS", {kind: 1})
-    (found,) = inject_faults(row("thinking"), seed=3, rates={"malformed-json": 1.0})
-    assert isinstance(found, InjectedRow)
-    assert assert_found_again(found, row("thinking")) == code
+    (injected,) = inject_faults(row("thinking"), seed=3, rates={"malformed-json": 1.0})
+    assert isinstance(injected, InjectedRow)
+    assert assert_found_again(injected, row("thinking")) == code
 
 
 @given(st.integers(0, 2**32), st.sampled_from(SHAPES))
@@ -193,15 +200,15 @@ def test_a_seed_gives_the_same_faults_and_the_input_stays(seed: int, shape: str)
     first, again = (list(inject_faults(given_row, seed=seed, count=3)) for _ in range(2))
     assert first == again
     assert json.dumps(given_row.value) == before
-    kinds = [one.kind for one in first if isinstance(one, InjectedRow)]
+    kinds = [span.kind for span in first if isinstance(span, InjectedRow)]
     assert len(set(kinds)) == len(kinds) > 0
-    for one in first:
-        assert isinstance(one, InjectedRow)
-        assert_found_again(one, given_row)
-        kind = "multi_step_tool_call" if one.kind == "empty-result" else "error_recovery"
-        assert (one.value["type"], one.value["tool_call_count"]) == (kind, 2)
-        assert one.value["id"] == f"x1-{one.kind}"
-        told = one.value["injected"]
+    for injected in first:
+        assert isinstance(injected, InjectedRow)
+        assert_found_again(injected, given_row)
+        kind = "multi_step_tool_call" if injected.kind == "empty-result" else "error_recovery"
+        assert (injected.value["type"], injected.value["tool_call_count"]) == (kind, 2)
+        assert injected.value["id"] == f"x1-{injected.kind}"
+        told = injected.value["injected"]
         assert isinstance(told, dict)
         assert (told["parent"], told["seed"]) == ("x1", seed)
 
@@ -225,9 +232,9 @@ def test_a_seed_gives_the_same_faults_and_the_input_stays(seed: int, shape: str)
 )
 def test_a_row_without_a_place_is_skipped_with_the_reason(change: dict[str, Any], reason: str) -> None:
     given_row = row("hermes")
-    (found,) = inject_faults(DataRow("a", "line 1", 1, {**given_row.value, **change}), seed=0)
-    assert isinstance(found, NotInjected)
-    assert reason in found.reason
+    (injected,) = inject_faults(DataRow("a", "line 1", 1, {**given_row.value, **change}), seed=0)
+    assert isinstance(injected, NotInjected)
+    assert reason in injected.reason
 
 
 @pytest.mark.parametrize(
@@ -274,20 +281,22 @@ def refuses(tool_name: str, description: str, name: str, value: Json) -> bool:
     roles = ("user", "assistant", "tool", "assistant")
     messages: list[Json] = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
     given_row = DataRow("a.jsonl", "line 1", 1, {"messages": messages, "tools": [tool]})
-    (found,) = inject_faults(given_row, seed=1, rates={"wrong-value": 1.0})
-    return isinstance(found, InjectedRow)
+    (injected,) = inject_faults(given_row, seed=1, rates={"wrong-value": 1.0})
+    return isinstance(injected, InjectedRow)
 
 
 @pytest.mark.parametrize("trainer", Trainer)
 def test_the_fault_has_the_mark_of_the_trainer_or_is_reported(trainer: Trainer) -> None:
-    (found,) = inject_faults(row("hermes"), seed=1, rates={"wrong-type": 1.0}, trainer=trainer)
-    assert isinstance(found, InjectedRow)
-    messages = found.value["messages"]
+    (injected,) = inject_faults(row("hermes"), seed=1, rates={"wrong-type": 1.0}, trainer=trainer)
+    assert isinstance(injected, InjectedRow)
+    messages = injected.value["messages"]
     assert isinstance(messages, list)
     faulty = messages[1]
     assert isinstance(faulty, dict)
-    assert {key: one for key, one in faulty.items() if key not in ("role", "content")} == LOSS_MARKS.get(trainer, {})
-    codes = [one.rule.code for one in lint_sample(read_sample(DataRow("b", "line 1", 1, found.value)))]
+    assert {key: member for key, member in faulty.items() if key not in ("role", "content")} == LOSS_MARKS.get(
+        trainer, {}
+    )
+    codes = [diagnostic.rule.code for diagnostic in lint_sample(read_sample(DataRow("b", "line 1", 1, injected.value)))]
     assert ("D719" in codes) is (trainer is Trainer.NONE)
 
 
@@ -311,11 +320,11 @@ TOLD_TURN = ("gpt", "It is 18 degrees in Oslo.")
 @pytest.mark.parametrize("thought", ["", "<think>I look it up.</think>\n"])
 def test_llama_factory_s_rows_get_every_kind_that_fits(kind: str, thought: str) -> None:
     given_row = llama_factory(("function_call", thought + LLAMA_CALL), RESULT_TURN, TOLD_TURN)
-    (found,) = inject_faults(given_row, seed=1, rates={kind: 1.0})
-    assert isinstance(found, InjectedRow), found
-    listed = found.value["conversations"]
+    (injected,) = inject_faults(given_row, seed=1, rates={kind: 1.0})
+    assert isinstance(injected, InjectedRow), injected
+    listed = injected.value["conversations"]
     assert isinstance(listed, list)
-    roles = [one["from"] for one in listed if isinstance(one, dict)]
+    roles = [record["from"] for record in listed if isinstance(record, dict)]
     assert roles == ["human", *["function_call", "observation"] * 2, "gpt"]
 
 
@@ -331,13 +340,13 @@ def test_llama_factory_s_rows_get_every_kind_that_fits(kind: str, thought: str) 
     ],
 )
 def test_the_reason_names_what_the_row_lacks(turns: list[tuple[str, str]], reason: str) -> None:
-    (found,) = inject_faults(llama_factory(*turns), seed=1)
-    assert isinstance(found, NotInjected)
-    assert reason in found.reason
+    (injected,) = inject_faults(llama_factory(*turns), seed=1)
+    assert isinstance(injected, NotInjected)
+    assert reason in injected.reason
 
 
 def test_the_reason_says_whether_no_kind_fits_or_the_inspection_disagrees() -> None:
     given_row = llama_factory(("function_call", LLAMA_CALL), RESULT_TURN, TOLD_TURN)
-    (found,) = inject_faults(given_row, seed=1, rates={"enum-violation": 1.0})
-    assert isinstance(found, NotInjected)
-    assert found.reason == "no fault of a selected kind fits its calls"
+    (injected,) = inject_faults(given_row, seed=1, rates={"enum-violation": 1.0})
+    assert isinstance(injected, NotInjected)
+    assert injected.reason == "no fault of a selected kind fits its calls"

@@ -49,7 +49,7 @@ def sample(*tools: dict[str, Any], system: bool = False, **more: Any) -> Any:
     said += [("tool", '{"temperature": 4}'), ("assistant", "It is 4 degrees.")]
     value: dict[str, Any] = {"id": "s1", "messages": [{"role": role, "content": text} for role, text in said], **more}
     if system:
-        listed = "\n".join(json.dumps(one) for one in tools)
+        listed = "\n".join(json.dumps(definition) for definition in tools)
         value["messages"].insert(0, {"role": "system", "content": f"Use these.\n<tools>\n{listed}\n</tools>"})
     else:
         value["tools"] = list(tools)
@@ -57,31 +57,31 @@ def sample(*tools: dict[str, Any], system: bool = False, **more: Any) -> Any:
 
 
 def names(row: NegativeRow) -> list[str]:
-    return [one.name for one in read_sample(DataRow("b", "line 1", 1, row.value)).offered.tools]
+    return [offered.name for offered in read_sample(DataRow("b", "line 1", 1, row.value)).offered.tools]
 
 
 @pytest.mark.parametrize("system", [False, True])
 def test_the_needed_tool_is_removed_and_the_answer_says_that_none_fits(system: bool) -> None:
     given_sample = sample(WEATHER, INVOICE, ALARM, system=system, type="single_tool_call", tool_call_count=1)
     before = json.dumps(given_sample.row.value)
-    found = make_negative(given_sample, NegativeOptions(1, ("tool-removed",)))
-    assert isinstance(found, NegativeRow)
-    assert names(found) == ["create_invoice", "set_alarm"]
-    assert found.value["negative"] == {
+    negative = make_negative(given_sample, NegativeOptions(1, ("tool-removed",)))
+    assert isinstance(negative, NegativeRow)
+    assert names(negative) == ["create_invoice", "set_alarm"]
+    assert negative.value["negative"] == {
         "kind": "tool-removed", "tool": "get_weather", "synthetic": True, "open": False, "seed": 1, "parent": "s1",
     }  # fmt: skip
-    assert (found.value["type"], found.value["tool_call_count"], found.value["id"]) == (
+    assert (negative.value["type"], negative.value["tool_call_count"], negative.value["id"]) == (
         "no_tool_call",
         0,
         "s1-tool-removed",
     )
-    messages = found.value["messages"]
+    messages = negative.value["messages"]
     assert isinstance(messages, list)
     assert isinstance(messages[-1], dict)
     assert messages[-1]["role"] == "assistant"
-    assert run_verifier(TOOL_USE, row_candidate(found.value)).passed
-    again = read_sample(DataRow("b.jsonl", "line 1", 1, found.value))
-    assert [one for one in lint_sample(again) if one.rule.severity is not Severity.INFO] == []
+    assert run_verifier(TOOL_USE, row_candidate(negative.value)).passed
+    again = read_sample(DataRow("b.jsonl", "line 1", 1, negative.value))
+    assert [diagnostic for diagnostic in lint_sample(again) if diagnostic.rule.severity is not Severity.INFO] == []
     assert json.dumps(given_sample.row.value) == before
     left_open = make_negative(given_sample, NegativeOptions(1, ("tool-removed",), leave_open=True))
     assert isinstance(left_open, NegativeRow)
@@ -99,20 +99,20 @@ def test_a_call_that_went_well_in_a_chain_that_did_not_is_no_reason() -> None:
 
 @pytest.mark.parametrize("other", [FORECAST, POPULATION, SEARCH, tool("oslo_guide", "Tells about Oslo")])
 def test_nothing_is_made_where_another_tool_may_fit(other: dict[str, Any]) -> None:
-    found = make_negative(sample(WEATHER, INVOICE, other), NegativeOptions(1, ("tool-removed",)))
-    assert isinstance(found, NoNegative)
-    assert "may fit" in found.reason
+    negative = make_negative(sample(WEATHER, INVOICE, other), NegativeOptions(1, ("tool-removed",)))
+    assert isinstance(negative, NoNegative)
+    assert "may fit" in negative.reason
 
 
 def test_an_answer_that_is_given_already_needs_no_call() -> None:
-    found = make_negative(sample(WEATHER, INVOICE), NegativeOptions(1, ("already-given",)))
-    assert isinstance(found, NegativeRow)
-    messages = found.value["messages"]
+    negative = make_negative(sample(WEATHER, INVOICE), NegativeOptions(1, ("already-given",)))
+    assert isinstance(negative, NegativeRow)
+    messages = negative.value["messages"]
     assert isinstance(messages, list)
-    assert [one["role"] for one in messages if isinstance(one, dict)] == ["user", "assistant"]
+    assert [message["role"] for message in messages if isinstance(message, dict)] == ["user", "assistant"]
     assert '{"temperature": 4}' in str(messages[0])
-    assert names(found) == ["get_weather", "create_invoice"]
-    assert run_verifier(TOOL_USE, row_candidate(found.value)).passed
+    assert names(negative) == ["get_weather", "create_invoice"]
+    assert run_verifier(TOOL_USE, row_candidate(negative.value)).passed
 
 
 @pytest.mark.parametrize("kind", ["already-given", "tool-removed"])
@@ -122,8 +122,8 @@ def test_the_turns_of_calls_of_llama_factory_are_answers(kind: str) -> None:
     said += [("observation", '{"temperature": 4}'), ("gpt", "It is 4 degrees.")]
     turns = [{"from": role, "value": text} for role, text in said]
     value: dict[str, Any] = {"conversations": turns, "tools": json.dumps([WEATHER["function"], ALARM["function"]])}
-    found = read_sample(DataRow("a.jsonl", "line 1", 1, value))
-    made = make_negative(found, NegativeOptions(1, (kind,)))
+    read = read_sample(DataRow("a.jsonl", "line 1", 1, value))
+    made = make_negative(read, NegativeOptions(1, (kind,)))
     assert isinstance(made, NegativeRow)
     conversations: Any = made.value["conversations"]
     assert [turn["from"] for turn in conversations] == ["human", "gpt"]
@@ -135,9 +135,9 @@ def test_the_result_is_only_given_in_a_conversation_of_one_question_and_of_a_too
     messages.append({"role": "assistant", "content": "I have no weather."})
     value = {**longer.row.value, "messages": messages}
     options = NegativeOptions(1, ("already-given",))
-    found = make_negative(read_sample(DataRow("a", "line 1", 1, value)), options)
-    assert isinstance(found, NoNegative)
-    assert "longer conversation" in found.reason
+    negative = make_negative(read_sample(DataRow("a", "line 1", 1, value)), options)
+    assert isinstance(negative, NoNegative)
+    assert "longer conversation" in negative.reason
     for name, description, answer in (
         ("send_mail", "Sends a mail", "Done."),
         ("mailer", "Sends a mail", "Done."),
@@ -148,9 +148,9 @@ def test_the_result_is_only_given_in_a_conversation_of_one_question_and_of_a_too
         roles = ("user", "assistant", "tool", "assistant")
         listed: list[Json] = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
         row = DataRow("a", "line 1", 1, {"messages": listed, "tools": [tool(name, description, "city")]})
-        found = make_negative(read_sample(row), options)
-        assert isinstance(found, NoNegative), name
-        assert "acts" in found.reason
+        negative = make_negative(read_sample(row), options)
+        assert isinstance(negative, NoNegative), name
+        assert "acts" in negative.reason
 
 
 @pytest.mark.parametrize("style", ["lines", "array", "indented", "alone"])
@@ -161,7 +161,7 @@ def test_of_the_set_s_system_prompt_only_the_definitions_change(style: str, need
     if style == "alone":
         tools = [WEATHER]
     listed = {
-        "lines": "\n".join(json.dumps(one) for one in tools),
+        "lines": "\n".join(json.dumps(definition) for definition in tools),
         "array": json.dumps(tools),
         "indented": json.dumps(tools, indent=2),
         "alone": json.dumps(tools),
@@ -175,15 +175,17 @@ def test_of_the_set_s_system_prompt_only_the_definitions_change(style: str, need
         ToolDefinition("create_invoice", "Creates an invoice for a customer", {"type": "object", "properties": {}}),
     )
     options = NegativeOptions(1, ("tool-removed",), pool=pool)
-    found = make_negative(read_sample(DataRow("a", "line 1", 1, value)), options)
-    assert isinstance(found, NegativeRow), found
-    text = str(found.value["messages"][0]["content"])  # type: ignore[index,call-overload]  # JSON
+    negative = make_negative(read_sample(DataRow("a", "line 1", 1, value)), options)
+    assert isinstance(negative, NegativeRow), negative
+    text = str(negative.value["messages"][0]["content"])  # type: ignore[index,call-overload]  # JSON
     assert text.startswith(before)
     assert text.endswith(after)
     assert "get_weather" not in text
-    assert names(found) == [one["function"]["name"] for one in tools if one is not WEATHER] or ["create_invoice"]
+    assert names(negative) == [definition["function"]["name"] for definition in tools if definition is not WEATHER] or [
+        "create_invoice"
+    ]
     if style != "alone":
-        assert all(json.dumps(one)[1:-1] in text for one in (INVOICE, ALARM)) or style == "indented"
+        assert all(json.dumps(answer)[1:-1] in text for answer in (INVOICE, ALARM)) or style == "indented"
 
 
 def test_small_talk_is_offered_unrelated_tools_of_the_set() -> None:
@@ -195,11 +197,11 @@ def test_small_talk_is_offered_unrelated_tools_of_the_set() -> None:
         DataRow("a", "line 2", 2, {**talk, "tools": [ALARM]}),
     ]
     pool = tool_pool(iter(rows))
-    assert [one.name for one in pool] == ["create_invoice", "web_search", "set_alarm"]
+    assert [definition.name for definition in pool] == ["create_invoice", "web_search", "set_alarm"]
     plain = read_sample(DataRow("a", "line 3", 3, talk))
-    found = make_negative(plain, NegativeOptions(1, pool=pool))
-    assert isinstance(found, NegativeRow)
-    assert sorted(names(found)) == ["create_invoice", "set_alarm"]
+    negative = make_negative(plain, NegativeOptions(1, pool=pool))
+    assert isinstance(negative, NegativeRow)
+    assert sorted(names(negative)) == ["create_invoice", "set_alarm"]
     alarmed: dict[str, Any] = {
         "messages": [{"role": "user", "content": "Alarms scare me."}, {"role": "assistant", "content": "Oh."}]
     }
@@ -255,7 +257,9 @@ OTHERS = (
 )
 
 
-@pytest.mark.parametrize(("code", "question"), [(code, one) for code, asked in QUESTIONS.items() for one in asked])
+@pytest.mark.parametrize(
+    ("code", "question"), [(code, question) for code, asked in QUESTIONS.items() for question in asked]
+)
 def test_the_answer_is_in_the_language_of_the_question(code: str, question: str) -> None:
     answers = {no_tool_answer(question, Random(seed)) for seed in range(20)}
     assert answers == set(NO_TOOL_ANSWERS[code])
@@ -279,8 +283,8 @@ def test_a_short_english_question_is_no_pidgin(city: str) -> None:
 
 @given(st.text(max_size=80))
 def test_any_question_gets_a_text_of_the_table_or_none(question: str) -> None:
-    found = no_tool_answer(question, Random(1))
-    assert found is None or found in NO_TOOL_ANSWERS[language_of_question(question) or ""]
+    answer = no_tool_answer(question, Random(1))
+    assert answer is None or answer in NO_TOOL_ANSWERS[language_of_question(question) or ""]
 
 
 @given(st.integers(0, 2**32), st.sampled_from(KINDS))
@@ -297,14 +301,14 @@ WORD = st.text("abcdefghijklmnopqrstuvwxyz", min_size=4, max_size=8)
 @example("aate", "aaaa", "plural")
 @example("aaie", "aaaa", "plural")
 @given(WORD, WORD, st.sampled_from(["name", "description", "parameter", "plural"]))
-def test_a_tool_that_shares_a_telling_word_with_the_request_always_fits(word: str, other: str, place: str) -> None:
+def test_a_tool_that_shares_a_telling_word_with_the_request_always_fits(word: str, other: str, part: str) -> None:
     telling = f"zq{word}"
-    named = f"set_{telling}" if place == "name" else f"set_zk{other}"
-    described = f"Sets the {telling}." if place == "description" else "Sets it."
-    properties: dict[str, Json] = {telling if place == "parameter" else "z": {}}
+    named = f"set_{telling}" if part == "name" else f"set_zk{other}"
+    described = f"Sets the {telling}." if part == "description" else "Sets it."
+    properties: dict[str, Json] = {telling if part == "parameter" else "z": {}}
     candidate = ToolDefinition(named, described, {"type": "object", "properties": properties})
-    said = f"Please change my {telling}{'s' if place == 'plural' else ''} now."
-    if place == "plural":
+    said = f"Please change my {telling}{'s' if part == 'plural' else ''} now."
+    if part == "plural":
         candidate = ToolDefinition(f"set_{telling}", "Sets it.", None)
     assert tool_fits(candidate, said)
 
@@ -319,11 +323,11 @@ def test_a_result_in_the_user_s_turn_is_no_second_question() -> None:
         {"role": "assistant", "content": "It is 4 degrees."},
     ]
     tools: Json = [{"name": "get_weather", "input_schema": {"type": "object", "properties": {}}}]
-    found = read_sample(DataRow("a.jsonl", "line 1", 1, {"messages": messages, "tools": tools}))
-    made = make_negative(found, NegativeOptions(1, ("already-given",)))
+    read = read_sample(DataRow("a.jsonl", "line 1", 1, {"messages": messages, "tools": tools}))
+    made = make_negative(read, NegativeOptions(1, ("already-given",)))
     assert isinstance(made, NegativeRow)
     written: Any = made.value["messages"]
-    assert [one["role"] for one in written] == ["user", "assistant"]
+    assert [record["role"] for record in written] == ["user", "assistant"]
     assert written[0]["content"].endswith('{"temperature": 4}')
 
 
@@ -352,4 +356,4 @@ def test_a_row_that_ends_with_its_only_call_gives_a_negative() -> None:
     made = make_negative(read_sample(DataRow("a.jsonl", "line 1", 1, row)), NegativeOptions(1, ("tool-removed",)))
     assert isinstance(made, NegativeRow), made
     messages: Any = made.value["messages"]
-    assert [one["role"] for one in messages] == ["user", "assistant"]
+    assert [message["role"] for message in messages] == ["user", "assistant"]

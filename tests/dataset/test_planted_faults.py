@@ -155,8 +155,8 @@ PLANTED: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
 def test_a_planted_fault_is_found_and_a_good_row_has_none(case: str) -> None:
     messages, expected = PLANTED[case]
     row: dict[str, Any] = {"messages": messages, "tools": [TOOL]}
-    found = lint_sample(read_sample(DataRow("a", "line 1", 1, json.loads(json.dumps(row)))))
-    assert [f"{one.rule.code} {one.rule.severity.value}" for one in found] == expected
+    diagnostics = lint_sample(read_sample(DataRow("a", "line 1", 1, json.loads(json.dumps(row)))))
+    assert [f"{diagnostic.rule.code} {diagnostic.rule.severity.value}" for diagnostic in diagnostics] == expected
 
 
 @pytest.mark.parametrize("extra", [True, {}, {"type": "string"}])
@@ -186,8 +186,10 @@ CLAIMS = {
 def test_a_date_an_identifier_or_a_name_in_place_of_the_results_is_reported(text: str) -> None:
     row: dict[str, Any] = {"messages": [USER, CALLED, {**RESULT, "content": DATED}, said(text)], "tools": [TOOL]}
     sample = read_sample(DataRow("a", "line 1", 1, row))
-    found = [one for one in lint_sample(sample) if one.rule.code == "D710"]
-    assert [f"{one.rule.severity.value}: {one.range.of(text)}" for one in found] == CLAIMS[text]
+    unsupported = [diagnostic for diagnostic in lint_sample(sample) if diagnostic.rule.code == "D710"]
+    assert [f"{diagnostic.rule.severity.value}: {diagnostic.range.of(text)}" for diagnostic in unsupported] == CLAIMS[
+        text
+    ]
 
 
 LLAMA_FACTORY = {
@@ -211,12 +213,14 @@ def test_the_order_of_roles_is_that_which_llama_factory_requires(case: str) -> N
     roles, errors = LLAMA_FACTORY[case]
     turns = [{"from": "function_call" if role == "thought" else role, "value": VALUES[role]} for role in roles]
     row: dict[str, Any] = {"conversations": turns, "tools": json.dumps([TOOL])}
-    found = [
-        one for one in lint_sample(read_sample(DataRow("a", "line 1", 1, row))) if one.rule.severity.value == "error"
+    reported = [
+        diagnostic
+        for diagnostic in lint_sample(read_sample(DataRow("a", "line 1", 1, row)))
+        if diagnostic.rule.severity.value == "error"
     ]
-    orders = [one for one in found if "LLaMA-Factory" in one.fault.message]
+    orders = [diagnostic for diagnostic in reported if "LLaMA-Factory" in diagnostic.fault.message]
     assert len(orders) == errors
-    assert {one.rule.code for one in found} <= {"D706"}
+    assert {diagnostic.rule.code for diagnostic in reported} <= {"D706"}
 
 
 @pytest.mark.parametrize(
@@ -228,9 +232,9 @@ def test_the_order_of_roles_is_that_which_llama_factory_requires(case: str) -> N
 )
 def test_a_list_in_which_a_name_says_no_tool_is_reported(tools: list[Any], severity: str, says: str) -> None:
     row: dict[str, Any] = {"messages": [USER, said("Hello.")], "tools": tools}
-    (found,) = lint_sample(read_sample(DataRow("a", "line 1", 1, row)))
-    assert (found.rule.code, found.rule.severity.value) == ("D708", severity)
-    assert says in found.fault.message
+    (diagnostics,) = lint_sample(read_sample(DataRow("a", "line 1", 1, row)))
+    assert (diagnostics.rule.code, diagnostics.rule.severity.value) == ("D708", severity)
+    assert says in diagnostics.fault.message
 
 
 @pytest.mark.parametrize(
@@ -258,5 +262,5 @@ def test_a_list_in_which_a_name_says_no_tool_is_reported(tools: list[Any], sever
 )
 def test_the_answer_to_a_short_question_is_in_its_language(question: str, answer: str, *, is_reported: bool) -> None:
     row: dict[str, Any] = {"messages": [{**USER, "content": question}, said(answer)], "tools": [TOOL]}
-    found = lint_sample(read_sample(DataRow("a", "line 1", 1, row)))
-    assert ("D718" in {one.rule.code for one in found}) is is_reported
+    diagnostics = lint_sample(read_sample(DataRow("a", "line 1", 1, row)))
+    assert ("D718" in {diagnostic.rule.code for diagnostic in diagnostics}) is is_reported

@@ -189,13 +189,13 @@ def test_a_row_is_read_with_its_call_its_result_and_its_tools(name: str) -> None
     row = WITH_CALL[name]
     before = json.dumps(row)
     sample = sample_of(row)
-    assert [one.name for one in sample.offered.tools] == ["get_weather"]
+    assert [tool.name for tool in sample.offered.tools] == ["get_weather"]
     assert sample.texts(Role.USER) == [ASKED]
     (step,) = sample.inspection.chain.steps
     assert (step.call.name, step.call.arguments) == (CALL["name"], CALL["arguments"])
     has_result = RESULT in before or json.dumps(RESULT)[1:-1] in before
     assert (step.result.content if step.result is not None else None) == (RESULT if has_result else None)
-    errors = [one for one in lint_sample(sample) if one.rule.severity is Severity.ERROR]
+    errors = [diagnostic for diagnostic in lint_sample(sample) if diagnostic.rule.severity is Severity.ERROR]
     assert not errors, errors
     assert json.dumps(row) == before
 
@@ -206,7 +206,7 @@ def test_a_wrong_type_in_a_row_s_call_is_found_by_its_tool_s_schema(name: str) -
     for quote in ('"', '\\"', '\\\\\\"'):
         city = f"{quote}city{quote}: "
         text = text.replace(f"{city}{quote}Oslo{quote}", f"{city}5")
-    codes = [one.rule.code for one in lint_sample(sample_of(json.loads(text)))]
+    codes = [diagnostic.rule.code for diagnostic in lint_sample(sample_of(json.loads(text)))]
     assert "S202" in codes
 
 
@@ -214,7 +214,7 @@ def test_a_wrong_type_in_a_row_s_call_is_found_by_its_tool_s_schema(name: str) -
 def test_a_prompt_without_an_answer_is_read_with_its_tools(name: str) -> None:
     sample = sample_of(PROMPTS[name])
     assert sample.texts(Role.USER) == [ASKED]
-    assert [one.name for one in sample.offered.tools] == ["get_weather"]
+    assert [tool.name for tool in sample.offered.tools] == ["get_weather"]
     parameters = sample.offered.tools[0].parameters
     assert isinstance(parameters, dict)
     assert parameters["type"] == "object"
@@ -236,7 +236,7 @@ def test_answers_of_xlam_are_the_reference_of_another_answer() -> None:
         candidate = row_candidate({**row, "completion": f"<tool_call>\n{json.dumps(call)}\n</tool_call>"})
         assert [turn.role for turn in candidate.trace.turns] == [Role.USER, Role.ASSISTANT]
         assert candidate.expected is not None
-        assert [one.tool for one in candidate.expected] == ["get_weather"]
+        assert [wanted_call.tool for wanted_call in candidate.expected] == ["get_weather"]
         made = candidate.expected[0].accepts("city", city)
         assert made is passes
 
@@ -282,8 +282,10 @@ def test_rows_of_every_shape_can_be_converted_and_given_a_fault(name: str) -> No
     row = WITH_CALL[name]
     converted = convert_row(row, None, find_format("hermes"))
     assert "get_weather" in json.dumps(converted.get("messages", converted.get("conversations")))
-    (found,) = inject_faults(DataRow("a", "line 1", 1, row), seed=1, rates={"wrong-type": 1.0})
-    assert isinstance(found, InjectedRow) is (RESULT in json.dumps(row) or json.dumps(RESULT)[1:-1] in json.dumps(row))
+    (injected,) = inject_faults(DataRow("a", "line 1", 1, row), seed=1, rates={"wrong-type": 1.0})
+    assert isinstance(injected, InjectedRow) is (
+        RESULT in json.dumps(row) or json.dumps(RESULT)[1:-1] in json.dumps(row)
+    )
 
 
 @pytest.mark.parametrize(
@@ -325,13 +327,15 @@ def test_names_with_spaces_of_toolace_are_calls() -> None:
     assert [step.call.name for step in steps] == [*schemas]
     assert [step.call.arguments for step in steps] == [{"country": 5}, {}]
     assert [turn.role.value for turn in sample.trace.turns] == ["system", "user", "assistant", "tool", "assistant"]
-    assert [one.name for one in sample.offered.tools] == ["Market Trends API", "get.news"]
+    assert [tool.name for tool in sample.offered.tools] == ["Market Trends API", "get.news"]
     conversation[1]["value"] = '[Market Trends API(country="five")]'
-    codes = [one.rule.code for one in lint_sample(sample_of({"system": system, "conversations": conversation}))]
+    codes = [
+        diagnostic.rule.code for diagnostic in lint_sample(sample_of({"system": system, "conversations": conversation}))
+    ]
     assert "S202" in codes
     conversation[1]["value"] = "[Market Trend API(country=5), get.news()]"
-    found = lint_sample(sample_of({"system": system, "conversations": conversation}))
-    assert any(one.fault.message.startswith("No tool `Market Trend API`") for one in found)
+    diagnostics = lint_sample(sample_of({"system": system, "conversations": conversation}))
+    assert any(diagnostic.fault.message.startswith("No tool `Market Trend API`") for diagnostic in diagnostics)
     plain: dict[str, Any] = {"system": system.replace("Market Trends API", "trends"), "conversations": conversation}
     assert public_row(plain) is None
 
@@ -396,13 +400,14 @@ def test_each_conversation_of_a_row_of_toolalpaca_is_a_row(tmp_path: Path, name:
         Path(path).write_text(json.dumps(ALPACA[name] if kind == "jsonl" else [ALPACA[name]]), encoding="utf-8")
     samples = [read_sample(row) for row in read_data([path]) if isinstance(row, DataRow)]
     unit = {"jsonl": "line", "json": "entry", "parquet": "row"}[kind]
-    assert [one.record for one in samples] == [f"{unit} 1, instance {number}" for number in (1, 2, 3)]
-    assert [len(one.inspection.chain.steps) for one in samples] == [1, 1, 0]
+    assert [linted.record for linted in samples] == [f"{unit} 1, instance {number}" for number in (1, 2, 3)]
+    assert [len(linted.inspection.chain.steps) for linted in samples] == [1, 1, 0]
     parameters = samples[0].offered.tools[0].parameters
     assert isinstance(parameters, dict)
     assert parameters["required"] == ["city"]
     codes = [
-        {found.rule.code for found in lint_sample(one) if found.rule.severity is Severity.ERROR} for one in samples
+        {diagnostic.rule.code for diagnostic in lint_sample(linted) if diagnostic.rule.severity is Severity.ERROR}
+        for linted in samples
     ]
     assert codes == [set(), {"S202"}, set()]
 
@@ -422,7 +427,7 @@ def test_an_answer_that_was_added_to_a_prompt_is_read_by_every_command(name: str
     row = ANSWERED[name]
     sample = sample_of(row)
     assert sample.texts(Role.USER) == [ASKED]
-    assert [one.name for one in sample.offered.tools] == ["get_weather"]
+    assert [tool.name for tool in sample.offered.tools] == ["get_weather"]
     assert [step.call.arguments for step in sample.inspection.chain.steps] == [{"city": "Oslo"}]
     candidate = row_candidate(row)
     assert [turn.role for turn in candidate.trace.turns] == [turn.role for turn in sample.trace.turns]
@@ -465,10 +470,10 @@ def test_rows_of_a_prompt_and_a_completion_get_faults_and_copies_of_one_shape(na
     result = {"role": "tool", "content": RESULT, **({"tool_call_id": "c"} if name == "verifiers" else {})}
     answered = {**row, key: [*answer, result, {"role": "assistant", "content": TOLD}]}
     data = DataRow("a", "line 1", 1, answered)
-    (found,) = inject_faults(data, seed=1, rates={"wrong-type": 1.0})
-    assert isinstance(found, InjectedRow), found
+    (injected,) = inject_faults(data, seed=1, rates={"wrong-type": 1.0})
+    assert isinstance(injected, InjectedRow), injected
     copied: dict[str, Any] = as_listed(data).value
-    assert copied.keys() == found.value.keys() - {"injected"}
+    assert copied.keys() == injected.value.keys() - {"injected"}
     assert "completion" not in copied
     assert len(copied["messages"]) == 4
 
@@ -538,10 +543,10 @@ def test_rows_that_are_made_of_a_preference_name_the_answer_that_they_leave_out(
     )
     offering: dict[str, Any] = {**row, "tools": OFFERED}
     data = DataRow("a", "line 1", 1, offering)
-    (found,) = inject_faults(data, seed=1, rates={"wrong-type": 1.0})
-    assert isinstance(found, InjectedRow), found
-    assert member not in found.value
-    assert found.value["dropped"] == [f"`{member}`: only the chosen answer is in this row."]
+    (injected,) = inject_faults(data, seed=1, rates={"wrong-type": 1.0})
+    assert isinstance(injected, InjectedRow), injected
+    assert member not in injected.value
+    assert injected.value["dropped"] == [f"`{member}`: only the chosen answer is in this row."]
     assert as_listed(data).value == data.value, "a copy keeps both answers"
 
 

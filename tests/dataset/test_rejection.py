@@ -16,7 +16,9 @@ OUTCOMES = st.lists(st.booleans(), min_size=1, max_size=6)
 
 
 def group(outcomes: list[bool], key: str = "g") -> CandidateGroup:
-    return CandidateGroup(key, [ScoredCandidate(at, passed, float(at % 3)) for at, passed in enumerate(outcomes)])
+    return CandidateGroup(
+        key, [ScoredCandidate(index, passed, float(index % 3)) for index, passed in enumerate(outcomes)]
+    )
 
 
 @given(st.lists(OUTCOMES, min_size=1, max_size=5), st.integers(1, 4))
@@ -56,9 +58,9 @@ def test_the_best_pass_and_score_highest_and_a_seed_decides_alike(outcomes: list
     best = candidates.best(count, seed)
     assert best == group(outcomes).best(count, seed)
     assert len(best) == min(count, sum(outcomes))
-    assert all(one.passed for one in best)
-    others = [one.score for one in candidates.candidates if one.passed and one not in best]
-    assert not best or max(others, default=-1.0) <= min(one.score for one in best)
+    assert all(candidate.passed for candidate in best)
+    others = [candidate.score for candidate in candidates.candidates if candidate.passed and candidate not in best]
+    assert not best or max(others, default=-1.0) <= min(candidate.score for candidate in best)
     assert candidates.has_signal == (0 < sum(outcomes) < len(outcomes))
 
 

@@ -16,7 +16,7 @@ from weaklink.inspector.formats.transcript import read_transcript
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Json
 
-TOOLS = [
+TOOLS: list[Any] = [
     {
         "type": "function",
         "function": {
@@ -97,11 +97,14 @@ def test_a_rendered_row_has_the_same_calls_or_says_what_it_lacks(
 def test_most_scenarios_survive_every_format() -> None:
     arguments: dict[str, Any] = {"text": "Oslo", "count": 3, "flag": True, "items": ["a", "b"]}
     steps: list[list[tuple[str, dict[str, Any]]]] = [[("search", arguments)], [("get_weather", {})]]
-    found = {one.format: one for one in render_sample(read_sample(row(steps)), list(map(find_format, FORMATS)))}
-    assert set(found) == set(FORMATS)
-    assert [name for name, one in found.items() if one.is_lossy] == []
+    by_format = {
+        rendered_row.format: rendered_row
+        for rendered_row in render_sample(read_sample(row(steps)), list(map(find_format, FORMATS)))
+    }
+    assert set(by_format) == set(FORMATS)
+    assert [name for name, rendered_row in by_format.items() if rendered_row.is_lossy] == []
     for name in ("hermes", "qwen", "llama3"):
-        transcript = read_transcript(str(found[name].value["text"]))
+        transcript = read_transcript(str(by_format[name].value["text"]))
         steps_back = inspect_trace(transcript, format=name).chain.steps
         assert [step.call.name for step in steps_back] == ["search", "get_weather"], name
 
@@ -122,7 +125,7 @@ def test_a_sample_without_a_call_still_says_that_none_is_needed(layout: RowLayou
     (rendered,) = render_sample(read_sample(given_row), targets, layout)
     assert rendered.value["annotation"] == {"should_call_tool": False}
     again = read_sample(DataRow("b.jsonl", "line 1", 1, {**rendered.value, "text": None}))
-    assert [one.rule.code for one in lint_sample(again) if one.rule.code in ("D701", "D703")] == []
+    assert [diagnostic.rule.code for diagnostic in lint_sample(again) if diagnostic.rule.code in ("D701", "D703")] == []
 
 
 def test_a_format_that_holds_no_reasoning_says_so() -> None:
@@ -138,10 +141,10 @@ def test_layouts_of_trainers_read_back_with_the_same_calls(
     layout: RowLayout, steps: list[list[tuple[str, dict[str, Any]]]]
 ) -> None:
     (rendered,) = render_sample(read_sample(row(steps)), [], layout)
-    assert calls_of(dict(rendered.value), "auto") == [one for calls in steps for one in calls]
+    assert calls_of(dict(rendered.value), "auto") == [call for calls in steps for call in calls]
     again = read_sample(DataRow("c.jsonl", "line 1", 1, rendered.value))
     assert [tool.name for tool in again.offered.tools] == ["search", "get_weather"]
-    assert read_scenario(again).calls == [one for calls in steps for one in calls]
+    assert read_scenario(again).calls == [call for calls in steps for call in calls]
 
 
 def test_sharegpt_rows_are_from_and_value_in_the_format_s_own_text() -> None:
@@ -149,7 +152,7 @@ def test_sharegpt_rows_are_from_and_value_in_the_format_s_own_text() -> None:
     (rendered,) = render_sample(read_sample(row(steps)), [find_format("hermes")], RowLayout.SHAREGPT)
     said = rendered.value["conversations"]
     assert isinstance(said, list)
-    assert [one["from"] for one in said if isinstance(one, dict)] == ["system", "human", "gpt", "tool", "gpt"]
+    assert [record["from"] for record in said if isinstance(record, dict)] == ["system", "human", "gpt", "tool", "gpt"]
     assert calls_of(dict(rendered.value) | {"text": None}, "hermes") == [("search", {"text": "Oslo"})]
 
 
@@ -217,7 +220,7 @@ def test_an_instruction_row_is_a_scenario() -> None:
     tools: Json = [{"name": "search", "parameters": {"type": "object", "properties": {"text": {"type": "string"}}}}]
     value: dict[str, Json] = {"instruction": "Find Oslo.", "input": "", "output": call, "tools": tools}
     (rendered,) = render_sample(read_sample(DataRow("a.jsonl", "line 1", 1, value)), [find_format("llama3")])
-    found = dict(rendered.value)
-    del found["text"]
-    assert calls_of(found, "llama3") == [("search", {"text": "Oslo"})]
-    assert not {"instruction", "output"} & found.keys()
+    without_text = dict(rendered.value)
+    del without_text["text"]
+    assert calls_of(without_text, "llama3") == [("search", {"text": "Oslo"})]
+    assert not {"instruction", "output"} & without_text.keys()

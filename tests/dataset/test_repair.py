@@ -31,21 +31,21 @@ def fault(
     text: str, word: str, new: str, turn: int = 1, *, rule: Rule = TRAILING_COMMA, safe: bool = True
 ) -> Diagnostic:
     """A fault whose repair puts `new` for the first `word`."""
-    place = Range(text.index(word), text.index(word) + len(word))
-    return Fault(rule, place, f"`{word}` is wrong.", fix=Fix((Edit(place, new),), safe)).at(turn, "text")
+    index = Range(text.index(word), text.index(word) + len(word))
+    return Fault(rule, index, f"`{word}` is wrong.", fix=Fix((Edit(index, new),), safe)).at(turn, "text")
 
 
 def wrong_words(**repairs: str) -> Callable[[Trace], RepairInput]:
     """Finds words that are wrong, each with its repair; the text `bad` is one that no call can be read from."""
 
     def examine(trace: Trace) -> RepairInput:
-        found = [
+        faults = [
             fault(text, word, new, turn)
             for turn, text in enumerate(texts_of(trace), 1)
             for word, new in repairs.items()
             if word in text
         ]
-        return RepairInput(tuple(found), sum("bad" not in text for text in texts_of(trace)))
+        return RepairInput(tuple(faults), sum("bad" not in text for text in texts_of(trace)))
 
     return examine
 
@@ -68,7 +68,7 @@ def test_repairs_that_overlap_follow_one_another() -> None:
 def test_a_repair_that_does_harm_is_not_made_and_the_others_are() -> None:
     made = repair_trace(trace_of("one two", "three"), wrong_words(one="bad", two="2", three="3"))
     assert texts_of(made.trace) == ["one 2", "3"]
-    assert [one.fault.message for one in made.refused] == ["`one` is wrong."]
+    assert [diagnostic.fault.message for diagnostic in made.refused] == ["`one` is wrong."]
 
 
 def test_repairs_that_undo_one_another_come_to_an_end() -> None:
@@ -82,8 +82,8 @@ def test_a_fault_more_is_harm_unless_a_call_can_be_read_by_it() -> None:
         (text,) = texts_of(trace)
         if text == "before":
             return RepairInput((fault(text, "before", "after"),), 0)
-        found = (fault(text, "after", ""), fault(text, "af", "", rule=SINGLE_QUOTED_JSON))
-        return RepairInput(found, 0)
+        faults = (fault(text, "after", ""), fault(text, "af", "", rule=SINGLE_QUOTED_JSON))
+        return RepairInput(faults, 0)
 
     assert texts_of(repair_trace(trace_of("before"), examine).trace) == ["before"]
 
@@ -98,8 +98,8 @@ def test_a_guess_is_made_only_if_it_is_wanted() -> None:
 
 
 def really(trace: Trace) -> RepairInput:
-    found = inspect_trace(trace, format="hermes")
-    return RepairInput(found.diagnostics, sum(call.valid for part in found.parts for call in part.calls))
+    inspection = inspect_trace(trace, format="hermes")
+    return RepairInput(inspection.diagnostics, sum(call.valid for part in inspection.parts for call in part.calls))
 
 
 _PIECES = ['"', "'", ",", "{", "}", "]", "[", ":", "True", "None", "\\", "\n", "é", "\U0001f600", "\ud800", "/", " "]

@@ -38,7 +38,7 @@ def row(order: tuple[str, ...], *, as_blocks: bool = False) -> dict[str, Any]:
     ]
     results = [{"role": "tool", "tool_call_id": f"id_{city}", "content": f"warm in {city}"} for city in order]
     if as_blocks:
-        blocks = [{"type": "tool_result", "tool_use_id": f"id_{one}", "content": f"warm in {one}"} for one in order]
+        blocks = [{"type": "tool_result", "tool_use_id": f"id_{city}", "content": f"warm in {city}"} for city in order]
         results = [{"role": "user", "content": blocks}]  # type: ignore[dict-item]  # blocks
     return {
         "messages": [
@@ -95,7 +95,7 @@ def test_no_two_calls_get_one_id(answers: list[list[str]], data: st.DataObject) 
     value = convert_row(source, find_format("openai"), find_format(target))
     steps = read_sample(DataRow("f", "line 1", 1, value), format=target).inspection.chain.steps
     originals = [call_id for call_ids in answers for call_id in call_ids]
-    assert [step.result.content if step.result else None for step in steps] == [f"of {one}" for one in originals]
+    assert [step.result.content if step.result else None for step in steps] == [f"of {number}" for number in originals]
     if len(set(originals)) == len(originals):
         assert len({step.call.id for step in steps}) == len(originals)
 
@@ -112,7 +112,9 @@ def test_structured_layouts_list_results_in_the_order_of_calls(layout: RowLayout
 def test_llama_factory_s_results_of_one_answer_are_one_message_as_its_order_of_roles_requires() -> None:
     for order in ORDERS:
         (rendered,) = render_sample(read_sample(DataRow("f", "line 1", 1, row(order))), [], RowLayout.LLAMA_FACTORY)
-        codes = [found.rule.code for found in lint_sample(read_sample(DataRow("f", "line 1", 1, rendered.value)))]
+        codes = [
+            diagnostic.rule.code for diagnostic in lint_sample(read_sample(DataRow("f", "line 1", 1, rendered.value)))
+        ]
         assert "D706" not in codes
         roles = [message["from"] for message in rendered.value["conversations"]]  # type: ignore[index,union-attr,call-overload]  # as rendered
         assert roles.count("observation") == 1

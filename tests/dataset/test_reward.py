@@ -140,8 +140,8 @@ def test_verify_score_and_reward_read_the_same_references(reference: dict[str, J
     ],
 )
 def test_possible_answers_may_be_nested(given: dict[str, Json], passes: bool) -> None:
-    place: Json = {"code": ["IT-1"], "parts": [["A-b", 2]], "note": ["x", ""]}
-    expected: Json = [{"get_weather": {"city": ["Rome", "Roma"], "place": [place]}}]
+    address: Json = {"code": ["IT-1"], "parts": [["A-b", 2]], "note": ["x", ""]}
+    expected: Json = [{"get_weather": {"city": ["Rome", "Roma"], "place": [address]}}]
     reward = weaklink.reward("tool-use", tools=TOOLS)
     assert reward(prompts=["?"], completions=[call(**given)], ground_truth=[expected]) == [float(passes)]
 
@@ -158,7 +158,7 @@ def test_an_empty_list_of_tools_offers_no_tool() -> None:
     empty: list[Json] = [[], "[]"]
     for tools in empty:
         verdict = weaklink.verify("tool-use", PROMPT, OSLO, tools=tools)
-        assert [one.rule.code for one in verdict.diagnostics] == ["T401"]
+        assert [diagnostic.rule.code for diagnostic in verdict.diagnostics] == ["T401"]
         assert weaklink.reward("tool-use", tools=tools)(prompts=[PROMPT], completions=[OSLO]) == [0.0]
         assert weaklink.verify("tool-use", PROMPT, "Hello.", tools=tools).passed
     in_prompt = f"<tools>\n{json.dumps({'type': 'function', 'function': TOOLS[0]})}\n</tools>"  # type: ignore[index]  # JSON

@@ -96,8 +96,8 @@ def test_rows_of_any_values_survive_parquet(tmp_path_factory: pytest.TempPathFac
 def _without_nulls(value: Any) -> Any:
     """A value as Parquet can hold it: an absent member and null are the same there."""
     if isinstance(value, dict):
-        return {key: _without_nulls(one) for key, one in value.items() if one is not None}
-    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
+        return {key: _without_nulls(member) for key, member in value.items() if member is not None}
+    return [_without_nulls(element) for element in value] if isinstance(value, list) else value
 
 
 def test_a_row_that_cannot_be_read_is_named_by_its_line_and_column(tmp_path: Path) -> None:
@@ -148,23 +148,23 @@ def test_a_saved_data_set_dict_is_read_split_by_split(tmp_path: Path) -> None:
     for split in ("test", "train"):
         folder = tmp_path / split
         folder.mkdir()
-        arrow_file(folder / "data-00000-of-00001.arrow", [{"text": f"{split} {at}"} for at in range(150)])
+        arrow_file(folder / "data-00000-of-00001.arrow", [{"text": f"{split} {index}"} for index in range(150)])
         (folder / "dataset_info.json").write_text("{}", encoding="utf-8")
         state = {"_data_files": [{"filename": "data-00000-of-00001.arrow"}]}
         (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
     texts = [row["text"] for row in values(tmp_path)]
-    assert texts == [f"{split} {at}" for split in ("train", "test") for at in range(150)]
+    assert texts == [f"{split} {index}" for split in ("train", "test") for index in range(150)]
 
 
 def test_patterns_and_folders_name_data_files_only(tmp_path: Path) -> None:
     for name in ("data/train-0.jsonl", "data/train-1.jsonl", "data/test.jsonl", "README.md", ".cache/x.jsonl"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text('{"text": "x"}\n', encoding="utf-8")
-    assert [Path(one).name for one in find_data_files([f"{tmp_path}/data/train-*.jsonl"])] == [
+    assert [Path(file).name for file in find_data_files([f"{tmp_path}/data/train-*.jsonl"])] == [
         "train-0.jsonl",
         "train-1.jsonl",
     ]
-    assert [Path(one).name for one in find_data_files([str(tmp_path)])] == [
+    assert [Path(file).name for file in find_data_files([str(tmp_path)])] == [
         "test.jsonl",
         "train-0.jsonl",
         "train-1.jsonl",
@@ -190,6 +190,6 @@ def test_output_that_fails_leaves_what_was_there(tmp_path: Path, name: str) -> N
     with pytest.raises(TypeError), open_row_file(str(path)) as writer:
         writer.write({"a": object()})  # type: ignore[dict-item]  # no JSON value
     assert values(path) == ROWS
-    assert [one.name for one in tmp_path.iterdir()] == [name]
+    assert [file.name for file in tmp_path.iterdir()] == [name]
     with pytest.raises(UnwritableFileError), open_row_file(str(tmp_path / "gone" / name)) as writer:
         writer.write({"a": 1})

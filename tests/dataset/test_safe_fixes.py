@@ -20,28 +20,32 @@ TEXTS = 200
 BRACKETS = frozenset("{}[]\"'<>")
 
 
-def read(one: FormatText, text: str) -> Segmentation:
-    return segment(text, one.format, prompt=one.prompt)
+def read(case: FormatText, text: str) -> Segmentation:
+    return segment(text, case.format, prompt=case.prompt)
 
 
-def safe_fixes(found: Segmentation) -> list[Diagnostic]:
-    return [one for one in found.diagnostics if one.fault.fix is not None and one.fault.fix.safe]
+def safe_fixes(segmentation: Segmentation) -> list[Diagnostic]:
+    return [
+        diagnostic
+        for diagnostic in segmentation.diagnostics
+        if diagnostic.fault.fix is not None and diagnostic.fault.fix.safe
+    ]
 
 
-def wrong(found: Iterable[Diagnostic]) -> Counter[str]:
+def wrong(diagnostics: Iterable[Diagnostic]) -> Counter[str]:
     """How much is wrong, by rule; notes are no faults, and a repaired call may turn out to repeat others."""
-    counted = (one.rule for one in found if one.rule is not REPEATED_CALL)
+    counted = (diagnostic.rule for diagnostic in diagnostics if diagnostic.rule is not REPEATED_CALL)
     return Counter(rule.code for rule in counted if rule.severity is not Severity.INFO)
 
 
-def valid_calls(found: Segmentation) -> list[tuple[str | None, object]]:
-    return [(call.name, call.arguments) for call in found.calls if call.valid]
+def valid_calls(segmentation: Segmentation) -> list[tuple[str | None, object]]:
+    return [(call.name, call.arguments) for call in segmentation.calls if call.valid]
 
 
-def holds(one: FormatText, before: Segmentation, fixed: Sequence[Diagnostic]) -> bool:
+def holds(case: FormatText, before: Segmentation, fixed: Sequence[Diagnostic]) -> bool:
     """Whether these fixes do what they promise."""
     edits = [edit for each in fixed if each.fault.fix is not None for edit in each.fault.fix.edits]
-    after = read(one, edited(one.text, edits))
+    after = read(case, edited(case.text, edits))
     rest = iter(valid_calls(after))
     return wrong(after.diagnostics) <= wrong(before.diagnostics) - wrong(fixed) and all(
         call in rest for call in valid_calls(before)
@@ -51,28 +55,30 @@ def holds(one: FormatText, before: Segmentation, fixed: Sequence[Diagnostic]) ->
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_safe_fix_takes_its_fault_away_and_changes_nothing_else(seed: int) -> None:
     tried = 0
-    for one in mutated_texts(seed, TEXTS):
-        before = read(one, one.text)
+    for text in mutated_texts(seed, TEXTS):
+        before = read(text, text.text)
         safe = safe_fixes(before)
         for each in safe:
             tried += 1
-            assert holds(one, before, [each]), (one, each)
-            assert is_in_payload(before, each) or not lost_words(one.text, each), (one, each)
+            assert holds(text, before, [each]), (text, each)
+            assert is_in_payload(before, each) or not lost_words(text.text, each), (text, each)
         together = {id(fault) for fault in without_clashes(each.fault for each in safe)}
-        assert not safe or holds(one, before, [each for each in safe if id(each.fault) in together]), one
+        assert not safe or holds(text, before, [each for each in safe if id(each.fault) in together]), text
     assert tried > TEXTS / 25
 
 
-def is_in_payload(found: Segmentation, one: Diagnostic) -> bool:
+def is_in_payload(segmentation: Segmentation, diagnostic: Diagnostic) -> bool:
     """Whether a fault lies in a span that its marker closes."""
-    spans = (span for span in found.spans if span.kind is not SpanKind.TEXT and span.range.end > span.inner.end)
-    return any(span.range.covers(one.range) for span in spans)
+    spans = (span for span in segmentation.spans if span.kind is not SpanKind.TEXT and span.range.end > span.inner.end)
+    return any(span.range.covers(diagnostic.range) for span in spans)
 
 
-def lost_words(text: str, one: Diagnostic) -> list[str]:
+def lost_words(text: str, diagnostic: Diagnostic) -> list[str]:
     """The words, more than one together, that a fix takes away."""
     deleted = (
-        [edit.range.of(text) for edit in one.fault.fix.edits if not edit.text] if one.fault.fix is not None else []
+        [edit.range.of(text) for edit in diagnostic.fault.fix.edits if not edit.text]
+        if diagnostic.fault.fix is not None
+        else []
     )
     return [
         old for old in deleted if len(old.split()) > 1 and sum(map(str.isalpha, old)) > 3 and not set(old) & BRACKETS
@@ -88,10 +94,10 @@ def test_words_behind_a_call_that_lacks_its_closer_are_kept(name: str) -> None:
     whole = find_format(name).write_calls([CALL])
     (span,) = [span for span in segment(whole, name).spans if span.kind is SpanKind.TOOL_CALL]
     text = f"{whole[: span.inner.end].rstrip()}\n{WORDS}"
-    found = segment(text, name)
-    repaired = apply_fixes(text, [one.fault for one in found.diagnostics])
+    segmentation = segment(text, name)
+    repaired = apply_fixes(text, [diagnostic.fault for diagnostic in segmentation.diagnostics])
     assert WORDS in repaired
-    codes = {one.rule for one in found.diagnostics}
+    codes = {diagnostic.rule for diagnostic in segmentation.diagnostics}
     if UNTERMINATED_SPAN in codes and "J109" in {rule.code for rule in codes}:
         again = segment(repaired, name)
         assert [(call.name, call.arguments, call.valid) for call in again.calls] == [(CALL.name, CALL.arguments, True)]

@@ -264,9 +264,9 @@ def test_a_deliberate_fault_and_its_error_result_are_infos() -> None:
         TOLD,
         ANSWERED,
     ]
-    found = lint_sample(sample_of({"type": "error_recovery", "messages": messages, "tools": [TOOL]}))
-    assert {one.rule.code for one in found} == {"S202"}
-    assert {one.rule.severity for one in found} == {Severity.INFO}
+    diagnostics = lint_sample(sample_of({"type": "error_recovery", "messages": messages, "tools": [TOOL]}))
+    assert {diagnostic.rule.code for diagnostic in diagnostics} == {"S202"}
+    assert {diagnostic.rule.severity for diagnostic in diagnostics} == {Severity.INFO}
 
 
 @pytest.mark.parametrize("indent", [None, 4])
@@ -275,7 +275,7 @@ def test_tools_are_read_from_definitions_that_stand_one_by_one_in_the_system_pro
         {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {}}}}
         for name in ("one", "two")
     ]
-    words = "Call these.\n\n" + "\n\n".join(json.dumps(one, indent=indent) for one in listed)
+    words = "Call these.\n\n" + "\n\n".join(json.dumps(record, indent=indent) for record in listed)
     messages: list[Json] = [{"role": "system", "content": words}, {"role": "user", "content": "Hi."}]
     offered = read_sample(DataRow("a.jsonl", "line 1", 1, {"messages": messages})).offered
     assert ([tool.name for tool in offered.tools], offered.origin) == (["one", "two"], "system")
@@ -289,12 +289,12 @@ def test_a_schema_and_an_object_have_one_finding_each() -> None:
         {"name": "g", "description": "G", "parameters": closed},
     ]
     calls = ({"a": "x", "b": 1, "c": 2}, {"a": "y", "d": 1, "e": 2, "f": 3})
-    texts = [f"<tool_call>\n{json.dumps({'name': 'g', 'arguments': one})}\n</tool_call>" for one in calls]
+    texts = [f"<tool_call>\n{json.dumps({'name': 'g', 'arguments': call})}\n</tool_call>" for call in calls]
     texts.insert(0, '<tool_call>\n{"name": "f", "arguments": {"a": "x"}}\n</tool_call>')
     messages = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": "\n".join(texts)}]
-    found = lint_sample(sample_of({"messages": messages, "tools": tools}))
-    unknown = [one for one in found if one.rule.code == "S203"]
-    assert [len(one.fault.related) for one in unknown] == [1, 2]
+    diagnostics = lint_sample(sample_of({"messages": messages, "tools": tools}))
+    unknown = [diagnostic for diagnostic in diagnostics if diagnostic.rule.code == "S203"]
+    assert [len(diagnostic.fault.related) for diagnostic in unknown] == [1, 2]
     assert "Nor has it `e`, `f`." in unknown[1].fault.message
-    (schema,) = [one for one in found if one.rule.code == "S207"]
+    (schema,) = [diagnostic for diagnostic in diagnostics if diagnostic.rule.code == "S207"]
     assert "The schema has 3 more faults." in schema.fault.message

@@ -53,8 +53,8 @@ TOOL: dict[str, Any] = {
 def test_the_dimensions_of_one_call(arguments: Any, reference: Any, expected: tuple[float, ...]) -> None:
     allowed = {key: (value,) for key, value in reference.items()}
     score = score_arguments(arguments, allowed, required=REQUIRED, properties=PROPERTIES)
-    found = (score.completeness, score.accuracy, score.type_precision, score.no_hallucination, score.overall)
-    assert found == pytest.approx(expected)
+    measures = (score.completeness, score.accuracy, score.type_precision, score.no_hallucination, score.overall)
+    assert measures == pytest.approx(expected)
 
 
 def test_nothing_to_measure_is_one_and_without_a_reference_two_dimensions_are_not_measured() -> None:
@@ -65,7 +65,7 @@ def test_nothing_to_measure_is_one_and_without_a_reference_two_dimensions_are_no
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "equal"),
+    ("first", "other", "equal"),
     [
         (5, 5.0, True),
         (True, 1, False),
@@ -75,8 +75,8 @@ def test_nothing_to_measure_is_one_and_without_a_reference_two_dimensions_are_no
         ("Oslo", "oslo", False),
     ],
 )
-def test_values_are_compared_deeply(one: Any, other: Any, equal: bool) -> None:
-    assert agrees(one, other, blurred=False) is equal
+def test_values_are_compared_deeply(first: Any, other: Any, equal: bool) -> None:
+    assert agrees(first, other, blurred=False) is equal
 
 
 VALUES = st.recursive(
@@ -102,7 +102,7 @@ def test_every_score_is_from_0_to_1_and_a_call_equal_to_its_reference_is_accurat
 
 def scored(*calls: dict[str, Any], **row: Any) -> tuple[CallScore, ...]:
     text = "\n".join(
-        f"<tool_call>\n{json.dumps({'name': 'book_train', 'arguments': one})}\n</tool_call>" for one in calls
+        f"<tool_call>\n{json.dumps({'name': 'book_train', 'arguments': call})}\n</tool_call>" for call in calls
     )
     messages: list[Any] = [{"role": "user", "content": "A train."}, {"role": "assistant", "content": text or "No."}]
     return score_sample(read_sample(DataRow("f", "line 1", 1, {"messages": messages, "tools": [TOOL], **row}))).calls
@@ -113,14 +113,14 @@ OSLO, VOSS = {"from": "Oslo", "to": "Voss"}, {"from": "Voss", "to": "Oslo"}
 
 def test_a_row_brings_its_own_reference_and_calls_match_in_order() -> None:
     expected = [{"name": "book_train", "arguments": OSLO}, {"name": "book_train", "arguments": VOSS}]
-    assert [one.overall for one in scored(OSLO, VOSS, expected=expected)] == [1, 1]
-    assert [one.accuracy for one in scored(VOSS, OSLO, expected=expected)] == [0, 0]
+    assert [score.overall for score in scored(OSLO, VOSS, expected=expected)] == [1, 1]
+    assert [score.accuracy for score in scored(VOSS, OSLO, expected=expected)] == [0, 0]
 
 
 def test_missing_and_extra_calls_are_scored() -> None:
     expected = [{"name": "book_train", "arguments": OSLO}]
-    found, extra = scored(OSLO, VOSS, expected=expected)
-    assert (found.overall, extra.is_extra, extra.overall) == (1, True, 0)
+    score, extra = scored(OSLO, VOSS, expected=expected)
+    assert (score.overall, extra.is_extra, extra.overall) == (1, True, 0)
     (missing,) = scored(expected=expected)
     assert (missing.is_missing, missing.overall) == (True, 0)
     assert scored(expected=[]) == ()
@@ -130,7 +130,7 @@ def test_missing_and_extra_calls_are_scored() -> None:
 def test_calls_at_random_are_worth_no_more_than_none(expected: Any) -> None:
     calls = [{"role": "assistant", "content": '<tool_call>{"name": "call_taxi", "arguments": {}}</tool_call>' * 9}]
     row: dict[str, Any] = {"messages": [{"role": "user", "content": "A train."}, *calls], "expected": expected}
-    tools = [TOOL, {"type": "function", "function": {"name": "call_taxi", "parameters": {"type": "object"}}}]
+    tools: list[Any] = [TOOL, {"type": "function", "function": {"name": "call_taxi", "parameters": {"type": "object"}}}]
     assert score_sample(read_sample(DataRow("f", "line 1", 1, {**row, "tools": tools}))).overall == 0
 
 
@@ -149,7 +149,7 @@ def test_the_leaderboards_references_allow_any_order_several_values_and_missing_
         {"book_train": {"from": ["Voss"], "to": ["Oslo"], "seats": [1, ""]}},
     ]
     calls = scored(VOSS, {"from": "Oslo S", "to": "Voss", "seats": 1}, ground_truth=answers)
-    assert [one.overall for one in calls] == [1, 1]
+    assert [call.overall for call in calls] == [1, 1]
 
 
 def test_the_failed_call_of_a_recovery_is_not_scored() -> None:

@@ -16,22 +16,30 @@ from weaklink.inspector.dataset.sound_rows import sound_row
 from weaklink.inspector.dataset.verified_rows import VerifiedRow, VerifyOptions, verify_row
 
 
-def facts(found: Iterable[VerifiedRow | RejectedRow]) -> list[object]:
+def facts(verified: Iterable[VerifiedRow | RejectedRow]) -> list[object]:
     """What the command reports, without the trace: a sound row's is empty."""
     return [
-        one
-        if isinstance(one, RejectedRow)
-        else (one.id, one.verdicts, one.group, one.score, one.calls, one.offers_tools, one.codes)
-        for one in found
+        summary
+        if isinstance(summary, RejectedRow)
+        else (
+            summary.id,
+            summary.verdicts,
+            summary.group,
+            summary.score,
+            summary.calls,
+            summary.offers_tools,
+            summary.codes,
+        )
+        for summary in verified
     ]
 
 
 def compared(row: dict[str, Any]) -> bool:
     """Whether the row is sound; the verifier must say the same of it."""
     data_row = DataRow("a.jsonl", "line 1", 1, row)
-    found = facts(verify_row(data_row, VerifyOptions()))
+    first = facts(verify_row(data_row, VerifyOptions()))
     with patch.object(verified_rows, "sound_row", lambda _: None):
-        assert found == facts(verify_row(data_row, VerifyOptions())), json.dumps(row)
+        assert first == facts(verify_row(data_row, VerifyOptions())), json.dumps(row)
     return sound_row(row) is not None
 
 

@@ -41,15 +41,15 @@ def tokenizer() -> Any:
     base.pre_tokenizer = kit.pre_tokenizers.WhitespaceSplit()
     base.decoder = kit.decoders.Fuse()
     base.add_tokens([kit.AddedToken(text, normalized=False) for text in ANSWERS])
-    found = transformers.PreTrainedTokenizerFast(
+    pre_trained_tokenizer_fast = transformers.PreTrainedTokenizerFast(
         tokenizer_object=base,
         pad_token="<pad>",
         eos_token="<eos>",
         unk_token="<unk>",
         padding_side="left",
     )
-    found.chat_template = "{% for message in messages %}{{ message['content'] }} {% endfor %}"
-    return found
+    pre_trained_tokenizer_fast.chat_template = "{% for message in messages %}{{ message['content'] }} {% endfor %}"
+    return pre_trained_tokenizer_fast
 
 
 def test_a_step_of_grpo_pays_each_answer_what_it_is_worth(tmp_path: Path) -> None:
@@ -59,7 +59,9 @@ def test_a_step_of_grpo_pays_each_answer_what_it_is_worth(tmp_path: Path) -> Non
 
     def seen(prompts: Any, completions: Any, **columns: Any) -> list[float]:
         rewards: list[float] = reward(prompts=prompts, completions=completions, **columns)
-        paid.extend((answer[0]["content"], one) for answer, one in zip(completions, rewards, strict=True))
+        paid.extend(
+            (answer[0]["content"], answer_reward) for answer, answer_reward in zip(completions, rewards, strict=True)
+        )
         return rewards
 
     words = tokenizer()
@@ -81,9 +83,9 @@ def test_a_step_of_grpo_pays_each_answer_what_it_is_worth(tmp_path: Path) -> Non
     trainer.train()
     assert len(paid) == COMPLETIONS
     assert {answer for answer, _ in paid} >= ANSWERS.keys()
-    assert all(one == ANSWERS.get(answer.strip(), 0.0) for answer, one in paid)
+    assert all(paid_reward == ANSWERS.get(answer.strip(), 0.0) for answer, paid_reward in paid)
     (logged, *_) = [entry for entry in trainer.state.log_history if "reward" in entry]
-    mean = sum(one for _, one in paid) / COMPLETIONS
+    mean = sum(paid_reward for _, paid_reward in paid) / COMPLETIONS
     assert float(logged["rewards/tool_use_reward/mean"]) == pytest.approx(mean, abs=1e-3)
 
 
@@ -113,7 +115,7 @@ def test_verl_s_reward_manager_loads_the_score_from_a_file_and_pays_each_answer(
         }
         data = data_proto.from_dict(
             tensors={"responses": tokens, "attention_mask": torch.ones_like(tokens)},
-            non_tensors={name: numpy.array([one], dtype=object) for name, one in facts.items()},
+            non_tensors={name: numpy.array([fact], dtype=object) for name, fact in facts.items()},
         )
         paid = loaded.loop.run_until_complete(loaded.run_single(data))
         assert paid["reward_score"] == worth, answer

@@ -12,9 +12,9 @@ from weaklink.inspector.importers.data.training_rows import Shape
 def test_made_up_rows_are_the_same_for_a_seed_and_have_no_fault() -> None:
     rows = list(training_rows(60, 3))
     assert rows == list(training_rows(60, 3)) != list(training_rows(60, 4))
-    samples = [read_sample(DataRow("a.jsonl", f"line {at}", at, row)) for at, row in enumerate(rows, 1)]
-    assert [lint_sample(one, LintOptions(set_format="hermes")) for one in samples] == [[]] * 60
+    samples = [read_sample(DataRow("a.jsonl", f"line {number}", number, row)) for number, row in enumerate(rows, 1)]
+    assert [lint_sample(read, LintOptions(set_format="hermes")) for read in samples] == [[]] * 60
     assert all(run_verifier(TOOL_USE, row_candidate(row)).passed for row in rows)
-    assert {one.shape for one in samples} == {Shape.MESSAGES, Shape.SHAREGPT}
+    assert {read.shape for read in samples} == {Shape.MESSAGES, Shape.SHAREGPT}
     kinds = {"single_tool_call", "multi_step_tool_call", "parallel_tool_calls", "no_tool_call"}
-    assert {one.type for one in samples} == kinds
+    assert {read.type for read in samples} == kinds

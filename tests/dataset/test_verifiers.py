@@ -41,9 +41,9 @@ def said(*texts: str) -> list[Json]:
 
 def codes(verifier: str, messages: Json, completion: Json = None, **options: Any) -> list[str]:
     verdict = weaklink.verify(verifier, messages, completion, **options)
-    found = [one.rule.code for one in verdict.diagnostics]
-    assert verdict.passed is (not found)
-    return found
+    code = [diagnostic.rule.code for diagnostic in verdict.diagnostics]
+    assert verdict.passed is (not code)
+    return code
 
 
 def uses(*texts: str, **options: Any) -> list[str]:
@@ -70,8 +70,8 @@ def test_a_call_passes_only_readable_offered_valid_and_supported(answer: str, co
     closed: list[Json] = [
         {**WEATHER, "parameters": {**WEATHER["parameters"], "additionalProperties": False}}  # type: ignore[call-overload,index,dict-item]  # JSON
     ]
-    found = codes("tool-use", ASKED, answer, tools=closed)
-    assert (code in found) if code else not found
+    reported = codes("tool-use", ASKED, answer, tools=closed)
+    assert (code in reported) if code else not reported
 
 
 RATE = '{"error": "HTTP 429 too many requests"}'
@@ -139,8 +139,8 @@ def test_ids_of_calls_and_results_are_paired() -> None:
             result,
             {"role": "assistant", "content": "4."},
         ]
-        found = codes("tool-use", messages, tools=TOOLS)
-        assert (code in found) if code else not found
+        reported = codes("tool-use", messages, tools=TOOLS)
+        assert (code in reported) if code else not reported
 
 
 @given(st.permutations(["Oslo", "Bergen", "Narvik"]), st.sets(st.integers(0, 2)))
@@ -148,10 +148,10 @@ def test_expected_calls_match_in_any_order_and_only_whole(made: list[str], left_
     expected: list[Json] = [
         {"name": "get_weather", "arguments": {"city": city}} for city in ("Oslo", "Bergen", "Narvik")
     ]
-    kept = [city for at, city in enumerate(made) if at not in left_out]
+    kept = [city for index, city in enumerate(made) if index not in left_out]
     answer = "\n".join(call(city=city) for city in kept) or "No."
-    found = codes("tool-use", "Weather in Oslo, Bergen, Narvik?", answer, tools=TOOLS, expected=expected)
-    assert found == ["V902"] * len(left_out) or (set(found) == {"V902"} and len(found) == 1 <= len(left_out))
+    reported = codes("tool-use", "Weather in Oslo, Bergen, Narvik?", answer, tools=TOOLS, expected=expected)
+    assert reported == ["V902"] * len(left_out) or (set(reported) == {"V902"} and len(reported) == 1 <= len(left_out))
 
 
 def test_rules_can_be_selected_and_ignored() -> None:
@@ -203,8 +203,8 @@ PLACE: list[Json] = [
 )
 def test_a_value_one_step_away_from_the_context_has_a_source(user: str, value: Json, passes: bool) -> None:
     name = "city" if isinstance(value, str) else "count"
-    found = codes("tool-use", user, call("find", **{name: value}), tools=PLACE)
-    assert (not found) is passes, found
+    reported = codes("tool-use", user, call("find", **{name: value}), tools=PLACE)
+    assert (not reported) is passes, reported
 
 
 SCHEMA: Json = {
@@ -258,8 +258,8 @@ SCHEMA: Json = {
     ],
 )
 def test_an_answer_adheres_to_its_schema_or_not(answer: str, code: str | None) -> None:
-    found = codes("schema-adherence", "How old?", answer, schema=SCHEMA)
-    assert (code in found) if code else not found
+    reported = codes("schema-adherence", "How old?", answer, schema=SCHEMA)
+    assert (code in reported) if code else not reported
 
 
 _VALUES = st.recursive(
@@ -273,10 +273,12 @@ def _closed_schema(value: Json) -> Json:
     """The schema that a value is an example of, which names all of its keys."""
     match value:
         case dict():
-            return {"type": "object", "properties": {key: _closed_schema(one) for key, one in value.items()}}
+            return {"type": "object", "properties": {key: _closed_schema(member) for key, member in value.items()}}
         case list():
             return (
-                {"type": "array", "prefixItems": [_closed_schema(one) for one in value]} if value else {"type": "array"}
+                {"type": "array", "prefixItems": [_closed_schema(element) for element in value]}
+                if value
+                else {"type": "array"}
             )
         case bool():
             return {"type": "boolean"}
@@ -290,7 +292,7 @@ def _closed_schema(value: Json) -> Json:
 def _objects(value: Json) -> list[dict[str, Json]]:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     own = [value] if isinstance(value, dict) else []
-    return own + [found for one in inner for found in _objects(one)]
+    return own + [mapping for element in inner for mapping in _objects(element)]
 
 
 @given(_VALUES, st.data())
@@ -333,7 +335,7 @@ def test_rewards_have_the_signatures_of_trl_and_verifiers() -> None:
 
 def test_a_verifier_of_a_user_s_own_is_one_like_ours() -> None:
     def check(reading: weaklink.CandidateReading) -> Any:
-        return (one for one in reading.diagnostics if "kelvin" in one.fault.message)
+        return (diagnostic for diagnostic in reading.diagnostics if "kelvin" in diagnostic.fault.message)
 
     own = Verifier("no-kelvin", "Nobody uses kelvin.", ("S",), check)
     candidate = row_candidate({"prompt": ASKED, "completion": call(city="Oslo", unit="kelvin"), "tools": TOOLS})

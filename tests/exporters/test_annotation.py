@@ -23,8 +23,8 @@ def annotated(*lines: str) -> dict[str, Any]:
     return annotation(trace, inspect_trace(trace, format="hermes"))
 
 
-def edges(found: dict[str, Any], step: int) -> list[tuple[str, str]]:
-    return [(edge["from"], edge["to"]) for edge in found["steps"][step - 1]["data_flow"]]
+def edges(result: dict[str, Any], step: int) -> list[tuple[str, str]]:
+    return [(edge["from"], edge["to"]) for edge in result["steps"][step - 1]["data_flow"]]
 
 
 def decided(*lines: str) -> list[tuple[str, str | None, str | None]]:
@@ -33,10 +33,10 @@ def decided(*lines: str) -> list[tuple[str, str | None, str | None]]:
 
 
 def test_an_edge_leads_from_the_place_in_a_result_to_the_argument() -> None:
-    found = annotated(*SEARCH, FLIGHTS, 'call: book {"flight": {"id": "SK-1470"}, "seat": "12 A", "cheap": true}')
-    assert edges(found, 1) == [("user", "arguments.to")]
-    book = found["steps"][1]
-    assert edges(found, 2) == [
+    result = annotated(*SEARCH, FLIGHTS, 'call: book {"flight": {"id": "SK-1470"}, "seat": "12 A", "cheap": true}')
+    assert edges(result, 1) == [("user", "arguments.to")]
+    book = result["steps"][1]
+    assert edges(result, 2) == [
         ("$search_flights_1.flights[1].id", "arguments.flight.id"),
         ("agent", "arguments.seat"),
     ]
@@ -46,33 +46,35 @@ def test_an_edge_leads_from_the_place_in_a_result_to_the_argument() -> None:
         "seat": "12 A",
         "cheap": True,
     }
-    assert found["critical_path"] == [1, 2]
-    assert found["annotations"]["data_dependencies"] == (
+    assert result["critical_path"] == [1, 2]
+    assert result["annotations"]["data_dependencies"] == (
         "Step 1's result `flights[1].id` is passed into step 2 as `flight.id`."
     )
 
 
 def test_a_part_of_a_longer_value_is_no_reference() -> None:
-    found = annotated(*SEARCH, FLIGHTS, 'call: note {"text": "Take DY-6314, please."}')
-    edge = found["steps"][1]["data_flow"][0]
+    result = annotated(*SEARCH, FLIGHTS, 'call: note {"text": "Take DY-6314, please."}')
+    edge = result["steps"][1]["data_flow"][0]
     assert (edge["from"], edge["text"], edge["whole"], edge["exact"]) == (
         "$search_flights_1.flights[0].id",
         "DY-6314",
         False,
         False,
     )
-    assert found["steps"][1]["arguments_by_reference"] is None
+    assert result["steps"][1]["arguments_by_reference"] is None
 
 
 def test_a_value_may_be_a_key_of_a_result() -> None:
-    found = annotated("user: Go.", "call: list_airports", 'result: {"OSL": "Gardermoen"}', 'call: book {"from": "OSL"}')
-    edge = found["steps"][1]["data_flow"][0]
+    result = annotated(
+        "user: Go.", "call: list_airports", 'result: {"OSL": "Gardermoen"}', 'call: book {"from": "OSL"}'
+    )
+    edge = result["steps"][1]["data_flow"][0]
     assert (edge["from"], edge["from_key"], edge["exact"]) == ("$list_airports_1.OSL", True, False)
 
 
 def test_an_earlier_argument_is_a_source_too() -> None:
-    found = annotated("user: Go.", 'call: a {"x y": "zulu-7"}', "result: fine", 'call: b {"v": "zulu-7"}')
-    assert edges(found, 2) == [('step_1.arguments["x y"]', "arguments.v")]
+    result = annotated("user: Go.", 'call: a {"x y": "zulu-7"}', "result: fine", 'call: b {"v": "zulu-7"}')
+    assert edges(result, 2) == [('step_1.arguments["x y"]', "arguments.v")]
 
 
 def test_variables_are_unique_whatever_tools_are_called() -> None:
@@ -101,9 +103,9 @@ def test_a_step_produces_the_paths_of_its_result(result: str, kind: str, produce
 
 def test_paths_that_are_used_come_first_and_there_are_forty_at_most() -> None:
     wide = json.dumps({f"k{number}": f"value-{number}" for number in range(100)})
-    found = annotated("user: Go.", "call: a", f"result: {wide}", 'call: b {"x": "value-77"}')
-    assert found["steps"][0]["produces"][:2] == ["$a_1.k77", "$a_1.k0"]
-    assert len(found["steps"][0]["produces"]) == 40
+    result = annotated("user: Go.", "call: a", f"result: {wide}", 'call: b {"x": "value-77"}')
+    assert result["steps"][0]["produces"][:2] == ["$a_1.k77", "$a_1.k0"]
+    assert len(result["steps"][0]["produces"]) == 40
 
 
 FAILED = 'result: {"error": "no such city"}'
@@ -127,8 +129,8 @@ FAILED = 'result: {"error": "no such city"}'
     ],
 )
 def test_what_the_agent_did_after_an_error(after: list[str], action: str | None, reasoning: str | None) -> None:
-    found = decided(*SEARCH, FAILED, *after)
-    assert found[0] == ('search_flights.error == "no such city"', action, reasoning)
+    points = decided(*SEARCH, FAILED, *after)
+    assert points[0] == ('search_flights.error == "no such city"', action, reasoning)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,7 @@ def test_what_the_agent_did_after_an_error(after: list[str], action: str | None,
     ],
 )
 def test_a_condition_is_what_was_observed(result: str, condition: str) -> None:
-    assert [found[0] for found in decided(*SEARCH, f"result: {result}", "say: Well.")] == [condition]
+    assert [points[0] for points in decided(*SEARCH, f"result: {result}", "say: Well.")] == [condition]
 
 
 @pytest.mark.parametrize(
@@ -170,10 +172,10 @@ def test_fewer_words_are_a_broader_query() -> None:
 
 
 def test_the_nearest_of_several_next_calls_is_the_action() -> None:
-    found = annotated(
+    result = annotated(
         *SEARCH, FAILED, "call: now", 'also: search_flights {"to": "OSL"}', 'also: search_flights {"to": "Oslo"}'
     )
-    point = found["decision_points"][0]
+    point = result["decision_points"][0]
     assert (point["action"], point["next_steps"]) == ("retry_identical_call", [4])
 
 
@@ -206,8 +208,8 @@ def test_reasoning_is_bounded_and_its_own() -> None:
         *trace_of(*SEARCH, FAILED).turns,
         Turn(Role.ASSISTANT, (Part("text", f"<think>\n{long}</think>It failed."),)),
     )
-    found: Any = annotation(Trace(turns), inspect_trace(Trace(turns), format="hermes"))
-    point = found["decision_points"][0]
+    result: Any = annotation(Trace(turns), inspect_trace(Trace(turns), format="hermes"))
+    point = result["decision_points"][0]
     assert point["reasoning"] == long[:600]
     assert point["reasoning_place"] == {"turn": 4, "part": "text", "start": 8, "end": 608}
 
@@ -216,21 +218,21 @@ def test_reasoning_is_bounded_and_its_own() -> None:
 @given(traces())
 def test_every_trace_can_be_annotated_and_every_place_is_in_it(trace: Trace) -> None:
     inspection = inspect_trace(trace, format="hermes")
-    found: Any = annotation(trace, inspection)
-    assert json.loads(write_json(found))["steps"] is not None
-    assert [step["step_id"] for step in found["steps"]] == [step.number for step in inspection.chain.steps]
-    for place, words in _places(found):
-        part = trace.turns[place["turn"] - 1].part(place["part"])
+    result: Any = annotation(trace, inspection)
+    assert json.loads(write_json(result))["steps"] is not None
+    assert [step["step_id"] for step in result["steps"]] == [step.number for step in inspection.chain.steps]
+    for location, words in _places(result):
+        part = trace.turns[location["turn"] - 1].part(location["part"])
         assert part is not None
-        assert 0 <= place["start"] <= place["end"] <= len(part.text)
-        assert words is None or part.text[place["start"] : place["end"]] == words
+        assert 0 <= location["start"] <= location["end"] <= len(part.text)
+        assert words is None or part.text[location["start"] : location["end"]] == words
 
 
-def _places(found: Any) -> list[tuple[dict[str, Any], str | None]]:
+def _places(result: Any) -> list[tuple[dict[str, Any], str | None]]:
     """All places, with the words that stand there where they are known."""
-    places = [(point["reasoning_place"], point["reasoning"]) for point in found["decision_points"]]
-    places += [(point["condition_place"], None) for point in found["decision_points"]]
-    for step in found["steps"]:
+    places = [(point["reasoning_place"], point["reasoning"]) for point in result["decision_points"]]
+    places += [(point["condition_place"], None) for point in result["decision_points"]]
+    for step in result["steps"]:
         places += [(step["call_place"], None), (step["result_place"], None)]
         places += [(edge[key], None) for edge in step["data_flow"] for key in ("from_place", "to_place")]
-    return [(place, words) for place, words in places if place is not None]
+    return [(location, words) for location, words in places if location is not None]

@@ -29,8 +29,8 @@ def annotations_of(path: Path) -> Iterator[dict[str, Any]]:
 
 def test_its_examples_are_what_the_command_writes(update_goldens: bool) -> None:
     def shown(match: re.Match[str]) -> str:
-        (found,) = annotations_of(ROOT / "sample_traces" / f"{match[2]}.jsonl")
-        return f"{match[1]}{json.dumps(found[match[3]][int(match[4])], indent=2)}\n{match[6]}"
+        (annotations,) = annotations_of(ROOT / "sample_traces" / f"{match[2]}.jsonl")
+        return f"{match[1]}{json.dumps(annotations[match[3]][int(match[4])], indent=2)}\n{match[6]}"
 
     text = PAGE.read_text(encoding="utf-8")
     true = SHOWN.sub(shown, text)
@@ -44,12 +44,12 @@ def test_its_examples_are_what_the_command_writes(update_goldens: bool) -> None:
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("path", sorted((ROOT / "sample_traces").glob("*.*l")), ids=lambda path: path.stem)
 def test_its_schema_holds_for_every_sample_trace(path: Path) -> None:
-    found = SCHEMA.search(PAGE.read_text(encoding="utf-8"))
-    assert found is not None
-    schema = json.loads(found[1])
+    match = SCHEMA.search(PAGE.read_text(encoding="utf-8"))
+    assert match is not None
+    schema = json.loads(match[1])
     jsonschema.Draft202012Validator.check_schema(schema)
-    for one in annotations_of(path):
-        jsonschema.validate(one, schema)
+    for document in annotations_of(path):
+        jsonschema.validate(document, schema)
 
 
 def test_it_lists_every_action() -> None:

@@ -32,9 +32,9 @@ def again(trace: Trace, folder: Path) -> Trace:
     """The trace, exported and imported."""
     path = folder / "rows.jsonl"
     path.write_text(write_json(messages_row(trace).value) + "\n", encoding="ascii")
-    (found,) = read_source(path, "openai-messages").records
-    assert isinstance(found, Trace)
-    return found
+    (records,) = read_source(path, "openai-messages").records
+    assert isinstance(records, Trace)
+    return records
 
 
 def said(turn: Turn) -> tuple[object, ...]:
@@ -56,9 +56,11 @@ def test_the_same_turns_and_calls_come_back(path: Path, tmp_path: Path) -> None:
         turns = [turn for number, turn in enumerate(trace.turns, 1) if number not in left_out]
         assert list(map(said, back.turns)) == list(map(said, turns))
         known = inspect_trace(trace)
-        found = inspect_trace(back, format=known.format)
+        inspection = inspect_trace(back, format=known.format)
         calls = [(call.name, call.raw_arguments, call.valid) for part in known.parts for call in part.calls]
-        assert [(call.name, call.raw_arguments, call.valid) for part in found.parts for call in part.calls] == calls
+        assert [
+            (call.name, call.raw_arguments, call.valid) for part in inspection.parts for call in part.calls
+        ] == calls
 
 
 def test_a_tool_of_another_shape_is_put_into_this_one() -> None:

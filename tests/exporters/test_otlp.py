@@ -77,9 +77,9 @@ def test_values_of_protobuf_are_read_as_they_were() -> None:
     span: Json = {"name": "s", "attributes": attribute_list(values)}
     body = otlp_protobuf({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})
     (read,) = ExportTraceServiceRequest.FromString(body * 2).resource_spans[1].scope_spans[0].spans
-    found = attributes(read)
-    assert [one.string_value for one in found.pop("e").values] == ["x", ""]
-    assert found == {key: value for key, value in values.items() if key != "e"}
+    by_key = attributes(read)
+    assert [value.string_value for value in by_key.pop("e").values] == ["x", ""]
+    assert by_key == {key: value for key, value in values.items() if key != "e"}
 
 
 def spans(trace: Trace, inspection: Inspection | None = None) -> list[Any]:
@@ -89,7 +89,9 @@ def spans(trace: Trace, inspection: Inspection | None = None) -> list[Any]:
 
 
 def attributes(carrier: Any) -> dict[str, Any]:
-    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in carrier.attributes}
+    return {
+        attribute.key: getattr(attribute.value, attribute.value.WhichOneof("value")) for attribute in carrier.attributes
+    }
 
 
 @pytest.mark.one_in(4)
@@ -99,14 +101,16 @@ def test_protobuf_reads_every_trace(path: Path) -> None:
         if not isinstance(trace, Trace):
             continue
         inspection = inspect_trace(trace)
-        root, *rest = found = spans(trace, inspection)
-        assert {len(span.trace_id) for span in found} == {16}
-        assert len({span.trace_id for span in found}) == 1
-        assert len({span.span_id for span in found}) == len(found)
+        root, *rest = all_spans = spans(trace, inspection)
+        assert {len(span.trace_id) for span in all_spans} == {16}
+        assert len({span.trace_id for span in all_spans}) == 1
+        assert len({span.span_id for span in all_spans}) == len(all_spans)
         assert root.parent_span_id == b""
         assert all(span.parent_span_id == root.span_id for span in rest)
-        assert all(root.start_time_unix_nano <= span.start_time_unix_nano <= span.end_time_unix_nano for span in found)
-        events = Counter(event.name for span in found for event in span.events)
+        assert all(
+            root.start_time_unix_nano <= span.start_time_unix_nano <= span.end_time_unix_nano for span in all_spans
+        )
+        events = Counter(event.name for span in all_spans for event in span.events)
         failed = sum(step.outcome is StepOutcome.ERROR_RESULT for step in inspection.chain.steps)
         assert events == Counter(
             {
@@ -143,10 +147,10 @@ def test_the_break_is_told_where_the_session_is_and_the_fault_where_it_lies() ->
 
 def whole_trace(*, started: float | None, arguments: str = '{"x":1}') -> Trace:
     tool = ToolDefinition("f", "", {"type": "object"}, '{"type":"function","function":{"name":"f"}}')
-    at = None if started is None else Instant(started)
+    index = None if started is None else Instant(started)
     end = None if started is None else Instant(started + 1.5)
     generation = Generation(
-        requested_model="m", tools=(tool,), started=at, ended=end, usage=Usage(10, 20), finish_reason="tool_calls"
+        requested_model="m", tools=(tool,), started=index, ended=end, usage=Usage(10, 20), finish_reason="tool_calls"
     )
     return Trace(
         (
@@ -167,7 +171,7 @@ def test_an_answer_says_what_the_conventions_have_words_for() -> None:
     told = attributes(chat)
     assert (chat.name, chat.kind, told["gen_ai.request.model"]) == ("chat m", 3, "m")
     assert (told["gen_ai.usage.input_tokens"], told["gen_ai.usage.output_tokens"]) == (10, 20)
-    assert [one.string_value for one in told["gen_ai.response.finish_reasons"].values] == ["tool_calls"]
+    assert [value.string_value for value in told["gen_ai.response.finish_reasons"].values] == ["tool_calls"]
     assert json.loads(told["gen_ai.output.messages"]) == [
         {
             "role": "assistant",
@@ -197,12 +201,12 @@ def test_malformed_arguments_stay_the_text_that_they_are() -> None:
 
 
 def test_unknown_times_are_told_as_such_and_keep_the_order() -> None:
-    root, *found = spans(whole_trace(started=None))
-    starts = [span.start_time_unix_nano for span in (root, *found)]
+    root, *children = spans(whole_trace(started=None))
+    starts = [span.start_time_unix_nano for span in (root, *children)]
     assert starts == sorted(starts)
     assert starts[0] == int(NOW_S) * 1_000_000_000
-    assert root.end_time_unix_nano == max(span.end_time_unix_nano for span in found) == starts[0] + 1_000
-    assert {attributes(span)["weaklink.times"] for span in (root, *found)} == {"unknown"}
+    assert root.end_time_unix_nano == max(span.end_time_unix_nano for span in children) == starts[0] + 1_000
+    assert {attributes(span)["weaklink.times"] for span in (root, *children)} == {"unknown"}
 
 
 def exported_and_imported(trace: Trace, folder: Path) -> Trace:
@@ -253,7 +257,7 @@ def test_an_import_of_an_export_gives_the_session_again(name: str, tmp_path: Pat
     for path in sorted((CASES / name).glob("*.json*")):
         if path.name.endswith(".expected") or "broken" in path.name:
             continue
-        traces = [one for one in read_source(path).records if isinstance(one, Trace) and len(one.turns) > 2]
+        traces = [record for record in read_source(path).records if isinstance(record, Trace) and len(record.turns) > 2]
         for trace in traces:
             read = exported_and_imported(trace, tmp_path)
             assert [turn.role for turn in read.turns] == [turn.role for turn in trace.turns]
@@ -330,14 +334,19 @@ def test_an_import_of_an_export_has_the_same_failures_and_repetitions(
     trace = Trace(tuple(turns), external_ids=(ExternalId("session_id", "s"),))
     read = exported_and_imported(trace, tmp_path)
     assert _failures(read) == _failures(trace)
-    found, expected = inspect_trace(read), inspect_trace(trace)
-    assert [one.fault.message for one in found.diagnostics] == [one.fault.message for one in expected.diagnostics]
-    assert (found.chain.status, found.chain.abort_reason) == (expected.chain.status, expected.chain.abort_reason)
+    inspection, expected = inspect_trace(read), inspect_trace(trace)
+    assert [diagnostic.fault.message for diagnostic in inspection.diagnostics] == [
+        diagnostic.fault.message for diagnostic in expected.diagnostics
+    ]
+    assert (inspection.chain.status, inspection.chain.abort_reason) == (
+        expected.chain.status,
+        expected.chain.abort_reason,
+    )
 
 
 def _failures(trace: Trace) -> list[tuple[int, GenerationError | None]]:
     generations = [turn.generation for turn in trace.turns if turn.generation is not None]
-    return [(one.attempt, one.error) for one in generations]
+    return [(generation.attempt, generation.error) for generation in generations]
 
 
 def test_the_page_lists_every_attribute_that_is_written() -> None:
@@ -350,14 +359,14 @@ def test_the_page_lists_every_attribute_that_is_written() -> None:
     source = (Path(__file__).parents[2] / "inspector" / "exporters" / "otlp.py").read_text()
     spans_only = source[: source.index("def _event(")]
     written = set(re.findall(r'f?"(weaklink\.[a-z_.]+)(?:\{[^"]*)?":', spans_only))
-    assert {one.removesuffix("*").rstrip(".") for one in told} == {one.rstrip(".") for one in written}
+    assert {name.removesuffix("*").rstrip(".") for name in told} == {name.rstrip(".") for name in written}
 
 
 def test_the_same_session_gives_the_same_spans_when_it_has_grown() -> None:
     trace = whole_trace(started=None)
     longer = Trace((*trace.turns, Turn(Role.TOOL, (Part("text", "1"),))), external_ids=trace.external_ids)
-    assert [(one.trace_id, one.span_id) for one in spans(trace)] == [
-        (one.trace_id, one.span_id) for one in spans(longer)
+    assert [(span.trace_id, span.span_id) for span in spans(trace)] == [
+        (span.trace_id, span.span_id) for span in spans(longer)
     ]
 
 

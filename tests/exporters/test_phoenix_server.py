@@ -28,9 +28,9 @@ _DEADLINE_S = 240.0
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
         return port
 
 
@@ -97,17 +97,17 @@ def test_phoenix_gives_back_what_it_was_sent(phoenix: str, tmp_path: Path) -> No
     assert _send(phoenix, write_json(request).encode(), "application/json") == 415, "JSON may be sent again: say so"
     sent = _sent_spans(request)
     stored = _spans(phoenix, len(sent))
-    assert {one["context"]["span_id"] for one in stored} == {one["spanId"] for one in sent}
-    root = next(one for one in stored if one["parent_id"] is None)
+    assert {record["context"]["span_id"] for record in stored} == {record["spanId"] for record in sent}
+    root = next(record for record in stored if record["parent_id"] is None)
     assert root["attributes"]["weaklink.status"] == inspection.chain.status.value
-    assert {one["span_kind"] for one in stored} == {"AGENT", "LLM", "TOOL"}
-    events = [event["name"] for one in stored for event in one["events"]]
+    assert {record["span_kind"] for record in stored} == {"AGENT", "LLM", "TOOL"}
+    events = [event["name"] for record in stored for event in record["events"]]
     assert events.count("weaklink.diagnostic") == len(inspection.diagnostics)
     assert events.count("gen_ai.evaluation.result") == 1
 
     path = tmp_path / "spans.json"
     path.write_text(json.dumps({"data": stored}))
-    (read,) = (found for found in read_source(path).records if isinstance(found, Trace))
+    (read,) = (record for record in read_source(path).records if isinstance(record, Trace))
     again = inspect_trace(read)
     assert [step.call.name for step in again.chain.steps] == [step.call.name for step in inspection.chain.steps]
     assert again.chain.status is inspection.chain.status

@@ -23,12 +23,12 @@ def expectation(answer: Answer, text: str) -> dict[str, str]:
         "calls": [line for call in answer["tool_calls"] for line in _call_lines(call, f"span {call['span']}, ")],
         "diagnostics": [line for diagnostic in answer["diagnostics"] for line in _diagnostic_lines(diagnostic, text)],
     }
-    found = {key: "".join(f"{line}\n" for line in lines[key]) for key in lines if lines[key]}
+    by_key = {key: "".join(f"{line}\n" for line in lines[key]) for key in lines if lines[key]}
     for key, kind in (("content", "text"), ("reasoning", "reasoning")):
         inner = (text[span["inner_start"] : span["inner_end"]] for span in answer["spans"] if span["kind"] == kind)
         if answer[key] != "".join(inner):
-            found[key] = answer[key]
-    return {key: found[key] for key in KEYS if key in found}
+            by_key[key] = answer[key]
+    return {key: by_key[key] for key in KEYS if key in by_key}
 
 
 def _span_lines(span: Answer, text: str) -> Iterator[str]:
@@ -51,13 +51,13 @@ def _outline(opener: str, inner: str, closer: str) -> str:
     return " … ".join(filter(None, (opener and quoted_excerpt(opener), closer and quoted_excerpt(closer))))
 
 
-def _call_lines(call: Answer, place: str) -> Iterator[str]:
+def _call_lines(call: Answer, prefix: str) -> Iterator[str]:
     """A call and the raw text of its arguments, where it is not the arguments in plain JSON."""
     raw, arguments = call["raw_arguments"], json.dumps(call["arguments"], ensure_ascii=False)
     is_unreadable = not call.get("valid") and not call["recovered"]
     is_plain = not is_unreadable and raw.isprintable() and raw == raw.strip() and _is_json(raw, arguments)
     id = f", id {_name(call['id'])}" if call.get("id") is not None else ""
-    line = f"{place}{call['start']}-{call['end']}, {_state(call)}{id}: {_name(call['name'])}"
+    line = f"{prefix}{call['start']}-{call['end']}, {_state(call)}{id}: {_name(call['name'])}"
     yield line if is_unreadable else f"{line} {raw if is_plain else escaped(arguments)}"
     if not is_plain:
         yield from (f"  {line}" for line in _labelled("raw:", raw, verbatim))
@@ -104,9 +104,9 @@ def _edit_lines(edits: list[Answer], text: str) -> Iterator[str]:
     places: dict[tuple[str, str], list[str]] = {}
     for edit in edits:
         old, new, start = text[edit["start"] : edit["end"]], edit["text"], edit["start"]
-        place = f"{start}-{edit['end']}" if old else f"{start}"
+        location = f"{start}-{edit['end']}" if old else f"{start}"
         words = "insert" if not old else f"{'replace' if new else 'delete'} {quoted_excerpt(old)}"
-        places.setdefault((words, new), []).append(place)
+        places.setdefault((words, new), []).append(location)
     for (words, new), ranges in places.items():
         line = f"{words} at {', '.join(ranges)}"
         yield from _labelled(f"{line}:" if words == "insert" else f"{line} with", new, _quoted) if new else [line]

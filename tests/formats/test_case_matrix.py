@@ -18,13 +18,13 @@ Answer = dict[str, Any]
 _MARKER = re.compile(r"</|[<|>][^ ]+[|>]|>>>|[\]}]{2}|```|\nObservation:")
 
 
-def _codes(found: Answer) -> set[str]:
-    return {diagnostic["code"] for diagnostic in found["diagnostics"]}
+def _codes(result: Answer) -> set[str]:
+    return {diagnostic["code"] for diagnostic in result["diagnostics"]}
 
 
-def _valid(found: Answer) -> list[Answer]:
+def _valid(result: Answer) -> list[Answer]:
     """The calls whose arguments are an object that needed no repair."""
-    return [call for call in found["tool_calls"] if call["valid"] and isinstance(call["arguments"], dict)]
+    return [call for call in result["tool_calls"] if call["valid"] and isinstance(call["arguments"], dict)]
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -37,70 +37,70 @@ def _strings(value: object) -> Iterator[str]:
         yield value
 
 
-def _is_one_valid_call(found: Answer) -> bool:
-    return len(found["tool_calls"]) == len(_valid(found)) == 1
+def _is_one_valid_call(result: Answer) -> bool:
+    return len(result["tool_calls"]) == len(_valid(result)) == 1
 
 
-def _has_open_reasoning(found: Answer) -> bool:
-    return any(span["kind"] == "reasoning" and not span["closed"] for span in found["spans"])
+def _has_open_reasoning(result: Answer) -> bool:
+    return any(span["kind"] == "reasoning" and not span["closed"] for span in result["spans"])
 
 
-def _marker_in_string(found: Answer) -> bool:
+def _marker_in_string(result: Answer) -> bool:
     """The call is whole, the marker is in an argument, and at most a warning names it."""
-    strings = [text for call in found["tool_calls"] for text in _strings(call["arguments"])]
+    strings = [text for call in result["tool_calls"] for text in _strings(call["arguments"])]
     has_marker = any(_MARKER.search(text) for text in strings)
-    return _is_one_valid_call(found) and has_marker and _codes(found) <= {"F304"}
+    return _is_one_valid_call(result) and has_marker and _codes(result) <= {"F304"}
 
 
-def _draft_in_reasoning(found: Answer) -> bool:
-    return "F305" in _codes(found) and _is_one_valid_call(found) and not _has_open_reasoning(found)
+def _draft_in_reasoning(result: Answer) -> bool:
+    return "F305" in _codes(result) and _is_one_valid_call(result) and not _has_open_reasoning(result)
 
 
-def _unclosed_reasoning(found: Answer) -> bool:
-    return "F301" in _codes(found) and _has_open_reasoning(found)
+def _unclosed_reasoning(result: Answer) -> bool:
+    return "F301" in _codes(result) and _has_open_reasoning(result)
 
 
-def _unclosed_call(found: Answer) -> bool:
-    return bool(_codes(found) & {"F301", "F316"}) and _is_one_valid_call(found)
+def _unclosed_call(result: Answer) -> bool:
+    return bool(_codes(result) & {"F301", "F316"}) and _is_one_valid_call(result)
 
 
-def _several_objects(found: Answer) -> bool:
-    return "J110" in _codes(found) or (len(_valid(found)) == len(found["tool_calls"]) == 2)
+def _several_objects(result: Answer) -> bool:
+    return "J110" in _codes(result) or (len(_valid(result)) == len(result["tool_calls"]) == 2)
 
 
-def _array(found: Answer) -> bool:
-    calls = found["tool_calls"]
+def _array(result: Answer) -> bool:
+    calls = result["tool_calls"]
     is_read = bool(calls) and all(call["valid"] and not isinstance(call["arguments"], list) for call in calls)
-    return bool(_codes(found) & {"J110", "J116"}) or is_read
+    return bool(_codes(result) & {"J110", "J116"}) or is_read
 
 
-def _arguments_as_string(found: Answer) -> bool:
-    return "J112" in _codes(found) and all(isinstance(call["arguments"], dict) for call in found["tool_calls"])
+def _arguments_as_string(result: Answer) -> bool:
+    return "J112" in _codes(result) and all(isinstance(call["arguments"], dict) for call in result["tool_calls"])
 
 
-def _wrong_key(found: Answer) -> bool:
-    return "J113" in _codes(found) and all(isinstance(call["arguments"], dict) for call in found["tool_calls"])
+def _wrong_key(result: Answer) -> bool:
+    return "J113" in _codes(result) and all(isinstance(call["arguments"], dict) for call in result["tool_calls"])
 
 
-def _fence(found: Answer) -> bool:
-    return "J114" in _codes(found) and all(isinstance(call["arguments"], dict) for call in found["tool_calls"])
+def _fence(result: Answer) -> bool:
+    return "J114" in _codes(result) and all(isinstance(call["arguments"], dict) for call in result["tool_calls"])
 
 
-def _near_tag(found: Answer) -> bool:
-    return bool(_codes(found) & {"F314", "F313"})
+def _near_tag(result: Answer) -> bool:
+    return bool(_codes(result) & {"F314", "F313"})
 
 
-def _cut_opener(found: Answer) -> bool:
-    return bool(_codes(found) & {"F314", "F313"}) and not found["tool_calls"]
+def _cut_opener(result: Answer) -> bool:
+    return bool(_codes(result) & {"F314", "F313"}) and not result["tool_calls"]
 
 
-def _quoted_markup(found: Answer) -> bool:
+def _quoted_markup(result: Answer) -> bool:
     """Quoted markup is text, with at most a note, or it is the call that a server makes of it, and that is reported."""
-    return bool(found["diagnostics"]) if found["tool_calls"] else _codes(found) <= {"F320"}
+    return bool(result["diagnostics"]) if result["tool_calls"] else _codes(result) <= {"F320"}
 
 
-def _invented_result(found: Answer) -> bool:
-    return "F312" in _codes(found) and any(span["kind"] == "tool_result" for span in found["spans"])
+def _invented_result(result: Answer) -> bool:
+    return "F312" in _codes(result) and any(span["kind"] == "tool_result" for span in result["spans"])
 
 
 OUTCOMES: Mapping[str, Callable[[Answer], bool]] = {
@@ -125,17 +125,17 @@ _QUOTED = re.compile(r"`[^`]*[<\[{|:✿][^`]*`|```", re.DOTALL)
 
 def _elsewhere(name: str) -> dict[str, dict[str, Any]]:
     path = CASES / name / "elsewhere.json"
-    found: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    return found
+    others: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return others
 
 
 def _cases(name: str) -> dict[str, list[CaseFields]]:
     """The cases of a format by id; files may have the same id."""
-    found: dict[str, list[CaseFields]] = {}
+    cases_by_id: dict[str, list[CaseFields]] = {}
     for path in sorted((CASES / name).glob("*.yaml")):
         for case in cases_of(path):
-            found.setdefault(case["id"], []).append(case)
-    return found
+            cases_by_id.setdefault(case["id"], []).append(case)
+    return cases_by_id
 
 
 def _pairs() -> Iterator[tuple[str, str]]:
@@ -155,13 +155,13 @@ def test_a_common_fault_has_its_outcome_in_every_format(name: str, fault: str) -
     shown_by = cases.get(entry.get("told_by", fault))
     assert shown_by, "add a case, or say in elsewhere.json which case shows it (told_by) or why it cannot come (never)"
     for case in shown_by:
-        found = answer(name, case)
+        result = answer(name, case)
         if "codes" in entry:
             assert len(entry["because"]) > 20
-            assert [diagnostic["code"] for diagnostic in found["diagnostics"]] == entry["codes"]
-            assert not OUTCOMES[fault](found), "the case has the usual outcome: the exception is out of date"
+            assert [diagnostic["code"] for diagnostic in result["diagnostics"]] == entry["codes"]
+            assert not OUTCOMES[fault](result), "the case has the usual outcome: the exception is out of date"
         else:
-            assert OUTCOMES[fault](found), (case["text"], _codes(found), found["tool_calls"])
+            assert OUTCOMES[fault](result), (case["text"], _codes(result), result["tool_calls"])
         if fault == "markup quoted in code":
             assert _QUOTED.search(case["text"]), "the case quotes no markup"
 
@@ -190,10 +190,10 @@ def test_each_shape_of_an_attempted_call_has_a_case_in_every_format(name: str) -
     """Each is reported as a call of the tool, or read as one; silently only where the shape is the format's own."""
     cases = {case["id"]: case for case in cases_of(CASES / name / "attempted.yaml")}
     for shape in (*_ATTEMPTS, *_NO_ATTEMPTS):
-        found = answer(name, cases[shape])
-        is_reported = any(diagnostic.get("call") for diagnostic in found["diagnostics"])
-        assert (is_reported or bool(found["tool_calls"])) == (shape in _ATTEMPTS), shape
-        is_silent = bool(found["tool_calls"]) and not found["diagnostics"]
+        result = answer(name, cases[shape])
+        is_reported = any(diagnostic.get("call") for diagnostic in result["diagnostics"])
+        assert (is_reported or bool(result["tool_calls"])) == (shape in _ATTEMPTS), shape
+        is_silent = bool(result["tool_calls"]) and not result["diagnostics"]
         assert not is_silent or (name, shape) == ("react", "a ReAct call"), shape
 
 

@@ -25,8 +25,8 @@ def answer(format: str, case: CaseFields) -> dict[str, Any]:
 
 
 def _shown(segmentation: Segmentation) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(write_json(segmentation_object(segmentation)))
-    return found
+    result: dict[str, Any] = json.loads(write_json(segmentation_object(segmentation)))
+    return result
 
 
 def reading(format: str, case: CaseFields, size: int = 0) -> Segmentation:

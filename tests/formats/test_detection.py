@@ -30,10 +30,10 @@ def named() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("model", "expected"), named())
 def test_a_model_is_known_by_the_names_that_people_use(model: str, expected: str) -> None:
-    found = detect_format(model=model)
-    assert found.format.name == expected
-    assert found.confidence >= 0.7
-    assert f"`{model}`" in found.reason
+    detection = detect_format(model=model)
+    assert detection.format.name == expected
+    assert detection.confidence >= 0.7
+    assert f"`{model}`" in detection.reason
 
 
 def test_every_pattern_matches_a_name_without_its_provider() -> None:
@@ -63,9 +63,9 @@ def test_a_name_is_freed_of_provider_tag_and_separators(model: str, bare: str) -
 
 
 def test_calls_in_the_text_outweigh_a_name_that_says_otherwise() -> None:
-    found = detect_format(HERMES_CALL, "mistral-small")
-    assert (found.format.name, found.confidence) == ("hermes", 0.9)
-    assert "though the model's name `mistral-small` suggests `mistral`" in found.reason
+    detection = detect_format(HERMES_CALL, "mistral-small")
+    assert (detection.format.name, detection.confidence) == ("hermes", 0.9)
+    assert "though the model's name `mistral-small` suggests `mistral`" in detection.reason
 
 
 def test_the_name_chooses_among_formats_that_share_a_syntax() -> None:
@@ -88,9 +88,9 @@ def test_a_thought_before_code_that_an_agent_runs_is_an_answer(code: str) -> Non
 
 
 def test_nothing_to_go_by_is_said() -> None:
-    found = detect_format()
-    assert (found.format.name, found.confidence) == ("hermes", 0.0)
-    assert found.reason == "Nothing indicates a format; `hermes` is the default."
+    detection = detect_format()
+    assert (detection.format.name, detection.confidence) == ("hermes", 0.0)
+    assert detection.reason == "Nothing indicates a format; `hermes` is the default."
     unknown = detect_format(model="my-model")
     assert unknown.reason.startswith("No format lists the model `my-model`;")
     assert not unknown.fits_model
@@ -118,10 +118,10 @@ V3_CALLS = (
 def test_a_model_that_writes_calls_of_another_version_is_reported(
     text: str, model: str, format: str, code: str
 ) -> None:
-    found = detect_format(text, model)
-    assert (found.format.name, found.fits_model) == (format, False)
-    assert f"`{format}`" not in found.reason
-    assert "although the text contains calls of" in found.reason
+    detection = detect_format(text, model)
+    assert (detection.format.name, detection.fits_model) == (format, False)
+    assert f"`{format}`" not in detection.reason
+    assert "although the text contains calls of" in detection.reason
     assert code in {diagnostic.rule.code for diagnostic in segment(text, model=model).diagnostics}
 
 
@@ -145,13 +145,13 @@ def test_no_format_is_mistaken_for_another(name: str) -> None:
     known = registry.find_format(name)
     call = ToolCall("get_weather", {"city": "Oslo"}, "", valid=True, range=Range(0, 0))
     assert known.expresses(call)
-    found = detect_format(known.write_calls([call]))
-    assert name in {found.format.name, *SHARED_SYNTAX.get(found.format.name, ())}
-    assert found.confidence >= 0.7
+    detection = detect_format(known.write_calls([call]))
+    assert name in {detection.format.name, *SHARED_SYNTAX.get(detection.format.name, ())}
+    assert detection.confidence >= 0.7
 
 
-PATTERNS = [one.confidence for one in formats() if isinstance(one.confidence, DetectionPatterns)]
-SIGNS = sorted({sign for one in PATTERNS for sign in one._weighed})
+PATTERNS = [form.confidence for form in formats() if isinstance(form.confidence, DetectionPatterns)]
+SIGNS = sorted({sign for pattern in PATTERNS for sign in pattern._weighed})
 
 
 OTHERS = (
@@ -172,11 +172,11 @@ OTHERS = (
 @settings(max_examples=8)
 @given(data=st.data())
 def test_the_literals_of_a_pattern_are_in_all_its_matches(sign: str, data: st.DataObject) -> None:
-    found = re.search(sign, data.draw(st.from_regex(sign)))
-    assert found is not None
-    assert found[0].startswith(literal_beginning(sign))
-    assert all(literal in found[0] for literal in literals_of(sign))
-    assert any(literal in found[0] for literal in required_literals(sign))
+    match = re.search(sign, data.draw(st.from_regex(sign)))
+    assert match is not None
+    assert match[0].startswith(literal_beginning(sign))
+    assert all(literal in match[0] for literal in literals_of(sign))
+    assert any(literal in match[0] for literal in required_literals(sign))
 
 
 @pytest.mark.parametrize(
@@ -195,8 +195,10 @@ def test_a_pattern_requires_its_longest_literals(sign: str, literals: tuple[str,
 
 @given(texts())
 def test_the_confidence_is_that_of_the_weightiest_pattern_found(text: str) -> None:
-    for one in PATTERNS:
-        assert one(text) == max((weight for sign, weight in one._weighed.items() if re.search(sign, text)), default=0.0)
+    for pattern in PATTERNS:
+        assert pattern(text) == max(
+            (weight for sign, weight in pattern._weighed.items() if re.search(sign, text)), default=0.0
+        )
 
 
 def test_each_name_in_the_table_is_its_formats_own() -> None:

@@ -33,8 +33,8 @@ NESTED = {"]<]minimax[>[<item>", "]<]minimax[>[</item>"}
 """Tags within a value: which of the two is one too many is unknown."""
 
 
-def _meaning(found: Segmentation) -> list[tuple[str | None, str]]:
-    return [(call.name, write_json(call.arguments)) for call in found.calls]
+def _meaning(segmentation: Segmentation) -> list[tuple[str | None, str]]:
+    return [(call.name, write_json(call.arguments)) for call in segmentation.calls]
 
 
 def _texts(dialect: Format) -> Iterator[tuple[str, str, list[tuple[str | None, str]]]]:
@@ -52,11 +52,11 @@ def test_a_marker_that_follows_itself_is_told_and_its_call_is_read(dialect: Form
     for marker, text, meant in _texts(dialect):
         if marker in NESTED:
             continue
-        found = segment(text, dialect.name, tools=OFFERED)
-        repaired = apply_fixes(text, [one.fault for one in found.diagnostics], only_safe=False)
-        read = [*_meaning(found), *_meaning(segment(repaired, dialect.name, tools=OFFERED))]
+        segmentation = segment(text, dialect.name, tools=OFFERED)
+        repaired = apply_fixes(text, [diagnostic.fault for diagnostic in segmentation.diagnostics], only_safe=False)
+        read = [*_meaning(segmentation), *_meaning(segment(repaired, dialect.name, tools=OFFERED))]
         assert all(call in read for call in meant), text
-        is_told = any(one.rule.severity is not Severity.INFO for one in found.diagnostics)
+        is_told = any(diagnostic.rule.severity is not Severity.INFO for diagnostic in segmentation.diagnostics)
         assert is_told or marker in HARMLESS.get(dialect.name, ()), text
 
 
@@ -74,9 +74,9 @@ VALUES = [
 
 @pytest.mark.parametrize(("name", "text"), VALUES, ids=[name for name, _ in VALUES])
 def test_markers_that_follow_each_other_as_data_are_no_slip(name: str, text: str) -> None:
-    found = segment(text, name)
-    assert all(call.valid for call in found.calls)
-    assert not [one for one in found.diagnostics if one.rule.severity is Severity.ERROR]
+    segmentation = segment(text, name)
+    assert all(call.valid for call in segmentation.calls)
+    assert not [diagnostic for diagnostic in segmentation.diagnostics if diagnostic.rule.severity is Severity.ERROR]
 
 
 @pytest.mark.parametrize("dialect", formats(), ids=lambda dialect: dialect.name)

@@ -46,13 +46,13 @@ VALUES: st.SearchStrategy[Json] = st.recursive(
 @given(text=HOSTILE)
 def test_every_place_is_exact_whatever_the_text(text: str) -> None:
     text = "{" + text
-    found = GemmaReader(text, 0, DELIMITER).read()
-    assert found.range.start == 0 < found.range.end <= len(text)
-    assert all(0 <= fault.range.start < fault.range.end <= len(text) for fault in found.faults)
-    for one in found.parameters:
-        assert one.range.of(text) == one.text
-        assert one.name_range is not None
-        assert one.name in one.name_range.of(text)
+    value_read = GemmaReader(text, 0, DELIMITER).read()
+    assert value_read.range.start == 0 < value_read.range.end <= len(text)
+    assert all(0 <= fault.range.start < fault.range.end <= len(text) for fault in value_read.faults)
+    for parameter in value_read.parameters:
+        assert parameter.range.of(text) == parameter.text
+        assert parameter.name_range is not None
+        assert parameter.name in parameter.name_range.of(text)
 
 
 @given(value=st.dictionaries(st.text(alphabet="abc_1", min_size=1) | HOSTILE, VALUES, max_size=3))
@@ -60,8 +60,8 @@ def test_what_is_written_reads_back_and_is_followed_to_its_end(value: dict[str, 
     if not is_gemma_value(value, DELIMITER):
         return
     text = gemma_text(value, DELIMITER)
-    found = GemmaReader(text, 0, DELIMITER).read()
-    assert (found.value, found.breaks, found.range.end) == (value, 0, len(text))
+    value_read = GemmaReader(text, 0, DELIMITER).read()
+    assert (value_read.value, value_read.breaks, value_read.range.end) == (value, 0, len(text))
     follower = gemma_payload(DELIMITER).follower()
     read_on(follower, text)
     assert follower.completed

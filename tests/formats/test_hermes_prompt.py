@@ -40,35 +40,39 @@ def test_a_rendered_prompt_reads_back_as_the_conversation_it_was() -> None:
     trace = read_transcript(text)
     assert "".join(part.text for turn in trace.turns for part in turn.parts) == text
     assert [turn.role.value for turn in trace.turns] == ["system", "user", "assistant", "tool", "assistant", "user"]
-    found = inspect_trace(trace, format="hermes")
-    definitions = [tool.name for part in found.parts for tool in part.definitions]
+    inspection = inspect_trace(trace, format="hermes")
+    definitions = [tool.name for part in inspection.parts for tool in part.definitions]
     assert definitions == ["get_forecast", "find_park"]
-    assert [(step.call.name, step.outcome.value) for step in found.chain.steps] == [
+    assert [(step.call.name, step.outcome.value) for step in inspection.chain.steps] == [
         ("get_forecast", "ok"),
         ("find_park", "ok"),
     ]
-    assert found.chain.steps[1].result is not None
-    assert found.chain.steps[1].result.content == '["Rensåsparken"]'
+    assert inspection.chain.steps[1].result is not None
+    assert inspection.chain.steps[1].result.content == '["Rensåsparken"]'
 
 
 def test_tools_an_object_a_line_are_those_of_a_list_each_at_its_place() -> None:
-    tools = [{"type": "function", "function": {"name": f"tool_{at}", "parameters": {"type": "object"}}} for at in "ab"]
+    tools = [
+        {"type": "function", "function": {"name": f"tool_{index}", "parameters": {"type": "object"}}} for index in "ab"
+    ]
     lines = f"<tools>\r\n{json.dumps(tools[0])}\r\n\n  {json.dumps(tools[1])} \n</tools>"
-    found = segment(lines, "hermes", role=Role.SYSTEM)
-    assert [tool.name for tool in found.definitions] == ["tool_a", "tool_b"]
-    assert [tool.range and json.loads(tool.range.of(lines)) for tool in found.definitions] == tools
-    assert [tool.raw for tool in found.definitions] == [json.dumps(tool) for tool in tools]
+    segmentation = segment(lines, "hermes", role=Role.SYSTEM)
+    assert [tool.name for tool in segmentation.definitions] == ["tool_a", "tool_b"]
+    assert [tool.range and json.loads(tool.range.of(lines)) for tool in segmentation.definitions] == tools
+    assert [tool.raw for tool in segmentation.definitions] == [json.dumps(tool) for tool in tools]
     again = segment(f"Again: {lines}", "hermes", role=Role.SYSTEM)
-    assert again.definitions[1].parameters is found.definitions[1].parameters  # its validator is found by identity
+    assert (
+        again.definitions[1].parameters is segmentation.definitions[1].parameters
+    )  # its validator is found by identity
     listed = segment(f"<tools>{json.dumps(tools)}</tools>", "hermes", role=Role.SYSTEM)
     assert [(tool.name, tool.parameters) for tool in listed.definitions] == [
-        (tool.name, tool.parameters) for tool in found.definitions
+        (tool.name, tool.parameters) for tool in segmentation.definitions
     ]
 
 
 def test_one_damaged_line_of_tools_is_a_fault_at_its_place() -> None:
     text = '<tools>\n{"name": "a"}\n{"name": "b",}\n{"name": "c", "name": "d"}\n</tools>'
-    found = segment(text, "hermes", role=Role.SYSTEM)
-    assert [one.rule.code for one in found.diagnostics] == ["J104", "J108"]
-    assert found.diagnostics[0].range.of(text) == ","
-    assert [tool.name for tool in found.definitions] == ["a", "b", "d"]
+    segmentation = segment(text, "hermes", role=Role.SYSTEM)
+    assert [diagnostic.rule.code for diagnostic in segmentation.diagnostics] == ["J104", "J108"]
+    assert segmentation.diagnostics[0].range.of(text) == ","
+    assert [tool.name for tool in segmentation.definitions] == ["a", "b", "d"]

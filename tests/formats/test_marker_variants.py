@@ -41,9 +41,9 @@ CASES += [
 
 @pytest.mark.parametrize(("format", "text"), CASES)
 def test_other_bars_are_read_or_reported(format: str, text: str) -> None:
-    found = segment(text, format)
-    assert found.calls or found.diagnostics
-    near = [diagnostic for diagnostic in found.diagnostics if diagnostic.rule.code == "F314"]
+    segmentation = segment(text, format)
+    assert segmentation.calls or segmentation.diagnostics
+    near = [diagnostic for diagnostic in segmentation.diagnostics if diagnostic.rule.code == "F314"]
     assert len(near) <= 1, "one cause, one diagnostic"
 
 
@@ -64,9 +64,9 @@ def test_other_bars_are_reported_without_a_model(name: str, bars: str) -> None:
 @pytest.mark.parametrize(("own", "other"), [*permutations(("deepseek_v32", "deepseek_v4", "deepseek_v41"), 2)])
 def test_the_block_of_another_version_is_reported_once(own: str, other: str) -> None:
     text = find_format(other).write_calls([CALL])
-    found = segment(text, own)
-    assert [call.arguments for call in found.calls] == [CALL.arguments]
-    assert [diagnostic.rule.code for diagnostic in found.diagnostics] == ["F315"]
+    segmentation = segment(text, own)
+    assert [call.arguments for call in segmentation.calls] == [CALL.arguments]
+    assert [diagnostic.rule.code for diagnostic in segmentation.diagnostics] == ["F315"]
 
 
 @pytest.mark.parametrize("name", ["hy_v3", "claude", "minimax_m2", "deepseek_v4", "granite", "kimi_k2"])
@@ -94,14 +94,14 @@ IN_CAPITALS = [
 
 @pytest.mark.parametrize(("format", "text"), IN_CAPITALS)
 def test_an_opener_in_capitals_is_read_or_reported(format: str, text: str) -> None:
-    found = segment(text, format)
-    assert found.calls or found.diagnostics
+    segmentation = segment(text, format)
+    assert segmentation.calls or segmentation.diagnostics
 
 
 def test_an_opener_in_capitals_is_compared_with_the_one_that_is_meant() -> None:
     text = find_format("kimi_k3").write_calls([CALL])
-    found = segment(text.replace("<|open|>", "<|OPEN|>"), "kimi_k3")
-    near = [one.fault.message for one in found.diagnostics if one.rule.code == "F314"]
+    segmentation = segment(text.replace("<|open|>", "<|OPEN|>"), "kimi_k3")
+    near = [diagnostic.fault.message for diagnostic in segmentation.diagnostics if diagnostic.rule.code == "F314"]
     assert [message.partition(",")[0] for message in near] == [
         "`<|OPEN|>tools<|sep|>` is nearly `<|open|>tools<|sep|>`"
     ]
@@ -117,8 +117,10 @@ def test_an_opener_in_capitals_is_compared_with_the_one_that_is_meant() -> None:
     ],
 )
 def test_a_calls_header_that_the_stream_cuts_off_is_reported(format: str, text: str, cut: str) -> None:
-    found = segment(text, format)
-    assert [(one.rule.code, one.fault.range.of(text)) for one in found.diagnostics] == [("F314", cut)]
+    segmentation = segment(text, format)
+    assert [(diagnostic.rule.code, diagnostic.fault.range.of(text)) for diagnostic in segmentation.diagnostics] == [
+        ("F314", cut)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ _OWN = {"hermes": ("<tool_call>\n%s\n</tool_call>", "arguments"), "llama3": ("<|
 def test_the_repaired_text_is_the_call_that_was_meant(format: str, key: str) -> None:
     frame, own = _OWN[format]
     text = frame % f'{{"name": "f", "{key}": {{"city": "Oslo", "days": [1, 2]}}}}'
-    found = segment(text, format)
-    (call,) = found.calls
+    segmentation = segment(text, format)
+    (call,) = segmentation.calls
     assert (call.name, call.arguments, call.valid) == ("f", {"city": "Oslo", "days": [1, 2]}, False)
-    fault = next(one.fault for one in found.diagnostics if one.fault.rule.code == "J116")
+    fault = next(diagnostic.fault for diagnostic in segmentation.diagnostics if diagnostic.fault.rule.code == "J116")
     assert fault.fix is not None
     (edit,) = fault.fix.edits
     repaired = segment(text[: edit.range.start] + edit.text + text[edit.range.end :], format)
@@ -30,6 +30,6 @@ def test_the_repaired_text_is_the_call_that_was_meant(format: str, key: str) -> 
 
 def test_what_may_be_one_argument_or_all_of_them_has_no_repair() -> None:
     text = _OWN["hermes"][0] % '{"name": "search", "filter": {"city": "Oslo"}}'
-    (fault,) = [one.fault for one in segment(text, "hermes").diagnostics]
+    (fault,) = [diagnostic.fault for diagnostic in segment(text, "hermes").diagnostics]
     assert fault.fix is None
     assert "rename it to `arguments` if it holds them" in (fault.hint or "")

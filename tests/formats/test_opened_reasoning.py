@@ -12,20 +12,20 @@ from weaklink.inspector.segmenter.machine import Machine
 
 def _closers() -> list[tuple[str, str]]:
     """Each format with each marker that closes its own reasoning."""
-    found = []
-    for one in formats():
-        parser = one.new_parser()
+    collected = []
+    for form in formats():
+        parser = form.new_parser()
         parser = parser.text_side if isinstance(parser, ApiOrText) else parser
         if isinstance(parser, Machine):
             states = (state for state in parser._table.states if state.kind is SpanKind.REASONING and state.closer)
             own = {state.closer for state in states if f"reasoning {state.opener}" == state.name}
             into = {way.target for way in parser._table.by_name["text"].transitions}
-            found += [
-                (one.name, closer)
+            collected += [
+                (form.name, closer)
                 for closer in sorted(own)
                 if any(f"reasoning {opener}" in into for opener in (closer.replace("/", ""), closer))
             ]
-    return found
+    return collected
 
 
 _MARKERS = [*_closers(), ("apertus", "<|inner_suffix|>")]
@@ -33,25 +33,25 @@ _MARKERS = [*_closers(), ("apertus", "<|inner_suffix|>")]
 
 @pytest.mark.parametrize(("name", "closer"), _MARKERS)
 def test_a_closer_at_the_start_ends_empty_reasoning(name: str, closer: str) -> None:
-    found = segment(f"{closer}Yes", name)
-    assert (found.reasoning, found.content) == ("", "Yes")
-    assert [one.rule.code for one in found.diagnostics] == ["F319"]
-    assert "the reasoning is empty" in found.diagnostics[0].fault.message
+    segmentation = segment(f"{closer}Yes", name)
+    assert (segmentation.reasoning, segmentation.content) == ("", "Yes")
+    assert [diagnostic.rule.code for diagnostic in segmentation.diagnostics] == ["F319"]
+    assert "the reasoning is empty" in segmentation.diagnostics[0].fault.message
     again = segment(f"{closer}Yes{closer}", name)
-    assert [one.rule.code for one in again.diagnostics] == ["F319", "F302"]
+    assert [diagnostic.rule.code for diagnostic in again.diagnostics] == ["F319", "F302"]
 
 
 @pytest.mark.parametrize(("name", "closer"), _MARKERS)
 def test_what_is_before_a_lone_closer_is_reasoning(name: str, closer: str) -> None:
     text = f"Result: 2{closer}Yes"
-    found = segment(text, name)
-    assert (found.reasoning, found.content) == ("Result: 2", "Yes")
-    assert [one.rule.code for one in found.diagnostics] == ["F319"]
+    segmentation = segment(text, name)
+    assert (segmentation.reasoning, segmentation.content) == ("Result: 2", "Yes")
+    assert [diagnostic.rule.code for diagnostic in segmentation.diagnostics] == ["F319"]
     pieces = Segmenter(name)
     for character in text:
         pieces.feed(character)
     pieces.close()
-    assert pieces.segmentation(text) == found
+    assert pieces.segmentation(text) == segmentation
 
 
 @pytest.mark.parametrize("model", ["deepseek-ai/DeepSeek-R1", "Qwen/QwQ-32B", "qwen3:32b", ""])
@@ -71,4 +71,4 @@ def test_imported_turns_of_reasoning_models_hold_reasoning(model: str) -> None:
     ]
     assert [words for kind, words in read if kind is SpanKind.REASONING] == ["Add them.", "Again.", "No doubt."]
     assert [words for kind, words in read if kind is SpanKind.TEXT] == ["It is 4.", "Still 4.", "Yes, 4."]
-    assert [one.rule.code for one in inspection.diagnostics] == ["F319", "F319"]
+    assert [diagnostic.rule.code for diagnostic in inspection.diagnostics] == ["F319", "F319"]

@@ -125,8 +125,8 @@ def test_objects_and_lists_of_texts_survive_as_tags() -> None:
 def test_a_call_whose_tags_are_not_closed_swallows_no_later_call(dialect: Format) -> None:
     whole = dialect.write_calls([make_call("f", {"a": "VALUE"})])
     cut = whole.partition("VALUE")[0] + "VALUE\n"
-    found = segment(cut + dialect.write_calls([make_call("g", {}), make_call("h", {"b": "2"})]), dialect.name)
-    assert [(call.name, call.valid) for call in found.calls] == [("f", False), ("g", True), ("h", True)]
+    segmentation = segment(cut + dialect.write_calls([make_call("g", {}), make_call("h", {"b": "2"})]), dialect.name)
+    assert [(call.name, call.valid) for call in segmentation.calls] == [("f", False), ("g", True), ("h", True)]
 
 
 @DIALECTS
@@ -184,9 +184,9 @@ def test_the_short_way_through_a_call_in_order_reads_what_the_long_way_reads(pie
 
 def test_a_names_wrong_closing_tag_is_told_once() -> None:
     pairs = "<arg_key>a</arg_key><arg_value>x</arg_value><arg_key>b</arg_value><arg_value></arg_value>"
-    found = segment(f"<tool_call>f{pairs}</tool_call>", "glm45")
-    assert [one.rule.code for one in found.diagnostics] == ["J128"]
-    assert [call.arguments for call in found.calls] == [{"a": "x", "b": ""}]
+    segmentation = segment(f"<tool_call>f{pairs}</tool_call>", "glm45")
+    assert [diagnostic.rule.code for diagnostic in segmentation.diagnostics] == ["J128"]
+    assert [call.arguments for call in segmentation.calls] == [{"a": "x", "b": ""}]
 
 
 CLOSERS = re.compile(r"(?:\]<\]minimax\[>\[)?</[^<>\n]+>|<[|｜]tool_call[^<>]*_end[|｜]>|<\|close\|>call<\|sep\|>")
@@ -217,8 +217,8 @@ def test_tags_with_another_word_are_one_fault_each_whose_fix_is_what_was_meant(
     text = pieces[0] + "".join(word + piece for word, piece in zip(words, pieces[1:], strict=True))
     read = segment(text, dialect.name)
     assert [call.arguments for call in read.calls] == [{"a": "x", "b": "y", "c": "z"}]
-    assert [one.rule.code for one in read.diagnostics] == ["J128"] * len(wrong)
-    assert apply_fixes(text, [one.fault for one in read.diagnostics], only_safe=False) == meant
+    assert [diagnostic.rule.code for diagnostic in read.diagnostics] == ["J128"] * len(wrong)
+    assert apply_fixes(text, [diagnostic.fault for diagnostic in read.diagnostics], only_safe=False) == meant
     segmenter = Segmenter(dialect)
     for character in text:
         segmenter.feed(character)

@@ -58,11 +58,15 @@ def test_mistral_rows_are_what_mistral_common_writes(tmp_path: Path) -> None:
     model = json.loads((files(library) / "data" / "tekken_240911.json").read_text(encoding="utf-8"))
     count = model["config"]["default_num_special_tokens"]
     names = [token.value for token in base.SpecialTokens]
-    names += [f"<SPECIAL_{at}>" for at in range(count - len(names))]
+    names += [f"<SPECIAL_{index}>" for index in range(count - len(names))]
     model["config"]["version"] = "v11"
-    model["special_tokens"] = [{"rank": at, "token_str": name, "is_control": True} for at, name in enumerate(names)]
+    model["special_tokens"] = [
+        {"rank": index, "token_str": name, "is_control": True} for index, name in enumerate(names)
+    ]
     path = tmp_path / "tekken_made.json"
-    path.write_text(json.dumps({key: one for key, one in model.items() if key not in ("image", "multimodal", "audio")}))
+    path.write_text(
+        json.dumps({key: member for key, member in model.items() if key not in ("image", "multimodal", "audio")})
+    )
     tokenizer = tokenizers.MistralTokenizer.from_file(str(path))
     given = conversation()[:-1]  # the library answers a user
     request = requests.ChatCompletionRequest.from_openai(messages=given, tools=TOOLS, model="mistral")

@@ -34,16 +34,16 @@ VALUES: st.SearchStrategy[Json] = st.recursive(
 @given(text=HOSTILE.filter(str.strip))
 def test_every_text_gives_a_call_with_exact_places(text: str) -> None:
     text = "  " + text
-    found = read_calls(text[2:], 2)
-    assert found.calls
-    for call in found.calls:
-        assert call.valid or found.faults
+    calls = read_calls(text[2:], 2)
+    assert calls.calls
+    for call in calls.calls:
+        assert call.valid or calls.faults
         assert call.arguments_range is None or call.arguments_range.of(text) == call.raw_arguments
         assert call.name_range is None or call.name_range.of(text) == call.name
-        for one in call.parameters:
-            assert one.range.of(text) == one.text
-            assert one.name_range is None or one.name_range.of(text).strip("\"'") == one.name
-    assert all(0 <= fault.range.start < fault.range.end <= len(text) for fault in found.faults)
+        for parameter in call.parameters:
+            assert parameter.range.of(text) == parameter.text
+            assert parameter.name_range is None or parameter.name_range.of(text).strip("\"'") == parameter.name
+    assert all(0 <= fault.range.start < fault.range.end <= len(text) for fault in calls.faults)
 
 
 @given(arguments=st.dictionaries(st.sampled_from(("a", "b_2", "größe")), VALUES, max_size=3))
@@ -51,10 +51,10 @@ def test_what_is_written_is_python_and_reads_back(arguments: dict[str, Json]) ->
     text = write_call(make_call("tools.f", arguments))
     read = ast.parse(text, mode="eval").body
     assert isinstance(read, ast.Call)
-    assert {one.arg: ast.literal_eval(one.value) for one in read.keywords} == arguments
-    found = read_calls(text)
-    assert [(call.name, call.arguments, call.valid) for call in found.calls] == [("tools.f", arguments, True)]
-    assert not found.faults
+    assert {keyword.arg: ast.literal_eval(keyword.value) for keyword in read.keywords} == arguments
+    calls = read_calls(text)
+    assert [(call.name, call.arguments, call.valid) for call in calls.calls] == [("tools.f", arguments, True)]
+    assert not calls.faults
     follower = PYTHON.follower()
     read_on(follower, text)
     assert follower.completed
@@ -75,7 +75,7 @@ def _has_no_repair(faults: tuple[Fault, ...]) -> bool:
 
 @pytest.mark.parametrize("opener", ["[", "{'a': ", "(", "[{'a': ["])
 def test_no_depth_is_too_much(opener: str) -> None:
-    found = read_calls(f"f(a={opener * 5_000})")
-    assert [call.valid for call in found.calls] == [False]
+    calls = read_calls(f"f(a={opener * 5_000})")
+    assert [call.valid for call in calls.calls] == [False]
     deepest = "[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1)
     assert [call.valid for call in read_calls(f"f(a={deepest})").calls] == [True]

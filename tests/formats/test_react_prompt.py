@@ -19,8 +19,8 @@ Observation: the result of the action
 
 def _near_markers(role: Role, text: str = _INSTRUCTIONS) -> list[int]:
     trace = Trace((Turn(role, (Part("text", text),)),))
-    found = inspect_trace(trace, format="react").diagnostics
-    return [one.location.range.start for one in found if one.rule is NEAR_MARKER]
+    diagnostics = inspect_trace(trace, format="react").diagnostics
+    return [diagnostic.location.range.start for diagnostic in diagnostics if diagnostic.rule is NEAR_MARKER]
 
 
 def test_instructions_in_a_prompt_are_no_attempt() -> None:
@@ -40,16 +40,16 @@ def test_an_observation_that_an_agents_loop_sends_is_the_calls_result(role: Role
         Turn(role, (Part("text", f"{opening}Bergen, as it was.\nAction: none of the model's"),)),
         Turn(Role.ASSISTANT, (Part("text", "Thought: Found.\nFinal Answer: Bergen."),)),
     )
-    found = inspect_trace(Trace(turns), format="react")
-    assert found.chain.status == "ok"
-    assert list(found.diagnostics) == []
-    (step,) = found.chain.steps
+    inspection = inspect_trace(Trace(turns), format="react")
+    assert inspection.chain.status == "ok"
+    assert list(inspection.diagnostics) == []
+    (step,) = inspection.chain.steps
     assert step.result is not None
-    assert [one.content.strip() for part in found.parts for one in part.results] == [
+    assert [result.content.strip() for part in inspection.parts for result in part.results] == [
         "Bergen, as it was.\nAction: none of the model's"
     ]
 
 
 def test_an_observation_within_a_users_words_is_none() -> None:
-    found = segment_whole("My last one.\nObservation: it rains.", find_format("react"), role=Role.USER)
-    assert not found.results
+    segmentation = segment_whole("My last one.\nObservation: it rains.", find_format("react"), role=Role.USER)
+    assert not segmentation.results

@@ -102,17 +102,17 @@ REFUSALS = {
 def test_a_refused_call_is_malformed_and_shows_what_the_model_wrote(case: str) -> None:
     refusal = REFUSALS[case]
     turn = answer(refusal.path, refusal.status, refusal.document, event=refusal.event)
-    found = inspected(turn)
-    (step,) = found.chain.steps
-    assert (found.chain.status, step.outcome) == ("broken", "malformed")
+    inspection = inspected(turn)
+    (step,) = inspection.chain.steps
+    assert (inspection.chain.status, step.outcome) == ("broken", "malformed")
     assert (step.call.name, step.call.raw_arguments) == (refusal.name, refusal.written)
-    (one,) = found.diagnostics
-    assert one.rule.code == "J101"
-    assert f"returned `{refusal.returned}` instead" in one.fault.message
-    assert ("only this text shows" in one.fault.message) is bool(refusal.written)
+    (diagnostics,) = inspection.diagnostics
+    assert diagnostics.rule.code == "J101"
+    assert f"returned `{refusal.returned}` instead" in diagnostics.fault.message
+    assert ("only this text shows" in diagnostics.fault.message) is bool(refusal.written)
     error = turn.part(ERROR_PART)
     assert error is not None
-    shown = one.range.of(error.text)
+    shown = diagnostics.range.of(error.text)
     assert msgspec.json.decode(f'"{shown}"') == (refusal.written or refusal.returned)
 
 
@@ -128,9 +128,9 @@ def test_a_refused_call_is_malformed_and_shows_what_the_model_wrote(case: str) -
     ],
 )
 def test_another_error_is_no_call(path: str, document: Json) -> None:
-    found = inspected(answer(path, 400, document))
-    assert found.chain.status == "aborted"
-    assert [one.rule.code for one in found.diagnostics] == ["C505"]
+    inspection = inspected(answer(path, 400, document))
+    assert inspection.chain.status == "aborted"
+    assert [diagnostic.rule.code for diagnostic in inspection.diagnostics] == ["C505"]
 
 
 @pytest.mark.parametrize("case", REFUSALS)
@@ -142,19 +142,19 @@ def test_a_refusal_after_which_the_client_repeated_its_request_is_no_break(case:
     assert second.generation is not None
     second = replace(second, generation=replace(second.generation, attempt=2))
     result = Turn(Role.TOOL, (Part("text", "3 degrees"),), result=ResultHeader("1", "get_weather"))
-    found = inspected(first, second, result, answer(CHAT, 200, chat("stop", content="It is 3 degrees.")))
-    assert found.chain.status == "ok"
-    assert [one.rule.code for one in found.diagnostics] == ["C514"]
+    inspection = inspected(first, second, result, answer(CHAT, 200, chat("stop", content="It is 3 degrees.")))
+    assert inspection.chain.status == "ok"
+    assert [diagnostic.rule.code for diagnostic in inspection.diagnostics] == ["C514"]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), st.text(), st.sampled_from(["groq", "ollama"]))
 def test_every_text_of_a_refused_call_is_shown_whole(written: str, why: str, server: str) -> None:
     refused: Json = groq(written) if server == "groq" else {"error": ollama(written, why.replace("err=", ""))}
     turn = answer(CHAT if server == "groq" else OLLAMA, 400, refused)
-    found = inspected(turn)
-    (step,) = found.chain.steps
-    assert (found.chain.status, step.call.raw_arguments) == ("broken", written)
+    inspection = inspected(turn)
+    (step,) = inspection.chain.steps
+    assert (inspection.chain.status, step.call.raw_arguments) == ("broken", written)
     error = turn.part(ERROR_PART)
     assert error is not None
-    spans = next(part for part in found.parts if part.part == ERROR_PART).spans
+    spans = next(part for part in inspection.parts if part.part == ERROR_PART).spans
     assert "".join(span.range.of(error.text) for span in spans) == error.text

@@ -31,17 +31,21 @@ def _read(text: str, name: str) -> Segmentation:
     return segment(text, name, tools=_OFFERED)
 
 
-def _meaning(found: Segmentation) -> list[tuple[str | None, str]]:
-    return [(call.name, write_json(call.arguments)) for call in found.calls]
+def _meaning(segmentation: Segmentation) -> list[tuple[str | None, str]]:
+    return [(call.name, write_json(call.arguments)) for call in segmentation.calls]
 
 
 def _damaged(dialect: Format, body: str, random: Random) -> Iterator[str]:
     """The text with one marker or sign deleted, doubled or garbled, or one payload broken as models break it."""
     for marker in markers(dialect.name):
-        for at in (at for at in range(len(body)) if body.startswith(marker, at)):
-            end, inside = at + len(marker), at + random.randrange(len(marker))
-            yield from (body[:at] + body[end:], body[:inside] + body[inside + 1 :], body[:at] + marker + body[at:])
-    yield from (body[:at] + body[at + 1 :] for at, sign in enumerate(body) if sign in "\"'{}[]():,=<>/|")
+        for start in (position for position in range(len(body)) if body.startswith(marker, position)):
+            end, inside = start + len(marker), start + random.randrange(len(marker))
+            yield from (
+                body[:start] + body[end:],
+                body[:inside] + body[inside + 1 :],
+                body[:start] + marker + body[start:],
+            )
+    yield from (body[:index] + body[index + 1 :] for index, sign in enumerate(body) if sign in "\"'{}[]():,=<>/|")
     for call in segment(body, dialect.name).calls:
         for _ in range(6 if call.range.of(body).startswith("{") else 0):
             try:
@@ -66,7 +70,9 @@ def test_fixes_give_back_the_calls_that_were_meant(name: str) -> None:
     random = Random(name)
     pairs = list(_pairs(find_format(name), random))
     for original, damaged in random.sample(pairs, min(len(pairs), _MOST_TEXTS)):
-        fixable = [one.fault for one in _read(damaged, name).diagnostics if one.fault.fix is not None]
+        fixable = [
+            diagnostic.fault for diagnostic in _read(damaged, name).diagnostics if diagnostic.fault.fix is not None
+        ]
         for faults in (fixable, [fault for fault in fixable if fault.fix is not None and fault.fix.safe]):
             if faults:
                 repaired = _applied(damaged, faults)
@@ -86,12 +92,18 @@ def test_no_safe_fix_of_a_case_leaves_a_call_that_cannot_be_read(name: str) -> N
             if case.get("prompt"):
                 continue
             tools = tool_definitions(list(case.get("tools", ())))
-            found = segment(case["text"], name, tools=tools)
-            safe = [one.fault for one in found.diagnostics if one.fault.fix is not None and one.fault.fix.safe]
+            segmentation = segment(case["text"], name, tools=tools)
+            safe = [
+                diagnostic.fault
+                for diagnostic in segmentation.diagnostics
+                if diagnostic.fault.fix is not None and diagnostic.fault.fix.safe
+            ]
             if safe:
                 after = segment(_applied(case["text"], safe), name, tools=tools)
-                assert sum(call.valid for call in after.calls) >= sum(call.valid for call in found.calls), case["id"]
-                assert len(after.diagnostics) < len(found.diagnostics), case["id"]
+                assert sum(call.valid for call in after.calls) >= sum(call.valid for call in segmentation.calls), case[
+                    "id"
+                ]
+                assert len(after.diagnostics) < len(segmentation.diagnostics), case["id"]
 
 
 REPAIRS = [
@@ -201,7 +213,7 @@ REPAIRS = [
 @pytest.mark.parametrize(("name", "damaged", "meant"), REPAIRS)
 def test_all_fixes_together_give_the_call_that_was_meant(name: str, damaged: str, meant: str) -> None:
     tools = _OFFERED if "get_wether" in damaged else ()
-    faults = [one.fault for one in segment(damaged, name, tools=tools).diagnostics]
+    faults = [diagnostic.fault for diagnostic in segment(damaged, name, tools=tools).diagnostics]
     assert _applied(damaged, faults) == meant
     assert all(call.valid for call in segment(meant, name).calls)
 
@@ -216,14 +228,14 @@ def test_all_fixes_together_give_the_call_that_was_meant(name: str, damaged: str
     ],
 )
 def test_what_could_mean_several_calls_is_not_repaired_safely(name: str, text: str) -> None:
-    fixes = [one.fault.fix for one in segment(text, name).diagnostics if one.fault.fix is not None]
+    fixes = [diagnostic.fault.fix for diagnostic in segment(text, name).diagnostics if diagnostic.fault.fix is not None]
     assert not any(fix.safe for fix in fixes)
 
 
 def test_the_marker_of_a_result_at_the_end_is_where_gemma_stops() -> None:
-    found = segment("<|tool_call>call:f{a:1}<tool_call|><|tool_response>", "gemma4")
-    assert [call.valid for call in found.calls] == [True]
-    assert found.diagnostics == ()
+    segmentation = segment("<|tool_call>call:f{a:1}<tool_call|><|tool_response>", "gemma4")
+    assert [call.valid for call in segmentation.calls] == [True]
+    assert segmentation.diagnostics == ()
 
 
 def test_a_call_without_a_name_in_kimis_id_is_not_a_call_of_functions() -> None:
@@ -243,13 +255,15 @@ def test_two_calls_with_the_same_damage_keep_both_fixes() -> None:
         text = write_calls([call], format.name)
         random = Random(format.name)
         for _ in range(30):
-            at, count = random.randrange(len(text)), random.choice((0, 2))
-            damaged = text[:at] + text[at] * count + text[at + 1 :]
-            faults = [one.fault for one in segment(damaged, format.name).diagnostics]
+            index, count = random.randrange(len(text)), random.choice((0, 2))
+            damaged = text[:index] + text[index] * count + text[index + 1 :]
+            faults = [diagnostic.fault for diagnostic in segment(damaged, format.name).diagnostics]
             if len(faults) != 1 or faults[0].fix is None or not faults[0].fix.safe:
                 continue
             tried += 1
             both = segment(f"{damaged}\n{damaged}", format.name).diagnostics
-            lost += [damaged for one in both if one.rule is faults[0].rule and one.fault.fix is None]
+            lost += [
+                damaged for diagnostic in both if diagnostic.rule is faults[0].rule and diagnostic.fault.fix is None
+            ]
     assert tried > 40
     assert lost == []

@@ -29,9 +29,18 @@ PADDED = (
 
 
 def _found(text: str, format: str) -> tuple[Segmentation, dict[str, Prediction]]:
-    found = segment(text, format)
-    made = predictions(text, format, found.spans, found.calls, [one.fault for one in found.diagnostics])
-    return found, {f"{one.parser.server}:{one.parser.name}:{one.parser.reasoning or ''}": one for one in made}
+    segmentation = segment(text, format)
+    made = predictions(
+        text,
+        format,
+        segmentation.spans,
+        segmentation.calls,
+        [diagnostic.fault for diagnostic in segmentation.diagnostics],
+    )
+    return segmentation, {
+        f"{prediction.parser.server}:{prediction.parser.name}:{prediction.parser.reasoning or ''}": prediction
+        for prediction in made
+    }
 
 
 def test_one_bad_call_of_three_loses_all_with_hermes_and_itself_with_qwen25() -> None:
@@ -44,55 +53,55 @@ def test_one_bad_call_of_three_loses_all_with_hermes_and_itself_with_qwen25() ->
 
 def test_parsers_that_do_the_same_share_a_sentence() -> None:
     text = f"{GOOD}\n{BAD}\n{GOOD}"
-    found, _ = _found(text, "hermes")
-    faults = [one.fault for one in found.diagnostics]
-    wrong = wrong_predictions(text, "hermes", found.spans, found.calls, faults)
+    inspection, _ = _found(text, "hermes")
+    faults = [diagnostic.fault for diagnostic in inspection.diagnostics]
+    wrong = wrong_predictions(text, "hermes", inspection.spans, inspection.calls, faults)
     said = sentences(wrong)
     assert len(said) < len(wrong)
-    assert len({one.behaviour for one in wrong}) == len(said)
-    assert all(sum(f"`{one.parser.name}`" in sentence for sentence in said) for one in wrong)
+    assert len({prediction.behaviour for prediction in wrong}) == len(said)
+    assert all(sum(f"`{prediction.parser.name}`" in sentence for sentence in said) for prediction in wrong)
     assert sentences([]) == []
 
 
 def test_a_call_in_open_reasoning_is_what_the_reasoning_parser_makes_of_it() -> None:
     _, made = _found(f"<think>\nI look it up. {GOOD}\n{GOOD}", "hermes")
     assert made["vLLM:hermes:qwen3"].calls == (("get_weather", '{"city": "Oslo"}'),) * 2
-    assert all(one.parser.reasoning for one in made.values())
+    assert all(prediction.parser.reasoning for prediction in made.values())
     _, kept = _found('<think>I look. <longcat_tool_call>{"name": "f", "arguments": {}}</longcat_tool_call>', "longcat")
     assert kept["vLLM:longcat:deepseek_r1"].calls == ()
 
 
 def test_a_draft_in_closed_reasoning_is_returned_where_the_reasoning_ends_at_it() -> None:
     text = f"<think>Maybe {GOOD} no.</think>\nHello."
-    found, made = _found(text, "hermes")
+    inspection, made = _found(text, "hermes")
     assert made["vLLM:hermes:qwen3"].calls == (("get_weather", None),)
     assert made["vLLM:hermes:holo2"].calls == ()
     assert "those drafted in the reasoning" in made["vLLM:hermes:qwen3"].behaviour
-    faults = [one.fault for one in found.diagnostics]
-    assert [kind.drafts for kind in [text_kind(text, "hermes", found.spans, found.calls, faults)] if kind] == [
-        ("get_weather",)
-    ]
+    faults = [diagnostic.fault for diagnostic in inspection.diagnostics]
+    assert [
+        kind.drafts for kind in [text_kind(text, "hermes", inspection.spans, inspection.calls, faults)] if kind
+    ] == [("get_weather",)]
 
 
 def test_reasoning_that_the_prompt_opened_is_reasoning() -> None:
     _, made = _found(f"I look it up.</think>\n\n{GOOD}", "hermes")
-    assert all(one.parser.reasoning for one in made.values())
+    assert all(prediction.parser.reasoning for prediction in made.values())
     assert made["vLLM:hermes:qwen3"].calls == (("get_weather", '{"city": "Oslo"}'),)
 
 
 def test_one_fault_decides_for_a_text_with_several() -> None:
     text = "<tool_call>\n{'name': 'get_time', \"arguments\": {\"zone\": True,}}\n<tool_call>\n"
-    found, made = _found(text, "hermes")
-    assert {one.rule.code for one in found.diagnostics} == {"F301", "J103", "J104", "J105"}
+    inspection, made = _found(text, "hermes")
+    assert {diagnostic.rule.code for diagnostic in inspection.diagnostics} == {"F301", "J103", "J104", "J105"}
     assert made["vLLM:hermes:"].calls == ()
     assert "J103 with or without other faults" in made["vLLM:hermes:"].reason
 
 
 def test_a_healthy_call_of_mistral_is_returned() -> None:
     text = '[TOOL_CALLS]get_weather[ARGS]{"city": "Oslo"}'
-    found, made = _found(text, "mistral")
+    segmentation, made = _found(text, "mistral")
     assert made["vLLM:mistral:"].calls == (("get_weather", '{"city": "Oslo"}'),)
-    assert wrong_predictions(text, "mistral", found.spans, found.calls, ()) == ()
+    assert wrong_predictions(text, "mistral", segmentation.spans, segmentation.calls, ()) == ()
 
 
 @pytest.mark.parametrize(
@@ -124,13 +133,13 @@ def test_a_parser_is_named_with_or_without_its_server() -> None:
 @given(text=texts())
 def test_no_text_makes_a_prediction_fail(text: str) -> None:
     for format in ("hermes", "mistral", "pythonic", "glm45"):
-        for one in _found(text, format)[1].values():
-            assert sentences([one])
-            assert one.reason
+        for prediction in _found(text, format)[1].values():
+            assert sentences([prediction])
+            assert prediction.reason
 
 
 def test_no_damaged_output_makes_a_prediction_fail() -> None:
-    for one in mutated_texts(7, 150):
-        for prediction in _found(one.text, one.format)[1].values():
+    for text in mutated_texts(7, 150):
+        for prediction in _found(text.text, text.format)[1].values():
             assert sentences([prediction])
             assert prediction.reason

@@ -69,11 +69,11 @@ def conversation(case: str) -> tuple[TemplateMessage, ...]:
 
 def with_template() -> list[tuple[str, Format, Template]]:
     """The registered formats that have a template, by the case's name."""
-    return [(one.name, one, TEMPLATES[one.name]) for one in formats() if one.name in TEMPLATES]
+    return [(form.name, form, TEMPLATES[form.name]) for form in formats() if form.name in TEMPLATES]
 
 
 @pytest.mark.parametrize(
-    ("case", "form", "template"), with_template(), ids=lambda one: one if isinstance(one, str) else ""
+    ("case", "form", "template"), with_template(), ids=lambda form: form if isinstance(form, str) else ""
 )
 def test_a_conversation_is_rendered_as_the_family_presents_it(
     case: str, form: Format, template: Template, update_goldens: bool
@@ -85,39 +85,39 @@ def test_a_conversation_is_rendered_as_the_family_presents_it(
     assert path.read_text(encoding="utf-8") == rendered, f"mend with: pytest {__file__} --update-goldens"
 
 
-@pytest.mark.parametrize("form", [one for one in formats() if find_template(one)], ids=lambda one: one.name)
+@pytest.mark.parametrize("form", [form_ for form_ in formats() if find_template(form_)], ids=lambda form_: form_.name)
 def test_a_rendered_conversation_reads_back_as_it_was(form: Format) -> None:
     template = find_template(form)
     assert template is not None
     messages = conversation(form.name)
     headless = form.name in WITHOUT_TURN_TOKENS  # there, a system's words are not told from the model's
     text = template.transcript(messages[1:] if headless else messages, () if headless else TOOLS, form)
-    found = segment(text, form.name)
+    segmentation = segment(text, form.name)
     calls = [
-        one
+        written
         for message in messages
         for piece in message.pieces
         if isinstance(piece, CompletionCalls)
-        for one in piece.calls
+        for written in piece.calls
     ]
-    assert [(one.name, one.arguments, one.valid) for one in found.calls] == [
-        (one.name, one.arguments, True) for one in calls
+    assert [(read_call.name, read_call.arguments, read_call.valid) for read_call in segmentation.calls] == [
+        (written.name, written.arguments, True) for written in calls
     ]
-    assert "It is noon, clear and -4 °C." in found.content
+    assert "It is noon, clear and -4 °C." in segmentation.content
     if form.name in TOLD:
         system = segment(template.join("Be brief.", template.tools(TOOLS)), form.name, role=Role.SYSTEM)
-        for definitions in (system.definitions, () if headless else found.definitions):
-            assert [one.name for one in definitions] in ([], [tool.name for tool in TOOLS])
+        for definitions in (system.definitions, () if headless else segmentation.definitions):
+            assert [definition.name for definition in definitions] in ([], [tool.name for tool in TOOLS])
         assert system.definitions[0].parameters == TOOLS[0].parameters
     results = [result.content for message in messages for result in message.results]
-    read = [result.content for result in found.results]
+    read = [result.content for result in segmentation.results]
     assert len(read) == len(results)
-    assert all(content in one or form.name in NAMED for content, one in zip(results, read, strict=True))
+    assert all(content in result_text or form.name in NAMED for content, result_text in zip(results, read, strict=True))
 
 
 def test_every_one_of_the_eleven_has_a_template() -> None:
     assert set(TEMPLATES) == ELEVEN
-    assert [one.name for one in formats() if one.name in ELEVEN and find_template(one) is None] == []
+    assert [form.name for form in formats() if form.name in ELEVEN and find_template(form) is None] == []
 
 
 def test_a_family_without_reasoning_says_what_it_drops() -> None:
@@ -141,6 +141,6 @@ def test_a_family_finds_its_own_block_of_tools(case: str) -> None:
         assert template.offered(TOOLS)
     elif template.tools_block is not None:
         block = template.tools(TOOLS)
-        found = template.tools_block.search(f"Be brief.\n\n{block}\n\nBe kind.")
-        assert found is not None
-        assert found[0] == block
+        match = template.tools_block.search(f"Be brief.\n\n{block}\n\nBe kind.")
+        assert match is not None
+        assert match[0] == block

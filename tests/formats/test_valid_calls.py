@@ -94,10 +94,10 @@ def test_most_formats_write_json() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_valid_means_that_json_loads_reads_it(seed: int) -> None:
     valid = 0
-    for one in mutated_texts(seed, TEXTS, [*formats_of_objects(), *formats_of_named_objects()]):
-        for call in segment(one.text, one.format, prompt=one.prompt).calls:
+    for text in mutated_texts(seed, TEXTS, [*formats_of_objects(), *formats_of_named_objects()]):
+        for call in segment(text.text, text.format, prompt=text.prompt).calls:
             valid += call.valid
-            assert not call.valid or is_strict(call, one.text, one.format), one
+            assert not call.valid or is_strict(call, text.text, text.format), text
     assert valid > 250
 
 

@@ -29,11 +29,11 @@ _FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # rich's pictures woul
 
 
 async def _records(*, is_faulty: bool) -> list[ProbeRecord]:
-    found: list[ProbedAnswer] = []
+    answers: list[ProbedAnswer] = []
     async with running(BOTH_MODES[_FAULT][0] if is_faulty else None) as server:
         plan = ProbePlan(server.url, builtin_suite(), model="example", concurrency=1)
-        await ProbeRun(plan, endpoint_target(server.url, {}), found.extend).run()
-    return [answer.record for answer in found]
+        await ProbeRun(plan, endpoint_target(server.url, {}), answers.extend).run()
+    return [answer.record for answer in answers]
 
 
 def _without_times(records: list[ProbeRecord], url: str) -> ProbeReport:

@@ -71,7 +71,7 @@ def _results(
     assert done.returncode == code, done.stderr
     results = map(json.loads, (folder / "r.jsonl").read_text(encoding="utf-8").splitlines())
     own = [result["weaklink"] for result in results]
-    return {(one["id"], one["mode"]): one for one in own}, done.stdout
+    return {(record["id"], record["mode"]): record for record in own}, done.stdout
 
 
 def test_right_calls_have_no_finding_whole_and_streamed(llama_url: str, tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_right_calls_have_no_finding_whole_and_streamed(llama_url: str, tmp_path
     ]
     results, printed = _results(llama_url, tmp_path, lines)
     assert len(results) == 6
-    assert {key: one["findings"] for key, one in results.items()} == {key: [] for key in results}
+    assert {key: record["findings"] for key, record in results.items()} == {key: [] for key in results}
     assert "No findings in 6 answers" in printed
 
 
@@ -91,8 +91,8 @@ def test_what_the_model_wrote_is_the_models_fault(llama_url: str, tmp_path: Path
     lines = [_line("rome", {"calls": _ROME}), _line("two", {"calls": [*_OSLO, *_ROME]}), _line("none", {"calls": []})]
     results, printed = _results(llama_url, tmp_path, lines)
     kinds = {"rome": "wrong-arguments", "two": "call-missing", "none": "call-unwanted"}
-    for (id_, _), one in results.items():
-        (finding,) = one["findings"]
+    for (id_, _), record in results.items():
+        (finding,) = record["findings"]
         assert (finding["kind"], finding["owner"]) == (kinds[id_], "model")
         assert "the model wrote exactly what the server delivered" in finding["evidence"]
         assert "in the tokens of that answer (`logprobs`)" in finding["evidence"]
@@ -102,5 +102,7 @@ def test_what_the_model_wrote_is_the_models_fault(llama_url: str, tmp_path: Path
 def test_a_request_beyond_the_context_is_told_as_that(llama_url: str, tmp_path: Path) -> None:
     lines = [_line("long", {"calls": _OSLO}, messages=[{"role": "user", "content": "snow " * 5000}])]
     results, _ = _results(llama_url, tmp_path, lines, code=2)  # nothing was answered
-    for one in results.values():
-        assert [(finding["kind"], finding["owner"]) for finding in one["findings"]] == [("context-exceeded", "server")]
+    for record in results.values():
+        assert [(finding["kind"], finding["owner"]) for finding in record["findings"]] == [
+            ("context-exceeded", "server")
+        ]

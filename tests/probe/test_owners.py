@@ -59,7 +59,7 @@ METHODS = {
 
 @pytest.mark.parametrize("method", METHODS)
 def test_each_method_names_the_server_that_lost_a_call(method: RawMethod) -> None:
-    whole = [one for one in probed(METHODS[method], _ONE) if one.record.mode is ProbeMode.WHOLE]
+    whole = [answer for answer in probed(METHODS[method], _ONE) if answer.record.mode is ProbeMode.WHOLE]
     (finding,) = whole[0].record.findings
     assert (finding.kind, finding.owner) == ("call-missing", Owner.SERVER)
     assert f"`{method}`" in finding.evidence
@@ -67,8 +67,8 @@ def test_each_method_names_the_server_that_lost_a_call(method: RawMethod) -> Non
 
 
 def test_without_the_models_text_nobody_is_named() -> None:
-    found = probed(Fault(parsed=_lost, logprobs=False), _ONE)
-    for answer in found:
+    answers = probed(Fault(parsed=_lost, logprobs=False), _ONE)
+    for answer in answers:
         (finding,) = answer.record.findings
         assert (finding.kind, finding.owner) == ("call-missing", Owner.UNKNOWN)
         assert "no access to the model's own text" in finding.evidence
@@ -90,8 +90,8 @@ def test_a_refused_method_is_not_tried_again() -> None:
     def status(body: Body) -> int:
         return 400 if "logprobs" in body or body.get("tool_choice") == "none" else 200
 
-    found = probed(Fault(parsed=_lost, status=status), ("one-call-1", "one-call-2", "one-call-3"))
-    assert {one.owner for answer in found for one in answer.record.findings} == {Owner.UNKNOWN}
+    answers = probed(Fault(parsed=_lost, status=status), ("one-call-1", "one-call-2", "one-call-3"))
+    assert {finding.owner for answer in answers for finding in answer.record.findings} == {Owner.UNKNOWN}
 
 
 def test_a_named_parser_tells_what_it_is_known_to_do_with_the_text() -> None:
@@ -101,9 +101,9 @@ def test_a_named_parser_tells_what_it_is_known_to_do_with_the_text() -> None:
     assert (finding.owner, finding.as_predicted) == (Owner.SERVER, False)
     assert "The parser of vLLM 0.33.0 (`hermes`) returns 1 call here" in finding.evidence
     assert "This server did something else" in finding.evidence
-    assert [one.as_predicted for one in streamed.record.findings] == [False]
+    assert [found_finding.as_predicted for found_finding in streamed.record.findings] == [False]
     for answer in probed(Fault(parsed=_lost), _ONE):
-        assert [one.as_predicted for one in answer.record.findings] == [None]
+        assert [found_finding.as_predicted for found_finding in answer.record.findings] == [None]
 
 
 def test_a_call_that_the_named_parser_loses_too_is_as_predicted() -> None:
@@ -117,7 +117,7 @@ def test_a_call_that_the_named_parser_loses_too_is_as_predicted() -> None:
     assert (finding.owner, finding.as_predicted) == (Owner.MODEL, True)
     assert "returns no call here" in finding.evidence
     assert "This server did the same" in finding.evidence
-    assert [one.as_predicted for one in streamed.record.findings] == [None]
+    assert [found_finding.as_predicted for found_finding in streamed.record.findings] == [None]
 
 
 def test_without_tokens_in_a_stream_the_whole_answer_shows_the_owner() -> None:
@@ -151,7 +151,7 @@ def test_what_repeats_is_one_finding() -> None:
 
     for answer in probed(Fault(text=text, parsed=lambda value, body: Parsed("<tool_call>" * 50, [], "stop")), _ONE):
         findings = answer.record.findings
-        assert len({(one.kind, one.message) for one in findings}) == len(findings) < 6
+        assert len({(finding.kind, finding.message) for finding in findings}) == len(findings) < 6
 
 
 def test_a_context_that_is_too_short_is_no_refused_parameter() -> None:

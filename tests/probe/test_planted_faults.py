@@ -25,11 +25,11 @@ def probed(fault: Fault, ids: tuple[str, ...] = _USED, server_parser: str = "") 
     """The answers to these requests from a server with this fault."""
 
     async def run() -> list[ProbedAnswer]:
-        found: list[ProbedAnswer] = []
+        answers: list[ProbedAnswer] = []
         async with running(fault) as server:
             plan = ProbePlan(server.url, tuple(_SUITE[id_] for id_ in ids), model="m", server_parser=server_parser)
-            await ProbeRun(plan, endpoint_target(server.url, {}), found.extend).run()
-        return found
+            await ProbeRun(plan, endpoint_target(server.url, {}), answers.extend).run()
+        return answers
 
     return asyncio.run(run())
 
@@ -38,8 +38,8 @@ def _set(*path: str | int, to: Any) -> Callable[[Any, Body], Any]:
     """A fault that sets a member of a body, and of each chunk that has it; `None` as the last of `to` removes it."""
 
     def change(value: Any, _: Body) -> Any:
-        for one in value if isinstance(value, list) else [value]:
-            inner = one
+        for element in value if isinstance(value, list) else [value]:
+            inner = element
             for step in path[:-1]:
                 inner = _inner(inner, step)
             if isinstance(inner, dict) and (path[-1] in inner or to is not _REMOVED):
@@ -70,9 +70,9 @@ def _both(*path: str | int, to: Any) -> Fault:
 
 def _usage(**counts: int) -> Fault:
     def change(value: Any, _: Body) -> Any:
-        for one in value if isinstance(value, list) else [value]:
-            if "usage" in one:
-                one["usage"] = {**one["usage"], **counts}
+        for element in value if isinstance(value, list) else [value]:
+            if "usage" in element:
+                element["usage"] = {**element["usage"], **counts}
         return value
 
     return Fault(whole=change, chunks=change)
@@ -150,8 +150,8 @@ def _content(change: Callable[[str], str]) -> Fault:
 def _one_parsed(content: str, *names: str, finish: str = "") -> Fault:
     """The server delivers this content and these calls, whatever the model wrote."""
     calls = [
-        {"id": f"call_{at}", "type": "function", "function": {"name": name, "arguments": '{"city": "Oslo"}'}}
-        for at, name in enumerate(names)
+        {"id": f"call_{index}", "type": "function", "function": {"name": name, "arguments": '{"city": "Oslo"}'}}
+        for index, name in enumerate(names)
     ]
     return Fault(parsed=lambda value, _: Parsed(content, calls, finish or ("tool_calls" if calls else "stop")))
 
@@ -333,11 +333,11 @@ BOTH_MODES: dict[str, tuple[Fault, tuple[str, ...], tuple[str, Owner]]] = {
 @pytest.mark.parametrize("name", BOTH_MODES)
 def test_a_planted_fault_is_found_in_both_modes_with_its_owner(name: str) -> None:
     fault, ids, expected = BOTH_MODES[name]
-    found = probed(fault, ids)
+    answers = probed(fault, ids)
     for mode in ProbeMode:
-        findings = [one for answer in found if answer.record.mode is mode for one in answer.record.findings]
-        assert {(one.kind, one.owner) for one in findings} == {expected}, findings
-        assert all(one.message and one.evidence for one in findings)
+        findings = [finding for answer in answers if answer.record.mode is mode for finding in answer.record.findings]
+        assert {(finding.kind, finding.owner) for finding in findings} == {expected}, findings
+        assert all(finding.message and finding.evidence for finding in findings)
 
 
 def test_thirty_and_more_faults_are_planted() -> None:
@@ -345,10 +345,10 @@ def test_thirty_and_more_faults_are_planted() -> None:
 
 
 def test_a_clean_server_has_no_finding_in_the_whole_suite() -> None:
-    found = probed(Fault(), tuple(_SUITE))
-    assert len(found) == 2 * len(_SUITE)
-    assert [one for answer in found for one in answer.record.findings] == []
-    measures = measure([answer.record for answer in found])
+    answers = probed(Fault(), tuple(_SUITE))
+    assert len(answers) == 2 * len(_SUITE)
+    assert [finding for answer in answers for finding in answer.record.findings] == []
+    measures = measure([answer.record for answer in answers])
     assert all(share.value == 1.0 and share.trials for share in measures.shares), measures
     assert not any(measures.errors.values())
     assert measures.medians[0].trials == len(_SUITE)
@@ -441,15 +441,19 @@ STREAMED: dict[str, tuple[Fault, tuple[str, ...], tuple[str, Owner]]] = {
 @pytest.mark.parametrize("name", STREAMED)
 def test_a_fault_of_the_stream_alone_is_found_there(name: str) -> None:
     fault, ids, expected = STREAMED[name]
-    found = probed(fault, ids)
-    streamed = [one for answer in found if answer.record.mode is ProbeMode.STREAMED for one in answer.record.findings]
-    whole = [one for answer in found if answer.record.mode is ProbeMode.WHOLE for one in answer.record.findings]
-    assert expected in {(one.kind, one.owner) for one in streamed}, streamed
+    answers = probed(fault, ids)
+    streamed = [
+        finding for answer in answers if answer.record.mode is ProbeMode.STREAMED for finding in answer.record.findings
+    ]
+    whole = [
+        finding for answer in answers if answer.record.mode is ProbeMode.WHOLE for finding in answer.record.findings
+    ]
+    assert expected in {(finding.kind, finding.owner) for finding in streamed}, streamed
     assert whole == []
 
 
 def test_a_stream_that_was_not_asked_for_is_found() -> None:
-    found = probed(Fault(swap_modes=(False,)))
-    assert {(one.kind, one.owner) for answer in found for one in answer.record.findings} == {
+    answers = probed(Fault(swap_modes=(False,)))
+    assert {(finding.kind, finding.owner) for answer in answers for finding in answer.record.findings} == {
         ("stream-not-asked", Owner.SERVER)
     }

@@ -93,12 +93,12 @@ class _Verifier:
 
 def _probed(path: Path, fault: Fault, **plan: Any) -> list[ProbedAnswer]:
     async def run() -> list[ProbedAnswer]:
-        found: list[ProbedAnswer] = []
+        answers: list[ProbedAnswer] = []
         async with running(fault) as server:
             server.written = lambda body: _TEXTS[int(body["messages"][0]["content"].split()[1])]  # type: ignore[method-assign] # not the built-in suite
             made = ProbePlan(server.url, tuple(read_suites([path])), model="k2", is_owner_sought=False, **plan)
-            await ProbeRun(made, endpoint_target(server.url, {}), found.extend).run()
-        return found
+            await ProbeRun(made, endpoint_target(server.url, {}), answers.extend).run()
+        return answers
 
     return asyncio.run(run())
 
@@ -109,9 +109,11 @@ def _fail_some(body: Body) -> int:
 
 @pytest.mark.parametrize("fault", [Fault(), Fault(status=_fail_some)])
 def test_counts_equal_those_of_the_vendor_verifier(tmp_path: Path, fault: Fault) -> None:
-    found = _probed(_made_up(tmp_path), fault, as_written=True)
+    answers = _probed(_made_up(tmp_path), fault, as_written=True)
     path = tmp_path / "results.jsonl"
-    path.write_text("".join(f"{result_line(one.record, one.judged.answer, datetime.now(UTC))}\n" for one in found))
+    path.write_text(
+        "".join(f"{result_line(answer.record, answer.judged.answer, datetime.now(UTC))}\n" for answer in answers)
+    )
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     verifier = _Verifier(lines)
     assert [line["tool_calls_valid"] for line in lines] == [verifier.valid(line) for line in lines]
@@ -119,8 +121,8 @@ def test_counts_equal_those_of_the_vendor_verifier(tmp_path: Path, fault: Fault)
     summary = summary_json(records, measure(records), url="u", model="k2", suite=[])
     assert summary.items() >= verifier.summary().items()
     assert summary["success_count"] in (len(_TEXTS), len(_TEXTS) - 1)
-    shares = {one.name: one for one in measure([one.record for one in found]).shares}
-    assert {one.name: one for one in measure(records).shares} == shares
+    shares = {share.name: share for share in measure([answer.record for answer in answers]).shares}
+    assert {share.name: share for share in measure(records).shares} == shares
 
 
 def test_a_file_of_the_verifier_itself_is_read(tmp_path: Path) -> None:
@@ -160,9 +162,9 @@ def test_f1_is_that_of_the_verifier() -> None:
     official = [_record(n, finish) for n, finish in enumerate(["tool_calls"] * 4 + ["stop"] * 3 + ["tool_calls"] * 3)]
     tp, fp, fn = 4, 1, 3
     precision, recall = tp / (tp + fp), tp / (tp + fn)
-    found = call_f1(ours, official)
-    assert found.value == pytest.approx(2 * precision * recall / (precision + recall))
-    assert found.interval.low < (found.value or 0) < found.interval.high
+    score = call_f1(ours, official)
+    assert score.value == pytest.approx(2 * precision * recall / (precision + recall))
+    assert score.interval.low < (score.value or 0) < score.interval.high
     assert call_f1([_record(1, "stop", wants=False)]).value is None
 
 
@@ -191,7 +193,7 @@ def test_newcombes_interval_for_paired_data() -> None:
 def test_endpoints_are_compared_on_the_requests_of_both() -> None:
     first = [_record(n, "stop", right=True) for n in range(20)]
     second = [_record(n, "stop", right=n % 2 == 0) for n in range(5, 30)]
-    right = next(one for one in compare_endpoints(first, second) if one.name == "right")
+    right = next(endpoint for endpoint in compare_endpoints(first, second) if endpoint.name == "right")
     assert (right.trials, right.both, right.only_first) == (15, 7, 8)
     assert right.difference is not None
     assert right.difference.value == pytest.approx(8 / 15)

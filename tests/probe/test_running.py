@@ -31,74 +31,74 @@ from weaklink.ui.views.styled_text import plain
 _KEY = "sk-probe-0123456789abcdef"
 
 
-def _run(server: ModelServer, found: list[ProbedAnswer], **bounds: Any) -> ProbeRun:
+def _run(server: ModelServer, answers: list[ProbedAnswer], **bounds: Any) -> ProbeRun:
     plan = ProbePlan(server.url, builtin_suite()[:4], model="m", concurrency=1)
     target = endpoint_target(server.url, {"OPENAI_API_KEY": _KEY})
-    return ProbeRun(plan, target, found.extend, bounds=SpendingBounds(**bounds))
+    return ProbeRun(plan, target, answers.extend, bounds=SpendingBounds(**bounds))
 
 
 def _state(fault: Fault | None = None, **bounds: Any) -> tuple[ProbeState, list[ProbedAnswer], ModelServer]:
     async def run() -> tuple[ProbeState, list[ProbedAnswer], ModelServer]:
-        found: list[ProbedAnswer] = []
+        answers: list[ProbedAnswer] = []
         async with running(fault) as server:
-            return await _run(server, found, **bounds).run(), found, server
+            return await _run(server, answers, **bounds).run(), answers, server
 
     return asyncio.run(run())
 
 
 def test_bounds_end_a_run_and_keep_its_answers() -> None:
-    state, found, server = _state(max_requests=5)
+    state, answers, server = _state(max_requests=5)
     assert "limit of 5 requests" in state.stop
     assert len(server.requests) == 5
-    assert len(found) == 4  # a request counts when both of its answers are there
-    state, found, _ = _state(max_tokens=1)
+    assert len(answers) == 4  # a request counts when both of its answers are there
+    state, answers, _ = _state(max_tokens=1)
     assert "limit of 1 tokens" in state.stop
-    assert found == []
+    assert answers == []
 
 
 def test_a_busy_server_gets_the_request_again_after_the_time_that_it_asks_for() -> None:
     async def run() -> tuple[ProbeState, list[ProbedAnswer]]:
-        found: list[ProbedAnswer] = []
+        answers: list[ProbedAnswer] = []
         async with running() as server:
             server.busy = [(429, {"retry-after": "0.01"}), (503, {"retry-after": "0.01"})]
-            return await _run(server, found).run(), found
+            return await _run(server, answers).run(), answers
 
-    state, found = asyncio.run(run())
+    state, recorded = asyncio.run(run())
     assert state.bounds.requests == 8 + 2
-    assert len(found) == 8
-    assert all(one.record.answered for one in found)
+    assert len(recorded) == 8
+    assert all(answer.record.answered for answer in recorded)
 
 
 def test_a_server_that_answers_nothing_but_errors_ends_the_run_with_the_reason() -> None:
     async def run() -> tuple[ProbeState, list[ProbedAnswer], int]:
-        found: list[ProbedAnswer] = []
+        answers: list[ProbedAnswer] = []
         async with running() as server:
             server.busy = [(503, {"retry-after": "0.001"})] * 200
-            return await _run(server, found).run(), found, 200 - len(server.busy)
+            return await _run(server, answers).run(), answers, 200 - len(server.busy)
 
-    state, found, asked = asyncio.run(run())
+    state, recorded, asked = asyncio.run(run())
     assert state.stop == "none of 4 requests got an answer; the server answered 503: busy"
-    assert len(found) == 2  # a request has two modes; the second one is not judged
+    assert len(recorded) == 2  # a request has two modes; the second one is not judged
     assert asked == 4 * 6
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 405])
 def test_a_server_that_refuses_everything_alike_ends_the_run_with_the_reason(status: int) -> None:
     """A wrong key or path: the usual mistakes."""
-    state, found, server = _state(Fault(status=lambda _: status, refusal="no"))
+    state, answers, server = _state(Fault(status=lambda _: status, refusal="no"))
     assert state.stop == f"all of 4 requests were refused; the server answered {status}: no"
     assert len(server.requests) == 4
-    assert len(found) == 2  # as above
+    assert len(answers) == 2  # as above
 
 
 @pytest.mark.parametrize("statuses", [[400], [422], [404, 403], [403, 200, 403, 403, 403]])
 def test_refusals_that_may_be_about_one_request_end_no_run(statuses: list[int]) -> None:
     """A parameter, a tool, a model of the server's own list: other requests may be answered."""
     left = iter(statuses * 8)
-    state, found, server = _state(Fault(status=lambda _: next(left)))
+    state, answers, server = _state(Fault(status=lambda _: next(left)))
     assert state.stop == ""
     assert len(server.requests) >= 8
-    assert len(found) == 8
+    assert len(answers) == 8
 
 
 def test_a_request_without_an_answer_among_others_ends_no_run() -> None:
@@ -117,12 +117,12 @@ def test_the_key_is_sent_and_never_kept() -> None:
         whole=lambda value, _: {**value, "echo": _KEY},
         text=lambda right, _: _KEY,
     )
-    _, found, server = _state(fault)
+    _, state, server = _state(fault)
     assert server.headers["Authorization"] == f"Bearer {_KEY}"
-    assert found
-    for one in found:
-        assert _KEY not in one.judged.answer.raw.decode()
-        assert _KEY not in str(one.record)
+    assert state
+    for answer in state:
+        assert _KEY not in answer.judged.answer.raw.decode()
+        assert _KEY not in str(answer.record)
 
 
 @pytest.mark.parametrize(("concurrency", "most"), [(1, 1), (1, 2), (4, 1), (4, 2)])
@@ -198,7 +198,7 @@ def test_a_probe_from_the_command_line(tmp_path: Path) -> None:
     failed = [record for record in records if record.findings]
     tree = ET.parse(junit).getroot()
     assert len(tree.findall(".//failure")) == len(failed) == 22
-    measured = {one["measure"]: one for one in json.loads(summary.read_text())["weaklink"]["measures"]}
+    measured = {record["measure"]: record for record in json.loads(summary.read_text())["weaklink"]["measures"]}
     assert measured["schema"]["hits"] == 78
     assert "wrong-type" in page.read_text()
     assert "<script" not in page.read_text()

@@ -27,8 +27,8 @@ _CALLS = st.lists(
 
 
 def _turn(text: str, calls: list[tuple[str, dict[str, str]]]) -> Turn:
-    parts = [Part("text", text), *(Part(f"call:{at}", json.dumps(given)) for at, (_, given) in enumerate(calls))]
-    headers = [CallHeader(f"call:{at}", name, f"id_{at}") for at, (name, _) in enumerate(calls)]
+    parts = [Part("text", text), *(Part(f"call:{index}", json.dumps(given)) for index, (_, given) in enumerate(calls))]
+    headers = [CallHeader(f"call:{index}", name, f"id_{index}") for index, (name, _) in enumerate(calls)]
     return Turn(Role.ASSISTANT, tuple(parts), calls=tuple(headers))
 
 
@@ -47,7 +47,7 @@ def test_a_rebuilt_answer_is_read_as_its_turn(
     read = assembly.decoded().turn
     texts = {part.name: part.text for part in read.parts}
     assert texts["text"] == text
-    assert [(one.name, json.loads(texts[one.part])) for one in read.calls] == calls
+    assert [(call.name, json.loads(texts[call.part])) for call in read.calls] == calls
     assert not any(name.startswith("wire:") for name in texts), texts
 
 
@@ -67,13 +67,15 @@ def test_an_imported_session_answers_what_its_turns_say() -> None:
     replayer = Replayer(recording)
     call: Json = {"id": "x", "type": "function", "function": {"name": "weather", "arguments": '{"city":"Oslo"}'}}
     messages: list[Json] = [{"role": "system", "content": "Now with it."}, {"role": "user", "content": "Is it warm?"}]
-    found = replayer.find("POST", "/v1/chat/completions", json.dumps({"messages": messages}).encode())
-    assert isinstance(found, Match)
-    assert found.turn is first
+    position = replayer.find("POST", "/v1/chat/completions", json.dumps({"messages": messages}).encode())
+    assert isinstance(position, Match)
+    assert position.turn is first
     messages += [
         {"role": "assistant", "content": "I look.", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "x", "content": "13"},
     ]
     other = replayer.find("POST", "/v1/chat/completions", json.dumps({"messages": messages}).encode())
     assert isinstance(other, ReplayDivergence)
-    assert [(one.pointer, one.message) for one in other.differences] == [("/messages/2/content", 3)]
+    assert [(difference.pointer, difference.message) for difference in other.differences] == [
+        ("/messages/2/content", 3)
+    ]

@@ -60,17 +60,17 @@ def _weather(body: Json) -> Any:
     assert isinstance(body, dict)
     tools: Any = body["tools"]
     listed = tools[0].get("functionDeclarations", tools)
-    return next(one for one in listed if "weather" in json.dumps(one))
+    return next(definition for definition in listed if "weather" in json.dumps(definition))
 
 
 @pytest.mark.parametrize("shape", _SHAPES)
 def test_an_added_and_a_missing_tool_are_named(shape: str) -> None:
-    one, both = _body(shape, ("a", _schema())), _body(shape, ("a", _schema()), ("b", _schema()))
-    (added,) = differences(one, both)
+    single, both = _body(shape, ("a", _schema())), _body(shape, ("a", _schema()), ("b", _schema()))
+    (added,) = differences(single, both)
     assert (added.kind, added.tool) == (DifferenceKind.ADDED, "b")
     assert added.live_range is not None
     assert added.live_range.start == 0
-    (missing,) = differences(both, one)
+    (missing,) = differences(both, single)
     assert (missing.kind, missing.tool, missing.live_range) == (DifferenceKind.MISSING, "b", None)
     assert missing.recorded_range == added.live_range
 
@@ -86,18 +86,22 @@ _JSON = st.recursive(
 def test_every_range_has_the_value_that_it_names(old: Json, new: Json) -> None:
     before: Json = {"name": "f", "parameters": old}
     after: Json = {"name": "f", "parameters": new}
-    old_text, text = (json.dumps(one, ensure_ascii=False) for one in (before, after))
-    for one in differences({"tools": [before]}, {"tools": [after]}):
-        assert one.tool == "f"
-        if one.live_range is not None and one.recorded_range is not None and not (one.live and one.recorded):
+    old_text, text = (json.dumps(body, ensure_ascii=False) for body in (before, after))
+    for difference in differences({"tools": [before]}, {"tools": [after]}):
+        assert difference.tool == "f"
+        if (
+            difference.live_range is not None
+            and difference.recorded_range is not None
+            and not (difference.live and difference.recorded)
+        ):
             continue  # two texts, one of which is empty
-        if one.kind is DifferenceKind.ADDED:
-            assert one.live_range is not None
-            assert one.recorded_range is None
-            assert text[one.live_range.start : one.live_range.end] == one.live
-        if one.kind is DifferenceKind.MISSING:
-            assert one.recorded_range is not None
-            assert old_text[one.recorded_range.start : one.recorded_range.end] == one.recorded
+        if difference.kind is DifferenceKind.ADDED:
+            assert difference.live_range is not None
+            assert difference.recorded_range is None
+            assert text[difference.live_range.start : difference.live_range.end] == difference.live
+        if difference.kind is DifferenceKind.MISSING:
+            assert difference.recorded_range is not None
+            assert old_text[difference.recorded_range.start : difference.recorded_range.end] == difference.recorded
 
 
 _AGENT = f"""{CHAT_CLIENT}

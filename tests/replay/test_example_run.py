@@ -28,8 +28,8 @@ class _Readme:
     def run(self, number: int, port: int, **more: str) -> "subprocess.CompletedProcess[str]":
         """The result of a command, by its number."""
         line = self.commands[number].replace("8123", str(port))
-        words = [{"python": sys.executable}.get(one, one) for one in line.split()]
-        words = [str(ROOT / one) if one.startswith("examples/") else one for one in words]
+        words = [{"python": sys.executable}.get(word, word) for word in line.split()]
+        words = [str(ROOT / word) if word.startswith("examples/") else word for word in words]
         given = {"WEAKLINK_DB": "t.db", "OPENAI_API_KEY": "none", "AGENT_PROMPT": self._prompt, **more}
         return run_text(self._folder, *words, **given)
 

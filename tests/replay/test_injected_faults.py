@@ -91,25 +91,27 @@ def _exchange(path: str, turn: Turn, *, is_stream: bool) -> RecordedExchange:
     return RecordedExchange("POST", target, 99.0, 200, (("content-type", kind),), request, answer, ends)
 
 
-def _recorded(one: RecordedExchange) -> tuple[Trace, Inspection]:
+def _recorded(exchange: RecordedExchange) -> tuple[Trace, Inspection]:
     """What a recorder makes of an exchange."""
     sink, seconds = _Traces(), count(100)
     recorder = Recorder(sink)
-    body = one.request or b""
-    head = RequestHead("POST", one.path, (("content-length", str(len(body))),), upstream="http://host.test", at_s=99.0)
+    body = exchange.request or b""
+    head = RequestHead(
+        "POST", exchange.path, (("content-length", str(len(body))),), upstream="http://host.test", at_s=99.0
+    )
     observer = recorder.began(head)
     observer.request_arrived(body)
-    observer.answer_began(one.status or 0, one.headers, next(seconds))
-    for piece in one.pieces():
+    observer.answer_began(exchange.status or 0, exchange.headers, next(seconds))
+    for piece in exchange.pieces():
         observer.answer_arrived(piece, next(seconds))
-    observer.ended(one.end, next(seconds))
+    observer.ended(exchange.end, next(seconds))
     recorder.close()
     trace = sink.trace()
     return trace, inspect_trace(replace(trace, is_open=True))  # nobody answers the call
 
 
 def _codes(inspection: Inspection) -> set[str]:
-    return {one.rule.code for one in inspection.diagnostics}
+    return {diagnostic.rule.code for diagnostic in inspection.diagnostics}
 
 
 @pytest.mark.one_in(3)
@@ -131,9 +133,9 @@ def test_the_inspection_finds_every_fault_that_an_answer_can_carry(path: str, tu
         assert fault.turn == len(trace.turns)
         altered = _with_answer(sound, fault.answer)
         assert altered.answer != sound.answer
-        found = _codes(_recorded(altered)[1])
-        assert fault.rules[0] in found, (kind, found)
-        assert found <= set(fault.rules), (kind, found)
+        codes = _codes(_recorded(altered)[1])
+        assert fault.rules[0] in codes, (kind, codes)
+        assert codes <= set(fault.rules), (kind, codes)
         injected.add(fault.rules[0])
     has_string = turn is _IN_TEXT or path in ("/v1/chat/completions", "/v1/responses")
     has_string = has_string or (path == "/v1/messages" and is_stream)
@@ -141,10 +143,10 @@ def test_the_inspection_finds_every_fault_that_an_answer_can_carry(path: str, tu
     assert injected == _IN_EVERY_ANSWER | (_IN_STRINGS if has_string else set()) | texts
 
 
-def _with_answer(one: RecordedExchange, turn: Turn) -> RecordedExchange:
-    kind, answer = rebuilt_answer(turn, one.path, one.request or b"")
-    assert ("content-type", kind) in one.headers
-    return replace(one, answer=answer, ends=(*range(40, len(answer), 40), len(answer)))
+def _with_answer(exchange: RecordedExchange, turn: Turn) -> RecordedExchange:
+    kind, answer = rebuilt_answer(turn, exchange.path, exchange.request or b"")
+    assert ("content-type", kind) in exchange.headers
+    return replace(exchange, answer=answer, ends=(*range(40, len(answer), 40), len(answer)))
 
 
 @pytest.mark.parametrize("is_stream", [False, True])

@@ -72,9 +72,9 @@ _IGNORED: list[tuple[Callable[[dict[str, Json]], Json], int]] = [
 @pytest.mark.parametrize(("change", "count"), _IGNORED)
 def test_volatile_differences_are_ignored_and_listed(change: Callable[[dict[str, Json]], Json], count: int) -> None:
     replayer = _replayer(_exchange(_body(), b"answer"))
-    found = replayer.find("POST", _PATH, _raw(change(_body())))
-    assert isinstance(found, Match)
-    assert len(found.ignored) == len(replayer.ignored) == count
+    position = replayer.find("POST", _PATH, _raw(change(_body())))
+    assert isinstance(position, Match)
+    assert len(position.ignored) == len(replayer.ignored) == count
     strict = _replayer(_exchange(_body()), is_strict=True).find("POST", _PATH, _raw(change(_body())))
     assert isinstance(strict, Match if count == 0 else ReplayDivergence)
 
@@ -104,34 +104,36 @@ def test_each_planted_change_is_named_at_its_characters(
     path: tuple[str | int, ...], value: Json, pointer: str, message: int | None, where: tuple[int, int] | None
 ) -> None:
     recorded = _exchange(_body())
-    found = _replayer(recorded).find("POST", _PATH, _raw(_at(_body(), *path, to=value)))
-    assert isinstance(found, ReplayDivergence)
-    one = found.differences[0]
-    assert (found.kind, one.pointer, one.message) == (DivergenceKind.CHANGED, pointer, message)
-    assert len(found.differences) == 1
-    found_range = None if one.live_range is None else (one.live_range.start, one.live_range.end)
+    position = _replayer(recorded).find("POST", _PATH, _raw(_at(_body(), *path, to=value)))
+    assert isinstance(position, ReplayDivergence)
+    difference = position.differences[0]
+    assert (position.kind, difference.pointer, difference.message) == (DivergenceKind.CHANGED, pointer, message)
+    assert len(position.differences) == 1
+    found_range = None if difference.live_range is None else (difference.live_range.start, difference.live_range.end)
     assert found_range == where
 
 
 def test_of_several_runs_with_the_same_words_the_one_that_differs_least_is_compared() -> None:
     recorded = [_exchange(_at(_body(), "model", to=name)) for name in ("a", "b", "c")]
-    found = _replayer(*recorded).find("POST", _PATH, _raw(_at(_at(_body(), "model", to="b"), "temperature", to=0)))
-    assert isinstance(found, ReplayDivergence)
-    assert (found.exchange, [one.pointer for one in found.differences]) == (2, ["/temperature"])
+    position = _replayer(*recorded).find("POST", _PATH, _raw(_at(_at(_body(), "model", to="b"), "temperature", to=0)))
+    assert isinstance(position, ReplayDivergence)
+    assert (position.exchange, [difference.pointer for difference in position.differences]) == (2, ["/temperature"])
     unknown = _replayer(*recorded).find("POST", _PATH, _raw(_at(_body(), "model", to="d")))
     assert isinstance(unknown, ReplayDivergence)
-    assert (unknown.exchange, [one.pointer for one in unknown.differences]) == (1, ["/model"])
+    assert (unknown.exchange, [difference.pointer for difference in unknown.differences]) == (1, ["/model"])
 
 
 def test_an_added_message_is_named_by_its_number() -> None:
     body = _body()
     messages = body["messages"]
     assert isinstance(messages, list)
-    found = _replayer(_exchange(_body())).find(
+    position = _replayer(_exchange(_body())).find(
         "POST", _PATH, _raw({**body, "messages": [*messages, {"role": "user", "content": "And?"}]})
     )
-    assert isinstance(found, ReplayDivergence)
-    assert [(one.kind.value, one.pointer, one.message) for one in found.differences] == [("added", "/messages/4", 5)]
+    assert isinstance(position, ReplayDivergence)
+    assert [(difference.kind.value, difference.pointer, difference.message) for difference in position.differences] == [
+        ("added", "/messages/4", 5)
+    ]
 
 
 _TEXTS = st.text(st.sampled_from('ab\U0001f600e\u0301\n"\\'), max_size=12)
@@ -139,10 +141,10 @@ _TEXTS = st.text(st.sampled_from('ab\U0001f600e\u0301\n"\\'), max_size=12)
 
 @given(_TEXTS, _TEXTS)
 def test_a_range_covers_what_differs_and_no_more(recorded: str, live: str) -> None:
-    found = list(differences(recorded, live))
-    assert bool(found) == (recorded != live)
-    for one in found:
-        old, new = one.recorded_range, one.live_range
+    result = list(differences(recorded, live))
+    assert bool(result) == (recorded != live)
+    for difference in result:
+        old, new = difference.recorded_range, difference.live_range
         assert isinstance(old, Range)
         assert isinstance(new, Range)
         assert recorded[: old.start] + live[new.start : new.end] + recorded[old.end :] == live
@@ -160,9 +162,11 @@ def test_every_exchange_is_used_once_in_its_order_whatever_order_requests_come_i
     shuffled = Random(seed).sample(words, len(words))
     got: dict[int, list[int]] = {}
     for word in shuffled:
-        found = replayer.find("POST", f"/openai{_PATH}", _raw({"messages": [{"role": "user", "content": str(word)}]}))
-        assert isinstance(found, Match)
-        said, number = (found.exchange.answer or b"").decode().split(":")
+        position = replayer.find(
+            "POST", f"/openai{_PATH}", _raw({"messages": [{"role": "user", "content": str(word)}]})
+        )
+        assert isinstance(position, Match)
+        said, number = (position.exchange.answer or b"").decode().split(":")
         assert int(said) == word
         got.setdefault(word, []).append(int(number))
     assert all(numbers == sorted(numbers) for numbers in got.values())

@@ -56,8 +56,8 @@ async def _raw_answer(port: int, request: bytes) -> bytes:
 async def _replayed(server: ReplayServer, order: list[RecordedExchange]) -> dict[str, list[bytes]]:
     """The answers to each request; requests with different words are sent at the same time, equal ones in turn."""
     by_request: dict[bytes, int] = {}
-    for one in order:
-        by_request[one.request or b""] = by_request.get(one.request or b"", 0) + 1
+    for exchange in order:
+        by_request[exchange.request or b""] = by_request.get(exchange.request or b"", 0) + 1
     answers: dict[str, list[bytes]] = {}
 
     async def ask(port: int, request: bytes, times: int) -> None:

@@ -125,8 +125,8 @@ def postgresql_database_of_module(postgresql: str) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[str]:
     """The URL of a running server, without a database's name."""
-    found = programs()
-    if found is None:
+    folder = programs()
+    if folder is None:
         pytest.skip(NOT_INSTALLED)
-    with running_server(found) as url:
+    with running_server(folder) as url:
         yield url

@@ -44,7 +44,9 @@ class EmptiedDatabase:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self._made.close()
 
     @contextmanager
@@ -80,8 +82,8 @@ def _shape(connection: psycopg.Connection) -> str:
 def _empty(connection: psycopg.Connection) -> None:
     names = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
     tables = [name for (name,) in names if name != _KEPT]
-    one = sql.SQL("SELECT {} WHERE EXISTS (SELECT FROM {})")
-    having_rows = sql.SQL(" UNION ALL ").join(one.format(name, sql.Identifier(name)) for name in tables)
+    rows_of_table = sql.SQL("SELECT {} WHERE EXISTS (SELECT FROM {})")
+    having_rows = sql.SQL(" UNION ALL ").join(rows_of_table.format(name, sql.Identifier(name)) for name in tables)
     full = [sql.Identifier(name) for (name,) in connection.execute(having_rows).fetchall()]
     if full:
         connection.execute(sql.SQL("TRUNCATE {} CASCADE").format(sql.SQL(", ").join(full)))

@@ -1,4 +1,4 @@
-"""Made-up traces with what is known of them, and filters with what they mean, said in plain Python."""
+"""GeneratedTrace-up traces with what is known of them, and filters with what they mean, said in plain Python."""
 
 import json
 import math
@@ -36,7 +36,7 @@ VOCABULARY = ("sun", "rain", "snow", "wind", "fog")
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class GeneratedTrace:
     """A trace that was made up, and what went into it."""
 
     trace: Trace
@@ -55,7 +55,7 @@ class Made:
     @property
     def codes(self) -> set[str]:
         """The rules that were broken."""
-        return {one.rule.code for one in self.inspection.diagnostics}
+        return {diagnostic.rule.code for diagnostic in self.inspection.diagnostics}
 
     @property
     def kinds(self) -> set[str]:
@@ -64,7 +64,7 @@ class Made:
 
     def severities(self, name: str) -> int:
         """How many diagnostics are of this severity."""
-        return sum(one.rule.severity.value == name for one in self.inspection.diagnostics)
+        return sum(diagnostic.rule.severity.value == name for diagnostic in self.inspection.diagnostics)
 
 
 OUTCOMES = (
@@ -78,7 +78,7 @@ OUTCOMES = (
 )
 
 
-def made(number: int, rng: Random) -> Made:
+def made(number: int, rng: Random) -> GeneratedTrace:
     """One of many traces; every one of them differs by its session."""
     words = rng.sample(VOCABULARY, rng.randrange(4))
     answers: list[Turn] = []
@@ -127,7 +127,7 @@ def made(number: int, rng: Random) -> Made:
     inspection = inspect_trace(trace)
     if not all(call.valid for part in inspection.parts for call in part.calls):
         leaves = [leaf for leaf in leaves if _is_read(leaf, inspection)]
-    return Made(
+    return GeneratedTrace(
         trace,
         inspection,
         frozenset(words),
@@ -142,15 +142,17 @@ def _is_read(leaf: tuple[str, str, Json], inspection: Inspection) -> bool:
     """Whether some call that could be read holds this leaf."""
     read = [call.arguments for part in inspection.parts for call in part.calls if isinstance(call.arguments, dict)]
     name, _, value = leaf
-    return any(value in (one.get("city") if name == "city" else None, *_within(one.get("trip"), name)) for one in read)
+    return any(
+        value in (entry.get("city") if name == "city" else None, *_within(entry.get("trip"), name)) for entry in read
+    )
 
 
 def _within(trip: Json, name: str) -> list[Json]:
-    found = trip.get(name) if isinstance(trip, dict) else None
-    return found if isinstance(found, list) else [found]
+    values = trip.get(name) if isinstance(trip, dict) else None
+    return values if isinstance(values, list) else [values]
 
 
-Meaning: TypeAlias = Callable[[Made], bool]
+Meaning: TypeAlias = Callable[[GeneratedTrace], bool]
 Said: TypeAlias = tuple[str, Meaning]
 """A filter, and which traces it lets through."""
 
@@ -166,44 +168,44 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
 
 
 def _figures() -> st.SearchStrategy[Said]:
-    def usage(one: Made) -> float | None:
-        uses = [turn.generation.usage for turn in one.trace.turns if turn.generation]
+    def usage(sample: GeneratedTrace) -> float | None:
+        uses = [turn.generation.usage for turn in sample.trace.turns if turn.generation]
         counts = [count for use in uses for count in (use.input_tokens, use.output_tokens) if count is not None]
         return sum(counts) if counts else None
 
-    def duration(one: Made) -> float | None:
-        generations = [turn.generation for turn in one.trace.turns if turn.generation]
+    def duration(sample: GeneratedTrace) -> float | None:
+        generations = [turn.generation for turn in sample.trace.turns if turn.generation]
         starts = [generation.started.at_s for generation in generations if generation.started]
         ends = [generation.ended.at_s for generation in generations if generation.ended]
         return max(ends) - min(starts) if starts and ends else None
 
-    def broken_at(one: Made) -> float | None:
-        broken = one.inspection.chain.broken
+    def broken_at(sample: GeneratedTrace) -> float | None:
+        broken = sample.inspection.chain.broken
         return None if broken is None else broken.step
 
-    keys: dict[str, tuple[tuple[str, float], Callable[[Made], float | None]]] = {
+    keys: dict[str, tuple[tuple[str, float], Callable[[GeneratedTrace], float | None]]] = {
         "duration:": (("1500ms", 1.5), duration),
         "tokens:": (("3.01k", 3010.0), usage),
-        "first_token:": (("0.5s", 0.5), lambda one: one.first_token_s),
-        "TTFT:": (("500ms", 0.5), lambda one: one.first_token_s),
-        "gap:": (("1s", 1.0), lambda one: one.gap_s),
-        "errors:": (("0", 0.0), lambda one: one.severities("error")),
-        "warnings:": (("1", 1.0), lambda one: one.severities("warning")),
-        "turns:": (("3", 3.0), lambda one: len(one.trace.turns)),
-        "calls:": (("1", 1.0), lambda one: sum(len(part.calls) for part in one.inspection.parts)),
+        "first_token:": (("0.5s", 0.5), lambda sample: sample.first_token_s),
+        "TTFT:": (("500ms", 0.5), lambda sample: sample.first_token_s),
+        "gap:": (("1s", 1.0), lambda sample: sample.gap_s),
+        "errors:": (("0", 0.0), lambda sample: sample.severities("error")),
+        "warnings:": (("1", 1.0), lambda sample: sample.severities("warning")),
+        "turns:": (("3", 3.0), lambda sample: len(sample.trace.turns)),
+        "calls:": (("1", 1.0), lambda sample: sum(len(part.calls) for part in sample.inspection.parts)),
         "step:": (("1", 1.0), broken_at),
     }
 
     def said(key: str, sign: str) -> Said:
         (text, number), of = keys[key]
-        return f"{key}{sign}{text}", lambda one: (value := of(one)) is not None and _SIGNS[sign](value, number)
+        return f"{key}{sign}{text}", lambda sample: (value := of(sample)) is not None and _SIGNS[sign](value, number)
 
     return st.builds(said, st.sampled_from(list(keys)), st.sampled_from(list(_SIGNS)))
 
 
 def _arguments() -> st.SearchStrategy[Said]:
-    def at(one: Made, path: str) -> list[Json]:
-        return [value for name, place, value in one.leaves if path in (name, place)]
+    def values_at(sample: GeneratedTrace, path: str) -> list[Json]:
+        return [value for name, pointer, value in sample.leaves if path in (name, pointer)]
 
     def equal(path: str, value: str, sign: str) -> Said:
         wanted = value.casefold()
@@ -213,17 +215,19 @@ def _arguments() -> st.SearchStrategy[Said]:
             "~": lambda text: wanted in text,
         }
         quoted = '"' + value.replace("\\", "\\\\") + '"'
-        return f"arg:{path}{sign}{quoted}", lambda one: any(means[sign](_text(leaf)) for leaf in at(one, path))
+        return f"arg:{path}{sign}{quoted}", lambda sample: any(
+            means[sign](_text(leaf)) for leaf in values_at(sample, path)
+        )
 
     def begins(path: str, sign: str) -> Said:
-        return f"arg:{path}{sign}os*", lambda one: any(
-            _text(leaf).startswith("os") is (sign == "=") for leaf in at(one, path)
+        return f"arg:{path}{sign}os*", lambda sample: any(
+            _text(leaf).startswith("os") is (sign == "=") for leaf in values_at(sample, path)
         )
 
     def more(path: str, sign: str, number: int) -> Said:
-        return f"arg:{path}{sign}{number}", lambda one: any(
+        return f"arg:{path}{sign}{number}", lambda sample: any(
             isinstance(leaf, int) and not isinstance(leaf, bool) and _SIGNS[sign](leaf, number)
-            for leaf in at(one, path)
+            for leaf in values_at(sample, path)
         )
 
     paths = st.sampled_from(["$.city", "city", "$.trip.tags[0]", "tags", "$.trip.day", "day", '$["trip"].day', "gone"])
@@ -232,7 +236,7 @@ def _arguments() -> st.SearchStrategy[Said]:
         st.builds(equal, plain, st.sampled_from([*CITIES, "2", "TRUE"]), st.sampled_from(["=", "!=", "~"])),
         st.builds(begins, plain, st.sampled_from(["=", "!="])),
         st.builds(more, plain, st.sampled_from([">", ">=", "<", "<="]), st.integers(-3, 6)),
-        plain.map(lambda path: (f"arg:{path}", lambda one: bool(at(one, path)))),
+        plain.map(lambda path: (f"arg:{path}", lambda sample: bool(values_at(sample, path)))),
     )
 
 
@@ -241,147 +245,152 @@ def _text(leaf: Json) -> str:
 
 
 def _fixed() -> st.SearchStrategy[Said]:
-    def reasoning(one: Made) -> str:
+    def reasoning(sample: GeneratedTrace) -> str:
         turns = [
             any(
                 span.kind.value == "reasoning"
-                for part in one.inspection.parts
+                for part in sample.inspection.parts
                 if part.turn == number
                 for span in part.spans
             )
-            for number, turn in enumerate(one.trace.turns, 1)
+            for number, turn in enumerate(sample.trace.turns, 1)
             if turn.role is Role.ASSISTANT
         ]
         return "" if not turns else "on" if all(turns) else "mixed" if any(turns) else "off"
 
-    def model(one: Made) -> str:
+    def model(sample: GeneratedTrace) -> str:
         return next(
             (
                 turn.generation.answered_model
-                for turn in one.trace.turns
+                for turn in sample.trace.turns
                 if turn.generation and turn.generation.answered_model
             ),
             "",
         )
 
     said: list[Said] = [
-        *((word, lambda one, word=word: word in one.words) for word in VOCABULARY),
-        ("SN*", lambda one: "snow" in one.words),
-        ("status:broken,Recovered", lambda one: one.inspection.chain.status.value in ("broken", "recovered")),
-        ("status:*o*", lambda one: "o" in one.inspection.chain.status.value),
+        *((word, lambda sample, word=word: word in sample.words) for word in VOCABULARY),
+        ("SN*", lambda sample: "snow" in sample.words),
+        ("status:broken,Recovered", lambda sample: sample.inspection.chain.status.value in ("broken", "recovered")),
+        ("status:*o*", lambda sample: "o" in sample.inspection.chain.status.value),
         ("status:running", lambda _: False),
         ("status:idle", lambda _: False),
         ("-status:idle,running", lambda _: True),
-        ("status:running,ok", lambda one: one.inspection.chain.status.value == "ok"),
-        ("model:QWEN3", lambda one: model(one) == "qwen3"),
-        ("model:*e*", lambda one: "e" in model(one)),
-        ("source:otel", lambda one: one.trace.provenance.source == "otel"),
-        ("format:hermes", lambda one: one.inspection.format == "hermes"),
-        ("tool:get_*", lambda one: any(name.startswith("get_") for name in one.tools)),
-        ("tool:send,get_time", lambda one: bool(one.tools & {"send", "get_time"})),
-        ("code:J", lambda one: any(code.startswith("J") for code in one.codes)),
-        ("code:trailing-comma,T4", lambda one: any(code == "J104" or code.startswith("T4") for code in one.codes)),
-        ("severity:error", lambda one: one.severities("error") > 0),
-        ("severity:warning,info", lambda one: one.severities("warning") + one.severities("info") > 0),
-        ("kind:tool_call", lambda one: "tool_call" in one.kinds),
-        ("kind:reasoning,tool_result", lambda one: bool(one.kinds & {"reasoning", "tool_result"})),
-        ("kind:markup", lambda one: "markup" in one.kinds),
-        ("reasoning:on", lambda one: reasoning(one) == "on"),
-        ("reasoning:m*,off", lambda one: reasoning(one) in ("mixed", "off")),
-        ("session:s3", lambda one: one.trace.external_ids[0].value == "s3"),
-        ("session:task=t1", lambda one: one.trace.external_ids[1].value == "t1"),
+        ("status:running,ok", lambda sample: sample.inspection.chain.status.value == "ok"),
+        ("model:QWEN3", lambda sample: model(sample) == "qwen3"),
+        ("model:*e*", lambda sample: "e" in model(sample)),
+        ("source:otel", lambda sample: sample.trace.provenance.source == "otel"),
+        ("format:hermes", lambda sample: sample.inspection.format == "hermes"),
+        ("tool:get_*", lambda sample: any(name.startswith("get_") for name in sample.tools)),
+        ("tool:send,get_time", lambda sample: bool(sample.tools & {"send", "get_time"})),
+        ("code:J", lambda sample: any(code.startswith("J") for code in sample.codes)),
+        (
+            "code:trailing-comma,T4",
+            lambda sample: any(code == "J104" or code.startswith("T4") for code in sample.codes),
+        ),
+        ("severity:error", lambda sample: sample.severities("error") > 0),
+        ("severity:warning,info", lambda sample: sample.severities("warning") + sample.severities("info") > 0),
+        ("kind:tool_call", lambda sample: "tool_call" in sample.kinds),
+        ("kind:reasoning,tool_result", lambda sample: bool(sample.kinds & {"reasoning", "tool_result"})),
+        ("kind:markup", lambda sample: "markup" in sample.kinds),
+        ("reasoning:on", lambda sample: reasoning(sample) == "on"),
+        ("reasoning:m*,off", lambda sample: reasoning(sample) in ("mixed", "off")),
+        ("session:s3", lambda sample: sample.trace.external_ids[0].value == "s3"),
+        ("session:task=t1", lambda sample: sample.trace.external_ids[1].value == "t1"),
         (
             "session:s1*,t2",
-            lambda one: one.trace.external_ids[0].value.startswith("s1") or one.trace.external_ids[1].value == "t2",
+            lambda sample: (
+                sample.trace.external_ids[0].value.startswith("s1") or sample.trace.external_ids[1].value == "t2"
+            ),
         ),
-        ('name:"RUN 1"', lambda one: one.trace.name == "run 1"),
+        ('name:"RUN 1"', lambda sample: sample.trace.name == "run 1"),
         ('name:"run*"', lambda _: True),
-        ('name:"RUN 3*","run 1"', lambda one: one.trace.name in ("run 3", "run 1")),
-        ("name:r*1", lambda one: one.trace.name == "run 1"),
-        ("session:S2*", lambda one: one.trace.external_ids[0].value.startswith("s2")),
-        ("session:task=T2*", lambda one: one.trace.external_ids[1].value == "t2"),
-        ("session:*3", lambda one: one.trace.external_ids[0].value.endswith("3")),
-        ("severity:info", lambda one: one.severities("info") > 0),
-        ("severity:warning", lambda one: one.severities("warning") > 0),
-        ("errors:>0.5", lambda one: one.severities("error") > 0),
+        ('name:"RUN 3*","run 1"', lambda sample: sample.trace.name in ("run 3", "run 1")),
+        ("name:r*1", lambda sample: sample.trace.name == "run 1"),
+        ("session:S2*", lambda sample: sample.trace.external_ids[0].value.startswith("s2")),
+        ("session:task=T2*", lambda sample: sample.trace.external_ids[1].value == "t2"),
+        ("session:*3", lambda sample: sample.trace.external_ids[0].value.endswith("3")),
+        ("severity:info", lambda sample: sample.severities("info") > 0),
+        ("severity:warning", lambda sample: sample.severities("warning") > 0),
+        ("errors:>0.5", lambda sample: sample.severities("error") > 0),
         ("turns:!=2.5", lambda _: True),
         ("turns:2.5", lambda _: False),
-        ("turns:<=2.5,>=4.5", lambda one: len(one.trace.turns) <= 2 or len(one.trace.turns) >= 5),
-        ("warnings:<1.5", lambda one: one.severities("warning") <= 1),
+        ("turns:<=2.5,>=4.5", lambda sample: len(sample.trace.turns) <= 2 or len(sample.trace.turns) >= 5),
+        ("warnings:<1.5", lambda sample: sample.severities("warning") <= 1),
         ("tokens:<999999999999k", _has_tokens),
-        ("break:J1", lambda one: (_break(one) or "").startswith("J1")),
-        ("break:*", lambda one: _break(one) is not None),
-        ("break:error-*,J104", lambda one: (_break(one) or "").startswith(("error-", "J104"))),
-        ("name:*2", lambda one: one.trace.name.endswith("2")),
-        ("marked:yes", lambda one: bool(one.notes)),
-        ("marked:no", lambda one: not one.notes),
-        ("note:this", lambda one: any("this" in note.lower() for note in one.notes)),
-        ('note:"k_i","00%"', lambda one: any("k_i" in note or "00%" in note for note in one.notes)),
-        ("project:SHOP", lambda one: one.trace.project == "shop"),
+        ("break:J1", lambda sample: (_break(sample) or "").startswith("J1")),
+        ("break:*", lambda sample: _break(sample) is not None),
+        ("break:error-*,J104", lambda sample: (_break(sample) or "").startswith(("error-", "J104"))),
+        ("name:*2", lambda sample: sample.trace.name.endswith("2")),
+        ("marked:yes", lambda sample: bool(sample.notes)),
+        ("marked:no", lambda sample: not sample.notes),
+        ("note:this", lambda sample: any("this" in note.lower() for note in sample.notes)),
+        ('note:"k_i","00%"', lambda sample: any("k_i" in note or "00%" in note for note in sample.notes)),
+        ("project:SHOP", lambda sample: sample.trace.project == "shop"),
         ('project:shop*,""', lambda _: True),
-        ("outcome:success", lambda one: source_says_success(one.trace) is True),
-        ("outcome:FAIL*,unknown", lambda one: source_says_success(one.trace) is not True),
-        ("context:>2%", lambda one: _fullest(one) > 0.02),
-        ("context:<2.5%", lambda one: 0 <= _fullest(one) < 0.025),
-        ("reward:>=0", lambda one: _reward(one) in (0.0, 1.0)),
-        ("reward:-0.5,1", lambda one: _reward(one) in (-0.5, 1.0)),
-        ("reward:<0", lambda one: _reward(one) == -0.5),
-        ("since:1970-01-01T00:00:03", lambda one: _at(one) >= 3),
-        ("before:1970-01-01T00:00:02Z", lambda one: _at(one) < 2),
+        ("outcome:success", lambda sample: source_says_success(sample.trace) is True),
+        ("outcome:FAIL*,unknown", lambda sample: source_says_success(sample.trace) is not True),
+        ("context:>2%", lambda sample: _fullest(sample) > 0.02),
+        ("context:<2.5%", lambda sample: 0 <= _fullest(sample) < 0.025),
+        ("reward:>=0", lambda sample: _reward(sample) in (0.0, 1.0)),
+        ("reward:-0.5,1", lambda sample: _reward(sample) in (-0.5, 1.0)),
+        ("reward:<0", lambda sample: _reward(sample) == -0.5),
+        ("since:1970-01-01T00:00:03", lambda sample: _at(sample) >= 3),
+        ("before:1970-01-01T00:00:02Z", lambda sample: _at(sample) < 2),
         ("before:2h", lambda _: True),
         ("since:3d", lambda _: False),
     ]
     return st.sampled_from(said)
 
 
-def _reward(one: Made) -> float | None:
-    return one.trace.outcome.reward if one.trace.outcome else None
+def _reward(sample: GeneratedTrace) -> float | None:
+    return sample.trace.outcome.reward if sample.trace.outcome else None
 
 
-def _break(one: Made) -> str | None:
-    broken = one.inspection.chain.broken
+def _break(sample: GeneratedTrace) -> str | None:
+    broken = sample.inspection.chain.broken
     return None if broken is None else broken.code or broken.outcome.value
 
 
-def _has_tokens(one: Made) -> bool:
-    uses = [turn.generation.usage for turn in one.trace.turns if turn.generation]
+def _has_tokens(sample: GeneratedTrace) -> bool:
+    uses = [turn.generation.usage for turn in sample.trace.turns if turn.generation]
     return any(count is not None for use in uses for count in (use.input_tokens, use.output_tokens))
 
 
-def _fullest(one: Made) -> float:
+def _fullest(sample: GeneratedTrace) -> float:
     """The largest share of a window of 131,072 tokens that an answer took; -1 without one."""
-    turns = one.trace.turns
+    turns = sample.trace.turns
     usages = [turn.generation.usage for turn in turns if turn.generation is not None]
     taken = [use.input_tokens + (use.output_tokens or 0) for use in usages if use.input_tokens is not None]
     if not taken:
         so_far = [
             sum(-(-len(part.text.encode("utf-8", "surrogatepass")) // 4) for part in turn.parts) for turn in turns
         ]
-        made = (at for at, turn in enumerate(turns) if turn.role is Role.ASSISTANT)
-        taken = [sum(so_far[: at + 1]) for at in made]
+        made = (index for index, turn in enumerate(turns) if turn.role is Role.ASSISTANT)
+        taken = [sum(so_far[: index + 1]) for index in made]
     return max(taken, default=-131_072) / 131_072
 
 
-def _at(one: Made) -> float:
-    assert one.trace.started is not None
-    return one.trace.started.at_s
+def _at(sample: GeneratedTrace) -> float:
+    assert sample.trace.started is not None
+    return sample.trace.started.at_s
 
 
 def filters() -> st.SearchStrategy[Said]:
     """Filters of every kind, and what they mean."""
 
     def both(first: Said, sign: str, second: Said) -> Said:
-        return f"({first[0]}){sign}({second[0]})", lambda one: first[1](one) and second[1](one)
+        return f"({first[0]}){sign}({second[0]})", lambda sample: first[1](sample) and second[1](sample)
 
     def either(first: Said, sign: str, second: Said) -> Said:
-        return f"({first[0]}{sign}{second[0]})", lambda one: first[1](one) or second[1](one)
+        return f"({first[0]}{sign}{second[0]})", lambda sample: first[1](sample) or second[1](sample)
 
     leaves = st.one_of(_fixed(), _fixed(), _figures(), _arguments())
-    simple = leaves | leaves.map(lambda said: (f"-{said[0]}", lambda one: not said[1](one)))
+    simple = leaves | leaves.map(lambda said: (f"-{said[0]}", lambda sample: not said[1](sample)))
     return st.recursive(
         simple,
         lambda inner: st.one_of(
-            inner.map(lambda said: (f"not ({said[0]})", lambda one: not said[1](one))),
+            inner.map(lambda said: (f"not ({said[0]})", lambda sample: not said[1](sample))),
             st.builds(both, inner, st.sampled_from([" ", " and ", "\n AND "]), inner),
             st.builds(either, inner, st.sampled_from([" or ", " OR "]), inner),
         ),

@@ -22,8 +22,8 @@ def main(database: str) -> None:
     sink.flush()
     unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, unlimited[1]))
-    for at in range(20_000):
-        sink.accept(ChunksArrived("k", 1, (Chunk(at, "text", f"{at * 7919 % 100_003} "),)))
+    for index in range(20_000):
+        sink.accept(ChunksArrived("k", 1, (Chunk(index, "text", f"{index * 7919 % 100_003} "),)))
     until = time.monotonic() + 30
     while sink.trouble is None and time.monotonic() < until:
         time.sleep(0.01)

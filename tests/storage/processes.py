@@ -30,7 +30,7 @@ def trace_named(name: str) -> Trace:
 def chunks_named(name: str) -> tuple[Chunk, ...]:
     """The stream of the turn that a recorder never ends: about as long as anybody will wait."""
     first = 64 * int(name.rpartition("-")[2])
-    return tuple(Chunk(first + at, "text", f"{name} {at} ", (first + at) / 64) for at in range(64))
+    return tuple(Chunk(first + index, "text", f"{name} {index} ", (first + index) / 64) for index in range(64))
 
 
 def save(store: Store) -> Iterator[list[str]]:
@@ -49,12 +49,12 @@ def record(store: Store) -> Iterator[list[str]]:
     for number in count():
         whole = trace_named(name := f"recorded-{number}")
         sink.accept(TraceStarted(name, replace(whole, turns=())))
-        for at, turn in enumerate(whole.turns, 1):
-            sink.accept(TurnStarted(name, at, turn.role, turn.generation))
-            chunks = tuple(Chunk(at, "text", letter) for at, letter in enumerate(turn.parts[0].text))
-            sink.accept(ChunksArrived(name, at, chunks))
+        for index, turn in enumerate(whole.turns, 1):
+            sink.accept(TurnStarted(name, index, turn.role, turn.generation))
+            chunks = tuple(Chunk(index, "text", letter) for index, letter in enumerate(turn.parts[0].text))
+            sink.accept(ChunksArrived(name, index, chunks))
             sink.flush()
-            sink.accept(TurnEnded(name, at, turn))
+            sink.accept(TurnEnded(name, index, turn))
         sink.accept(TraceEnded(name))
         sink.flush()
         yield [name]

@@ -43,4 +43,4 @@ def trace(
 
 def inspected(*traces: Trace) -> list[tuple[Trace, Inspection]]:
     """Traces with their inspections, as `Store.save` takes them."""
-    return [(one, inspect_trace(one)) for one in traces]
+    return [(sample, inspect_trace(sample)) for sample in traces]

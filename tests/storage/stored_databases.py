@@ -36,19 +36,20 @@ def stored_traces() -> list[Trace]:
 def _streamed(answer: str) -> tuple[Turn, ...]:
     turns = trace("streamed", answer).turns
     return tuple(
-        replace(turn, parts=tuple(replace(one, chunks=_chunks(len(one.text))) for one in turn.parts)) for turn in turns
+        replace(turn, parts=tuple(replace(part, chunks=_chunks(len(part.text))) for part in turn.parts))
+        for turn in turns
     )
 
 
 def _chunks(length: int) -> Chunks:
     ends = (*range(4, length, 4), length)
-    return Chunks(ends, tuple(range(len(ends))), tuple(at / 8 for at in range(len(ends))))
+    return Chunks(ends, tuple(range(len(ends))), tuple(index / 8 for index in range(len(ends))))
 
 
 def fill(where: str) -> None:
     """Make a database as this weaklink makes it."""
     with open_store(where) as store:
-        store.save((one, inspect_trace(one)) for one in stored_traces())
+        store.save((sample, inspect_trace(sample)) for sample in stored_traces())
         store.marks.put("bad", step=1, note="look here")
         store.search.index_pending()
 
@@ -73,8 +74,8 @@ def restore_database(kind: str, revision: str, where: str) -> None:
 
 
 def _dump(where: str) -> bytes:
-    found = programs()
-    assert found is not None
-    command = [str(found / "pg_dump"), "--inserts", "--no-owner", "--no-privileges", "--no-comments", where]
+    folder = programs()
+    assert folder is not None
+    command = [str(folder / "pg_dump"), "--inserts", "--no-owner", "--no-privileges", "--no-comments", where]
     said = subprocess.run(command, check=True, capture_output=True).stdout
     return b"".join(line for line in said.splitlines(keepends=True) if not line.startswith(b"\\"))  # what psql takes

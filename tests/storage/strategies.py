@@ -33,13 +33,15 @@ def _spans() -> st.SearchStrategy[Span]:
 
 
 def _calls() -> st.SearchStrategy[ToolCall]:
-    maybe, place = st.none() | _WORDS, st.none() | _ranges()
+    maybe, maybe_range = st.none() | _WORDS, st.none() | _ranges()
     raw = _WORDS | st.sampled_from(("{}", '{"a": 1.0}', "[1]", "1e5", '"5"'))
     flags = st.booleans()
     values = json_values() | st.just([True]) | st.just({"a": 1})
-    parameters = st.lists(_made(Parameter, _WORDS, _WORDS, _ranges(), place, flags), max_size=2).map(tuple)
+    parameters = st.lists(_made(Parameter, _WORDS, _WORDS, _ranges(), maybe_range, flags), max_size=2).map(tuple)
     count = st.integers(0, 9)
-    return _made(ToolCall, maybe, values, raw, flags, _ranges(), maybe, flags, count, place, place, parameters)
+    return _made(
+        ToolCall, maybe, values, raw, flags, _ranges(), maybe, flags, count, maybe_range, maybe_range, parameters
+    )
 
 
 def _results() -> st.SearchStrategy[ToolResult]:
@@ -79,9 +81,9 @@ def inspections(draw: st.DrawFn) -> Inspection:
         st.lists(_results(), max_size=2).map(tuple),
         st.lists(tool_definitions(), max_size=1).map(tuple),
     )
-    found = tuple(draw(st.lists(parts, max_size=3)))
-    calls = [call for part in found for call in part.calls]
-    results = [result for part in found for result in part.results]
+    inspected_parts = tuple(draw(st.lists(parts, max_size=3)))
+    calls = [call for part in inspected_parts for call in part.calls]
+    results = [result for part in inspected_parts for result in part.results]
     steps = _made(
         Step,
         st.integers(1, 9),
@@ -115,4 +117,6 @@ def inspections(draw: st.DrawFn) -> Inspection:
         draw(maybe),
         draw(st.lists(st.integers(1, 9), max_size=3).map(tuple)),
     )
-    return Inspection(draw(_WORDS), draw(_WORDS), found, chain, tuple(draw(st.lists(_diagnostics(), max_size=3))))
+    return Inspection(
+        draw(_WORDS), draw(_WORDS), inspected_parts, chain, tuple(draw(st.lists(_diagnostics(), max_size=3)))
+    )

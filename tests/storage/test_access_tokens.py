@@ -38,7 +38,7 @@ def test_a_revoked_token_opens_nothing_and_its_name_is_free(store: Store) -> Non
     second = store.tokens.create("ann", TokenRole.WRITE)
     assert store.tokens.holder(first) is None
     assert store.tokens.holder(second) is not None
-    assert [(one.name, one.role, one.revoked_at_s is None) for one in store.tokens.all()] == [
+    assert [(turn.name, turn.role, turn.revoked_at_s is None) for turn in store.tokens.all()] == [
         ("ann", TokenRole.READ, False),
         ("ann", TokenRole.WRITE, True),
     ]

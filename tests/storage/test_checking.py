@@ -32,10 +32,10 @@ def filled(store: Store) -> Store:
 
 def test_a_database_as_it_was_written_has_no_problem(filled: Store) -> None:
     advanced: list[int] = []
-    found = filled.maintenance.check(advanced.append)
-    assert found.problems == ()
-    assert (found.traces, found.turns, found.toolsets) == (3, 7, 1)
-    assert (found.without_checksums, found.outdated) == (0, 0)
+    check = filled.maintenance.check(advanced.append)
+    assert check.problems == ()
+    assert (check.traces, check.turns, check.toolsets) == (3, 7, 1)
+    assert (check.without_checksums, check.outdated) == (0, 0)
     assert advanced == [1, 1, 1]
 
 
@@ -98,12 +98,12 @@ def test_a_missing_row_is_found(filled: Store) -> None:
 
 
 def test_a_damaged_trace_is_marked_in_lists_and_the_others_are_as_they_were(filled: Store) -> None:
-    before = {one.name: one for one in filled.traces()}
+    before = {summary.name: summary for summary in filled.traces()}
     with filled._database.engine.begin() as connection:
         connection.execute(sa.update(tables.trace).where(tables.trace.c.id == 2).values(errors=12))
-    found = {one.id: one for one in filled.traces()}
-    assert [id_ for id_, one in found.items() if one.damaged] == [2]
-    assert found[1] == before["a"]
+    by_id = {summary.id: summary for summary in filled.traces()}
+    assert [id_ for id_, summary in by_id.items() if summary.damaged] == [2]
+    assert by_id[1] == before["a"]
     assert filled.trace("b") == trace("b", *[part.text for turn in filled.trace("b").turns[1:] for part in turn.parts])
 
 
@@ -116,17 +116,17 @@ def test_a_damaged_trace_does_not_keep_the_others_from_being_searched_and_inspec
         filled.maintenance.reinspect(inspect_trace)
     skipped: list[StoreError] = []
     assert filled.maintenance.reinspect(inspect_trace, on_damaged=skipped.append) == 2
-    assert ["trace 1 is damaged" in str(one) for one in skipped] == [True]
+    assert ["trace 1 is damaged" in str(item) for item in skipped] == [True]
 
 
 def test_a_damaged_inspection_is_computed_again_and_says_how_it_is_stored(filled: Store) -> None:
     with filled._database.engine.begin() as connection:
         connection.execute(sa.update(tables.inspection).values(body=b"\x3c\0\0\0\0changed"))
-    read, found = filled.inspected(1)
+    read, inspection = filled.inspected(1)
     (warning,) = read.provenance.warnings
     assert "The stored inspection is damaged" in warning
     assert "`weaklink db repair 1` stores the new one" in warning
-    assert found == inspect_trace(filled.trace(1))
+    assert inspection == inspect_trace(filled.trace(1))
     assert filled.maintenance.reinspect(inspect_trace, ["a"]) == 1
     assert filled.inspected(1) == (filled.trace(1), inspect_trace(filled.trace(1)))
 
@@ -155,7 +155,7 @@ def test_a_copy_is_the_database_while_it_is_written(tmp_path: Path) -> None:
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.db", "w.db"]
     with open_store(copy) as copied:
-        assert [one.name for one in copied.traces()] == ["a"]
+        assert [summary.name for summary in copied.traces()] == ["a"]
         assert copied.maintenance.check().problems == ()
 
 

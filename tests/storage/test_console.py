@@ -217,8 +217,8 @@ def test_postgresql_sorts_no_more_on_disk_than_its_limit(filled_postgresql: Stor
         "instr({a}, {b} || 'b')",
         "length(group_concat(hex(zeroblob(400000))))",
         *(
-            pytest.param(one, marks=pytest.mark.slow)
-            for one in (
+            pytest.param(text, marks=pytest.mark.slow)
+            for text in (
                 "length(replace({a}, {b} || 'b', 'c'))",
                 "length(trim({a}, hex(zeroblob(400000))))",
                 "length(zeroblob(1000000000))",

@@ -21,9 +21,9 @@ from weaklink.storage.store import open_store
 
 @pytest.fixture(scope="module")
 def sqlite_place(tmp_path_factory: pytest.TempPathFactory) -> DatabaseLocation:
-    place = location_of(tmp_path_factory.mktemp("console") / "w.db")
-    _fill(str(place))
-    return place
+    location = location_of(tmp_path_factory.mktemp("console") / "w.db")
+    _fill(str(location))
+    return location
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +48,9 @@ def _fill(where: str) -> None:
         store.marks.put("good", note="keep")
 
 
-def _request(place: DatabaseLocation, statement: str) -> SqlRequest:
+def _request(database_location: DatabaseLocation, statement: str) -> SqlRequest:
     return SqlRequest(
-        path=str(place.path),
+        path=str(database_location.path),
         views=_selects(sqlite),
         allowed=_allowed(),
         statement=statement,
@@ -108,7 +108,7 @@ def test_what_is_refused_on_sqlite_would_run_without_restrictions(sqlite_place: 
         *("attempt to write a readonly database", "You can only execute one statement at a time", "no such function"),
         *("not authorized", "SQL logic error", "malformed JSON", "sub-select returns"),
     )
-    assert [one for one in failed if not one.startswith(reasons)] == []
+    assert [statement for statement in failed if not statement.startswith(reasons)] == []
     assert len(failed) < 25
 
 
@@ -132,5 +132,5 @@ def test_what_is_refused_on_postgresql_would_run_without_restrictions(postgresql
     reasons = (
         r"does not exist|read-only transaction|is not an index|not yet defined|there is no parameter|can only be called"
     )
-    assert [one for one in failed if not re.search(reasons, one)] == []
+    assert [statement for statement in failed if not re.search(reasons, statement)] == []
     assert len(failed) < 30

@@ -43,7 +43,7 @@ def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def _samples() -> list[tuple[Trace, Inspection]]:
     paths = sorted(Path(sample_traces.__file__).parent.glob("*.jsonl"))
     short = [path for path in paths if path.stat().st_size < _MOST_BYTES]
-    return inspected(*(one for path in short for one in read_source(path).records if isinstance(one, Trace)))
+    return inspected(*(record for path in short for record in read_source(path).records if isinstance(record, Trace)))
 
 
 def _fill(store: Store) -> None:
@@ -53,23 +53,25 @@ def _fill(store: Store) -> None:
     store.marks.put(1, note="ü🙂")
     store.marks.put(3, turn=1)
     packer = ExchangePacker()
-    lines = [packer.line(RecordedExchange("POST", "/v1", request=b"a" * 100 + bytes([at]))) for at in range(3)]
+    lines = [packer.line(RecordedExchange("POST", "/v1", request=b"a" * 100 + bytes([index]))) for index in range(3)]
     with store._database.writing() as connection:
         put_exchanges(connection, 3, [pack_exchange(line) for line in lines])
 
 
 def _ids(store: Store) -> list[int]:
-    return sorted(one.id for one in store.traces(limit=1_000))
+    return sorted(summary.id for summary in store.traces(limit=1_000))
 
 
 def _problems(store: Store) -> list[str]:
     """What `db check` says, without the numbers of tool sets: a copy counts them anew."""
-    return sorted(re.sub(r"tool set \d+", "tool set", one) for one in store.maintenance.check().problems)
+    return sorted(re.sub(r"tool set \d+", "tool set", problem) for problem in store.maintenance.check().problems)
 
 
 def _marks(store: Store) -> list[tuple[int, int | None, int | None, str]]:
-    found = store.marks.of(_ids(store)).values()
-    return sorted(((one.trace_id, one.turn, one.step, one.note) for some in found for one in some), key=repr)
+    marks_by_trace = store.marks.of(_ids(store)).values()
+    return sorted(
+        ((mark.trace_id, mark.turn, mark.step, mark.note) for some in marks_by_trace for mark in some), key=repr
+    )
 
 
 @pytest.mark.one_in(3)
@@ -81,15 +83,15 @@ def test_a_copy_reads_as_its_original(store: Store, target: Store) -> None:
     assert report == CopyReport(copied=len(ids))
     assert sum(counted) == 2 * len(ids)
     assert _ids(target) == ids
-    assert [target.inspected(one) for one in ids] == [store.inspected(one) for one in ids]
-    assert [target.summary(one) for one in ids] == [store.summary(one) for one in ids]
+    assert [target.inspected(trace_id) for trace_id in ids] == [store.inspected(trace_id) for trace_id in ids]
+    assert [target.summary(trace_id) for trace_id in ids] == [store.summary(trace_id) for trace_id in ids]
     assert _marks(target) == _marks(store) != []
     assert target.exchanges.of(3) == store.exchanges.of(3)
     assert len(target.exchanges.of(3).traces[3]) == 3
     assert target.statistics.figures() == store.statistics.figures()
     target.search.index_pending()
     store.search.index_pending()
-    assert [one.id for one in target.traces("Oslo")] == [one.id for one in store.traces("Oslo")] != []
+    assert [summary.id for summary in target.traces("Oslo")] == [summary.id for summary in store.traces("Oslo")] != []
     assert target.maintenance.check().problems == ()
     (saved,) = target.save(inspected(trace("new", GOOD_CALL)))
     assert saved.id > max(ids)
@@ -126,7 +128,7 @@ def test_traces_of_the_target_keep_their_ids_and_their_longer_versions(store: St
     target.save(inspected(trace("own", BAD_CALL), shorter, trace("kept", GOOD_CALL, BAD_CALL)))
     target.marks.put(2, note="mine")
     assert copy_traces(store, target) == CopyReport(copied=1, replaced=1, present=1)
-    assert {one.name: one.id for one in target.traces()} == {"own": 1, "both": 2, "kept": 3, "one": 4}
+    assert {summary.name: summary.id for summary in target.traces()} == {"own": 1, "both": 2, "kept": 3, "one": 4}
     assert target.inspected(2) == store.inspected("both")
     assert len(target.trace(3).turns) == 3
     assert _marks(target) == [(2, None, None, "mine")]
@@ -145,7 +147,7 @@ def test_what_is_still_recorded_is_left_out(store: Store, target: Store) -> None
     sink.accept(events[-1])
     sink.close()
     assert copy_traces(store, target) == CopyReport(copied=1, present=1)
-    assert sorted(one.name for one in target.traces()) == sorted(one.name for one in store.traces())
+    assert sorted(summary.name for summary in target.traces()) == sorted(summary.name for summary in store.traces())
 
 
 @pytest.mark.one_in(3)
@@ -168,7 +170,7 @@ def test_damage_is_copied_as_it_is(store: Store, target: Store) -> None:
         (tables.diagnostic, {"start": 77}),
         (tables.external_id, {"value": "another"}),
     ],
-    ids=lambda one: one.name if isinstance(one, sa.Table) else "",
+    ids=lambda table: table.name if isinstance(table, sa.Table) else "",
 )
 def test_a_copy_that_differs_is_a_problem(
     store: Store, target: Store, table: sa.Table, values: dict[str, object]

@@ -42,11 +42,11 @@ def _streamed() -> tuple[Turn, ...]:
 
 def _chunks(length: int) -> Chunks:
     ends = range(3, length + 1, 3)
-    return Chunks((*ends, length), tuple(range(len(ends) + 1)), tuple(at / 7 for at in range(len(ends) + 1)))
+    return Chunks((*ends, length), tuple(range(len(ends) + 1)), tuple(index / 7 for index in range(len(ends) + 1)))
 
 
 def _known(store: Store) -> tuple[_Known, dict[int, TraceSummary]]:
-    summaries = {one.id: _listed(one) for one in store.traces()}
+    summaries = {summary.id: _listed(summary) for summary in store.traces()}
     return {id_: store.inspected(id_) for id_ in summaries}, summaries
 
 
@@ -61,54 +61,54 @@ def _changed_silently(store: Store, known: _Known, summaries: dict[int, TraceSum
     told = whole = 0
     for id_, pair in known.items():
         try:
-            found = store.inspected(id_)
+            stored = store.inspected(id_)
         except StoreError:  # SQLite itself cannot read the file
             told += 1
             continue
-        if found[0].provenance.warnings == pair[0].provenance.warnings:
-            wrong += [f"trace {id_}"] * (found != pair)
+        if stored[0].provenance.warnings == pair[0].provenance.warnings:
+            wrong += [f"trace {id_}"] * (stored != pair)
             whole += 1
         else:
             told += 1
     try:
-        for one in store.traces():
-            same = one.damaged or _listed(one) == summaries.get(one.id)
-            wrong += [] if same else [f"summary {one.id}"]
-            told += one.damaged
+        for summary in store.traces():
+            same = summary.damaged or _listed(summary) == summaries.get(summary.id)
+            wrong += [] if same else [f"summary {summary.id}"]
+            told += summary.damaged
     except StoreError:
         told += 1
     return wrong, told, whole
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("group", [0, 1, *(pytest.param(one, marks=pytest.mark.slow) for one in range(2, 7))])
+@pytest.mark.parametrize("group", [0, 1, *(pytest.param(index, marks=pytest.mark.slow) for index in range(2, 7))])
 def test_no_flipped_bit_of_a_file_changes_what_is_read_without_a_word(tmp_path: Path, group: int) -> None:
     path = tmp_path / "w.db"
     with open_store(path) as store:
         store.save(_made())
         known, summaries = _known(store)
     raw = path.read_bytes()
-    written = [at for at in range(100, len(raw)) if raw[at]]  # most of a small file is empty
+    written = [index for index in range(100, len(raw)) if raw[index]]  # most of a small file is empty
     rng = random.Random(group)
     noticed = 0
     for _ in range(40):
-        at, bit = rng.choice(written), rng.randrange(8)
+        position, bit = rng.choice(written), rng.randrange(8)
         copy = tmp_path / "flipped.db"
-        copy.write_bytes(raw[:at] + bytes([raw[at] ^ (1 << bit)]) + raw[at + 1 :])
+        copy.write_bytes(raw[:position] + bytes([raw[position] ^ (1 << bit)]) + raw[position + 1 :])
         try:
             with open_store(copy, read_only=True) as store:
                 wrong, told, _ = _changed_silently(store, known, summaries)
         except StoreError:
             noticed += 1
             continue
-        assert wrong == [], (at, bit)
+        assert wrong == [], (position, bit)
         noticed += told > 0
     assert noticed > 5
 
 
 @pytest.mark.campaign
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("group", [1, *(pytest.param(one, marks=pytest.mark.slow) for one in range(2, 5))])
+@pytest.mark.parametrize("group", [1, *(pytest.param(index, marks=pytest.mark.slow) for index in range(2, 5))])
 def test_no_flipped_bit_of_a_packed_column_changes_what_is_read_and_the_other_traces_stay_readable(
     database: str, group: int
 ) -> None:
@@ -124,12 +124,12 @@ def test_no_flipped_bit_of_a_packed_column_changes_what_is_read_and_the_other_tr
                 keys = list(column.table.primary_key.columns)
                 row = rng.choice(connection.execute(sa.select(*keys, column).where(column.is_not(None))).all())
                 where = [key == value for key, value in zip(keys, row, strict=False)]
-                raw, at = bytes(row[-1]), rng.randrange(8 * len(row[-1]))
-                flipped = raw[: at // 8] + bytes([raw[at // 8] ^ (1 << at % 8)]) + raw[at // 8 + 1 :]
+                raw, index = bytes(row[-1]), rng.randrange(8 * len(row[-1]))
+                flipped = raw[: index // 8] + bytes([raw[index // 8] ^ (1 << index % 8)]) + raw[index // 8 + 1 :]
                 connection.execute(sa.update(column.table).where(*where).values({column.name: flipped}))
             wrong, told, whole = _changed_silently(store, known, summaries)
-            assert wrong == [], (column, at)
-            assert told > 0, (column, at)
+            assert wrong == [], (column, index)
+            assert told > 0, (column, index)
             if column.table not in (tables.tool, tables.toolset):  # which several traces share
                 assert whole >= len(known) - 1
             with store._database.engine.begin() as connection:

@@ -68,8 +68,13 @@ _SAVED = replace(
 def _damaged(column: sa.Column[Any], value: Any, rng: random.Random, *, on_file: bool) -> Iterator[Any]:
     """What a value may become: truncated, with a changed byte, empty, of another kind."""
     if isinstance(value, bytes):
-        at = rng.randrange(5, len(value)) if len(value) > 5 else 0
-        yield from (value[: len(value) // 2], value[:3], b"", value[:at] + bytes([value[at] ^ 0x10]) + value[at + 1 :])
+        index = rng.randrange(5, len(value)) if len(value) > 5 else 0
+        yield from (
+            value[: len(value) // 2],
+            value[:3],
+            b"",
+            value[:index] + bytes([value[index] ^ 0x10]) + value[index + 1 :],
+        )
         yield bytes([value[0] ^ 0xFF]) + value[1:]
     elif isinstance(value, str):
         yield "changed"
@@ -88,8 +93,10 @@ def _damaged(column: sa.Column[Any], value: Any, rng: random.Random, *, on_file:
 def _fill(store: Store) -> int:
     """Save a trace with exchanges, and another one with the same tools; the id of the first."""
     other = replace(agent_trace(": "), name="other", external_ids=(ExternalId("session", "other"),))
-    first, _ = store.save([(one, inspect_trace(one)) for one in (_SAVED, other)])
-    exchanges = [RecordedExchange("POST", "/v1", request=b"{" + b"a" * 300 + b"%d" % at, answer=b"b") for at in (1, 2)]
+    first, _ = store.save([(trace, inspect_trace(trace)) for trace in (_SAVED, other)])
+    exchanges = [
+        RecordedExchange("POST", "/v1", request=b"{" + b"a" * 300 + b"%d" % index, answer=b"b") for index in (1, 2)
+    ]
     with store._database.writing() as connection:
         put_exchanges(connection, first.id, packed_exchanges(exchanges))
     store.search.index_pending()
@@ -107,7 +114,9 @@ class _Seen(NamedTuple):
     @property
     def tells(self) -> bool:
         """Whether any of it reports damage."""
-        withheld = [one.withheld for some in self.exchanges.traces.values() for one in some if one.withheld]
+        withheld = [
+            exchange.withheld for some in self.exchanges.traces.values() for exchange in some if exchange.withheld
+        ]
         return bool(self.trace.provenance.warnings or self.summary.damaged or self.exchanges.damage or withheld)
 
     @property
@@ -117,12 +126,12 @@ class _Seen(NamedTuple):
         return self.trace, self.inspection, summary, tuple(self.exchanges.traces.values())
 
 
-def _look(store: Store, id_: int) -> _Seen:
+def _read_everywhere(store: Store, id_: int) -> _Seen:
     """Read a trace through everything that shows it: nothing fails, and the other trace is as it was."""
     trace, inspection = store.inspected(id_)
     assert list(trace_lines(trace, inspection, id=id_, width=80, full=True))
     write_trace_file(StringIO(), [trace])
-    (summary,) = [one for one in store.traces() if one.id == id_]
+    (summary,) = [listed for listed in store.traces() if listed.id == id_]
     assert store.summary(id_) == summary
     store.search.find("weather")
     store.traces("status:ok tool:get_weather")
@@ -165,17 +174,17 @@ def test_a_damaged_column_is_noticed_and_withholds_nothing_else(store: Store, co
     written = 0
     for number in one_in(6, range(6), seed=str(column)):
         id_ = _fill(store)
-        before = before or _look(store, id_)
+        before = before or _read_everywhere(store, id_)
         row = _row(store, column, id_, rng)
         values = list(_damaged(column, row[-1], rng, on_file=store.location.path is not None))
         value = values[number % len(values)]
         if _damage(store, column, row, value):
             written += 1
-            seen = _look(store, id_)
+            seen = _read_everywhere(store, id_)
             assert seen.tells or seen.content == before.content, value
             assert store.maintenance.check().problems or column in _OF_AN_ORDER, value
             report = store.maintenance.repair(inspect_trace)
-            again = _look(store, id_)
+            again = _read_everywhere(store, id_)
             assert again.tells or again.content == before.content, (value, report)
             assert bool(report.left) == bool(store.maintenance.check().problems), (value, report)
         store.delete([id_, id_ + 1])
@@ -189,18 +198,18 @@ def test_a_damaged_column_is_noticed_and_withholds_nothing_else(store: Store, co
 @pytest.mark.parametrize("table", [*_OF_A_TRACE[1:], tables.toolset_tool, tables.exchange], ids=str)
 def test_a_missing_row_is_noticed_and_withholds_nothing_else(store: Store, table: sa.Table) -> None:
     id_ = _fill(store)
-    before = _look(store, id_)
+    before = _read_everywhere(store, id_)
     key = next(iter(table.primary_key.columns))
     row = _row(store, key, id_, random.Random(1))
     with store._database.engine.begin() as connection:
         keys = zip(table.primary_key.columns, row, strict=False)
         connection.execute(sa.delete(table).where(*(column == value for column, value in keys)))
-    seen = _look(store, id_)
+    seen = _read_everywhere(store, id_)
     if table is not tables.exchange:  # a missing exchange has no trace left
         assert seen.tells or seen.content == before.content
         assert store.maintenance.check().problems
     report = store.maintenance.repair(inspect_trace)
-    again = _look(store, id_)
+    again = _read_everywhere(store, id_)
     if table is not tables.exchange:
         assert again.tells or again.content == before.content, report
     assert bool(report.left) == bool(store.maintenance.check().problems), report

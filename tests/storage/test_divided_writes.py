@@ -53,7 +53,7 @@ def shared(new_store: NewStore) -> Store:
 
 def rows_of(store: Store, id_: int) -> dict[str, list[dict[str, Any]]]:
     """The rows of a trace in all tables of its record and its inspection, without ids."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    rows_by_table: dict[str, list[dict[str, Any]]] = {}
     with store._database.reading() as connection:
         hashes = dict(connection.execute(sa.select(tables.toolset.c.id, tables.toolset.c.hash)).all())
         for table in (tables.trace, *tables.RECORD, *tables.DERIVED):
@@ -64,8 +64,8 @@ def rows_of(store: Store, id_: int) -> dict[str, list[dict[str, Any]]]:
                     row["toolset_id"] = hashes.get(row["toolset_id"])
                 for name in (*_NOT_OF_THE_CONTENT, "trace_id"):
                     row.pop(name, None)
-            found[table.name] = sorted(rows, key=repr)
-    return found
+            rows_by_table[table.name] = sorted(rows, key=repr)
+    return rows_by_table
 
 
 def agent_trace(*spacings: str, length: int = 1) -> Trace:
@@ -80,15 +80,15 @@ def agent_trace(*spacings: str, length: int = 1) -> Trace:
     ]
     sent: list[int | SentMessage | SentBefore] = [1, 2]
     before = 0
-    for at, spacing in enumerate(spacings):
-        value = {"city": "Oslo", "day": at, "comment": "a long text that both have " * 2 * length}
+    for index, spacing in enumerate(spacings):
+        value = {"city": "Oslo", "day": index, "comment": "a long text that both have " * 2 * length}
         written = json.dumps(value, separators=(",", spacing))
-        header = CallHeader("call:0", "get_weather", f"call-{at}")
+        header = CallHeader("call:0", "get_weather", f"call-{index}")
         answer = len(made) + 1
         request = SentRequest(before, len(sent) - 2 if before else 0, tuple(sent[-2:] if before else sent))
         generation = Generation(answered_model="claude", tools=TOOLS, usage=Usage(10, 20), request=request)
         made.append(Turn(Role.ASSISTANT, parts_of(_of_call(written)), calls=(header,), generation=generation))
-        made.append(Turn(Role.TOOL, (Part("text", "rain " * length),), result=ResultHeader(f"call-{at}")))
+        made.append(Turn(Role.TOOL, (Part("text", "rain " * length),), result=ResultHeader(f"call-{index}")))
         again = json.dumps(value, separators=(",", ":"))
         same = again == written
         version = SentMessage(Role.ASSISTANT, (SentPart("call:0", again),), answer, calls=(header,))
@@ -214,7 +214,7 @@ def test_a_recorded_trace_is_known_again_in_its_exported_file(store: Store, tmp_
     write_trace_file(tmp_path / "t.jsonl", [store.trace(saved.id)])
     (again,) = read_trace_file(tmp_path / "t.jsonl")
     assert again != whole  # a file has only what a request's text does not share with its turn
-    assert [one.verdict for one in store.save([(again, inspect_trace(again))])] == ["unchanged"]
+    assert [stored.verdict for stored in store.save([(again, inspect_trace(again))])] == ["unchanged"]
 
 
 def test_a_check_finds_nothing_in_a_trace_that_grows(store: Store) -> None:

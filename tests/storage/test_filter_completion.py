@@ -24,9 +24,12 @@ def filled(store: Store) -> Store:
 
 
 def _offered(store: Store, text: str) -> list[str]:
-    found = store.complete(text)
-    assert all(one.end == len(text) and text[: one.start] + one.text != "" and one.what for one in found)
-    return [text[: one.start] + one.text for one in found]
+    completions = store.complete(text)
+    assert all(
+        completion.end == len(text) and text[: completion.start] + completion.text != "" and completion.what
+        for completion in completions
+    )
+    return [text[: completion.start] + completion.text for completion in completions]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +42,7 @@ def _offered(store: Store, text: str) -> list[str]:
         ("an", ["and"]),
         (
             "status:",
-            [f"status:{one}" for one in ("broken", "aborted", "recovered", "unknown", "ok", "running", "idle")],
+            [f"status:{text}" for text in ("broken", "aborted", "recovered", "unknown", "ok", "running", "idle")],
         ),
         ("status:ok,R", ["status:ok,recovered", "status:ok,running"]),
         ("model:", ["model:hermes-4", 'model:"a model, large"', 'model:"qwen\x00 3"']),
@@ -71,7 +74,7 @@ def test_at_a_cursor_within_only_what_stands_before_it_counts(filled: Store) -> 
 
 
 def test_what_is_offered_can_be_read(filled: Store) -> None:
-    for key in (one.text for one in filled.complete("") if one.text.endswith(":")):
+    for key in (part.text for part in filled.complete("") if part.text.endswith(":")):
         for value in filled.complete(key):
             text = key[: value.start] + value.text
             assert text.endswith("=") or check_filter(text) is None, text

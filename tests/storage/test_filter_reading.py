@@ -66,7 +66,7 @@ def test_filters_are_read_as_their_cases_say(update_goldens: bool) -> None:
     cases = [json.loads(line) for line in _CASES.read_text(encoding="utf-8").splitlines()]
     read = [_read(case["filter"]) for case in cases]
     if update_goldens:
-        _CASES.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in read), encoding="utf-8")
+        _CASES.write_text("".join(json.dumps(case, ensure_ascii=False) + "\n" for case in read), encoding="utf-8")
         return
     for case, got in zip(cases, read, strict=True):
         assert got == case, f"{case['filter']!r}; `pytest --update-goldens` rewrites {_CASES.name}"
@@ -145,4 +145,4 @@ def test_every_example_of_the_readme_is_a_filter() -> None:
     section = text.partition("<!-- filter-examples -->")[2].partition("<!-- /filter-examples -->")[0]
     examples = re.findall(r"^\| `(.+?)` \|", section, re.MULTILINE)
     assert len(examples) >= 12
-    assert [str(error) for one in examples if (error := check_filter(one)) is not None] == []
+    assert [str(error) for example in examples if (error := check_filter(example)) is not None] == []

@@ -36,10 +36,10 @@ def _kinds(events: list[RecordEvent]) -> list[str]:
 
 
 def _gathered(events: list[RecordEvent]) -> dict[str, Trace]:
-    found: dict[str, TraceAssembler] = {}
+    trace_assemblers: dict[str, TraceAssembler] = {}
     for event in events:
-        found.setdefault(event.key, TraceAssembler()).add(event)
-    return {key: one.trace() for key, one in found.items()}
+        trace_assemblers.setdefault(event.key, TraceAssembler()).add(event)
+    return {key: assembler.trace() for key, assembler in trace_assemblers.items()}
 
 
 def _text(events: list[RecordEvent], turn: int) -> str:
@@ -90,7 +90,7 @@ def test_a_turn_is_told_piece_by_piece_with_its_times(store: Store, sink: StoreS
 
 def test_what_ended_before_is_told_only_from_the_start(store: Store, sink: StoreSink) -> None:
     told = events_of(WHOLE, known=1)
-    second_ended = next(at for at, event in enumerate(told, 1) if isinstance(event, TurnEnded))
+    second_ended = next(number for number, event in enumerate(told, 1) if isinstance(event, TurnEnded))
     _give(sink, *told[:second_ended])
     _give(sink, TurnStarted("k", 3, Role.ASSISTANT), ChunksArrived("k", 3, chunks_of("begun")))
     late, early = store.follow().poll(), store.follow(from_start=True).poll()
@@ -116,9 +116,9 @@ def test_turns_that_are_open_beside_each_other_keep_their_numbers(store: Store, 
     give(TraceStarted("k", Trace(())))
     for number in (2, 1, 4):
         give(TurnStarted("k", number, Role.ASSISTANT))
-    for at in range(3):
+    for index in range(3):
         for number in (4, 1, 2):
-            give(ChunksArrived("k", number, (chunks_of(texts[number], 5)[at],)))
+            give(ChunksArrived("k", number, (chunks_of(texts[number], 5)[index],)))
     give(TurnStarted("k", 3, Role.ASSISTANT), ChunksArrived("k", 3, chunks_of(texts[3], 5)))
     for number in (3, 1, 4, 2):
         give(TurnEnded("k", number, turns[number]))
@@ -148,7 +148,7 @@ def test_interleaved_traces_are_told_apart(store: Store, sink: StoreSink) -> Non
         told += following.poll()
     while more := following.poll():
         told += more
-    assert [one.name for one in _gathered(told).values()] == [one.name for one in wholes]
+    assert [followed.name for followed in _gathered(told).values()] == [followed.name for followed in wholes]
     assert list(_gathered(told).values()) == wholes
 
 
@@ -161,19 +161,19 @@ def test_a_filter_lets_a_trace_through_once_it_matches_and_then_whole(store: Sto
         told["faulty"].append(_kinds(faulty.poll()))
         told["words"].append(_kinds(words.poll()))
         assert other.poll() == []
-    first = {name: next(at for at, kinds in enumerate(found) if kinds) for name, found in told.items()}
-    ends = [at for at, event in enumerate(events) if isinstance(event, TurnEnded)]
+    first = {name: next(index for index, kinds in enumerate(rounds) if kinds) for name, rounds in told.items()}
+    ends = [index for index, event in enumerate(events) if isinstance(event, TurnEnded)]
     assert first == {"faulty": ends[2], "words": ends[1]}
-    for found in told.values():
-        assert sum(kinds.count("TurnEnded") for kinds in found) == 3
+    for kinds_by_round in told.values():
+        assert sum(kinds.count("TurnEnded") for kinds in kinds_by_round) == 3
     assert _gathered(every.poll()) == {"1": WHOLE}
 
 
 def test_words_under_or_and_not_are_read_in_the_texts_of_what_is_recorded(store: Store, sink: StoreSink) -> None:
     asked = ("nowhere or Oslo", "-nowhere tool:get_weather", "not Oslo model:gpt*", "(nowhere or code:J104) status:*")
-    followings = [store.follow(one) for one in asked]
+    followings = [store.follow(name) for name in asked]
     _give(sink, *events_of(WHOLE))
-    assert [bool(one.poll()) for one in followings] == [True, True, False, True]
+    assert [bool(following.poll()) for following in followings] == [True, True, False, True]
 
 
 def test_a_trace_that_was_saved_whole_is_told_with_its_end(store: Store) -> None:
@@ -206,7 +206,7 @@ def test_a_trace_that_was_there_already_ends(store: Store, sink: StoreSink) -> N
         _give(sink, event)
         told += following.poll()
     assert [event.key for event in told if isinstance(event, TraceEnded)] == ["2"]
-    assert [one.id for one in store.traces()] == [1]
+    assert [summary.id for summary in store.traces()] == [1]
 
 
 def test_a_filter_that_cannot_be_read_is_refused(store: Store) -> None:

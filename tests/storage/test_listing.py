@@ -48,7 +48,7 @@ def _filled(store: Store) -> Store:
 
 
 def _names(store: Store, wanted: str) -> list[str]:
-    return [one.name for one in store.traces(wanted)]
+    return [summary.name for summary in store.traces(wanted)]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_pages_follow_each_other_without_gap_or_repeat(store: Store, wanted: str
         page = store.traces(wanted, limit=4, after=page[-1].cursor)
     assert paged == whole
     assert len(whole) >= 10
-    assert whole == sorted(whole, key=lambda one: (one.cursor.sort_at_s, one.id), reverse=True)
+    assert whole == sorted(whole, key=lambda row: (row.cursor.sort_at_s, row.id), reverse=True)
 
 
 def test_words_fields_and_phrases_are_found_together(store: Store) -> None:
@@ -158,14 +158,14 @@ _TIMES = {name: float(_DRAWN.randrange(20)) for name in _WORDS}
 def drawn(new_store: NewStore) -> Store:
     """Traces of words drawn at random, of which every fourth was deleted, indexed; for tests that only read it."""
     store = new_store()
-    store.save(inspected(*(trace(one, _CALLS[one], words=_WORDS[one], started_s=_TIMES[one]) for one in _WORDS)))
+    store.save(inspected(*(trace(word, _CALLS[word], words=_WORDS[word], started_s=_TIMES[word]) for word in _WORDS)))
     store.delete([n for n in range(1, 61) if n % 4 == 0])
     store.search.index_pending()
     return store
 
 
 def test_words_are_found_as_if_every_text_were_read(drawn: Store) -> None:
-    order = [one.name for one in drawn.traces(limit=100)]
+    order = [summary.name for summary in drawn.traces(limit=100)]
     asked = [
         "sun",
         "fog",
@@ -178,7 +178,7 @@ def test_words_are_found_as_if_every_text_were_read(drawn: Store) -> None:
         "sun !!!",
     ]
     for wanted in asked:
-        words = [one for one in wanted.replace('"sun rain"', "sun+rain").split() if ":" not in one]
+        words = [word for word in wanted.replace('"sun rain"', "sun+rain").split() if ":" not in word]
         expected = [
             name
             for name in order
@@ -189,14 +189,14 @@ def test_words_are_found_as_if_every_text_were_read(drawn: Store) -> None:
         assert _names(drawn, wanted) == expected, wanted
         paged, page = [], drawn.traces(wanted, limit=3)
         while page:
-            paged += [one.name for one in page]
+            paged += [summary.name for summary in page]
             page = drawn.traces(wanted, limit=3, after=page[-1].cursor)
         assert paged == expected, wanted
 
 
 def _holds(text: str, word: str) -> bool:
     if word.endswith("*"):
-        return any(one.startswith(word[:-1]) for one in text.split())
+        return any(query_word.startswith(word[:-1]) for query_word in text.split())
     return f" {word.replace('+', ' ')} " in f" {text} " and word != "!!!"
 
 
@@ -250,9 +250,9 @@ def test_a_very_long_text_is_found_to_its_end(store: Store) -> None:
 )
 def test_a_search_shows_where_the_words_stand(filled: Store, words: str, shown: str) -> None:
     filled.save(inspected(trace("late", words="not yet indexed")))
-    found = filled.search.find(words)
-    (hit,) = found.hits
-    assert (hit.trace.name, found.waiting) == ("broken", 1)
+    position = filled.search.find(words)
+    (hit,) = position.hits
+    assert (hit.trace.name, position.waiting) == ("broken", 1)
     assert hit.match.of(hit.excerpt) == shown
     assert hit.location is not None
     assert hit.location.range.of(filled.trace("broken").turns[0].parts[0].text) == shown
@@ -273,21 +273,23 @@ def test_indexing_goes_on_where_it_stopped(store: Store) -> None:
 
 def test_a_trace_in_a_list_has_the_layers_at_which_it_differs(store: Store) -> None:
     run = RecordedRun("otlp", "weather", "a1", '{"city": "Rome"}', "9 degrees and sun")
-    found = []
+    traces = []
     for words, ran in (("Hi", None), ("Hello", run)):
-        one = trace_of(f"user: {words}", 'call a1: weather {"city": "Oslo"}', "result a1: 4 degrees", "say: 4 degrees.")
-        turns = (*one.turns[:2], replace(one.turns[2], run=ran), *one.turns[3:])
-        found.append(replace(one, turns=turns))
-    ids = [saved.id for saved in store.save([(one, inspect_trace(one)) for one in found])]
+        sample = trace_of(
+            f"user: {words}", 'call a1: weather {"city": "Oslo"}', "result a1: 4 degrees", "say: 4 degrees."
+        )
+        turns = (*sample.turns[:2], replace(sample.turns[2], run=ran), *sample.turns[3:])
+        traces.append(replace(sample, turns=turns))
+    ids = [saved.id for saved in store.save([(session, inspect_trace(session)) for session in traces])]
     assert [store.summary(id_).layers for id_ in ids] == [(), ("executed", "read")]
-    assert [one.id for one in store.traces("layer:executed")] == [ids[1]]
+    assert [summary.id for summary in store.traces("layer:executed")] == [ids[1]]
 
 
 def test_the_row_of_a_difference_is_at_the_later_layer(store: Store) -> None:
-    one = trace_of("user: Hi", 'call a1: weather {"city": "Oslo"}', "result a1: 4 degrees", "say: 4 degrees.")
+    sample = trace_of("user: Hi", 'call a1: weather {"city": "Oslo"}', "result a1: 4 degrees", "say: 4 degrees.")
     run = RecordedRun("otlp", "weather", "a1", '{"city": "Rome"}')
-    one = replace(one, turns=(*one.turns[:2], replace(one.turns[2], run=run), *one.turns[3:]))
-    (saved,) = store.save([(one, inspect_trace(one))])
+    sample = replace(sample, turns=(*sample.turns[:2], replace(sample.turns[2], run=run), *sample.turns[3:]))
+    (saved,) = store.save([(sample, inspect_trace(sample))])
     answer = ask(store.location, "SELECT turn, part, code FROM diagnostics")
     assert [tuple(row) for row in answer.rows] == [(3, "run:arguments", "L805")]
     (kept,) = store.inspected(saved.id)[1].diagnostics
@@ -304,13 +306,14 @@ def test_the_share_of_the_context_is_of_the_window_that_is_stated_also_in_estima
         made("asked", usage=Usage(300, 100), parameters='{"num_ctx":1000}'),
         made("estimated " * 100, parameters='{"options":{"num_ctx":400}}'),
     ]
-    ids = [saved.id for saved in store.save([(one, inspect_trace(one)) for one in traces])]
-    found = {
-        words: {one.id for one in store.traces(words)} for words in ("context:>50%", "context:<1%", "context:>=40%")
+    ids = [saved.id for saved in store.save([(sample, inspect_trace(sample)) for sample in traces])]
+    by_word = {
+        words: {summary.id for summary in store.traces(words)}
+        for words in ("context:>50%", "context:<1%", "context:>=40%")
     }
-    assert found["context:>50%"] == {ids[1], ids[3]}
-    assert found["context:<1%"] == {ids[0]}
-    assert found["context:>=40%"] == {ids[1], ids[2], ids[3]}
+    assert by_word["context:>50%"] == {ids[1], ids[3]}
+    assert by_word["context:<1%"] == {ids[0]}
+    assert by_word["context:>=40%"] == {ids[1], ids[2], ids[3]}
 
 
 CONTEXT = "<environment_context>\n<cwd>/home/dev</cwd>\n</environment_context>"
@@ -332,7 +335,7 @@ def test_the_opening_of_a_trace_is_what_the_user_wrote_first(
     store: Store, lines: tuple[str, ...], opening: str
 ) -> None:
     traces = [replace(trace_of(*lines), name=""), replace(trace_of("user: Another."), name="")]
-    store.save((one, inspect_trace(one)) for one in traces)
+    store.save((sample, inspect_trace(sample)) for sample in traces)
     assert [store.summary(id).opening for id in (1, 2)] == [opening, "Another."]
 
 

@@ -65,7 +65,9 @@ def sink(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[StoreSink]:
 def chunks_of(text: str, size: int = 3) -> tuple[Chunk, ...]:
     """A text as it streams."""
     starts = range(0, len(text), size)
-    return tuple(Chunk(at, "text", text[start : start + size], at / 64, (at,)) for at, start in enumerate(starts))
+    return tuple(
+        Chunk(index, "text", text[start : start + size], index / 64, (index,)) for index, start in enumerate(starts)
+    )
 
 
 def streamed(whole: Trace) -> Trace:
@@ -80,7 +82,7 @@ def events_of(whole: Trace, key: str = "k", *, known: int = 0) -> list[RecordEve
     for number, turn in enumerate(whole.turns[known:], known + 1):
         told.append(TurnStarted(key, number, turn.role, turn.generation))
         arrivals = [chunk for part in turn.parts for chunk in part.arrivals()]
-        told += [ChunksArrived(key, number, tuple(arrivals[at : at + 5])) for at in range(0, len(arrivals), 5)]
+        told += [ChunksArrived(key, number, tuple(arrivals[index : index + 5])) for index in range(0, len(arrivals), 5)]
         told.append(TurnEnded(key, number, turn))
     return [*told, TraceEnded(key, whole.outcome)]
 
@@ -110,7 +112,7 @@ def test_a_session_ends_as_if_it_had_been_saved(
         (saved,) = other.save(inspected(whole))
         assert store.inspected(kept.id) == other.inspected(saved.id)
         assert _summary(store, kept.id) == _summary(other, saved.id)
-    assert [one.verdict for one in store.save(inspected(whole))] == ["unchanged"]
+    assert [stored.verdict for stored in store.save(inspected(whole))] == ["unchanged"]
     assert store.maintenance.stats().not_indexed == 1
     assert store.search.index_pending() == 1
     assert len(store.traces("weather code:J1 tool:get_weather")) == 1
@@ -118,14 +120,14 @@ def test_a_session_ends_as_if_it_had_been_saved(
 
 def states_of(store: Store) -> tuple[Liveness | None, list[int], list[int]]:
     """The one trace's state, and how many traces each filter finds."""
-    (one,) = store.traces()
+    (summaries,) = store.traces()
     version = store.paging().version()
     for state, ids in ((Liveness.RUNNING, version.running), (Liveness.IDLE, version.idle)):
-        assert ids == ({one.id} if one.liveness is state else set())
-        assert [found.id for found in store.traces(f"status:{state}")] == list(ids)
-        assert [found.id for found in store.traces(f"-status:{state}")] == ([] if ids else [one.id])
-    found = [len(store.traces(f"status:{words}")) for words in ("running", "idle", "running,idle")]
-    return one.liveness, found[:2], found[2:]
+        assert ids == ({summaries.id} if summaries.liveness is state else set())
+        assert [summary.id for summary in store.traces(f"status:{state}")] == list(ids)
+        assert [summary.id for summary in store.traces(f"-status:{state}")] == ([] if ids else [summaries.id])
+    counts = [len(store.traces(f"status:{words}")) for words in ("running", "idle", "running,idle")]
+    return summaries.liveness, counts[:2], counts[2:]
 
 
 RUNS, IDLES = (Liveness.RUNNING, [1, 0], [1]), (Liveness.IDLE, [0, 1], [1])
@@ -210,7 +212,7 @@ def test_the_longer_version_wins_over_what_was_saved_meanwhile(store: Store, sin
     for event in events_of(WHOLE):
         sink.accept(event)
         sink.flush()
-    assert [(one.id, one.turns) for one in store.traces()] == [(saved.id, 3)]
+    assert [(summary.id, summary.turns) for summary in store.traces()] == [(saved.id, 3)]
     for event in events_of(streamed(trace("a", GOOD_CALL))):
         sink.accept(event)
     sink.flush()
@@ -220,10 +222,10 @@ def test_the_longer_version_wins_over_what_was_saved_meanwhile(store: Store, sin
 def test_sessions_may_interleave(store: Store, sink: StoreSink) -> None:
     wholes = [streamed(trace(f"s{n}", GOOD_CALL, BAD_CALL, words=f"question {n}")) for n in range(5)]
     told = [events_of(whole, f"k{n}") for n, whole in enumerate(wholes)]
-    for at, row in enumerate(zip(*told, strict=True)):
+    for index, row in enumerate(zip(*told, strict=True)):
         for event in row:
             sink.accept(event)
-        if at % 4 == 0:
+        if index % 4 == 0:
             sink.flush()
     sink.flush()
     assert [store.trace(f"s{n}") for n in range(5)] == wholes
@@ -295,7 +297,7 @@ def test_a_recording_that_is_told_again_goes_on_in_the_trace_that_was_cut(
     (ended,) = store.traces()
     assert (ended.id, ended.running) == (before.id, False)
     assert store.trace(ended.id) == whole
-    assert [one.note for one in store.marks.of([ended.id])[ended.id]] == ["look"]
+    assert [mark.note for mark in store.marks.of([ended.id])[ended.id]] == ["look"]
     assert store.maintenance.check().problems == ()
 
 
@@ -427,8 +429,8 @@ def test_events_that_nobody_announced_are_kept(store: Store, sink: StoreSink) ->
     sink.accept(TraceEnded("k"))
     sink.accept(TraceEnded("k"))
     sink.flush()
-    kept = [store.trace(one.id) for one in store.traces()]
-    assert ["hi", "hello"] in [[turn.parts[0].text for turn in one.turns] for one in kept]
+    kept = [store.trace(summary.id) for summary in store.traces()]
+    assert ["hi", "hello"] in [[turn.parts[0].text for turn in stored.turns] for stored in kept]
 
 
 def test_accepting_never_waits_for_the_disk(tmp_path: Path) -> None:

@@ -124,15 +124,15 @@ def test_running_sessions_are_inspected_for_a_tenth_of_the_time(store: Store, mo
 def test_a_session_ends_the_same_however_its_inspection_lagged(
     store: Store, sink: StoreSink, *, whole: Trace, known: int, lags: str
 ) -> None:
-    for at, events in enumerate(_by_turn(whole, known)):
+    for index, events in enumerate(_by_turn(whole, known)):
         for event in events:
             _write(sink, event)
-        if lags == "never" or (lags == "every second time" and at % 2):
+        if lags == "never" or (lags == "every second time" and index % 2):
             sink.flush()
     (kept,) = store.traces()
     assert not kept.running
     assert store.inspected(kept.id) == (whole, inspect_trace(whole))
-    assert [one.verdict for one in store.save(inspected(whole))] == ["unchanged"]
+    assert [stored.verdict for stored in store.save(inspected(whole))] == ["unchanged"]
     (saved,) = store.traces()
     assert saved == kept
     assert store.maintenance.stats().outdated == 0
@@ -156,8 +156,8 @@ def test_a_running_trace_in_a_format_that_is_not_here_is_inspected_all_the_same(
     begun, *turns = _by_turn(replace(WHOLE, format="no-such-format"))
     for events in (begun, *turns[:-1]):
         _write(sink, *events)
-    kept, found = store.inspected("a")
-    assert found == inspect_trace(replace(kept, format=""))
+    kept, inspection = store.inspected("a")
+    assert inspection == inspect_trace(replace(kept, format=""))
 
 
 def test_what_lags_is_made_up_for_though_nothing_more_comes(store: Store) -> None:

@@ -31,7 +31,7 @@ def _chunks(length: int, **columns: Sequence[Any]) -> Chunks:
     for _ in range(length):
         end += _RANDOM.randrange(5)
         ends.append(end)
-    return Chunks(tuple(ends), tuple(range(7, length + 7)), **{name: tuple(one) for name, one in columns.items()})
+    return Chunks(tuple(ends), tuple(range(7, length + 7)), **{name: tuple(column) for name, column in columns.items()})
 
 
 def _stream(length: int) -> Chunks:
@@ -82,26 +82,26 @@ def _apart(packed: tuple[str, bytes], kind: str = "") -> tuple[str, bytes]:
 @pytest.mark.parametrize("mark", [b"\x5a", b"\2"], ids=["tables v0007", "before"])
 @pytest.mark.parametrize("chunks", _STREAMS.values(), ids=list(_STREAMS))
 def test_windows_of_an_older_version_are_read(chunks: Chunks, mark: bytes) -> None:
-    found = chunks_from_blob(mark + _in_windows(chunks)[1:])
+    result = chunks_from_blob(mark + _in_windows(chunks)[1:])
     for column in Chunks.__struct_fields__:
-        assert getattr(found, column) == getattr(chunks, column)
-    assert pack_chunks(found) == pack_chunks(chunks)
+        assert getattr(result, column) == getattr(chunks, column)
+    assert pack_chunks(result) == pack_chunks(chunks)
 
 
 @pytest.mark.parametrize("chunks", _STREAMS.values(), ids=list(_STREAMS))
 def test_chunks_are_those_that_were_packed(chunks: Chunks) -> None:
-    found = chunks_from_blob(to_blob(pack_chunks(chunks)))
+    result = chunks_from_blob(to_blob(pack_chunks(chunks)))
     for column in Chunks.__struct_fields__:
-        assert getattr(found, column) == getattr(chunks, column)
+        assert getattr(result, column) == getattr(chunks, column)
     for offset in (0, chunks.ends[_WINDOW], chunks.ends[-1] - 1, chunks.ends[-1]):
-        assert found.index_at(offset) == chunks.index_at(offset)
+        assert result.index_at(offset) == chunks.index_at(offset)
 
 
-@pytest.mark.parametrize("at", [1, 5, 20, -1], ids=["the checksum", "the size", "the table", "a window"])
+@pytest.mark.parametrize("index", [1, 5, 20, -1], ids=["the checksum", "the size", "the table", "a window"])
 @pytest.mark.parametrize("blob_of", [_in_windows, lambda chunks: to_blob(pack_chunks(chunks))], ids=["windows", "one"])
-def test_a_changed_byte_is_found_before_anything_is_read(blob_of: Callable[[Chunks], bytes], at: int) -> None:
+def test_a_changed_byte_is_found_before_anything_is_read(blob_of: Callable[[Chunks], bytes], index: int) -> None:
     changed = bytearray(blob_of(_stream(_MANY)))
-    changed[at] ^= 1
+    changed[index] ^= 1
     with pytest.raises(ValueError, match=r"checksum|packed|valid|data"):
         chunks_from_blob(bytes(changed))
 
@@ -129,9 +129,9 @@ def _long_trace() -> Trace:
 def test_a_store_gives_back_a_long_stream(store: Store) -> None:
     trace = _long_trace()
     store.save([(trace, inspect_trace(trace))])
-    found = store.trace(1)
-    assert found == trace
-    assert list(found.turns[1].parts[1].arrivals())[-3:] == list(trace.turns[1].parts[1].arrivals())[-3:]
+    stored = store.trace(1)
+    assert stored == trace
+    assert list(stored.turns[1].parts[1].arrivals())[-3:] == list(trace.turns[1].parts[1].arrivals())[-3:]
 
 
 def test_a_damaged_stream_is_told_when_the_trace_is_read(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_damaged_stream_is_told_when_the_trace_is_read(tmp_path: Path) -> None
             cut = sa.func.substr(chunks, 1, sa.func.length(chunks) - 1)
             connection.execute(sa.update(tables.part).where(chunks.is_not(None)).values(chunks=cut))
         engine.dispose()
-        found = store.trace(1)
-        assert [part.text for part in found.turns[1].parts[:2]] == [part.text for part in trace.turns[1].parts[:2]]
-        assert all("checksum mismatch in a packed column" in warning for warning in found.provenance.warnings)
-        assert found.provenance.warnings
+        stored = store.trace(1)
+        assert [part.text for part in stored.turns[1].parts[:2]] == [part.text for part in trace.turns[1].parts[:2]]
+        assert all("checksum mismatch in a packed column" in warning for warning in stored.provenance.warnings)
+        assert stored.provenance.warnings

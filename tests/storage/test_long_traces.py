@@ -66,7 +66,7 @@ def test_a_wide_trace_that_is_being_recorded_is_not_inspected_anew_for_a_screen(
 def test_a_wide_trace_that_was_read_is_unchanged_where_it_is_saved_again(store: Store, tmp_path: Path) -> None:
     store.save([(WIDE, _found())])
     read = store.inspected(1)
-    assert [one.verdict for one in store.save([read])] == ["unchanged"]
+    assert [saved.verdict for saved in store.save([read])] == ["unchanged"]
     with open_store(tmp_path / "other.db") as other:
         other.save([read])
         assert other.inspected(1) == (WIDE, _found())
@@ -94,17 +94,17 @@ def test_a_trace_that_was_read_is_inspected_as_it_was(store: Store) -> None:
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize("at", [1, 5, -1], ids=["the checksum", "the beginning", "the end"])
-def test_a_damaged_inspection_is_told_when_it_is_read(database: str, at: int) -> None:
+@pytest.mark.parametrize("index", [1, 5, -1], ids=["the checksum", "the beginning", "the end"])
+def test_a_damaged_inspection_is_told_when_it_is_read(database: str, index: int) -> None:
     with open_store(database) as store:
         store.save([(WIDE, _found())])
         body = bytearray(_body(store))
-        body[at] ^= 1
+        body[index] ^= 1
         _write(database, tables.inspection.c.body, bytes(body))
-        read, found = store.inspected(1)
+        read, inspection = store.inspected(1)
         (warning,) = read.provenance.warnings
         assert warning.startswith("The stored inspection is damaged (")
-        assert found == _found()
+        assert inspection == _found()
 
 
 @pytest.mark.one_in(3)
@@ -115,14 +115,16 @@ def test_a_damaged_turn_is_told_when_the_trace_is_read(database: str, column: sa
         store.save([(WIDE, _found())])
         turn = column.table.c.turn if column.table is tables.part else column.table.c.number
         _write(database, column, b"\1damaged", turn == number)
-        read, found = store.inspected(1)
+        read, inspection = store.inspected(1)
         assert len(read.turns) == len(WIDE.turns)
         damaged = len(WIDE.turns[number - 1].parts) if column.table is tables.part else 1
         assert [warning.startswith(f"Turn {number}: ") for warning in read.provenance.warnings] == [True] * damaged
-        assert {at for at, (one, was) in enumerate(zip(read.turns, WIDE.turns, strict=True), 1) if one != was} == {
-            number
-        }
-        assert found == inspect_trace(read)
+        assert {
+            index
+            for index, (turn_read, was) in enumerate(zip(read.turns, WIDE.turns, strict=True), 1)
+            if turn_read != was
+        } == {number}
+        assert inspection == inspect_trace(read)
 
 
 def _write(database: str, column: sa.Column[Any], value: bytes | str, *where: sa.ColumnElement[bool]) -> None:

@@ -19,7 +19,7 @@ def marked(store: Store) -> Store:
 
 
 def _places(store: Store, id_: str) -> list[tuple[int | None, int | None, str]]:
-    return [(one.turn, one.step, one.note) for one in store.marks.of([id_]).get(store.summary(id_).id, ())]
+    return [(mark.turn, mark.step, mark.note) for mark in store.marks.of([id_]).get(store.summary(id_).id, ())]
 
 
 def test_a_mark_is_kept_with_its_place_and_its_note(marked: Store) -> None:
@@ -31,7 +31,7 @@ def test_a_mark_is_kept_with_its_place_and_its_note(marked: Store) -> None:
 
 
 def test_a_list_shows_what_is_marked_and_the_newest_note(marked: Store) -> None:
-    assert [(one.name, one.marked, one.note) for one in marked.traces()] == [
+    assert [(summary.name, summary.marked, summary.note) for summary in marked.traces()] == [
         ("b", False, ""),
         ("a", True, "look\0 here \ud800"),
     ]
@@ -74,5 +74,5 @@ def test_the_mark_of_the_trace_itself_is_taken_without_those_in_it(marked: Store
     marked.marks.put("a", turn=2, step=1, note="this")
     marked.marks.remove("a", own_only=True)
     (left,) = marked.marks.of(["a"]).values()
-    assert (None, None) not in [(one.turn, one.step) for one in left]
-    assert (2, 1, "this") in [(one.turn, one.step, one.note) for one in left]
+    assert (None, None) not in [(mark.turn, mark.step) for mark in left]
+    assert (2, 1, "this") in [(mark.turn, mark.step, mark.note) for mark in left]

@@ -165,7 +165,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
         _pragma(store, f"max_page_count = {pages + 2}")
         with pytest.raises(StoreError, match="the disk is full"):
             store.save(inspected(*(trace(f"s{n}", GOOD_CALL) for n in range(300))))
-        assert [one.name for one in store.traces()] == ["a"]
+        assert [summary.name for summary in store.traces()] == ["a"]
 
 
 @pytest.mark.parametrize(("free", "words"), [(0, "the disk is full"), (10**9, "I/O error")])
@@ -210,16 +210,16 @@ def _spoil(store: Store, statement: str) -> None:
 def test_a_damaged_part_is_named(store: Store, column: str) -> None:
     store.save(inspected(trace("a", GOOD_CALL)))
     _spoil(store, f"UPDATE part SET {column} = :junk")
-    found = store.trace(1)
-    assert [warning.partition(":")[0] for warning in found.provenance.warnings] == ["Turn 1", "Turn 2"]
-    assert [part.name for turn in found.turns for part in turn.parts] == ["text", "wire:recording"] * 2
+    stored = store.trace(1)
+    assert [warning.partition(":")[0] for warning in stored.provenance.warnings] == ["Turn 1", "Turn 2"]
+    assert [part.name for turn in stored.turns for part in turn.parts] == ["text", "wire:recording"] * 2
 
 
 def test_a_damaged_inspection_is_named(store: Store) -> None:
     store.save(inspected(trace("a", GOOD_CALL)))
     _spoil(store, "UPDATE inspection SET body = :junk")
-    found, inspection = store.inspected(1)
-    assert ["The stored inspection is damaged" in warning for warning in found.provenance.warnings] == [True]
+    stored, inspection = store.inspected(1)
+    assert ["The stored inspection is damaged" in warning for warning in stored.provenance.warnings] == [True]
     assert inspection == inspect_trace(trace("a", GOOD_CALL))
     assert store.trace(1) == trace("a", GOOD_CALL)
 

@@ -32,11 +32,15 @@ def test_the_edges_of_a_list_lead_to_each_of_its_pages(filled: Store, wanted: st
     edges: list[ListCursor] = []
     counted, after, is_last = 0, None, False
     while not is_last:
-        found = filled.paging().section(wanted, limit=limit, page=7, after=after)
-        edges += found.edges
-        counted, after, is_last = counted + found.count, found.edges[-1] if found.edges else after, found.is_last
+        section = filled.paging().section(wanted, limit=limit, page=7, after=after)
+        edges += section.edges
+        counted, after, is_last = (
+            counted + section.count,
+            section.edges[-1] if section.edges else after,
+            section.is_last,
+        )
     assert counted == len(listed)
-    assert edges == [one.cursor for one in [*listed[6::7], listed[-1]]][: len(edges)]
+    assert edges == [row.cursor for row in [*listed[6::7], listed[-1]]][: len(edges)]
     assert filled.traces(wanted, limit=7, after=edges[0]) == listed[7:14]
 
 
@@ -47,7 +51,7 @@ def test_a_list_in_any_order_goes_on_behind_each_of_its_edges(filled: Store, wan
     paging = filled.paging()
     whole = paging.page(wanted, order, limit=1_000)
     assert len(whole) == TRACES
-    assert whole == sorted(whole, key=lambda one: (one.cursor.rank, one.cursor.sort_at_s, one.cursor.id), reverse=True)
+    assert whole == sorted(whole, key=lambda row: (row.cursor.rank, row.cursor.sort_at_s, row.cursor.id), reverse=True)
     assert len(whole) == paging.count(wanted)
     after, pages = None, []
     for edge in paging.section(wanted, order, limit=1_000, page=7).edges:
@@ -72,11 +76,11 @@ def test_lists_put_sure_verdicts_first(store: Store) -> None:
     sure = [trace(f"s{number}", BAD_CALL if number else GOOD_CALL, started_s=float(number)) for number in range(2)]
     store.save(inspected(*sure, guessed(1, "I could not book it."), guessed(2, "I could not book it.")))
     paging = store.paging()
-    broken = [(one.summary.status, one.summary.certainty) for one in paging.page("", Order.BROKEN, limit=9)]
+    broken = [(page.summary.status, page.summary.certainty) for page in paging.page("", Order.BROKEN, limit=9)]
     assert broken == [("broken", "high"), ("broken", "low"), ("broken", "low"), ("ok", "high")]
-    by_certainty = [one.summary.certainty for one in paging.page("", Order.CERTAINTY, limit=9)]
+    by_certainty = [page.summary.certainty for page in paging.page("", Order.CERTAINTY, limit=9)]
     assert by_certainty == ["high", "high", "low", "low"]
-    assert {one.name for one in store.traces("certainty:low", limit=9)} == {"g1", "g2"}
+    assert {summary.name for summary in store.traces("certainty:low", limit=9)} == {"g1", "g2"}
     whole = paging.page("", Order.BROKEN, limit=9)
     for index, listed in enumerate(whole[1:], 1):
         before = paging.before("", Order.BROKEN, start=listed.cursor)
@@ -86,8 +90,8 @@ def test_lists_put_sure_verdicts_first(store: Store) -> None:
 
 
 def test_nothing_has_no_edges(store: Store) -> None:
-    found = store.paging().section("", limit=10, page=5)
-    assert (found.count, found.edges, found.is_last) == (0, (), True)
+    section = store.paging().section("", limit=10, page=5)
+    assert (section.count, section.edges, section.is_last) == (0, (), True)
     assert store.paging().version().newest_id == 0
 
 
@@ -100,7 +104,7 @@ def test_a_pulse_changes_when_a_trace_comes(filled: Store) -> None:
 def test_traces_are_counted_by_status_and_calls_by_what_became_of_them(filled: Store) -> None:
     broken = sum(1 for n in range(TRACES) if n % 3)
     assert filled.paging().status_counts()["broken"] == broken
-    counts = filled.paging().call_counts([one.id for one in filled.traces(limit=100)])
+    counts = filled.paging().call_counts([summary.id for summary in filled.traces(limit=100)])
     assert sorted(counts.values()) == [(0, 1)] * broken + [(1, 1)] * (TRACES - broken)
 
 
@@ -110,11 +114,11 @@ def test_traces_are_counted_by_status_and_calls_by_what_became_of_them(filled: S
 def test_before_each_trace_of_a_list_stands_the_one_that_it_names(filled: Store, wanted: str, order: Order) -> None:
     paging = filled.paging()
     whole = paging.page(wanted, order, limit=1_000)
-    before = [paging.before(wanted, order, start=one.cursor) for one in whole]
+    before = [paging.before(wanted, order, start=row.cursor) for row in whole]
     assert before == [None, *whole[:-1]]
     for steps in (2, 7, len(whole)):
-        found = [paging.before(wanted, order, start=one.cursor, steps=steps) for one in whole]
-        assert found == [whole[place - steps] if place >= steps else None for place in range(len(whole))]
+        earlier = [paging.before(wanted, order, start=row.cursor, steps=steps) for row in whole]
+        assert earlier == [whole[index - steps] if index >= steps else None for index in range(len(whole))]
 
 
 def test_a_trace_that_is_being_recorded_is_counted_as_running_alone(filled: Store) -> None:

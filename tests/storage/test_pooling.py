@@ -29,7 +29,11 @@ def database(postgresql_database: str) -> str:
 @pytest.fixture
 def server(postgresql_database: str, store: Store) -> Iterator[psycopg.Connection]:
     """A connection beside those of the store, which has some traces."""
-    store.save(inspected(*(trace(f"s{at}", BAD_CALL if at % 3 else GOOD_CALL, started_s=float(at)) for at in range(9))))
+    store.save(
+        inspected(
+            *(trace(f"s{index}", BAD_CALL if index % 3 else GOOD_CALL, started_s=float(index)) for index in range(9))
+        )
+    )
     with psycopg.connect(postgresql_database, autocommit=True) as opened:
         yield opened
 
@@ -55,7 +59,11 @@ def test_many_visitors_share_a_few_connections(store: Store) -> None:
     def note_closed(closed: object, _: object) -> None:
         connections.discard(id(closed))
 
-    store.save(inspected(*(trace(f"s{at}", BAD_CALL if at % 3 else GOOD_CALL, started_s=float(at)) for at in range(9))))
+    store.save(
+        inspected(
+            *(trace(f"s{index}", BAD_CALL if index % 3 else GOOD_CALL, started_s=float(index)) for index in range(9))
+        )
+    )
     with open_store(store.location.address, busy_timeout_s=_PATIENCE_S) as shared:
         event.listen(shared._database.engine, "connect", note_opened)
         event.listen(shared._database.engine, "close", note_closed)

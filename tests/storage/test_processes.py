@@ -38,7 +38,7 @@ def test_two_processes_write_while_one_reads(database: str, tmp_path: Path) -> N
     open_store(database).close()
     outputs = {what: (tmp_path / what).open("w+") for what in ("save", "record", "read")}
     running = [_start(what, database, _SOAK_S, output) for what, output in outputs.items()]
-    assert [one.wait(_SOAK_S + 60) for one in running] == [0, 0, 0]
+    assert [process.wait(_SOAK_S + 60) for process in running] == [0, 0, 0]
     names: list[str] = []
     for what, output in outputs.items():
         output.seek(0)
@@ -63,7 +63,7 @@ def test_a_killed_writer_leaves_everything_committed(database: str, tmp_path: Pa
     _is_sound(database)
     with open_store(database) as store:
         store.recover()
-        assert not any(one.running for one in store.traces())
+        assert not any(summary.running for summary in store.traces())
     _are_whole(database, names)
 
 

@@ -64,7 +64,7 @@ def test_a_reader_sees_what_a_writer_adds_meanwhile(database: str) -> None:
     with open_store(database) as writer, open_store(database, read_only=True) as reader:
         assert reader.traces() == []
         writer.save(inspected(trace("a", GOOD_CALL), trace("b", BAD_CALL)))
-        assert [one.status for one in reader.traces()] == ["broken", "ok"]
+        assert [summary.status for summary in reader.traces()] == ["broken", "ok"]
         assert len(reader.traces("status:broken")) == 1
         assert reader.statistics.figures()[0].traces == 2
 

@@ -37,7 +37,7 @@ connection.execute("BEGIN IMMEDIATE")
 print("held", flush=True)
 sys.stdin.read()
 """
-LONG = tuple(Chunk(at, "text", f"word {at} ", at / 64) for at in range(5_000))
+LONG = tuple(Chunk(index, "text", f"word {index} ", index / 64) for index in range(5_000))
 SMALL_ROOM = 200_000
 
 
@@ -75,7 +75,7 @@ def _begun() -> tuple[RecordEvent, RecordEvent]:
 
 
 def _pieces(chunks: tuple[Chunk, ...]) -> list[RecordEvent]:
-    return [ChunksArrived("k", 1, chunks[at : at + 8]) for at in range(0, len(chunks), 8)]
+    return [ChunksArrived("k", 1, chunks[index : index + 8]) for index in range(0, len(chunks), 8)]
 
 
 def _in_trouble(sink: StoreSink) -> bool:
@@ -179,7 +179,7 @@ def test_a_full_disk_costs_nothing_once_there_is_room_again(database: Path) -> N
     assert dropped == "dropped 0"
     with open_store(database) as store:
         (turn,) = store.trace("full").turns
-        assert turn.parts[0].text == "".join(f"{at * 7919 % 100_003} " for at in range(20_000))
+        assert turn.parts[0].text == "".join(f"{index * 7919 % 100_003} " for index in range(20_000))
     connection = sqlite3.connect(database)
     assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     connection.close()
@@ -257,7 +257,7 @@ def test_a_session_that_is_not_held_in_memory_ends_the_same(
         sink.accept(event)
         if count % flushes == 0:
             sink.flush()
-            assert not any(any(one._turns.values()) for one in sink._sessions.values())
+            assert not any(any(session._turns.values()) for session in sink._sessions.values())
     sink.close()
     assert store.trace("a") == WHOLE
     assert store.inspection("a") == inspect_trace(WHOLE)

@@ -62,10 +62,10 @@ def _told(made: Trace) -> str:
 @in_the_gate(6, most=100)
 @given(st.lists(st.tuples(traces(), inspections()), max_size=3))
 def test_a_batch_comes_back(shared: Store, made: list[tuple[Trace, Inspection]]) -> None:
-    for saved, (one, inspection) in zip(shared.save(made), made, strict=True):
-        if saved.verdict != "unchanged" and sum(one.external_ids == other.external_ids for other, _ in made) == 1:
-            assert shared.inspected(saved.id) == (one, inspection)
-    shared.delete([one.id for one in shared.traces(limit=9)])
+    for saved, (summary, inspection) in zip(shared.save(made), made, strict=True):
+        if saved.verdict != "unchanged" and sum(summary.external_ids == other.external_ids for other, _ in made) == 1:
+            assert shared.inspected(saved.id) == (summary, inspection)
+    shared.delete([summary.id for summary in shared.traces(limit=9)])
 
 
 HOSTILE = Trace(
@@ -93,7 +93,7 @@ def test_hostile_text_comes_back_from_every_database(store: Store) -> None:
     assert store.inspected(saved.id) == (HOSTILE, inspection)
     assert store.summary(saved.id).name == HOSTILE.name
     assert store.search.index_pending() == 1
-    assert [one.id for one in store.traces("model:m*")] == [saved.id]
+    assert [summary.id for summary in store.traces("model:m*")] == [saved.id]
 
 
 def test_huge_and_deep_arguments_come_back(store: Store) -> None:
@@ -134,7 +134,7 @@ def test_tools_that_every_turn_repeats_are_kept_once(store: Store) -> None:
     store.save(inspected(*(trace(f"s{number}", GOOD_CALL, BAD_CALL) for number in range(5))))
     assert store.maintenance.stats().tools == 2
     generations = [turn.generation for turn in store.trace(1).turns if turn.generation is not None]
-    assert [one.tools for one in generations] == [TOOLS, TOOLS]
+    assert [generation.tools for generation in generations] == [TOOLS, TOOLS]
 
 
 @pytest.mark.parametrize("depth", [3, 95, 400])

@@ -22,7 +22,7 @@ from weaklink.storage.writing import TraceDraft, write
 
 
 def _saved(store: Store, *traces: Trace) -> list[tuple[int, str]]:
-    return [(one.id, one.verdict.value) for one in store.save(inspected(*traces))]
+    return [(saved.id, saved.verdict.value) for saved in store.save(inspected(*traces))]
 
 
 def test_new_traces_get_short_ids_in_order(store: Store) -> None:
@@ -36,9 +36,9 @@ def test_the_same_again_is_unchanged(store: Store) -> None:
 
 
 def test_a_copy_of_the_file_is_the_same_trace(store: Store) -> None:
-    one = trace("a", GOOD_CALL)
-    copy = replace(one, provenance=replace(one.provenance, file="copy.jsonl", file_sha256="00"))
-    _saved(store, one)
+    sample = trace("a", GOOD_CALL)
+    copy = replace(sample, provenance=replace(sample.provenance, file="copy.jsonl", file_sha256="00"))
+    _saved(store, sample)
     assert _saved(store, copy) == [(1, "unchanged")]
 
 
@@ -93,25 +93,25 @@ def test_without_a_session_content_and_record_identify(store: Store) -> None:
 
 
 def test_identity_needs_every_external_id_and_not_their_order() -> None:
-    one = trace("a")
+    sample = trace("a")
     pair = (ExternalId("task_id", "1"), ExternalId("trial", "2"))
-    assert identity_of(replace(one, external_ids=pair)) == identity_of(replace(one, external_ids=pair[::-1]))
-    assert identity_of(replace(one, external_ids=pair)) != identity_of(replace(one, external_ids=pair[:1]))
-    assert identity_of(replace(one, external_ids=())).kind is IdentityKind.CONTENT
+    assert identity_of(replace(sample, external_ids=pair)) == identity_of(replace(sample, external_ids=pair[::-1]))
+    assert identity_of(replace(sample, external_ids=pair)) != identity_of(replace(sample, external_ids=pair[:1]))
+    assert identity_of(replace(sample, external_ids=())).kind is IdentityKind.CONTENT
 
 
 def test_ids_and_values_do_not_run_into_each_other() -> None:
-    one, other = (ExternalId("a", "b=c"),), (ExternalId("a=b", "c"),)
-    assert identity_of(replace(trace(), external_ids=one)) != identity_of(replace(trace(), external_ids=other))
+    first_ids, other = (ExternalId("a", "b=c"),), (ExternalId("a=b", "c"),)
+    assert identity_of(replace(trace(), external_ids=first_ids)) != identity_of(replace(trace(), external_ids=other))
 
 
 def test_a_new_inspection_of_the_same_trace_counts(store: Store) -> None:
-    one = trace("a", BAD_CALL)
-    found = inspect_trace(one)
-    store.save([(one, replace(found, diagnostics=()))])
+    sample = trace("a", BAD_CALL)
+    inspection = inspect_trace(sample)
+    store.save([(sample, replace(inspection, diagnostics=()))])
     assert store.traces("code:J104") == []
-    assert [saved.verdict for saved in store.save([(one, found)])] == [Verdict.UNCHANGED]
-    assert store.inspection(1) == found
+    assert [saved.verdict for saved in store.save([(sample, inspection)])] == [Verdict.UNCHANGED]
+    assert store.inspection(1) == inspection
     assert len(store.traces("code:J104")) == 1
 
 
@@ -146,31 +146,31 @@ def test_writers_wait_for_each_other(database: str) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        assert sorted(one.id for one in store.traces()) == list(range(1, 11))
+        assert sorted(summary.id for summary in store.traces()) == list(range(1, 11))
 
 
 def test_a_summary_says_what_lists_show(store: Store) -> None:
-    one = trace("a", BAD_CALL, started_s=5.0)
-    _saved(store, one)
+    sample = trace("a", BAD_CALL, started_s=5.0)
+    _saved(store, sample)
     got = store.summary("a")
     assert (got.name, got.source, got.file, got.record) == ("a", "openai-messages", "log.jsonl", "line 1")
     assert (got.model, got.format, got.started_at_s, got.external_ids) == ("hermes-4", "hermes", 5.0, {"session": "a"})
     assert (got.turns, got.tool_calls, got.errors, got.warnings) == (2, 1, 1, 0)
     assert (got.input_tokens, got.output_tokens, got.duration_s) == (10, 20, None)
     assert got.status is Status.BROKEN
-    assert got.broken == inspect_trace(one).chain.broken
+    assert got.broken == inspect_trace(sample).chain.broken
 
 
 def test_other_writers_do_not_wait_while_traces_are_read(store: Store, database: str) -> None:
     store.save(inspected(trace("marked")))
 
-    found = inspect_trace(trace("s0"))
+    inspection = inspect_trace(trace("s0"))
 
     def reads() -> Iterator[tuple[Trace, Inspection]]:
         with open_store(database, busy_timeout_s=0.05) as other:
             for number in range(450):
                 other.marks.put(1, note=str(number))
-                yield trace(f"s{number}"), found
+                yield trace(f"s{number}"), inspection
 
     assert [saved.verdict for saved in store.save(reads())] == [Verdict.ADDED] * 450
     assert store.marks.of([1])[1][0].note == "449"
@@ -182,7 +182,7 @@ def test_of_a_save_that_fails_after_many_traces_nothing_stays(
     store: Store, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
     store.save(inspected(trace("before"), trace("s1")))
-    found = inspect_trace(trace("s0"))
+    inspection = inspect_trace(trace("s0"))
     written: list[int] = []
 
     def fails(connection: sa.Connection, drafts: Sequence[TraceDraft], now_s: float) -> list[Saved]:
@@ -193,17 +193,17 @@ def test_of_a_save_that_fails_after_many_traces_nothing_stays(
 
     monkeypatch.setattr(storage.store, "write", fails)
     with pytest.raises(error):
-        store.save((trace(f"s{number}", words="what is the weather in Paris?"), found) for number in range(450))
+        store.save((trace(f"s{number}", words="what is the weather in Paris?"), inspection) for number in range(450))
     assert written == [200, 200]
-    assert {one.name for one in store.traces()} == {"before", "s1"}
-    assert all(store.trace(one.id).turns == trace(one.name).turns for one in store.traces())
+    assert {summary.name for summary in store.traces()} == {"before", "s1"}
+    assert all(store.trace(summary.id).turns == trace(summary.name).turns for summary in store.traces())
 
 
 def test_what_one_save_meets_as_stored_stays_if_another_one_is_interrupted(
     store: Store, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = inspect_trace(trace("s0"))
-    whole = [(trace(f"s{number}"), found) for number in range(450)]
+    inspection = inspect_trace(trace("s0"))
+    whole = [(trace(f"s{number}"), inspection) for number in range(450)]
     answers: list[Saved] = []
 
     def saves_too() -> None:

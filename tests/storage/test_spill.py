@@ -70,8 +70,8 @@ def _turns(whole: Trace, first: int, last: int) -> list[RecordEvent]:
 
 
 def _spilled(path: Path) -> Path:
-    (found,) = path.parent.glob("weaklink-unsaved-*.jsonl")
-    return found
+    (paths,) = path.parent.glob("weaklink-unsaved-*.jsonl")
+    return paths
 
 
 @pytest.mark.one_in(4)
@@ -105,9 +105,9 @@ def test_what_cannot_be_written_is_in_a_file_that_completes_the_database(
         store.recover()
     spilled = list(read_recordings(file))
     assert [len(exchanges) for _, exchanges in spilled] == [2, 0]
-    store.save([(one, inspect_trace(one)) for one in read_trace_file(file)])
+    store.save([(trace, inspect_trace(trace)) for trace in read_trace_file(file)])
     store.recover()
-    assert sorted(one.name for one in store.traces()) == ["begun", "done", "new"]
+    assert sorted(summary.name for summary in store.traces()) == ["begun", "done", "new"]
     for whole in (begun, new, done):
         assert [turn.parts for turn in store.trace(whole.name).turns] == [turn.parts for turn in whole.turns]
     assert store.maintenance.check().problems == ()
@@ -160,14 +160,14 @@ def test_a_session_whose_requests_are_all_stored_is_not_spilled(store: Store) ->
 
 
 def test_a_server_that_is_gone_leaves_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = programs()
-    if found is None:
+    folder = programs()
+    if folder is None:
         pytest.skip(NOT_INSTALLED)
     monkeypatch.setattr("weaklink.inspector.capture.spill.user_folder", lambda: tmp_path)
     monkeypatch.setattr("weaklink.storage.live._HELD_BYTES", 0)
     whole = agent("a")
     with ExitStack() as server:
-        database = server.enter_context(new_database(server.enter_context(running_server(found))))
+        database = server.enter_context(new_database(server.enter_context(running_server(folder))))
         store = open_store(database)
         sink = StoreSink(store)
         for event in [TraceStarted("a", replace(whole, turns=())), *_turns(whole, 0, 4)]:

@@ -40,13 +40,13 @@ def samples() -> list[tuple[Trace, Inspection]]:
     """All sample traces, and most of what importers read of their cases."""
     paths = sorted(Path(sample_traces.__file__).parent.glob("*.jsonl"))
     paths += sorted(path for path in CASES.rglob("*") if path.suffix in (".json", ".jsonl", ".traj"))
-    found: list[Trace] = []
+    traces: list[Trace] = []
     for path in paths:
         try:
-            found += [one for one in read_source(path).records if isinstance(one, Trace)]
+            traces += [record for record in read_source(path).records if isinstance(record, Trace)]
         except UnreadableFileError:
             continue  # a case of a broken file
-    return [(one, inspect_trace(one)) for one in found]
+    return [(sample, inspect_trace(sample)) for sample in traces]
 
 
 @pytest.fixture(scope="module", params=DATABASES)
@@ -68,7 +68,7 @@ def filled(
 @pytest.fixture(scope="module")
 def every(filled: Store) -> Every:
     """The keys and figures of all that the store holds, counted in Python, by id."""
-    pairs = {one.id: filled.inspected(one.id) for one in filled.traces(limit=10_000)}
+    pairs = {summary.id: filled.inspected(summary.id) for summary in filled.traces(limit=10_000)}
     return {id_: (keys_of(*pair), figures_in(*pair)) for id_, pair in pairs.items()}
 
 
@@ -80,7 +80,7 @@ def test_the_samples_show_all_that_is_counted(filled: Store, every: Every) -> No
     assert len(filled.statistics.figures(by=[GroupKey.SOURCE])) > 10
     assert len(filled.statistics.figures(by=[GroupKey.DAY])) > 3
     assert len(filled.statistics.figures(by=[GroupKey.REASONING])) == 4
-    assert {one.keys for one in filled.statistics.figures(by=[GroupKey.LAYER])} >= {("read",), ("executed",)}
+    assert {figure.keys for figure in filled.statistics.figures(by=[GroupKey.LAYER])} >= {("read",), ("executed",)}
 
 
 @pytest.mark.one_in(2)
@@ -119,8 +119,8 @@ def test_a_database_counts_breaks_as_python_does(filled: Store, every: Every) ->
 )
 def test_a_filter_chooses_the_traces_that_it_lists(filled: Store, every: Every, expression: str) -> None:
     groups, slices = FigureGroups([GroupKey.TOOL]), FigureSlices(Aspect.STEP)
-    for one in filled.traces(expression, limit=10_000):
-        keys, figures = every[one.id]
+    for summary in filled.traces(expression, limit=10_000):
+        keys, figures = every[summary.id]
         groups.add(keys, figures)
         slices.add(keys, figures)
     assert filled.statistics.figures(expression, by=[GroupKey.TOOL]) == groups.all()
@@ -130,14 +130,14 @@ def test_a_filter_chooses_the_traces_that_it_lists(filled: Store, every: Every, 
 def test_violations_are_summed_over_traces(filled: Store, every: Every) -> None:
     times, traces = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
     for _, figures in every.values():
-        for one in figures.violations:
-            times[one.tool, one.path, one.code] += one.times
-            traces[one.tool, one.path, one.code] += 1
-    found = filled.statistics.violations(limit=1_000)
-    assert {(one.tool, one.path, one.code): one.times for one in found} == times
-    assert {(one.tool, one.path, one.code): one.traces for one in found} == traces
-    assert [one.times for one in found] == sorted(times.values(), reverse=True)
-    assert filled.statistics.violations(limit=2) == found[:2]
+        for violation in figures.violations:
+            times[violation.tool, violation.path, violation.code] += violation.times
+            traces[violation.tool, violation.path, violation.code] += 1
+    violations = filled.statistics.violations(limit=1_000)
+    assert {(rule.tool, rule.path, rule.code): rule.times for rule in violations} == times
+    assert {(rule.tool, rule.path, rule.code): rule.traces for rule in violations} == traces
+    assert [violation.times for violation in violations] == sorted(times.values(), reverse=True)
+    assert filled.statistics.violations(limit=2) == violations[:2]
 
 
 def test_an_empty_store_has_no_groups(store: Store) -> None:
@@ -195,9 +195,9 @@ def test_a_prompt_is_known_by_its_first_words_and_its_tools(store: Store) -> Non
     system = Turn(Role.SYSTEM, (Part("text", "You  are\nhelpful. " + "x" * 500),))
     store.save(inspected(replace(told, turns=(system, *told.turns)), trace("b", GOOD_CALL)))
     hashes = [group.keys[0] for group in store.statistics.figures(by=[GroupKey.PROMPT])]
-    found = store.statistics.prompts([*hashes, "0" * 12])
-    assert found.keys() == set(hashes)
-    assert {(one.words[:18], len(one.words), one.tools) for one in found.values()} == {
+    prompts = store.statistics.prompts([*hashes, "0" * 12])
+    assert prompts.keys() == set(hashes)
+    assert {(prompt.words[:18], len(prompt.words), prompt.tools) for prompt in prompts.values()} == {
         ("You are helpful. x", 80, 2),
         ("", 0, 2),
     }
@@ -209,5 +209,5 @@ def test_the_schemas_of_tools_are_measured_as_they_were_last_offered(store: Stor
     told = trace("b", GOOD_CALL)
     turns = (*told.turns[:1], replace(told.turns[1], generation=Generation(tools=(newer,))))
     store.save(inspected(replace(told, turns=turns)))
-    found = store.statistics.schemas(["get_weather", "get_time", "nobody"])
-    assert found == {"get_weather": schema_complexity(newer), "get_time": SchemaComplexity()}
+    schemas = store.statistics.schemas(["get_weather", "get_time", "nobody"])
+    assert schemas == {"get_weather": schema_complexity(newer), "get_time": SchemaComplexity()}

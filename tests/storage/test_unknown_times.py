@@ -38,11 +38,11 @@ def fill(store: Store, seed: int, *, many: int = 40) -> None:
     chance = random.Random(seed)
     traces = []
     for number in range(many):
-        one = trace(f"s{number}", BAD_CALL if chance.random() < 0.5 else GOOD_CALL)
+        sample = trace(f"s{number}", BAD_CALL if chance.random() < 0.5 else GOOD_CALL)
         at_s = NOW_S - 3_600.0 * chance.randint(0, 5)
-        traces.append(replace(one, started=Instant(at_s) if chance.random() < 0.5 else None))
+        traces.append(replace(sample, started=Instant(at_s) if chance.random() < 0.5 else None))
     store.save(inspected(*traces))
-    ids = [one.id for one in store.traces("", limit=1_000) if one.started_at_s is None]
+    ids = [summary.id for summary in store.traces("", limit=1_000) if summary.started_at_s is None]
     for id_ in ids:  # as if each had been imported at another time
         import_at(store, id_, NOW_S - 3_600.0 * chance.randint(0, 5))
     store.search.index_pending()
@@ -59,12 +59,12 @@ def import_at(store: Store, id_: int, at_s: float) -> None:
 
 def walked(store: Store, wanted: str, limit: int) -> list[TraceSummary]:
     """All traces that match, a page at a time."""
-    found: list[TraceSummary] = []
+    summaries: list[TraceSummary] = []
     after: ListCursor | None = None
     while page := store.traces(wanted, limit=limit, after=after):
-        found += page
+        summaries += page
         after = page[-1].cursor
-    return found
+    return summaries
 
 
 @pytest.mark.one_in(8)
@@ -74,37 +74,40 @@ def test_pages_hold_every_trace_once_and_those_without_a_time_by_their_import(
     filled: Store, wanted: str, limit: int
 ) -> None:
     store = filled
-    found = walked(store, wanted, limit)
-    whole = {one.id for one in store.traces(wanted, limit=1_000)}
+    listed = walked(store, wanted, limit)
+    whole = {summary.id for summary in store.traces(wanted, limit=1_000)}
     assert len(whole) > 5
-    assert [one.id for one in found] == [one.id for one in store.traces(wanted, limit=1_000)]
-    assert len({one.started_at_s is None for one in found}) > 1
-    places = [(one.imported_at_s if one.started_at_s is None else one.started_at_s, one.id) for one in found]
+    assert [summary.id for summary in listed] == [summary.id for summary in store.traces(wanted, limit=1_000)]
+    assert len({summary.started_at_s is None for summary in listed}) > 1
+    places = [
+        (summary.imported_at_s if summary.started_at_s is None else summary.started_at_s, summary.id)
+        for summary in listed
+    ]
     assert places == sorted(places, reverse=True)
 
 
 def test_stretches_and_single_steps_back_keep_that_order(filled: Store) -> None:
     paging, whole = filled.paging(), filled.traces("", limit=1_000)
-    assert list(paging.section("", limit=1_000, page=1).edges) == [one.cursor for one in whole]
-    for before, one in zip([None, *whole], whole, strict=False):
-        found = paging.before("", Order.TIME, start=one.cursor)
-        assert (found.summary if found is not None else None) == before
+    assert list(paging.section("", limit=1_000, page=1).edges) == [row.cursor for row in whole]
+    for before, current in zip([None, *whole], whole, strict=False):
+        earlier = paging.before("", Order.TIME, start=current.cursor)
+        assert (earlier.summary if earlier is not None else None) == before
 
 
 @pytest.mark.one_in(2)
 def test_no_moment_finds_a_trace_without_a_time(filled: Store) -> None:
     store = filled
     whole = store.traces("", limit=1_000)
-    unknown = {one.id for one in whole if one.started_at_s is None}
+    unknown = {summary.id for summary in whole if summary.started_at_s is None}
     assert unknown
     for moment in ("1h", "150m", "1d", "2000-01-01", "today", "1900-01-01"):
-        since = {one.id for one in walked(store, f"since:{moment}", 5)}
-        before = {one.id for one in walked(store, f"before:{moment}", 5)}
+        since = {summary.id for summary in walked(store, f"since:{moment}", 5)}
+        before = {summary.id for summary in walked(store, f"before:{moment}", 5)}
         assert not (since | before) & unknown
-        assert since | before == {one.id for one in whole} - unknown
-        assert {one.id for one in walked(store, f"-since:{moment}", 5)} == before | unknown
+        assert since | before == {summary.id for summary in whole} - unknown
+        assert {summary.id for summary in walked(store, f"-since:{moment}", 5)} == before | unknown
         both = walked(store, f"since:{moment} or before:{moment}", 5)
-        assert {one.id for one in both} == since | before
+        assert {summary.id for summary in both} == since | before
 
 
 def test_a_time_is_known_once_a_longer_version_has_one(store: Store) -> None:
@@ -123,24 +126,24 @@ def test_a_saved_trace_without_a_time_comes_before_older_ones(store: Store) -> N
     store.maintenance.reinspect(inspect_trace)
     store.search.index_pending()
     for wanted in FILTERS:
-        assert [one.name for one in store.traces(wanted)] == ["undated", "old"], wanted
+        assert [summary.name for summary in store.traces(wanted)] == ["undated", "old"], wanted
 
 
 def test_lists_show_the_import_in_place_of_the_time(store: Store) -> None:
     store.save(inspected(replace(trace("s", GOOD_CALL), started=None)))
-    (one,) = store.traces()
-    assert summary_object(one)["started_at"] is None
-    listed = ListedTrace(one, NOW_S)
+    (summaries,) = store.traces()
+    assert summary_object(summaries)["started_at"] is None
+    listed = ListedTrace(summaries, NOW_S)
     row = FittedColumns({"status": 2, "started_at": 12, "age": 4})
     assert plain(row.row(listed)).split()[1:] == ["imported", "0s", "-"]
-    old = ListedTrace(one, NOW_S + 86_400 * 388.5)
+    old = ListedTrace(summaries, NOW_S + 86_400 * 388.5)
     assert plain(row.row(old)).split()[1:] == ["imp.", "388d", "-"]
     assert "started_at" not in fitted(200, [listed]).widths
-    (dated, undated) = (ListedTrace(replace(one, started_at_s=at_s), NOW_S) for at_s in (NOW_S, None))
+    (dated, undated) = (ListedTrace(replace(summaries, started_at_s=at_s), NOW_S) for at_s in (NOW_S, None))
     assert fitted(200, [dated, undated]).widths["started_at"] == len("imported 0s")
-    assert tab_separated(listed, ("started_at", "id")) == f"\t{one.id}"
-    (at,) = (number for number, column in enumerate(LISTING_COLUMNS) if column.title == "when")
-    cell = _listing_row(listed).cells[at]
+    assert tab_separated(listed, ("started_at", "id")) == f"\t{summaries.id}"
+    (index,) = (number for number, column in enumerate(LISTING_COLUMNS) if column.title == "when")
+    cell = _listing_row(listed).cells[index]
     assert isinstance(cell, HintCell)
     assert [run.text for run in cell.line] == ["imp. 0s"]
     assert cell.hint.startswith("No time was recorded. Imported 20")
@@ -151,9 +154,9 @@ def test_the_newest_trace_is_the_last_recorded_or_imported_one(store: Store) -> 
     store.save(
         inspected(replace(trace("imported", BAD_CALL), started=None), replace(trace("ok", GOOD_CALL), started=None))
     )
-    found = {name: store.summary(name).id for name in ("recorded", "imported", "ok")}
-    assert store.summary("latest").id == found["ok"]
-    assert newest(store, "status:broken") == found["imported"]
+    by_name = {name: store.summary(name).id for name in ("recorded", "imported", "ok")}
+    assert store.summary("latest").id == by_name["ok"]
+    assert newest(store, "status:broken") == by_name["imported"]
     store.save(inspected(trace("later", BAD_CALL, started_s=NOW_S + 3_600)))
     later = store.summary("later").id
     assert (store.summary("latest").id, newest(store, "status:broken")) == (later, later)
@@ -162,8 +165,8 @@ def test_the_newest_trace_is_the_last_recorded_or_imported_one(store: Store) -> 
 
 def newest(store: Store, wanted: str) -> int | None:
     """The id of the newest trace that matches."""
-    found = store.newest(wanted)
-    return None if found is None else found.id
+    summary = store.newest(wanted)
+    return None if summary is None else summary.id
 
 
 def test_old_records_of_unknown_time_are_pruned_by_their_import(store: Store) -> None:

@@ -28,12 +28,12 @@ class _Recorder(Thread):
         while not self._until.is_set() or len(self.made) <= _SESSIONS:
             key = f"{self._label} {len(self.made)}"
             self.made.append(key)
-            words = [f"{key}, word {at}. " for at in range(20)]
+            words = [f"{key}, word {index}. " for index in range(20)]
             self._sink.accept(TraceStarted(key, Trace((), name=key)))
             self._sink.accept(TurnEnded(key, 1, Turn(Role.USER, (Part("text", f"Say {key}"),))))
             self._sink.accept(TurnStarted(key, 2, Role.ASSISTANT))
-            for at, word in enumerate(words):
-                self._sink.accept(ChunksArrived(key, 2, (Chunk(at, "text", word, at / 10),)))
+            for position, word in enumerate(words):
+                self._sink.accept(ChunksArrived(key, 2, (Chunk(position, "text", word, position / 10),)))
                 sleep(0.005)
             self._sink.accept(TurnEnded(key, 2, Turn(Role.ASSISTANT, (Part("text", "".join(words)),))))
             self._sink.accept(TraceEnded(key))
@@ -67,7 +67,7 @@ def test_an_upgrade_under_load_loses_nothing(database: str) -> None:
     made = {key for recorder in recorders for key in recorder.made}
     assert len(made) > _RECORDERS * _SESSIONS
     with open_store(database) as store:
-        found = {store.trace(one.id) for one in store.traces(limit=10_000)}
-    assert {trace.name for trace in found} == made
-    for trace in found:
-        assert trace.turns[1].parts[0].text == "".join(f"{trace.name}, word {at}. " for at in range(20))
+        stored = {store.trace(summary.id) for summary in store.traces(limit=10_000)}
+    assert {trace.name for trace in stored} == made
+    for trace in stored:
+        assert trace.turns[1].parts[0].text == "".join(f"{trace.name}, word {index}. " for index in range(20))

@@ -62,22 +62,22 @@ def test_a_stored_database_is_read_once_it_is_upgraded(database: str, revision: 
     _every_command_runs(database, tmp_path)
     with open_store(database) as store:
         assert store.maintenance.reinspect(inspect_trace) == _COUNT
-        for one in store.traces():
-            trace, inspection = store.inspected(one.id)
+        for summary in store.traces():
+            trace, inspection = store.inspected(summary.id)
             assert inspection == inspect_trace(trace)
-        store.save([(one, inspect_trace(one)) for one in stored_traces()])
+        store.save([(sample, inspect_trace(sample)) for sample in stored_traces()])
         assert len(store.traces()) == _COUNT
 
 
 def _every_trace_is_read(store: Store) -> None:
-    by_name = {one.name: one for one in stored_traces()}
+    by_name = {trace.name: trace for trace in stored_traces()}
     listed = store.traces()
     assert len(listed) == _COUNT
-    for one in listed:
-        assert not one.damaged
-        assert store.trace(one.id) == by_name[one.name]
-        assert len(Dissection(*store.inspected(one.id)).inspection.parts) >= 1  # what the dashboard loads
-        assert read_trace(store, id=one.id).dissection.trace.turns[0] == by_name[one.name].turns[0]
+    for summary in listed:
+        assert not summary.damaged
+        assert store.trace(summary.id) == by_name[summary.name]
+        assert len(Dissection(*store.inspected(summary.id)).inspection.parts) >= 1  # what the dashboard loads
+        assert read_trace(store, id=summary.id).dissection.trace.turns[0] == by_name[summary.name].turns[0]
 
 
 def _every_command_runs(database: str, tmp_path: Path) -> None:
@@ -106,9 +106,9 @@ def test_an_upgrade_sorts_traces_without_a_time_by_their_import(database: str, r
         assert places["good"] == 1_700_000_000.0
         for table in (derived_tables.trace_code, derived_tables.trace_tool, derived_tables.argument):
             both = sa.select(trace.name, table.c.sort_at_s).join(tables.trace, trace.id == table.c.trace_id)
-            found = connection.execute(both).all()
-            assert "bad" in {name for name, _ in found}
-            assert all(at_s == places[name] for name, at_s in found)
+            sort_times = connection.execute(both).all()
+            assert "bad" in {name for name, _ in sort_times}
+            assert all(at_s == places[name] for name, at_s in sort_times)
 
 
 def _url(database: str) -> str:
@@ -125,10 +125,10 @@ def test_an_inspection_in_another_layout_is_made_again_where_it_is_read(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("weaklink.storage.packing.derived_values.LAYOUT", findings.LAYOUT + 1)
-    store.save((one, inspect_trace(one)) for one in stored_traces())
+    store.save((sample, inspect_trace(sample)) for sample in stored_traces())
     monkeypatch.undo()
-    for one in store.traces():
-        trace, inspection = store.inspected(one.id)
+    for summary in store.traces():
+        trace, inspection = store.inspected(summary.id)
         assert inspection == inspect_trace(trace)
 
 

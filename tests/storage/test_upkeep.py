@@ -75,12 +75,12 @@ def test_reinspecting_replaces_what_was_derived(filled: Store) -> None:
     assert filled.maintenance.stats().outdated == 3
     assert filled.maintenance.reinspect(inspect_trace, ["broken"]) == 1
     assert filled.inspected("broken") == (before, inspect_trace(before))
-    assert [one.name for one in filled.traces("code:J1")] == ["broken"]
+    assert [summary.name for summary in filled.traces("code:J1")] == ["broken"]
     assert filled.maintenance.stats().outdated == 2
 
 
 def test_others_write_while_traces_are_inspected_again(filled: Store, database: str) -> None:
-    ids = [one.id for one in filled.traces()]
+    ids = [summary.id for summary in filled.traces()]
     turns: list[int] = []
 
     def inspect(made: Trace) -> Inspection:
@@ -88,7 +88,7 @@ def test_others_write_while_traces_are_inspected_again(filled: Store, database: 
         with open_store(database, busy_timeout_s=0.05) as other:
             if len(turns) == 1:
                 other.marks.put("broken", note="seen")
-                other.delete([one for one in ids if one != other.summary("broken").id][:1])
+                other.delete([id_ for id_ in ids if id_ != other.summary("broken").id][:1])
             elif len(turns) == 3:  # all were inspected, none written
                 longer = other.trace("broken")
                 grown = replace(longer, turns=(*longer.turns, longer.turns[-1]))
@@ -115,7 +115,7 @@ def test_pruning_deletes_the_old_with_all_that_hangs_on_them(filled: Store) -> N
     filled.search.index_pending()
     assert filled.maintenance.prune(Retention(before_s=2.5, keep_broken=True)) == 1
     assert filled.maintenance.prune(Retention(before_s=2.5)) == 1
-    assert [one.name for one in filled.traces()] == ["new"]
+    assert [summary.name for summary in filled.traces()] == ["new"]
     assert filled.maintenance.prune(Retention(before_s=99.0)) == 1
     assert filled.maintenance.stats().tools == 0
 
@@ -141,7 +141,7 @@ def test_a_share_of_what_did_not_break_is_kept_the_same_one_every_time(store: St
     store.save(inspected(trace("broken", BAD_CALL, started_s=0.0)))
     retention = Retention(before_s=1e9, keep_ok=0.1)
     assert store.maintenance.count_to_prune(retention) == store.maintenance.prune(retention)
-    kept = {one.name for one in store.traces(limit=1_000)}
+    kept = {summary.name for summary in store.traces(limit=1_000)}
     assert "broken" in kept
     assert 20 <= len(kept) <= 60
     assert store.maintenance.prune(retention) == 0
@@ -157,7 +157,9 @@ def test_the_oldest_go_until_the_rest_has_room(store: Store) -> None:
     assert store.maintenance.prune(Retention(max_bytes=2 * before)) == 0
     gone = store.maintenance.prune(Retention(max_bytes=before // 2))
     assert 80 <= gone <= 130
-    assert sorted(one.name for one in store.traces(limit=1_000)) == [f"s{number:03}" for number in range(gone, 200)]
+    assert sorted(summary.name for summary in store.traces(limit=1_000)) == [
+        f"s{number:03}" for number in range(gone, 200)
+    ]
     store.maintenance.vacuum()
     assert _used(store) <= 0.65 * before
 
@@ -181,15 +183,15 @@ def test_of_an_erased_session_no_word_is_left_in_the_file(tmp_path: Path) -> Non
     words = [token_hex(8) for _ in range(40)]
     shared = [ExternalId("session", "erased-session")]
     with open_store(tmp_path / "weaklink.db") as store:
-        for at, word in enumerate(words):
+        for index, word in enumerate(words):
             made = trace(word, GOOD_CALL.replace("Oslo", word), words=f"{word} " * 30, model=f"model-{word}")
-            store.save(inspected(replace(made, external_ids=(*made.external_ids, *(shared if at % 2 else ())))))
-            store.marks.put(at + 1, note=f"note {word}")
+            store.save(inspected(replace(made, external_ids=(*made.external_ids, *(shared if index % 2 else ())))))
+            store.marks.put(index + 1, note=f"note {word}")
         store.search.index_pending()
         ids = store.ids_of(["erased-session"])
         assert len(ids) == 20
         store.erase(ids)
-        assert [one.id for one in store.traces(words[0])] == [1]
+        assert [summary.id for summary in store.traces(words[0])] == [1]
         assert store.traces(words[1]) == []
         assert store.maintenance.check().problems == ()
         with pytest.raises(StoreError, match="no trace `erased-session`"):
@@ -204,7 +206,7 @@ def test_nothing_of_an_erased_session_is_in_any_table_index_or_sum(store: Store)
     def sums() -> object:
         return store.statistics.figures(by=[GroupKey.MODEL, GroupKey.TOOL])
 
-    kept = [trace(f"kept {at}", GOOD_CALL, BAD_CALL) for at in range(3)]
+    kept = [trace(f"kept {index}", GOOD_CALL, BAD_CALL) for index in range(3)]
     store.save(inspected(*kept))
     store.search.index_pending()
     before = sums()
@@ -213,7 +215,7 @@ def test_nothing_of_an_erased_session_is_in_any_table_index_or_sum(store: Store)
     (saved,) = store.save(inspected(made))
     store.marks.put(saved.id, note=word)
     store.search.index_pending()
-    assert [one.id for one in store.traces(word)] == [saved.id]
+    assert [summary.id for summary in store.traces(word)] == [saved.id]
     assert sums() != before
     store.erase([saved.id])
     store.search.index_pending()

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.wire.transcripts import chat_body, chat_stream
+from weaklink.inspector.apis import gemini
+from weaklink.inspector.apis.anthropic import messages
 from weaklink.inspector.apis.providers import PROVIDERS, Provider, decoder_for, framing_of
 from weaklink.inspector.model import BodyState, ErrorPhase, Json
 from weaklink.inspector.wire.decoder import Framing, decode_answer
@@ -19,6 +21,19 @@ def test_a_chat_stream_is_read_as_its_own_decoder_reads_it(body: Path) -> None:
     raw = body.read_bytes()
     decoder = decoder_for("/v1/chat/completions", {"stream": True}, "text/event-stream; charset=utf-8", status=200)
     assert decode_answer(decoder, [(None, raw)]) == chat_stream(raw, status=200)
+
+
+@pytest.mark.parametrize(
+    ("first", "api"),
+    [
+        *(({"type": kind}, messages.API) for kind in sorted(messages.STREAM_EVENTS)),
+        *(({key: {}}, gemini.API) for key in sorted(gemini.RESPONSE_KEYS)),
+    ],
+)
+def test_the_first_object_tells_the_api_also_of_a_stream_whose_beginning_is_lost(first: Json, api: str) -> None:
+    decoder = decoder_for()
+    decoder.feed(f"data: {json.dumps(first)}\n\n".encode())
+    assert decoder.api == api
 
 
 @pytest.mark.parametrize("path", ["", "/v1/chat/completions"])

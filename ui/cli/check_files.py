@@ -57,7 +57,7 @@ _RECORD = re.compile(r"(line|entry|document) (\d+)\b")
 _END = "end of file"
 _BEFORE = 4_096  # how much text before a record is searched: it may contain the name of a secret
 _END_BYTES = 2 * _BEFORE
-_SHOWN = 2_000
+_CONTEXT_CHARS = 2_000
 
 
 class CheckOptions(Struct, frozen=True):
@@ -422,13 +422,13 @@ def unreadable_record(path: str, skipped: Skipped, record_text: RecordText | Non
     if record_text is None and skipped.start is not None:
         message = f"{fault.message.removesuffix('.')} (it begins at byte {skipped.start:,} of the content)."
         fault = structs.replace(fault, message=message)
-    start = max(fault.range.start - _SHOWN, 0)
+    start = max(fault.range.start - _CONTEXT_CHARS, 0)
     position = _file_position(record_text, fault.range) if record_text is not None else None
     return check_report.UnreadRecord(
         path,
         skipped.record,
         fault,
-        text[start : fault.range.end + _SHOWN],
+        text[start : fault.range.end + _CONTEXT_CHARS],
         start,
         position,
         check_report.unread_fingerprint(fault.rule.code, f"{skipped.record}: {skipped.reason}", text),
@@ -497,8 +497,8 @@ class RecordTexts:
             if skipped.start is not None:
                 if named is None:
                     return None
-                return self._at(skipped.start, skipped.offset + _SHOWN)
-            return self._find(named[1], int(named[2]), skipped.offset + _SHOWN) if named else None
+                return self._at(skipped.start, skipped.offset + _CONTEXT_CHARS)
+            return self._find(named[1], int(named[2]), skipped.offset + _CONTEXT_CHARS) if named else None
         except OSError:
             return None
 

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from functools import lru_cache, partial
-from itertools import cycle
+from itertools import chain, cycle
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -113,8 +113,11 @@ def import_round(
     Raises StoreError if the store refuses.
     """
     database = None if store is None else store.location.address
+    jobs = jobs or job_count(files)
+    if store is not None and jobs > 1:
+        store.close()  # workers are copies of this process
     with (
-        read_in_order(files, options, jobs or job_count(files), database) as read,
+        read_in_order(files, options, jobs, database) as read,
         closing(ImportProgress(len(files))) as progress,
     ):
         if store is None:
@@ -192,12 +195,18 @@ def read_in_order(
     """The items of each file (see `read_file`), in order; consume those of a file before requesting the next.
 
     Traces that `database` has are not inspected again. With one job this process reads, with more jobs that many
-    workers read. If an input is not a file, this process reads everything. A worker that dies loses its current file,
-    not the rest.
+    workers read, but for a small first file: the workers are copies of this process, with the patterns that it compiled
+    for that one. If an input is not a file, this process reads everything. A worker that dies loses its current file,
+    not the rest. Raises StoreError if the database cannot be read.
     """
     if jobs == 1 or any(file.content is not None for file in files):
         yield map(with_reports, files, _read(((file, RecordShare()) for file in files), options, database))
         return
+    _load()
+    first = [file for file in files[:1] if _size(file) <= _SHARED_BYTES]
+    reading = _read([(file, RecordShare()) for file in first], options, database) if first else ()
+    records = [list(read) for read in reading]
+    files = files[len(first) :]
     readers = _readers(files, jobs)
     count = max((number + 1 for numbers in readers for number in numbers), default=0)
     with ExitStack() as running:
@@ -210,10 +219,19 @@ def read_in_order(
             ]
             workers.append(_Worker(tasks, options, database))
             running.callback(workers[-1].stop)
-        yield (
+        rest = (
             with_reports(file, _in_turn([workers[number] for number in numbers]))
             for file, numbers in zip(files, readers, strict=True)
         )
+        yield chain(map(with_reports, first, records), rest)
+
+
+def _load() -> None:
+    """Load what reading a file loads, so that the copies of this process need not."""
+    from weaklink.inspector.importers.registry import importers  # noqa: PLC0415  # heavy, and with one job loaded late
+    from weaklink.inspector.inspection import inspect_trace  # noqa: F401, PLC0415  # the same
+
+    importers()
 
 
 def _read(tasks: Iterable[ReadTask], options: ImportOptions, database: str | None) -> Iterator[Iterator[FileRecord]]:
@@ -270,10 +288,10 @@ class _Worker:
     def __init__(self, tasks: Sequence[ReadTask], options: ImportOptions, database: str | None) -> None:
         self._left = deque(tasks)
         self._options, self._database = options, database
-        self._start()
+        self._process = self._started(is_copy=True)
 
-    def _start(self) -> None:
-        self._process = WorkerProcess(_read_tasks, list(self._left), self._options, self._database)
+    def _started(self, *, is_copy: bool = False) -> WorkerProcess:
+        return WorkerProcess(_read_tasks, list(self._left), self._options, self._database, is_copy=is_copy)
 
     def next_task(self) -> Iterator[FileRecord]:
         """The records of the next task; a ReadEnd that refuses its file if the process dies.
@@ -292,7 +310,7 @@ class _Worker:
                 ended = f"the process that read it exited unexpectedly ({self._process.ended()})"
                 refused = f"{file.name}: {ended}; `--jobs 1` reads it in the main process"
                 records = (ReadEnd(refused=refused),)
-                self._start()
+                self._process = self._started()
             yield from records
 
     def stop(self) -> None:

@@ -56,12 +56,12 @@ from weaklink.ui.views.styled_text import Line, Run, counted
 
 _EVENTS = (b"data:", b"event:", b"id:", b"retry:", b": ")
 _MAX_EVENT_CHARS = max(map(len, _EVENTS))
-_FIRST_LINE = 65_536
+_MAX_FIRST_LINE_CHARS = 65_536
 _KEYS = frozenset({"choices", "candidates", "promptFeedback", "usageMetadata", "done"})
 _EVENT_TYPES = ("response.", "message_start", "ping", "error", "content_block_")
 _TURN_FAMILIES = frozenset("JSFCR")  # families of rules that one turn can break; the others judge a conversation
-_FIRST_DETECTION = 64
-_CERTAIN = 0.7
+_FIRST_DETECTION_CHARS = 64
+_MIN_CONFIDENCE = 0.7
 _MAX_REPORTED = 100  # each shows its line, which requires a search of the text so far
 _READ_BYTES = 65_536
 _MAX_WAITING_BYTES = 64 << 20
@@ -93,7 +93,7 @@ def detect_form(start: bytes, *, at_end: bool = False) -> Form | None:
     if not text.startswith(b"{"):
         return Form.TEXT
     line, newline, _ = text.partition(b"\n")
-    if not newline and not at_end and len(text) < _FIRST_LINE:
+    if not newline and not at_end and len(text) < _MAX_FIRST_LINE_CHARS:
         return None
     return Form.NDJSON if _is_provider_object(line) else Form.TEXT
 
@@ -239,7 +239,7 @@ class LiveFaults:
         self.prompt, self.tools, self._model = prompt, tools, model
         self._name, self._width = name, width
         self._pieces: list[str] = []
-        self._length, self._detect_at = 0, _FIRST_DETECTION
+        self._length, self._detect_at = 0, _FIRST_DETECTION_CHARS
         self._segmenter = None if format == AUTO else Segmenter(format, prompt=prompt, tools=tools)
         self.spans = self.calls = 0
         self.diagnostics: list[Diagnostic] = []
@@ -278,7 +278,7 @@ class LiveFaults:
         text = "".join(self._pieces)
         detection = detect_format(text[:SAMPLE_CHARS], self._model)
         self._detect_at *= 2
-        if detection.confidence < _CERTAIN and self._length < SAMPLE_CHARS and not at_end:
+        if detection.confidence < _MIN_CONFIDENCE and self._length < SAMPLE_CHARS and not at_end:
             return []
         self._segmenter = Segmenter(detection.format, prompt=self.prompt, tools=self.tools)
         return self._fed(self._segmenter, text)

@@ -54,7 +54,7 @@ from weaklink.ui.views.triage import Triage, read_triage
 
 _FIRST = "index.html"
 _TRACE = re.compile(r"trace-\d+\.html")
-_HEAD = 2_000
+_HEAD_CHARS = 2_000
 _GROUPS = ((), (GroupKey.DAY,), (GroupKey.MODEL,), (GroupKey.MODEL, GroupKey.CODE))
 
 
@@ -134,7 +134,7 @@ def _is_ours(entry: Path) -> bool:
     if entry.name != _FIRST:
         return _TRACE.fullmatch(entry.name) is not None and entry.is_file()
     with entry.open(encoding="utf-8", errors="replace") as page:
-        return f'content="{GENERATOR}"' in page.read(_HEAD)
+        return f'content="{GENERATOR}"' in page.read(_HEAD_CHARS)
 
 
 def _nothing(expression: str) -> str:

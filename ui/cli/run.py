@@ -56,7 +56,13 @@ _MAX_COMMAND_CHARS = 120
 _MAX_SCRIPT_BYTES, _MAX_ADDRESSES = 1 << 20, 3
 # A server with a port, or one that serves `/v1`; anything else in a script is rarely a model's server.
 _SERVER = re.compile(
-    r"https?://[A-Za-z0-9.-]{1,100}(?::\d{1,5}(?:/[\w./-]{0,100})?|/(?:[\w.-]{1,50}/){0,3}v1)(?![\w-])"
+    r"""
+    https?:// [A-Za-z0-9.-]{1,100}
+    (?: :\d{1,5} (?: /[\w./-]{0,100} )?             # with a port
+      | / (?: [\w.-]{1,50}/ ){0,3} v1 )             # or a path that ends with the API's version
+    (?![\w-])
+    """,
+    re.VERBOSE,
 )
 _SESSION_COLUMNS = ("status", "id", "title", "break")
 _SIGNALLED = 128

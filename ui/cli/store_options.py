@@ -26,7 +26,7 @@ LOCK_TIMEOUT_S = 2.0
 
 NO_TRACES_YET = "the database contains no traces yet; `weaklink import PATH` or `weaklink run -- COMMAND` adds some"
 
-_STEP = 100
+_BATCH_TRACES = 100
 _TERM = re.compile(r"\s*(?:(?:not\b|[(-])\s*)*(\w+):")
 _MAX_MARKED = 100_000
 
@@ -166,7 +166,7 @@ def fill_text_index(store: Store) -> None:
     waiting = store.maintenance.stats().not_indexed
     try:
         with progress_bar("adding traces to the text index", waiting) as advance:
-            while waiting > 0 and (done := store.search.index_pending(limit=_STEP)):
+            while waiting > 0 and (done := store.search.index_pending(limit=_BATCH_TRACES)):
                 advance(done)
                 waiting -= done
     except StoreError as error:

@@ -48,7 +48,14 @@ def tui(
     with _opened(trace) as database:
         settle()
         opened_trace = trace if database is None else None
-        WeaklinkApp(database or where, trace=opened_trace, against=against, filter_text=expression, theme=theme).run()
+        WeaklinkApp(
+            database or where,
+            trace=opened_trace,
+            against=against,
+            filter_text=expression,
+            theme=theme,
+            is_temporary=database is not None,
+        ).run()
 
 
 @contextmanager

@@ -13,7 +13,8 @@ one that grows beside them takes as long as its first import for each line, unti
 is followed by as much rest, on average: it may run `_BURST_S` ahead, so a line that comes now and then is read at once.
 
 A file of JSON lines is read up to its last complete line, an SQLite database whenever it or its write-ahead log
-changed (its transactions are whole), any other file once it did not change between two rounds. If another program
+changed (its transactions are whole), any other file once it did not change between two rounds, nor the folder beside it
+whose files are read with it. If another program
 locks weaklink's database, the files of the round stay due. Several watchers may run: each reads what changes, and the
 database keeps one version of each trace.
 
@@ -39,7 +40,7 @@ from msgspec import Struct, structs
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.importers.places import log_paths, sources_with_places
 from weaklink.inspector.importers.records import layout_of
-from weaklink.inspector.importers.source import HEAD_BYTES, is_url
+from weaklink.inspector.importers.source import HEAD_BYTES, folder_beside, is_url
 from weaklink.inspector.importers.sqlite_tables import MAGIC
 from weaklink.inspector.memoized import RecentValues, forget_unused, memoizing
 from weaklink.storage.engine import DatabaseLockedError
@@ -81,7 +82,7 @@ Reports: TypeAlias = Callable[[list[FileReport]], object]
 class _FileState(Struct, frozen=True):
     """A file's state in the file system; if it differs, so does the content.
 
-    `log` is the size and time of the write-ahead log beside a database.
+    `log` is the size and time of the write-ahead log beside a database, or of the folder that is read with the file.
     """
 
     inode: int
@@ -223,7 +224,7 @@ def _state(path: str) -> _FileState | None:
     if not stat.S_ISREG(state.st_mode):  # a pipe has no size, and opening it may wait forever
         return None
     try:
-        log = Path(f"{path}-wal").stat()
+        log = Path(folder_beside(path) or f"{path}-wal").stat()
     except OSError:
         return _FileState(state.st_ino, state.st_size, state.st_mtime_ns)
     return _FileState(state.st_ino, state.st_size, state.st_mtime_ns, (log.st_size, log.st_mtime_ns))

@@ -36,7 +36,7 @@ from weaklink.storage.statistics import keys_of
 from weaklink.ui.importing.block_records import placed_block
 from weaklink.ui.importing.input_files import InputFile, read_input
 
-_WRITTEN = 500
+_BATCH_ROWS = 500
 _MAX_SKIPPED = 20
 _MANIFEST = "_manifest"
 _PLAN = "_plan.json"
@@ -320,7 +320,7 @@ class _TableWriters:
             before = len(self._rows[table])
             self._rows[table] += (key | row for row in rows)
             self.counts[table] += len(self._rows[table]) - before
-            if len(self._rows[table]) >= _WRITTEN:
+            if len(self._rows[table]) >= _BATCH_ROWS:
                 self._flush(table)
 
     def _flush(self, table: str) -> None:

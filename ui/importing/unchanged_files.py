@@ -4,6 +4,9 @@ A file is unchanged if its size and its time of change are those of the import. 
 decides (a copied or touched file). A time of change within `_CLOCK_STEP_NS` of the moment at which the file was looked
 at proves nothing, since a later write may get the same one: then the hash decides as well, as git does for its index.
 
+A conversation of OpenHands has its events in a folder beside it: of its time and that of the file the later counts, and
+the hash covers the names and sizes of its files.
+
 What was read with other options, or by another version of weaklink, is read again; so is a file of which a trace was
 deleted. Always read are streams, parts of files, files that are read together with others (gateways), and a database
 with a write-ahead log beside it, which holds what the file does not have yet.
@@ -30,6 +33,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.formats.format_table import FormatTable, registered_tables
 from weaklink.inspector.importers.reading import reads_together
+from weaklink.inspector.importers.source import folder_beside
 from weaklink.inspector.version import __version__
 from weaklink.storage.known_files import ImportedFile, known_files
 from weaklink.ui.importing.input_files import InputFile
@@ -94,8 +98,7 @@ class UnchangedFiles:
         if state is None or not state.is_whole or report.refused is not None or reads_together(report.source):
             return
         try:
-            with Path(file.path).open("rb") as stream:
-                sha256 = hashlib.file_digest(stream, "sha256").digest()
+            sha256 = _sha256(file.path)
         except OSError:
             return
         if _state(file) != state:
@@ -170,8 +173,18 @@ def _state(file: InputFile) -> _SizeAndTime | None:
     except (OSError, ValueError):  # ValueError: a path that no file can have
         return None
     size_bytes = status.st_size if file.size_bytes is None else file.size_bytes
-    state = _SizeAndTime(size_bytes, status.st_mtime_ns, size_bytes == status.st_size)
+    modified_ns = max(status.st_mtime_ns, _folder_modified_ns(file.path))
+    state = _SizeAndTime(size_bytes, modified_ns, size_bytes == status.st_size)
     return state if stat.S_ISREG(status.st_mode) else None
+
+
+def _folder_modified_ns(path: str) -> int:
+    """When the folder that is read with a file changed; 0 without one."""
+    folder = folder_beside(path)
+    try:
+        return 0 if folder is None else os.stat(folder).st_mtime_ns  # noqa: PTH116  # of thousands of files
+    except OSError:
+        return 0
 
 
 def _is_same(path: str, state: _SizeAndTime, stored: ImportedFile) -> bool:
@@ -180,10 +193,18 @@ def _is_same(path: str, state: _SizeAndTime, stored: ImportedFile) -> bool:
     if state.modified_ns == stored.modified_ns:
         return True
     try:
-        with Path(path).open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").digest() == stored.sha256
+        return _sha256(path) == stored.sha256
     except OSError:
         return False
+
+
+def _sha256(path: str) -> bytes:
+    with Path(path).open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256")
+    if (folder := folder_beside(path)) and os.path.isdir(folder):  # noqa: PTH112  # of thousands of files
+        for name, size_bytes in sorted((entry.name, entry.stat().st_size) for entry in os.scandir(folder)):
+            digest.update(b"%b %d\0" % (os.fsencode(name), size_bytes))
+    return digest.digest()
 
 
 def _begins_with(path: str, stored: ImportedFile) -> bool:

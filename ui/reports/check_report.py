@@ -32,7 +32,7 @@ BROKEN = "broken"
 
 _LINE = re.compile(r"line (\d+)")
 _RAW_TEXT = "raw-text"
-_AROUND = 120
+_CONTEXT_CHARS = 120
 
 
 class FilePosition(Struct, frozen=True):
@@ -412,9 +412,9 @@ class Fingerprints:
         for piece in (
             kind + diagnostic.rule.code,
             in_turn.part.partition(":")[0],
-            text[max(range_.start - _AROUND, 0) : range_.start],
+            text[max(range_.start - _CONTEXT_CHARS, 0) : range_.start],
             range_.of(text),
-            text[range_.end : range_.end + _AROUND],
+            text[range_.end : range_.end + _CONTEXT_CHARS],
         ):
             raw = _bytes(piece)
             digest.update(len(raw).to_bytes(8, "big") + raw)

@@ -40,7 +40,7 @@ POLICY = policy_for(STYLE)
 """The page's Content-Security-Policy: a browser loads nothing, runs nothing, and applies no style except ours."""
 
 _MAP_CELLS = 400
-_IN_CELL = 160
+_CELL_CHARS = 160
 _CLASSES = (' class="brief"', ' class="brief"', "", ' class="brief"', "")
 _UNWRAPPED = 100_000
 _LEGEND = " · ".join(LEGEND).replace("  ", " · ")
@@ -146,7 +146,7 @@ def chain_html(id: int, chain: Chain) -> Iterator[str]:
             f'<a href="#trace-{id}-turn-{turn}">{turn}</a>',
             _call_html(step.call),
             f'<span class="{glyph.style}">{glyph.text} {escape(outcome_words(step))}</span>',
-            f"<code>{runs_html(result_words(step, _IN_CELL))}</code>",
+            f"<code>{runs_html(result_words(step, _CELL_CHARS))}</code>",
         )
         written = zip(cells, _CLASSES, strict=True)
         yield f"<tr>{''.join(f'<td{name}>{content}</td>' for content, name in written)}</tr>\n"
@@ -184,14 +184,16 @@ def _layers(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
 def _call_html(call: ToolCall) -> str:
     """A call as it was written; an invalid one is marked, with the call that a repair read from it."""
     name = visible_line(call.name) if call.name else UNNAMED
-    arguments = " ".join(call.raw_arguments[: 4 * _IN_CELL].split())
-    written = f"{name}({visible_line(arguments if len(arguments) <= _IN_CELL else arguments[: _IN_CELL - 1] + '…')})"
+    arguments = " ".join(call.raw_arguments[: 4 * _CELL_CHARS].split())
+    written = (
+        f"{name}({visible_line(arguments if len(arguments) <= _CELL_CHARS else arguments[: _CELL_CHARS - 1] + '…')})"
+    )
     shown = f'<code class="tool_call">{escape(written)}</code>'
     if call.valid:
         return shown
     if not call.recovered:
         return f'{shown} <span class="error">✖ could not be parsed</span>'
-    return f'{shown} <span class="warning">◆ repaired to</span> <code>{escape(call_brief(call, _IN_CELL))}</code>'
+    return f'{shown} <span class="warning">◆ repaired to</span> <code>{escape(call_brief(call, _CELL_CHARS))}</code>'
 
 
 def _turn(turn: Turn, number: int, of_turns: TurnContents, room: PageBudget) -> Iterator[str]:

@@ -37,7 +37,7 @@ _MAX_BARS = 12
 _MAX_LABEL = 80
 GENERATOR = "weaklink report"
 """The generator named in the first page of every report, so that a new report may replace an old one."""
-_LOOKED_AT = 500
+_MAX_TRACES_READ = 500
 _MAX_NAME_CHARS = 120
 PICTURE_RULES = """
 figure { margin: 0; } figcaption { color: var(--dim); font-size: .85rem; }
@@ -83,10 +83,28 @@ _Item = TypeVar("_Item")
 
 
 def days_html(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
-    """A stacked chart of traces by day and status, the worst at the bottom, with a collapsible table of the numbers."""
+    """A stacked chart of traces by day and status, the worst at the bottom, with a collapsible table of the numbers.
+
+    Traces without a date are in the table alone.
+    """
+    dated = [(day, counts) for day, counts in days if day]
+    undated = sum(sum(counts) for day, counts in days if not day)
+    if dated:
+        yield from _days_figure(dated)
+    if undated:
+        yield f'<p class="dim">{counted(undated, "trace")} without a date{": not drawn" if dated else ""}.</p>\n'
+    yield "<details><summary>The numbers</summary>\n"
+    yield from table_html(
+        ("day", *(status.value for status in STATUSES)),
+        ((escape(day or "no date"), *(f"{count:,}" for count in counts)) for day, counts in days),
+    )
+    yield "</details>\n"
+
+
+def _days_figure(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
     most = max(sum(counts) for _, counts in days)
     width = _WIDE / max(len(days), 12)
-    label = f"traces of {len(days)} days by status, at most {most:,} per day"
+    label = f"traces of {counted(len(days), 'day')} by status, at most {most:,} per day"
     yield f'<figure>\n<svg viewBox="0 0 {_WIDE} {_TALL}" role="img" aria-label="{label}">'
     for index, (_, counts) in enumerate(days):
         top = float(_TALL)
@@ -99,13 +117,9 @@ def days_html(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
         f'<span class="{style}">{escaped(status_run(status).text)}</span>'
         for style, status in zip(_STYLES, STATUSES, strict=True)
     )
-    yield f"</svg>\n<figcaption>{escape(_stretch([day for day, _ in days]))}, at most {most:,} traces per day. {words}"
-    yield "</figcaption>\n</figure>\n<details><summary>The numbers</summary>\n"
-    yield from table_html(
-        ("day", *(status.value for status in STATUSES)),
-        ((escape(day or "no date"), *(f"{count:,}" for count in counts)) for day, counts in days),
-    )
-    yield "</details>\n"
+    dates = days[0][0] if len(days) == 1 else f"{days[0][0]} to {days[-1][0]}"
+    yield f"</svg>\n<figcaption>{escape(dates)}, at most {counted(most, 'trace')} per day. {words}"
+    yield "</figcaption>\n</figure>\n"
 
 
 def rules_html(codes: Sequence[Slice]) -> Iterator[str]:
@@ -164,15 +178,6 @@ def table_html(heads: Sequence[str], rows: Iterator[tuple[str, ...]]) -> Iterato
     yield "</tbody>\n</table>\n"
 
 
-def _stretch(days: Sequence[str]) -> str:
-    """The range of days, with a note if the first column is for traces without a date."""
-    dated = [day for day in days if day]
-    if not dated:
-        return "Traces without a date"
-    dates = dated[0] if len(dated) == 1 else f"{dated[0]} to {dated[-1]}"
-    return dates if len(dated) == len(days) else f"{dates}, after the traces without a date"
-
-
 def _rect(x: float, y: float, width: float, height: float, style: Style) -> str:
     return f'<rect class="{style}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
 
@@ -213,7 +218,7 @@ class StaticReport(Struct, frozen=True):
 def worst_chains(store: Store, wanted: str, most: int) -> list[TraceSummary]:
     """Broken chains, most errors first, but one of each kind of break before a second one of the same kind."""
     narrowed = f"({wanted}) status:broken" if wanted.strip() else "status:broken"
-    listed = store.paging().page(narrowed, Order.ERRORS, limit=_LOOKED_AT)
+    listed = store.paging().page(narrowed, Order.ERRORS, limit=_MAX_TRACES_READ)
     summaries = [entry.summary for entry in listed]
     return in_rounds(summaries, lambda summary: summary.broken.code if summary.broken else "")[:most]
 

@@ -102,7 +102,8 @@ class CommandPaletteProvider(Provider):
 class WeaklinkApp(App[None]):
     """Shows the traces of a database. `trace`, an id or a link, is opened at start; `filter_text` is the first filter.
 
-    `against` is the id of a trace to compare the opened one with at start.
+    `against` is the id of a trace to compare the opened one with at start. A database that `is_temporary` has the
+    records of a file, and is deleted afterwards.
 
     Raises LinkError for a link that cannot be read.
     """
@@ -126,13 +127,14 @@ class WeaklinkApp(App[None]):
         against: str | None = None,
         filter_text: str = "",
         theme: str = "auto",
+        is_temporary: bool = False,
     ) -> None:
         name = chosen_theme(theme)  # before Textual removes NO_COLOR from the environment
         super().__init__(ansi_color=True if name == "ansi" else None)
         for registered in themes():
             self.register_theme(registered)
         self.theme = name
-        self._access = StoreAccess(where)
+        self._access = StoreAccess(where, is_temporary=is_temporary)
         self._opener = ScreenOpener(self, self._access, self.open_trace, self._show_chains)
         self._chains = ChainsScreen(
             self._access, self.open_trace, filter_text=filter_text, callbacks=self._opener.of_chains()
@@ -280,8 +282,9 @@ class ScreenOpener:
 
     def of_chains(self) -> ChainCallbacks:
         """The callbacks for the list."""
+        open_import = None if self._access.is_temporary else self.open_import
         return ChainCallbacks(
-            diff=self.diff, reread=self.reread, live=self.live, rules=self.rules, open_import=self.open_import
+            diff=self.diff, reread=self.reread, live=self.live, rules=self.rules, open_import=open_import
         )
 
     def of_trace(self) -> TraceCallbacks:

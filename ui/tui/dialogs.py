@@ -34,11 +34,13 @@ from weaklink.ui.views.styled_text import Line, Run, Style, counted, padded, quo
 
 CLOSE = Command("dialog.close", "Close", "Close the dialog without changes.", ("escape", "q"))
 """The command that closes a dialog."""
-_KEYS = 20
-_NAME = 16
+_KEYS_CELLS = 20
+_NAME_CELLS = 16
 _MAX_CHARS = 400  # of what a choice is: more than a line has
 _MARKING = "writing the mark"
 _NOTE_HINT = "The note is saved with the trace; an empty one removes it."
+_OF_A_DATABASE = frozenset({"command", "link", "link to here", "id"})
+"""Choices to copy that mean nothing without the database."""
 _COPIED_CHARS = 60  # that the toast quotes
 _Answer = TypeVar("_Answer")
 
@@ -81,10 +83,10 @@ def help_lines(commands: Iterable[Command], keys: Mapping[str, tuple[str, ...]],
         yield (Run(_SCOPE_NAMES.get(scope, scope), Style.STRONG),)
         for command in group:
             reached = "  ".join(keys.get(command.id, ())) or f": {command.id.partition('.')[2]}"
-            lead: Line = (*padded((Run(f"  {reached}", Style.KEY),), _KEYS), Run(" "))
-            for line in wrapped((Run(command.help),), width - _KEYS - 1):
+            lead: Line = (*padded((Run(f"  {reached}", Style.KEY),), _KEYS_CELLS), Run(" "))
+            for line in wrapped((Run(command.help),), width - _KEYS_CELLS - 1):
                 yield (*lead, *line)
-                lead = (Run(" " * (_KEYS + 1)),)
+                lead = (Run(" " * (_KEYS_CELLS + 1)),)
         yield ()
     yield (Run("the map of a trace", Style.STRONG),)
     for words in LEGEND:
@@ -190,7 +192,7 @@ class ChoiceDialog(ClosesOnce[str | None], ModalScreen[str | None]):
         self.dismiss(self._choices[event.option_index].value)
 
     def _prompt(self, choice: DialogChoice) -> Content:
-        name = padded((Run(choice.name, Style.KEY),), _NAME)
+        name = padded((Run(choice.name, Style.KEY),), _NAME_CELLS)
         return content_of((*name, Run(" "), *visible_runs(choice.about[:_MAX_CHARS])), paint_of(self.app))
 
 
@@ -330,7 +332,7 @@ class StoreScreen(ShowsToasts[ScreenResultType]):
         try:
             message, marks = await self.access.query(query)
             await self.marks_changed(marks)
-            self.toast(message)
+            self.toast(f"{message} It is not kept: the file is not imported." if self.access.is_temporary else message)
         except WeaklinkError as error:
             self.toast(error_sentence(error, self.access.name), is_error=True)
         finally:
@@ -338,6 +340,8 @@ class StoreScreen(ShowsToasts[ScreenResultType]):
 
     def ask_copy(self, title: str, choices: Sequence[DialogChoice]) -> None:
         """Choose what to copy to the clipboard."""
+        if self.access.is_temporary:
+            choices = [choice for choice in choices if choice.name not in _OF_A_DATABASE]
         self.app.push_screen(ChoiceDialog(title, choices), self._copy)
 
     def _copy(self, text: str | None) -> None:

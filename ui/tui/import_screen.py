@@ -68,7 +68,7 @@ IMPORT_COMMANDS = (
 
 _TIMEOUT_S = 5.0
 _POLL_S = 0.1
-_BAR = 20
+_BAR_CELLS = 20
 _KEYS = "enter imports, tab completes, esc leaves"
 _LIST_KEYS = "enter imports, tab returns to the path, esc leaves"
 _MAX_LOG_LINES = 8
@@ -368,7 +368,8 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         if progress is None:
             return
         share = progress.done / progress.files if progress.files else 0.0
-        text = f"{bar(share, _BAR):<{_BAR}} {progress.done:,}/{progress.files:,}  {counted(progress.traces, 'trace')}  "
+        files = f"{progress.done:,}/{progress.files:,}"
+        text = f"{bar(share, _BAR_CELLS):<{_BAR_CELLS}} {files}  {counted(progress.traces, 'trace')}  "
         what = "stopping after " if progress.stopped.is_set() else "text index" if progress.is_indexing else ""
         lead = (Run(text, Style.INFO), Run(what, Style.WARNING))
         line = self.query_one("#progress", LineBar)

@@ -41,7 +41,7 @@ _POLL_S = 0.2
 _RETRY_S = 1.0  # after a query that failed
 _MAX_EVENTS = 2_000  # events, and lines of them, below the stream
 _MAX_WAITING = 50_000  # events that wait while the view is paused; the rest stays in the database until then
-_SECONDS = 30
+_SPARKLINE_S = 30
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -276,14 +276,14 @@ class ChunkRate:
     """Counts chunks per second; the caller provides the time, in seconds of any clock."""
 
     def __init__(self) -> None:
-        self._seconds: deque[int] = deque([0], _SECONDS)
+        self._seconds: deque[int] = deque([0], _SPARKLINE_S)
         self._now = 0
 
     def count(self, chunks: int, at_s: float) -> None:
         """Count chunks that arrived at this time."""
         second = int(at_s)
         if self._now:
-            self._seconds.extend([0] * min(max(second - self._now, 0), _SECONDS))
+            self._seconds.extend([0] * min(max(second - self._now, 0), _SPARKLINE_S))
         self._now = max(second, self._now)
         self._seconds[-1] += chunks
 

@@ -34,7 +34,7 @@ RULE_COMMANDS = (
 """The scope `rules`."""
 
 _DEBOUNCE_S = 0.04
-_BROAD = 150
+_BROAD_CELLS = 150
 _NAME_CELLS = max(len(rule.name) for rule in RULES) + 1
 
 
@@ -95,7 +95,7 @@ class RulesScreen(UpperScreen):
 
     def on_resize(self) -> None:
         """Put the page beside the list if there is room."""
-        self.query_one(Container).set_class(self.size.width >= _BROAD, "broad")
+        self.query_one(Container).set_class(self.size.width >= _BROAD_CELLS, "broad")
         self.call_after_refresh(self._refresh_preview)
 
     def on_line_view_moved(self, event: LineView.Moved) -> None:

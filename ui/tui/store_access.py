@@ -22,11 +22,13 @@ _Answer = TypeVar("_Answer")
 class StoreAccess:
     """Opens the store on first use, and again if its file was replaced.
 
+    A temporary database, with the records of a file, is deleted when the program ends: no command or link leads to it.
     Threads are daemons: a slow query does not delay the end of the program.
     """
 
-    def __init__(self, where: str | None) -> None:
+    def __init__(self, where: str | None, *, is_temporary: bool = False) -> None:
         self.where = where
+        self.is_temporary = is_temporary
         self._store: Store | None = None
         self._lock = Lock()
         self._room = asyncio.Semaphore(_MAX_THREADS)

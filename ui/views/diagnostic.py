@@ -34,7 +34,7 @@ from weaklink.ui.views.styled_text import (
     wrapped,
 )
 
-_SMALL_FIX = 200
+_MAX_FIX_CHARS = 200
 _INDENT = 6
 _RUN_WORDS = {RUN_ARGUMENTS: "the arguments that were executed", RUN_RESULT: "the result that the tool returned"}
 _HELP = {
@@ -193,7 +193,7 @@ def _fix_lines(excerpt: Excerpt, fix: Fix) -> Iterator[Line]:
     line, text = excerpt.index.line(number), excerpt.index.text
     shown = excerpt.window(number, fixed)
     added = sum(len(edit.text) for edit in fix.edits)
-    if fixed.end > shown.end or len(fixed) + added > _SMALL_FIX or any("\n" in edit.text for edit in fix.edits):
+    if fixed.end > shown.end or len(fixed) + added > _MAX_FIX_CHARS or any("\n" in edit.text for edit in fix.edits):
         return
     new, offset = "", shown.start
     for edit in fix.edits:

@@ -21,6 +21,7 @@ from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.text import Range
 from weaklink.inspector.user_folder import user_folder
+from weaklink.storage.engine import location_of
 from weaklink.ui.views.dissect.dissection import Dissection
 
 SCHEME = "weaklink"
@@ -155,6 +156,17 @@ def _clipped(dissection: Dissection, location: Location) -> Location | None:
     if part is None or location.range.start > len(part.text):
         return None
     return part.location(Range(location.range.start, min(location.range.end, len(part.text))))
+
+
+def database_option(where: str | None) -> tuple[str, ...]:
+    """The option by which a copied command names the database `where`: from any folder, and without a password.
+
+    Nothing for None, which is the user's own database.
+    """
+    if where is None:
+        return ()
+    location = location_of(where)
+    return ("--db", str(location if location.path is None else location.path.absolute()))
 
 
 class SavedView(Struct, frozen=True):

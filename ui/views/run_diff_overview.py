@@ -10,10 +10,10 @@ from weaklink.inspector.model import Json
 from weaklink.ui.views.status import UNNAMED, call_brief, step_glyph
 from weaklink.ui.views.styled_text import Line, Run, Style, clipped, counted, padded, visible_line, wrapped
 
-_CELLS = 3
-_LEAD = 4
+_POINTER_CELLS = 3
+_LEAD_CELLS = 4
 _NARROWEST = 14
-_BRIEF = 40
+_BRIEF_CELLS = 40
 _MAX_ROWS = 40
 _FOLDED = 4  # rows shown at either end of a folded block of equal rows
 
@@ -30,7 +30,7 @@ LEGEND = "= same  ≈ same call, other result  ≠ other arguments  · no such s
 MAX_QUOTE_CHARS = 60
 """The approximate number of code points quoted of an argument or a result."""
 
-_AROUND = 12
+_MARGIN_CELLS = 12
 
 
 def aligned_map_lines(alignment: Alignment, runs: int, row: int, width: int) -> Iterator[Line]:
@@ -38,13 +38,13 @@ def aligned_map_lines(alignment: Alignment, runs: int, row: int, width: int) -> 
 
     `▼` points to the first divergence, `▽` to row `row`. If not all rows fit, those around it are shown, between `…`.
     """
-    room = max((width - _LEAD - 4) // _CELLS, 1)
+    room = max((width - _LEAD_CELLS - 4) // _POINTER_CELLS, 1)
     rows = alignment.rows
     start = max(min(row - room // 2, len(rows) - room), 0)
     shown = range(start, min(start + room, len(rows)))
     suffix = Run(" …", Style.DIM) if shown.stop < len(rows) else Run("")
     diverging_row = alignment.divergence.row if alignment.divergence is not None else -1
-    yield (Run(" " * (_LEAD + 2)), *(_pointer(index, row, diverging_row) for index in shown))
+    yield (Run(" " * (_LEAD_CELLS + 2)), *(_pointer(index, row, diverging_row) for index in shown))
     for run in range(runs):
         lead = (Run(f" {run_label(run)[-1]} ", Style.STRONG), Run("… " if start else "  ", Style.DIM))
         yield (*lead, *(piece for index in shown for piece in _map_cell(rows[index], run)), suffix)
@@ -53,7 +53,7 @@ def aligned_map_lines(alignment: Alignment, runs: int, row: int, width: int) -> 
 def _pointer(index: int, row: int, diverging_row: int) -> Run:
     if index == diverging_row:
         return Run("▼  ", Style.ERROR)
-    return Run("▽  ", Style.KEY) if index == row else Run(" " * _CELLS)
+    return Run("▽  ", Style.KEY) if index == row else Run(" " * _POINTER_CELLS)
 
 
 def _map_cell(row: AlignedRow, run: int) -> Line:
@@ -249,7 +249,7 @@ def step_cell(row: AlignedRow, run: int, room: int) -> Line:
 
 
 def _cell_text(step: Step, row: AlignedRow, room: int, *, is_stem: bool) -> str:
-    if not is_stem and row.sameness[row.steps.index(step)] is Sameness.SAME and room < _BRIEF:
+    if not is_stem and row.sameness[row.steps.index(step)] is Sameness.SAME and room < _BRIEF_CELLS:
         return visible_line(step.call.name) if step.call.name else UNNAMED
     if Sameness.CALL in row.sameness:
         return visible_line(differing_call(step, row.steps, room - 6)[: 2 * room])
@@ -303,6 +303,6 @@ def excerpt(text: str, other: str, room: int) -> str:
     """`text` from shortly before its difference from `other`, in at most `room` code points."""
     shorter = min(len(text), len(other))
     offset = next((index for index in range(shorter) if text[index] != other[index]), shorter) if other else 0
-    start = 0 if offset + _AROUND < room else max(offset - _AROUND, 0)
+    start = 0 if offset + _MARGIN_CELLS < room else max(offset - _MARGIN_CELLS, 0)
     shown = text[start : start + room]
     return ("…" if start else "") + shown + ("…" if start + room < len(text) else "")

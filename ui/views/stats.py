@@ -48,12 +48,12 @@ from weaklink.ui.views.triage import (
     value_text,
 )
 
-_ROOMY = 120
+_ROOMY_CELLS = 120
 _BAR, _LEAST_BAR = 20, 8  # cells
 _SINGLE_STEPS, _STEP_ENDS = 10, (20, 50, 100)
 _MAX_CODES, _MAX_VIOLATIONS = 8, 12
 _MAX_COMPARISONS = 60
-_WIDE = 120
+_WIDE_CELLS = 120
 _AT_LEAST, _MAX_CHARS = 12, 40  # rows
 _GAP = "  "
 _MAX_SCHEMAS = 12
@@ -61,7 +61,7 @@ _SCHEMA_BAR = 16
 _COMPLIANCE = metrics.BY_NAME["schema_compliance"]
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
-_NAMED = 12
+_NAME_CELLS = 12
 
 
 class Statistics(Struct, frozen=True):
@@ -149,7 +149,7 @@ def _measure_lines(whole: GroupFigures, fewest: int, width: int) -> Iterator[Lin
     shown = (measure for measure in measures if whole.tally(measure.name).trials)
     estimates = [metrics.estimate(measure, whole.tally(measure.name), fewest) for measure in shown]
     rows = [_measure_row(estimate, fewest, width) for estimate in estimates]
-    heads = ("measure", "value (95 %)", "n", "traces", "", *(("what is counted",) if width >= _ROOMY else ()))
+    heads = ("measure", "value (95 %)", "n", "traces", "", *(("what is counted",) if width >= _ROOMY_CELLS else ()))
     yield from table_lines(rows, width=width, heads=heads, numbers=(2, 3))
 
 
@@ -163,7 +163,7 @@ def _case_lines(whole: GroupFigures, width: int) -> Iterator[Line]:
 def _measure_row(estimate: metrics.Estimate, fewest: int, width: int) -> Sequence[Line]:
     measure = estimate.measure
     share = estimate.value if estimate.value is not None and measure.kind is not metrics.MeasureKind.MEAN else 0.0
-    room = _BAR if width >= _ROOMY else max(min(_BAR, width - 64), 6)
+    room = _BAR if width >= _ROOMY_CELLS else max(min(_BAR, width - 64), 6)
     lead: tuple[Line, ...] = (
         (Run(measure.title, Style.STRONG),),
         (Run(value_text(estimate, fewest)),),
@@ -171,7 +171,7 @@ def _measure_row(estimate: metrics.Estimate, fewest: int, width: int) -> Sequenc
         (Run(f"{estimate.tally.traces:,}" if estimate.value is not None else ""),),
     )
     last_cell = dim(measure.absent) if estimate.value is None else (Run(bar(share, room), Style.KEY),)
-    return (*lead, last_cell) if width < _ROOMY else (*lead, last_cell, dim(measure.meaning))
+    return (*lead, last_cell) if width < _ROOMY_CELLS else (*lead, last_cell, dim(measure.meaning))
 
 
 def _step_lines(steps: Sequence[Slice], width: int) -> Iterator[Line]:
@@ -246,7 +246,7 @@ def _bars(
     widest = max(width - 34, 16)
     columns = zip(heads, *cells, strict=True)
     used = sum(min(max(len(title), *map(width_of, column)), widest) + len(_GAP) for title, *column in columns)
-    room = max(min(_BAR if width < _ROOMY else 2 * _BAR, width - used), _LEAST_BAR)
+    room = max(min(_BAR if width < _ROOMY_CELLS else 2 * _BAR, width - used), _LEAST_BAR)
     rows = [(*row, (Run(bar(n / most, room), Style.ERROR),)) for row, (_, n) in zip(cells, counts, strict=True)]
     yield from table_lines(rows, width=width, heads=(*heads, ""), numbers=range(1, len(heads)), widest=widest)
 
@@ -425,7 +425,7 @@ def _lead(statistics: Statistics, groups: Sequence[GroupFigures], width: int) ->
 def _column(statistics: Statistics, measure: metrics.Measure, groups: Sequence[GroupFigures], width: int) -> list[Line]:
     """One measure of every group under its title: bar (if there is room), value, interval and count."""
     estimates = [metrics.estimate(measure, group.tally(measure.name), statistics.fewest) for group in groups]
-    bars = 6 if width >= _WIDE and measure.kind is not metrics.MeasureKind.MEAN else 0
+    bars = 6 if width >= _WIDE_CELLS and measure.kind is not metrics.MeasureKind.MEAN else 0
     values = [value_text(estimate, statistics.fewest) for estimate in estimates]
     # A count equal to the number of traces, which has its own column, is not repeated.
     counts = [
@@ -529,7 +529,7 @@ def stats_lines(stats: StoreStats, database: str) -> Iterator[Line]:
     yield from _fact("traces", stored_traces(stats))
     for status in Status:
         if stats.by_status.get(status.value):
-            yield (Run(" " * _NAMED), status_run(status), Run(f" {stats.by_status[status.value]:,}"))
+            yield (Run(" " * _NAME_CELLS), status_run(status), Run(f" {stats.by_status[status.value]:,}"))
     for name in ("turns", "characters", "chunks", "tool_calls", "errors", "tools"):
         yield from _fact(name.replace("_", " "), f"{getattr(stats, name):,}")
     if stats.not_indexed:
@@ -565,4 +565,4 @@ def size_text(size_bytes: int) -> str:
 
 
 def _fact(name: str, value: str) -> Iterator[Line]:
-    yield (Run(f"{name:{_NAMED}}", Style.DIM), Run(value))
+    yield (Run(f"{name:{_NAME_CELLS}}", Style.DIM), Run(value))

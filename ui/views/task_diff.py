@@ -16,7 +16,7 @@ from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, vis
 
 _MAX_DIFFERENCES = 10
 _MAX_VARIANTS = 4
-_CALL_ROOM = 70
+_CALL_CELLS = 70
 _DECISIONS = frozenset({Sameness.MISSING, Sameness.CALL})
 _SUCCESSES = frozenset({Status.OK, Status.RECOVERED})
 _FAILURES = frozenset({Status.BROKEN, Status.ABORTED})
@@ -114,7 +114,7 @@ def _parting(reference: ComparedRun, run: ComparedRun, *, is_good: bool) -> RunP
 def _did(step: Step | None, reference: Step | None) -> str:
     if step is None:
         return "no further call"
-    words = f"`{differing_call(step, [reference, step], _CALL_ROOM)}`"
+    words = f"`{differing_call(step, [reference, step], _CALL_CELLS)}`"
     return words if step.outcome is StepOutcome.OK else f"{words} ({step.outcome.value})"
 
 
@@ -156,7 +156,7 @@ def _place_lines(diff: TaskDiff, step: int | None, group: Sequence[RunParting], 
     counts = f"{len(bad):,} of {len(diff.bad):,} bad, {len(good):,} of {len(diff.good):,} good runs diverge here"
     yield from wrapped((Run(f"{title}: ", Style.STRONG), Run(counts, Style.ERROR if bad else Style.DIM)), width, 4)
     if step is not None:
-        call = differing_call(diff.reference.steps[step - 1], room=_CALL_ROOM)
+        call = differing_call(diff.reference.steps[step - 1], room=_CALL_CELLS)
         yield from wrapped((Run(f"    {diff.reference.called} calls "), *quoted(f"`{visible_line(call)}`")), width, 6)
     for label, sign, ones in (("bad", Run("  ✖ ", Style.ERROR), bad), ("good", Run("  ✔ ", Style.OK), good)):
         variants: dict[str, list[RunParting]] = {}

@@ -45,13 +45,13 @@ from weaklink.ui.views.styled_text import (
     visible_line,
 )
 
-_CONTEXT = 2
+_CONTEXT_HUNKS = 2
 _AROUND = 40  # code points of equal text shown on either side of a change within a long line
 _MAX_CHANGED_CHARS = 600  # code points shown of one changed piece
 _MAX_ROWS = 60
 _MAX_HUNK_ROWS = 20
 _MAX_PIECES = 4_000  # spans, calls and diagnostics of a parse that are shown
-_EXCERPT = 160
+_EXCERPT_CHARS = 160
 KeyedLine: TypeAlias = tuple[Hashable, Line]
 """A line and its key; lines with equal keys are the same."""
 
@@ -127,7 +127,7 @@ def _folded_hunks(hunks: Sequence[_Hunk], *, full: bool) -> list[_Hunk | _Fold]:
     near = [False] * len(hunks)
     for index, hunk in enumerate(hunks):
         if not hunk.is_same:
-            for neighbour in range(max(index - _CONTEXT, 0), min(index + _CONTEXT + 1, len(hunks))):
+            for neighbour in range(max(index - _CONTEXT_HUNKS, 0), min(index + _CONTEXT_HUNKS + 1, len(hunks))):
                 near[neighbour] = True
     kept: list[_Hunk | _Fold] = []
     for hunk, is_near in zip(hunks, near, strict=True):
@@ -285,7 +285,7 @@ def _span_key(span: Span) -> Hashable:
 
 
 def _span(text: str, span: Span) -> Line:
-    words = visible_line(text[span.inner.start : min(span.inner.end, span.inner.start + _EXCERPT)])
+    words = visible_line(text[span.inner.start : min(span.inner.end, span.inner.start + _EXCERPT_CHARS)])
     is_open = Run(" open", Style.WARNING) if not span.closed else Run("")
     return (
         Run(f"{span.kind.value:<11}", style_of(span.kind)),
@@ -296,15 +296,15 @@ def _span(text: str, span: Span) -> Line:
 
 
 def _call_key(call: ToolCall) -> Hashable:
-    value = write_json(call.arguments, ascii_only=True)[: _EXCERPT * 100]
+    value = write_json(call.arguments, ascii_only=True)[: _EXCERPT_CHARS * 100]
     return call.name, value, call.raw_arguments, call.valid, call.recovered, call.range, call.id
 
 
 def _call(call: ToolCall) -> Line:
     style = Style.OK if call.valid else Style.WARNING if call.recovered else Style.ERROR
     mark = {Style.OK: "✔", Style.WARNING: "▲"}.get(style, "✖")
-    name = visible_line(call.name[:_EXCERPT]) if call.name else UNNAMED
-    arguments = visible_line(call.raw_arguments[:_EXCERPT])
+    name = visible_line(call.name[:_EXCERPT_CHARS]) if call.name else UNNAMED
+    arguments = visible_line(call.raw_arguments[:_EXCERPT_CHARS])
     return (Run(f"{mark} call", style), Run(f" {name}", Style.TOOL_CALL), Run(f" {arguments}"))
 
 
@@ -314,5 +314,5 @@ def _diagnostic(diagnostic: Diagnostic) -> Line:
     return (
         Run(f"{GLYPHS[rule.severity]} {rule.code}", style_of(rule.severity)),
         Run(range_, Style.GUTTER),
-        Run(f" {visible_line(diagnostic.fault.message[: 4 * _EXCERPT])}"),
+        Run(f" {visible_line(diagnostic.fault.message[: 4 * _EXCERPT_CHARS])}"),
     )

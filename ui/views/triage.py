@@ -33,7 +33,7 @@ _UNKNOWN = {
     GroupKey.OWNER: "(no owner)",
     GroupKey.DAY: "(no time recorded)",
 }
-_DIGITS = 8
+_HASH_DIGITS = 8
 
 
 class Triage(Struct, frozen=True):
@@ -84,9 +84,11 @@ def read_triage(store: Store, wanted: str) -> Triage | None:
 
 
 def days(triage: Triage) -> list[tuple[str, tuple[int, ...]]]:
-    """The last days with traces, oldest first, each with its traces by status; without a date, the day is empty."""
-    days = sorted(triage.by_day, key=lambda group: group.keys)[-_MAX_DAYS:]
-    return [(group.keys[0], tuple(group.tally(status.value).hits for status in STATUSES)) for group in days]
+    """The last days with traces, oldest first, each with its traces by status; before them those without a date."""
+    groups = sorted(triage.by_day, key=lambda group: group.keys)
+    undated, dated = ([group for group in groups if bool(group.keys[0]) is is_dated] for is_dated in (False, True))
+    shown = [*undated, *dated[-_MAX_DAYS:]]
+    return [(group.keys[0], tuple(group.tally(status.value).hits for status in STATUSES)) for group in shown]
 
 
 def break_steps(triage: Triage) -> list[tuple[str, int]]:
@@ -220,7 +222,7 @@ def key_title(key: GroupKey, value: str, prompts: Mapping[str, Prompt]) -> str:
     if key is GroupKey.PROMPT:
         prompt = prompts.get(value)
         details = [] if prompt is None else [counted(prompt.tools, "tool") if prompt.tools else "", prompt.words]
-        return visible_line(" · ".join([value[:_DIGITS], *filter(None, details)]))
+        return visible_line(" · ".join([value[:_HASH_DIGITS], *filter(None, details)]))
     return visible_line(value)
 
 

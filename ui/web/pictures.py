@@ -19,8 +19,8 @@ from weaklink.ui.views.styled_text import Style, counted, short_duration, visibl
 
 MAX_STEPS = 120
 _WIDE, _GAP, _TALL = 108, 16, 40
-_HIGHEST = 160
-_NAME = 12
+_MAX_ARC_PX = 160
+_NAME_CHARS = 12
 _STEPS_PER_MOVE = MAX_STEPS // 4
 _MAX_TURNS = 200
 _ROW, _LEFT, _WIDTH = 22, 90, 820
@@ -28,7 +28,7 @@ _MAX_TICKS = 8
 _STEPS_S = tuple(size * 10.0**power for power in range(-3, 9) for size in (1, 2, 5))  # between two ticks of the axis
 MAX_BOXES = 300
 _BOX_WIDTH, _BOX_HEIGHT, _BOX_GAP, _TURN, _TOP = 26, 24, 3, 12, 2
-_LETTER = 15
+_LETTER_PX = 15
 _RAIL_LEAP = MAX_BOXES // 4
 SvgTag: TypeAlias = Literal["rect", "line", "text", "path"]
 
@@ -118,7 +118,7 @@ def flow_picture(chain: Chain, flow: DataFlow, around: int = 1) -> Picture:
 
 def _height(edge: tuple[int, int]) -> float:
     """The height of the arc between two steps."""
-    return min(20 + (_middle(edge[1]) - _middle(edge[0])) / 5, _HIGHEST)
+    return min(20 + (_middle(edge[1]) - _middle(edge[0])) / 5, _MAX_ARC_PX)
 
 
 def _arc(edge: tuple[int, int], ground: float, first: int, *, is_longest: bool) -> ShapeGroup:
@@ -137,7 +137,7 @@ def _box(step: Step, top: float, first: int, *, is_break: bool) -> ShapeGroup:
     glyph = step_glyph(step)
     left = _middle(step.number - first) - _WIDE / 2
     name = visible_line(step.call.name or UNNAMED)
-    short = name if len(name) <= _NAME else name[: _NAME - 1] + "…"
+    short = name if len(name) <= _NAME_CHARS else name[: _NAME_CHARS - 1] + "…"
     shapes = (
         SvgElement("rect", {"x": left, "y": top, "width": _WIDE, "height": _TALL, "rx": 4}, f"box {glyph.style}"),
         SvgElement("text", {"x": left + 8, "y": top + 17}, glyph.style.value, f"{glyph.text} {step.number}"),
@@ -319,7 +319,7 @@ def _group(box: Box, left: float, key: str) -> ShapeGroup:
     middle = left + _BOX_WIDTH / 2
     shapes = [
         SvgElement("rect", {"x": left, "y": _TOP, "width": _BOX_WIDTH, "height": _BOX_HEIGHT, "rx": 3}, f"box {style}"),
-        SvgElement("text", {"x": middle, "y": _TOP + _LETTER + 1}, style.value, glyph, "middle"),
+        SvgElement("text", {"x": middle, "y": _TOP + _LETTER_PX + 1}, style.value, glyph, "middle"),
     ]
     if box.step is not None and box.step.location == box.location:
         number = str(box.step.number)

@@ -51,7 +51,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 _FRESH_S = 600.0
 _ABANDONED_PAGE_S = 5.0  # a page that has not polled for this long was left
-_VERSIONS_KEPT = 64
+_MAX_VERSIONS = 64
 _LOCK = Lock()
 _EVERY_S = 0.5
 _LONG_S = 2.0  # after this wait, the seconds are shown
@@ -296,7 +296,7 @@ class StoreQueryCache(Struct):
             self.in_progress.pop(queries, None)
             self.complete[queries] = results
             self.complete.move_to_end(queries)
-            while len(self.complete) > _VERSIONS_KEPT:
+            while len(self.complete) > _MAX_VERSIONS:
                 self.complete.popitem(last=False)
 
 

@@ -19,7 +19,7 @@ from weaklink.ui.views.diagnostic import part_words
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.dissect.stream_rows import span_word
 from weaklink.ui.views.dissect.timing import STALL_S
-from weaklink.ui.views.dissect.tree import HEAVY, turn_rows
+from weaklink.ui.views.dissect.tree import MAX_PARSED_CHARS, turn_rows
 from weaklink.ui.views.dissect.tree_rows import TreeRow
 from weaklink.ui.views.layers import TraceLayers
 from weaklink.ui.views.places import StepPlaces
@@ -33,7 +33,7 @@ MAX_STREAM_CHARS = 2_000_000
 """The limit of one page; of a longer trace, the page contains the turns around the selected one."""
 
 _MAX_CHUNKS = 100_000
-_IN_ROW = 120
+_ROW_CHARS = 120
 _MAX_LAYERED_STEPS = 2_000  # steps for which a key goes from layer to layer
 _LONE = re.compile(r"[\ud800-\udfff]")
 MAX_VALUE_ROWS = 5_000
@@ -261,7 +261,7 @@ def _steps(inspection: Inspection) -> Iterator[Json]:
             "runs": run_objects(
                 ("dim", f"{step.number} "),
                 (glyph.style.value, f"{glyph.text} "),
-                ("key", call_brief(step.call, _IN_ROW)),
+                ("key", call_brief(step.call, _ROW_CHARS)),
                 ("dim", f"  {visible_line(outcome_words(step))}"),
             ),
         }
@@ -290,7 +290,7 @@ def value_rows(dissection: Dissection, window: TurnWindow, turn: int) -> list[Js
     rows: list[Json] = []
     first = max(turn - MAX_VALUE_ROWS // 2, window.first)
     waiting = _reversed(turn_rows(dissection, first, window.last))
-    room = HEAVY
+    room = MAX_PARSED_CHARS
     while waiting:
         row = waiting.pop()
         if len(rows) == MAX_VALUE_ROWS:

@@ -31,7 +31,7 @@ from weaklink.ui.experiments.ask_views import (
 from weaklink.ui.experiments.serving import serving, serving_lines
 from weaklink.ui.reports.html_page import html_page
 from weaklink.ui.views.dissect.navigation import step_at
-from weaklink.ui.views.links import Link
+from weaklink.ui.views.links import Link, database_option
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 from weaklink.ui.web.components import ListingColumn, ListingRow, listing
 from weaklink.ui.web.filter_bar import filter_menu
@@ -102,7 +102,8 @@ def _mark_title(shown: ShownTrace) -> str:
 def _marks(shown: ShownTrace, location: Location | None) -> None:
     """Draw the notes of the trace, and an input for a new one."""
     id_ = shown.summary.id
-    for mark in store().marks.of([id_]).get(id_, ()):
+    marks = store().marks.of([id_]).get(id_, ())
+    for mark in marks:
         by = f" ({visible_line(mark.author)})" if mark.author else ""
         st.text(f"● {_where(mark.turn, mark.step)}: {visible_line(mark.note) or 'marked'}{by}")
     may_write = visitor().may_write
@@ -115,7 +116,9 @@ def _marks(shown: ShownTrace, location: Location | None) -> None:
     )
     note = st.text_input("Note", key=f"{_NOTE}_{id_}", placeholder="What you found")
     save, drop = st.columns(2)
-    if save.button("Save", type="primary", width="stretch", disabled=not may_write):
+    has_note = any((mark.turn, mark.step) == (turn, number) and mark.note for mark in marks)
+    title = "Replace the note" if has_note else "Save"  # a note that came meanwhile is seen before it is replaced
+    if save.button(title, type="primary", width="stretch", disabled=not may_write):
         author = require_write().name
         with writable() as opened:
             opened.marks.put(id_, turn=turn, step=number, note=note, author=author)
@@ -140,9 +143,8 @@ def _address() -> str:
 
 def _command(id_: int, location: Location | None) -> str:
     """The command that opens the trace in the terminal, at the characters that are selected."""
-    where = current_options().where
     words = str(id_) if location is None else str(Link(str(id_), location=location))
-    return shlex.join(["weaklink", "tui", words, *(("--db", where) if where else ())])
+    return shlex.join(["weaklink", "tui", words, *database_option(current_options().where)])
 
 
 def adjacent_traces(summary: TraceSummary) -> tuple[int | None, int | None]:

@@ -42,7 +42,7 @@ from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
 from weaklink.ui.web.prices import cost_of, cost_text
 from weaklink.ui.web.stores import current_options, shown_trace, store
 
-_WIDTH = 37
+_WIDTH_CELLS = 37
 _RUNS = "runs"
 _PREVIEW, _CLOSED = "preview", "closed"
 MAX_RUNS = 6
@@ -98,7 +98,7 @@ SORTED_COLUMNS = tuple(_column(key, room) for key, room in _ROOMS.items())
 LISTING_COLUMNS = tuple(column._replace(order="") for column in SORTED_COLUMNS)
 """The same without orders."""
 
-CELLS = 40
+MINIMAP_CELLS = 40
 _MAX_CHARACTERS = 50_000  # characters of one trace, for a minimap
 _ROOM = 1_000_000  # characters of all traces that are read for one page
 _CACHED_MINIMAPS = 4_000
@@ -131,8 +131,8 @@ def trace_preview(trace: TraceSummary) -> None:
         )
     shown = shown_trace(trace.id)
     put_prose(_heading(trace))
-    put_lines([minimap(shown.trace, shown.inspection, _WIDTH)], hint=_LEGEND)
-    put_prose([*break_lines(shown.trace, shown.inspection, UNWRAPPED, quote_width=_WIDTH), *_facts(trace)])
+    put_lines([minimap(shown.trace, shown.inspection, _WIDTH_CELLS)], hint=_LEGEND)
+    put_prose([*break_lines(shown.trace, shown.inspection, UNWRAPPED, quote_width=_WIDTH_CELLS), *_facts(trace)])
 
 
 def is_preview_open() -> bool:
@@ -301,7 +301,7 @@ def minimaps(traces: Iterable[TraceSummary]) -> dict[int, Line]:
 
 @st.cache_resource(show_spinner=False, max_entries=_CACHED_MINIMAPS, ttl=_FRESH_S)
 def _minimap_of(where: str | None, id_: int, version: str) -> Line:
-    return minimap(*store().inspected(id_), CELLS)
+    return minimap(*store().inspected(id_), MINIMAP_CELLS)
 
 
 class SortedColumn(NamedTuple, Generic[T]):

@@ -6,7 +6,7 @@ empty, and a call without arguments has none. Sources: Anthropic's API reference
 
 from collections.abc import Iterator
 
-from weaklink.inspector.apis.anthropic.messages import CALL_BLOCK, RESULT_ID, STREAM_EVENTS
+from weaklink.inspector.apis.anthropic.messages import CALL_BLOCK, RESULT_ID, STREAM_EVENTS, TEXT_BLOCKS
 from weaklink.inspector.apis.located_pieces import (
     ApiCallPiece,
     ApiPiece,
@@ -16,7 +16,7 @@ from weaklink.inspector.apis.located_pieces import (
     TurnBegins,
     cut_off,
     error_inside,
-    is_filled,
+    filled,
     items,
     member,
     number,
@@ -30,7 +30,7 @@ from weaklink.inspector.model import SpanKind
 from weaklink.inspector.text import Range
 
 _CALLS = frozenset({CALL_BLOCK, "server_tool_use", "mcp_tool_use"})
-_WORD_DELTAS = {"text_delta": (SpanKind.TEXT, "text"), "thinking_delta": (SpanKind.REASONING, "thinking")}
+_TEXT_DELTAS = {f"{kind}_delta": kind for kind in TEXT_BLOCKS}
 
 
 class ClaudeShapes:
@@ -119,13 +119,11 @@ def _is_message(node: JsonNode) -> bool:
 
 def _is_block(node: JsonNode) -> bool:
     match text_of(node, "type"):
-        case "text":
-            return string(node, "text") is not None
-        case "thinking":
-            return string(node, "thinking") is not None
+        case kind if kind in TEXT_BLOCKS:
+            return string(node, kind) is not None
         case "redacted_thinking":
             return string(node, "data") is not None
-        case "tool_use" | "server_tool_use" | "mcp_tool_use":
+        case kind if kind in _CALLS:
             return node.member("input") is not None or string(node, "name") is not None
         case "tool_result":
             return node.member(RESULT_ID) is not None
@@ -138,9 +136,7 @@ def _is_block(node: JsonNode) -> bool:
 def _message(node: JsonNode) -> Iterator[ApiPiece]:
     yield TurnBegins(Range(node.range.start, node.range.start))
     by_model = text_of(node, "role") == "assistant"
-    content = string(node, "content")
-    if content is not None and is_filled(content):
-        yield TextPiece(SpanKind.TEXT, content, "text", by_model)
+    yield from (TextPiece(SpanKind.TEXT, content, "text", by_model) for content in filled(node, "content"))
     for block in objects(node, "content"):
         yield from _block(block, by_model=by_model)
     yield from cut_off(string(node, "stop_reason"))
@@ -158,20 +154,19 @@ def _block(node: JsonNode, key: str | None = None, *, by_model: bool = True) -> 
         content = member(node, "content")
         result_range = content.range if content is not None else node.range
         yield ResultPiece(result_range, content, string(node, RESULT_ID), None, truth(node, "is_error"))
-    elif kind in ("text", "thinking"):
-        words = string(node, kind)
-        if words is not None and is_filled(words):
-            yield TextPiece(SpanKind.TEXT if kind == "text" else SpanKind.REASONING, words, kind, by_model)
+    elif kind in TEXT_BLOCKS:
+        yield from _words(node, kind, by_model=by_model)
+
+
+def _words(node: JsonNode, kind: str, *, by_model: bool = True) -> Iterator[TextPiece]:
+    span_kind = SpanKind.REASONING if TEXT_BLOCKS[kind] == "reasoning" else SpanKind.TEXT
+    yield from (TextPiece(span_kind, words, kind, by_model) for words in filled(node, kind))
 
 
 def _delta(delta: JsonNode | None, key: str) -> Iterator[ApiPiece]:
     kind = text_of(delta, "type")
     if delta is not None and kind == "input_json_delta":
-        fragment = string(delta, "partial_json")
-        if fragment is not None and is_filled(fragment):
+        for fragment in filled(delta, "partial_json"):
             yield ApiCallPiece(delta.range, key, arguments=fragment)
-    elif kind in _WORD_DELTAS:
-        span_kind, member_ = _WORD_DELTAS[kind]
-        words = string(delta, member_)
-        if words is not None and is_filled(words):
-            yield TextPiece(span_kind, words, member_)
+    elif delta is not None and kind in _TEXT_DELTAS:
+        yield from _words(delta, _TEXT_DELTAS[kind])

@@ -38,6 +38,12 @@ STREAM_EVENTS = frozenset(
 )
 """The types of a stream's events, except `ping` and `error`."""
 
+TEXT_BLOCKS = {"text": "text", "thinking": "reasoning"}
+"""The types of blocks that are texts, and the part that the text goes to; the member with the text is named alike.
+
+A stream adds to them by deltas of the type `text_delta`, and so on.
+"""
+
 CALL_BLOCK = "tool_use"
 """The type of a block that is a call."""
 
@@ -47,7 +53,7 @@ RESULT_ID = "tool_use_id"
 OWN_BLOCKS = frozenset({CALL_BLOCK, "tool_result", "thinking", "redacted_thinking"})
 """The types of blocks that occur in no other API's messages."""
 
-_READ = frozenset({"text", "thinking", "redacted_thinking", CALL_BLOCK})
+_READ = frozenset({*TEXT_BLOCKS, "redacted_thinking", CALL_BLOCK})
 
 _VERBATIM_KINDS = frozenset(
     {"container_upload", "image", "document", "search_result", "compaction", "fallback", "mcp_tool_listing"}

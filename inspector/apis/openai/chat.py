@@ -6,11 +6,12 @@ Sources: OpenAI's API reference (chat completion object and chunk); `reasoning_c
 Pieces of calls are identified by `index`; servers that violate this are supported as well.
 """
 
+from operator import attrgetter
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
-from weaklink.inspector.json_text import compact_json
+from weaklink.inspector.json_text import compact_json, object_of, objects_of, word_of
 from weaklink.inspector.model import Json, Usage
 from weaklink.inspector.wire.answer_reader import ChoiceParts, ChunkTokens, ObjectReader, ids_and_texts
 from weaklink.inspector.wire.events import PROMPT_TOKENS_PART, CallNamed, PartGrew, WireEvent
@@ -26,6 +27,23 @@ DETAILS_PART = "wire:reasoning_details"
 """The part that keeps, as JSON texts, reasoning details with more than text: signatures, encrypted blocks."""
 LEGACY_INDEX = -1
 """The index of the only call of the legacy `function_call`."""
+REASONING_KEYS = ("reasoning_content", "reasoning")
+"""The members of a message that are thoughts; some servers send the same text under both."""
+DETAIL_KEYS = ("text", "summary")
+"""The members of an element of `reasoning_details` that are thoughts; the first one with a text counts."""
+BLOCK_TEXTS = {
+    "text": ("text", "text"),
+    "input_text": ("text", "text"),
+    "output_text": ("text", "text"),
+    "refusal": ("refusal", "refusal"),
+    "thinking": ("reasoning", "thinking"),
+    "reasoning": ("reasoning", "text"),
+    "reasoning_text": ("reasoning", "text"),
+}
+"""The types of content blocks that are texts: the part that the text goes to, and the member that has the text.
+
+Thoughts may also be a list of text blocks (Mistral).
+"""
 
 
 class FunctionDelta(msgspec.Struct, forbid_unknown_fields=True):
@@ -65,6 +83,9 @@ class ChoiceDelta(msgspec.Struct, forbid_unknown_fields=True):
     function_call: FunctionDelta | None = None
     annotations: _Nothing = None
     audio: _Nothing = None
+
+
+_thoughts = attrgetter(*REASONING_KEYS)
 
 
 class TokenLogprob(msgspec.Struct):
@@ -299,16 +320,16 @@ def _tokens(choice: ChoiceShape) -> ChunkTokens:
 
 
 def _reasoning(delta: ChoiceDelta) -> list[str]:
-    plain = [words for words in (delta.reasoning_content, delta.reasoning) if words]
-    if plain:
-        return plain[:1] if len(set(plain)) == 1 else plain  # some servers send the same text under both names
-    details = delta.reasoning_details if isinstance(delta.reasoning_details, list) else []
-    texts = []
-    for detail in details:
-        match detail:
-            case {"text": str(words)} | {"summary": str(words)}:
-                texts.append(words)
-    return [words for words in texts if words]
+    plain = [words for words in _thoughts(delta) if words]
+    if plain or not delta.reasoning_details:  # nearly every piece
+        return [*dict.fromkeys(plain)] if len(plain) > 1 else plain
+    return detail_texts(delta.reasoning_details)
+
+
+def detail_texts(details: Json) -> list[str]:
+    """The thoughts in the `reasoning_details` of a message; never raises."""
+    thoughts = ((word_of(detail.get(key)) for key in DETAIL_KEYS) for detail in objects_of(details))
+    return [words for texts in thoughts if (words := next(filter(None, texts), ""))]
 
 
 def _more_than_words(details: object) -> bool:
@@ -318,26 +339,39 @@ def _more_than_words(details: object) -> bool:
 
 
 def _join_blocks(delta: ChoiceDelta, blocks: list[Any]) -> tuple[str, list[int]]:
-    """The text of content blocks, whose thoughts go to the delta's reasoning; and the indexes of other blocks."""
-    text, thinking, strange = [], [], []
+    """The text of content blocks, whose thoughts and refusals go to the delta; and the indexes of other blocks."""
+    texts = {"text": [""], "reasoning": [delta.reasoning_content or ""], "refusal": [delta.refusal or ""]}
+    strange = []
     for index, block in enumerate(blocks):
-        match block:
-            case {"type": "text", "text": str(words)}:
-                text.append(words)
-            case {"type": "thinking", "thinking": str(words)}:
-                thinking.append(words)
-            case {"type": "thinking", "thinking": list(inner)}:
-                texts = [piece["text"] for piece in inner if _is_text(piece)]
-                thinking += texts
-                strange += [index] * (len(inner) - len(texts))
-            case _:
-                strange.append(index)
-    delta.reasoning_content = "".join([delta.reasoning_content or "", *thinking])
-    return "".join(text), strange
+        part, words, is_whole = block_text(block)
+        if part:
+            texts[part].append(words)
+        if not is_whole:
+            strange.append(index)
+    delta.reasoning_content, delta.refusal = "".join(texts["reasoning"]), "".join(texts["refusal"])
+    return "".join(texts["text"]), strange
 
 
-def _is_text(block: object) -> bool:
-    return isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+def block_text(block: Json) -> tuple[str, str, bool]:
+    """The part that a content block's text goes to, the text, and whether it is all of the block; never raises.
+
+    The part is `""` if the block is no text.
+    """
+    if isinstance(block, str):
+        return "text", block, True
+    part, words = _text_member(block)
+    if isinstance(words, str):
+        return part, words, True
+    if part != "reasoning" or not isinstance(words, list):
+        return "", "", False
+    texts = [text for kind, text in map(_text_member, words) if kind == "text" and isinstance(text, str)]
+    return part, "".join(texts), len(texts) == len(words)
+
+
+def _text_member(block: Json) -> tuple[str, Json]:
+    members = object_of(block)
+    part, key = BLOCK_TEXTS.get(word_of(members.get("type")), ("", ""))
+    return part, members.get(key) if part else None
 
 
 def _function(piece: ToolCallDelta) -> FunctionDelta:

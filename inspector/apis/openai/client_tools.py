@@ -25,7 +25,13 @@ from weaklink.inspector.json_text import compact_json, list_of, object_of, word_
 from weaklink.inspector.model import Json, Part, RecordedState, ResultHeader, Role, RunState, ToolDefinition, Turn
 from weaklink.inspector.wire.provider_json import NOTHING, StructReader, raw_text, try_parse_json
 
-FUNCTION, CUSTOM = "function_call", "custom_tool_call"
+FUNCTION = "function_call"
+
+CALL_MEMBERS = {FUNCTION: "arguments", "custom_tool_call": "input"}
+"""The types of items that call one of the client's own tools, and the member that has the arguments."""
+
+TEXT_ITEMS = frozenset(kind for kind, key in CALL_MEMBERS.items() if key != "arguments")
+"""Those of them whose arguments are free text, not JSON."""
 
 OWN_CALLS = {
     "tool_search_call": "tool_search",
@@ -39,16 +45,10 @@ OWN_CALLS = {
 OWN_RESULTS = frozenset({SEARCH_OUTPUT, *(f"{kind}_output" for kind in OWN_CALLS if kind != "tool_search_call")})
 """The types of items that answer such a call."""
 
-RESULT_ITEMS = frozenset({"function_call_output", "custom_tool_call_output"})
+RESULT_ITEMS = frozenset(f"{kind}_output" for kind in CALL_MEMBERS)
 """The types of items that return the result of one of the client's own tools."""
 
-_WRITTEN_AS = {
-    "tool_search_call": "arguments",
-    "shell_call": "action",
-    "local_shell_call": "action",
-    "apply_patch_call": "operation",
-    "computer_call": "action",
-}
+_WRITTEN_AS = {"tool_search_call": "arguments", "apply_patch_call": "operation"}  # the others: `action`
 ARGUMENTS = ("arguments", "actions", "action", "operation")
 """The members of such calls that may have their arguments; the first one counts."""
 
@@ -145,7 +145,7 @@ def rebuilt_call(number: int, call_id: str, name: str, arguments: str, tools: It
     if own is None:
         return {"type": FUNCTION, **call, "name": name, "arguments": arguments}
     execution: dict[str, Json] = {"execution": "client"} if own == "tool_search_call" else {}
-    return {"type": own, **call, **execution, _WRITTEN_AS[own]: try_parse_json(arguments, arguments)}
+    return {"type": own, **call, **execution, _WRITTEN_AS.get(own, "action"): try_parse_json(arguments, arguments)}
 
 
 def _offers(tools: Iterable[ToolDefinition], name: str) -> bool:

@@ -26,7 +26,7 @@ from weaklink.inspector.apis.located_pieces import (
     another_answer,
     cut_off,
     error_inside,
-    is_filled,
+    filled,
     items,
     member,
     number,
@@ -34,31 +34,33 @@ from weaklink.inspector.apis.located_pieces import (
     string,
     text_of,
 )
-from weaklink.inspector.apis.openai.chat import LEGACY_INDEX, CallParts, FunctionDelta
+from weaklink.inspector.apis.openai.chat import (
+    BLOCK_TEXTS,
+    DETAIL_KEYS,
+    LEGACY_INDEX,
+    REASONING_KEYS,
+    CallParts,
+    FunctionDelta,
+)
 from weaklink.inspector.apis.openai.chat import ToolCallDelta as WirePiece
 from weaklink.inspector.apis.openai.client_tools import (
     ARGUMENTS,
-    CUSTOM,
+    CALL_MEMBERS,
     OWN_CALLS,
     OWN_RESULTS,
     RESULT_ITEMS,
+    TEXT_ITEMS,
     is_run_by_client,
 )
-from weaklink.inspector.apis.openai.messages import API_ROLES, CALLS, TEXT_BLOCKS
+from weaklink.inspector.apis.openai.messages import API_ROLES, CALLS, RESULT_ROLES, TEXT_BLOCKS
 from weaklink.inspector.apis.openai.responses import CALL_ITEMS, END_EVENTS, text_of_event
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.json_scanner import JsonKind, JsonNode
-from weaklink.inspector.model import SpanKind
+from weaklink.inspector.model import Json, SpanKind
 from weaklink.inspector.rules.recording import REUSED_CALL_INDEX
 from weaklink.inspector.text import Range
 
-_PARTS = {
-    "text": (SpanKind.TEXT, ""),
-    "refusal": (SpanKind.TEXT, "refusal"),
-    "reasoning": (SpanKind.REASONING, ""),
-}
-_RESULT_ROLES = frozenset({"tool", "function"})
-_WORDS_KEYS = ("content", CALLS, "function_call", "reasoning_content", "reasoning", "refusal")
+_WORDS_KEYS = ("content", CALLS, "function_call", *REASONING_KEYS, "refusal")
 
 
 class OpenAiShapes:
@@ -202,9 +204,9 @@ def _reused(call_range: Range, index: int, name: str) -> Fault:
 def is_item(node: JsonNode) -> bool:
     """Whether a value is an item of a response's output, or of the next request's input."""
     match text_of(node, "type"):
-        case "function_call" | "custom_tool_call":
+        case kind if kind in CALL_ITEMS:
             return string(node, "name") is not None
-        case "function_call_output" | "custom_tool_call_output":
+        case kind if kind in RESULT_ITEMS:
             return string(node, "call_id") is not None
         case kind if kind in OWN_CALLS or kind in OWN_RESULTS:
             return string(node, "call_id", "id") is not None
@@ -230,7 +232,8 @@ def read_item(node: JsonNode, key: str | None = None) -> Iterator[ApiPiece]:
     """The pieces of an item; `key` is that of its call if fragments of it came or may come."""
     kind = text_of(node, "type")
     if kind in CALL_ITEMS:
-        yield call_of(node, node, key, is_text=kind == CUSTOM, requires_id=True)
+        text_key = CALL_MEMBERS[kind] if kind in TEXT_ITEMS else ""
+        yield call_of(node, node, key, text_key=text_key, requires_id=True)
     elif kind in OWN_CALLS:
         yield from _own_call(node, kind)
     elif kind in RESULT_ITEMS or (kind in OWN_RESULTS and text_of(node, "execution") != "server"):
@@ -238,13 +241,13 @@ def read_item(node: JsonNode, key: str | None = None) -> Iterator[ApiPiece]:
         output_range = output.range if output is not None else node.range
         yield ResultPiece(output_range, output, string(node, "call_id", "id"))
     elif kind == "reasoning":
-        texts = (string(block, "text") for key in ("summary", "content") for block in objects(node, key))
-        yield from (TextPiece(SpanKind.REASONING, text) for text in texts if text is not None and is_filled(text))
+        blocks = (block for key in ("summary", "content") for block in objects(node, key))
+        yield from (TextPiece(SpanKind.REASONING, text) for block in blocks for text in filled(block, "text"))
     elif kind == "message":
         by_model = text_of(node, "role") == "assistant"
         for piece in read_message(node):
             if isinstance(piece, TextPiece):
-                yield TextPiece(piece.kind, piece.node, piece.label, by_model)
+                yield msgspec.structs.replace(piece, by_model=by_model, in_order=True)
             elif not by_model or not isinstance(piece, TurnBegins):
                 yield piece
 
@@ -279,14 +282,12 @@ class EventReader:
             if words is not None and (step == "delta" or f"{key} arguments" not in self._read_keys):
                 self._mark_read(key)
                 self._read_keys.add(f"{key} arguments")
-                is_text = text.member == "input"
+                is_text = text.member != "arguments"
                 yield ApiCallPiece(words.range, key, arguments=words, is_encoded=True, is_text=is_text)
         elif text is not None and step == "delta":
-            words = string(node, "delta")
-            if words is not None and is_filled(words):
+            for words in filled(node, "delta"):
                 self._mark_read(key)
-                span_kind, label = _PARTS[text.item_text.part]
-                yield TextPiece(span_kind, words, label)
+                yield _text_piece(text.item_text.part, words)
         elif kind in ("response.output_item.added", "response.output_item.done"):
             yield from self._item(node, is_done=kind.endswith("done"))
         elif kind in END_EVENTS:
@@ -306,8 +307,7 @@ class EventReader:
             self._mark_read(key)
             yield from read_item(item)
         elif is_done and f"{key} arguments" not in self._read_keys:
-            late = string(item, "arguments", "input")
-            if late is not None and is_filled(late):
+            for late in filled(item, CALL_MEMBERS.get(text_of(item, "type"), "")):
                 yield ApiCallPiece(late.range, key, arguments=late, is_encoded=True)
         if is_done:
             yield CallsEnd(item.range, key)
@@ -361,7 +361,7 @@ def read_message(node: JsonNode) -> Iterator[ApiPiece]:
     """The pieces of a message; the order of its members does not show the order of text and calls."""
     role = text_of(node, "role")
     yield TurnBegins(Range(node.range.start, node.range.start))
-    if role in _RESULT_ROLES:
+    if role in RESULT_ROLES:
         yield _result(node)
         return
     by_model = role in ("", "assistant")
@@ -371,16 +371,40 @@ def read_message(node: JsonNode) -> Iterator[ApiPiece]:
 
 def read_words(node: JsonNode, *, by_model: bool = True, in_order: bool = True) -> Iterator[TextPiece]:
     """The texts of a message or of a stream's delta: reasoning, text and refusal."""
-    for words in _reasoning(node):
-        yield TextPiece(SpanKind.REASONING, words, by_model=by_model, in_order=in_order)
-    content = member(node, "content")
-    if content is not None and is_filled(content):
-        yield TextPiece(SpanKind.TEXT, content, by_model=by_model, in_order=in_order)
-    for block in objects(node, "content"):
-        yield from _block(block, by_model=by_model, in_order=in_order)
-    refusal = string(node, "refusal")
-    if refusal is not None and is_filled(refusal):
-        yield TextPiece(SpanKind.TEXT, refusal, "refusal", by_model=by_model, in_order=in_order)
+    for part, words in _words(node):
+        yield _text_piece(part, words, by_model=by_model, in_order=in_order)
+
+
+def _text_piece(part: str, words: JsonNode, *, by_model: bool = True, in_order: bool = True) -> TextPiece:
+    kind = SpanKind.REASONING if part == "reasoning" else SpanKind.TEXT
+    return TextPiece(kind, words, "refusal" if part == "refusal" else "", by_model, in_order)
+
+
+def _words(node: JsonNode) -> Iterator[tuple[str, JsonNode]]:
+    yield from (("reasoning", words) for words in _reasoning(node))
+    yield from (("text", words) for words in filled(node, "content"))
+    for block in items(node, "content"):
+        yield from _block(block)
+    yield from (("refusal", words) for words in filled(node, "refusal"))
+
+
+def _reasoning(node: JsonNode) -> list[JsonNode]:
+    plain: dict[Json, JsonNode] = {}
+    for words in filled(node, *REASONING_KEYS):
+        plain.setdefault(words.scalar, words)
+    details = (next(filled(detail, *DETAIL_KEYS), None) for detail in objects(node, "reasoning_details"))
+    return [*plain.values()] or [words for words in details if words is not None]
+
+
+def _block(block: JsonNode) -> Iterator[tuple[str, JsonNode]]:
+    if block.kind is JsonKind.STRING and block.scalar:
+        yield "text", block
+    part, key = BLOCK_TEXTS.get(text_of(block, "type"), ("", ""))
+    if part:
+        yield from ((part, words) for words in filled(block, key))
+    if part == "reasoning":
+        inner = (piece for piece in objects(block, key) if text_of(piece, "type") in TEXT_BLOCKS)
+        yield from ((part, words) for piece in inner for words in filled(piece, "text"))
 
 
 def read_calls(message: JsonNode) -> Iterator[ApiCallPiece]:
@@ -395,15 +419,15 @@ def read_call(node: JsonNode) -> ApiCallPiece:
     """One element of `tool_calls`: the call of a function, or of a custom tool, whose input is free text."""
     custom = member(node, "custom")
     if custom is not None:
-        return call_of(node, custom, is_text=True, requires_id=True)
+        return call_of(node, custom, text_key="input", requires_id=True)
     return call_of(node, member(node, "function") or node, requires_id=True)
 
 
 def call_of(
-    node: JsonNode, function: JsonNode, key: str | None = None, *, is_text: bool = False, requires_id: bool = False
+    node: JsonNode, function: JsonNode, key: str | None = None, *, text_key: str = "", requires_id: bool = False
 ) -> ApiCallPiece:
-    """The call that `node` is, whose name and arguments are in `function`; `is_text`: they are its free `input`."""
-    arguments = string(function, "input") if is_text else member(function, "arguments", "parameters")
+    """The call that `node` is, whose name and arguments are in `function`; they are free text under `text_key`."""
+    arguments = string(function, text_key) if text_key else member(function, "arguments", "parameters")
     foreign = function.member("parameters") if arguments is not None and member(function, "arguments") is None else None
     return ApiCallPiece(
         node.range,
@@ -412,32 +436,10 @@ def call_of(
         string(node, "call_id", "id"),
         arguments,
         is_encoded=True,
-        is_text=is_text,
+        is_text=bool(text_key),
         foreign_key=foreign.key_range if foreign is not None else None,
         requires_id=requires_id,
     )
-
-
-def _reasoning(node: JsonNode) -> list[JsonNode]:
-    plain = [value for key in ("reasoning_content", "reasoning") if is_filled(value := string(node, key)) and value]
-    if len(plain) == 2 and plain[0].scalar == plain[1].scalar:  # some servers send the same text under both names
-        return plain[:1]
-    details = (string(detail, "text", "summary") for detail in objects(node, "reasoning_details"))
-    return plain or [detail for detail in details if detail is not None and is_filled(detail)]
-
-
-def _block(block: JsonNode, *, by_model: bool, in_order: bool) -> Iterator[TextPiece]:
-    kind = text_of(block, "type")
-    text = string(block, "text")
-    if kind in TEXT_BLOCKS and text is not None and is_filled(text):
-        yield TextPiece(SpanKind.TEXT, text, by_model=by_model, in_order=in_order)
-    elif kind == "refusal" and is_filled(refusal := string(block, "refusal")) and refusal is not None:
-        yield TextPiece(SpanKind.TEXT, refusal, "refusal", by_model=by_model, in_order=in_order)
-    elif kind == "thinking":
-        inner = (string(block, "thinking"), *(string(node, "text") for node in objects(block, "thinking")))
-        for words in inner:
-            if words is not None and is_filled(words):
-                yield TextPiece(SpanKind.REASONING, words, by_model=by_model, in_order=in_order)
 
 
 def _result(node: JsonNode) -> ResultPiece:

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import msgspec
 
-from weaklink.inspector.apis.openai.chat import API
+from weaklink.inspector.apis.openai.chat import API, BLOCK_TEXTS, REASONING_KEYS, block_text, detail_texts
 from weaklink.inspector.json_text import (
     compact_json,
     flag_of,
@@ -45,8 +45,11 @@ _ROLES = {
 API_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 """The roles that the API itself knows; logs have others."""
 
-_REASONING = ("reasoning_content", "reasoning", "thinking")
-TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
+RESULT_ROLES = frozenset(role for role in API_ROLES if _ROLES[role] is Role.TOOL)
+"""Those of them whose message is a result."""
+
+_REASONING = (*REASONING_KEYS, "thinking")  # the last one is Ollama's
+TEXT_BLOCKS = frozenset(kind for kind, (part, _) in BLOCK_TEXTS.items() if part == "text")
 """The types of content blocks that are text."""
 
 _WRAPPERS = frozenset({"function", "custom"})
@@ -145,6 +148,7 @@ def _content_parts(message: dict[str, Json]) -> Iterator[Part]:
     blocks = list(map(_block, content)) if isinstance(content, list) else []
     thoughts = [words for key in _REASONING if (words := _text(message.get(key)))]
     reasoning = [*dict.fromkeys(thoughts), *(block for kind, block in blocks if kind == "reasoning")]
+    reasoning = reasoning or detail_texts(message.get("reasoning_details"))
     if reasoning:
         yield Part("reasoning", "".join(reasoning))
     texts = [text for kind, text in blocks if kind == "text"]
@@ -164,16 +168,8 @@ def _content_parts(message: dict[str, Json]) -> Iterator[Part]:
 
 def _block(block: Json) -> tuple[str, str]:
     """A content block's part and its text; `""` and its JSON if the block is of another kind."""
-    match block:
-        case str():
-            return "text", block
-        case {"type": str(kind), "text": str(text)} if kind in TEXT_BLOCKS:
-            return "text", text
-        case {"type": "thinking", "thinking": str(text)} | {"type": "reasoning", "text": str(text)}:
-            return "reasoning", text
-        case {"type": "refusal", "refusal": str(text)}:
-            return "refusal", text
-    return "", compact_json(block)
+    part, text, is_whole = block_text(block)
+    return (part, text) if is_whole else ("", compact_json(block))
 
 
 def _calls(message: dict[str, Json]) -> Iterator[tuple[CallHeader, str]]:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from weaklink.inspector.apis.openai import client_tools
-from weaklink.inspector.apis.openai.chat import OpenAIUsageShape, TokenLogprob
+from weaklink.inspector.apis.openai.chat import BLOCK_TEXTS, OpenAIUsageShape, TokenLogprob
 from weaklink.inspector.apis.openai.messages import read_message, read_tools
 from weaklink.inspector.apis.openai.tool_lists import ADDITIONAL_TOOLS
 from weaklink.inspector.json_text import compact_json, flag_of, word_of
@@ -23,14 +23,13 @@ from weaklink.inspector.wire.answer_reader import ObjectReader
 from weaklink.inspector.wire.provider_json import NOTHING, StructReader, raw_text
 
 _NO_SETTINGS = ("model", "input", "instructions", "tools", "stream", "previous_response_id")
-_ARGUMENTS = {client_tools.FUNCTION: "arguments", client_tools.CUSTOM: "input"}
 _BY_CLIENT = frozenset({"mcp_approval_response", ADDITIONAL_TOOLS})
 """The types of items that a client adds and that answer no call."""
 
 ANNOTATIONS_PART = "wire:annotations"
 """The part that keeps, as JSON texts, the annotations of a text."""
 
-CALL_ITEMS = frozenset(_ARGUMENTS)
+CALL_ITEMS = frozenset(client_tools.CALL_MEMBERS)
 """The types of items that are calls."""
 
 _READ = CALL_ITEMS | {"message", "reasoning"}
@@ -128,11 +127,11 @@ def _answer(items: list[tuple[int, dict[str, Json]]]) -> Iterator[Turn]:
         kind = _kind(item)
         call_id, caller = word_of(item.get("call_id")) or None, client_tools.caller_id(item.get("caller"))
         part = f"call:{len(calls)}"
-        if kind in _ARGUMENTS:
+        if kind in CALL_ITEMS:
             calls.append(
-                CallHeader(part, word_of(item.get("name")) or None, call_id, kind == client_tools.CUSTOM, caller)
+                CallHeader(part, word_of(item.get("name")) or None, call_id, kind in client_tools.TEXT_ITEMS, caller)
             )
-            arguments = item.get(_ARGUMENTS[kind], "")
+            arguments = item.get(client_tools.CALL_MEMBERS[kind], "")
             texts[part] = [arguments if isinstance(arguments, str) else compact_json(arguments)]
         elif client_tools.is_run_by_client(kind, item.get("execution"), item.get("environment")):
             calls.append(CallHeader(part, client_tools.OWN_CALLS[kind], call_id, caller=caller))
@@ -250,7 +249,8 @@ def _read_item(text: str) -> tuple[OutputItem, list[str]]:
 
 def _named(part: str, item: OutputItem) -> events.CallNamed:
     caller = client_tools.caller_id(item.caller)
-    return events.CallNamed(part, item.name or None, item.call_id or None, item.type == client_tools.CUSTOM, caller)
+    is_text = item.type in client_tools.TEXT_ITEMS
+    return events.CallNamed(part, item.name or None, item.call_id or None, is_text, caller)
 
 
 class ItemText(NamedTuple):
@@ -352,7 +352,7 @@ class ItemsReader:
         strange = []
         if item is None:
             strange = ["output_index"]
-            kind = "function_call" if item_text.part == "call" else "message"
+            kind = client_tools.FUNCTION if item_text.part == "call" else "message"
             item = self._begin(event.output_index, OutputItem(kind, event.item_id), "", at_s, wire_events)
         text = event.delta or ""
         item.texts.setdefault(item_text.key, []).append(text)
@@ -405,7 +405,7 @@ class ItemsReader:
     ) -> list[str]:
         strange = []
         if known.call:
-            text = item.input if item.type == client_tools.CUSTOM else item.arguments
+            text = getattr(item, client_tools.CALL_MEMBERS.get(item.type, "arguments"))
             self._complete(known, ItemText("call", "call"), text, at_s, wire_events)
         for index, piece in enumerate(item.summary or ()):
             self._complete(known, ItemText(f"summary[{index}]", "reasoning"), piece.text, at_s, wire_events)
@@ -419,16 +419,11 @@ class ItemsReader:
         annotations = raw_text(piece.annotations)
         if annotations.strip("[] \t\r\n") and "annotations" not in known.texts:
             wire_events.append(events.PartGrew(ANNOTATIONS_PART, annotations, at_s))
-        key = f"content[{index}]"
-        match piece.type:
-            case "output_text" | "text":
-                self._complete(known, ItemText(key, "text"), piece.text, at_s, wire_events, logprobs=piece.logprobs)
-            case "refusal":
-                self._complete(known, ItemText(f"refusal[{index}]", "refusal"), piece.refusal, at_s, wire_events)
-            case "reasoning_text":
-                self._complete(known, ItemText(key, "reasoning"), piece.text, at_s, wire_events)
-            case _:
-                return [f"{key}.type {piece.type}"]
+        part, member = BLOCK_TEXTS.get(piece.type or "", ("", ""))
+        if not hasattr(piece, member):
+            return [f"content[{index}].type {piece.type}"]
+        item_text = ItemText(f"{'refusal' if part == 'refusal' else 'content'}[{index}]", part)
+        self._complete(known, item_text, getattr(piece, member), at_s, wire_events, logprobs=piece.logprobs)
         return []
 
     def annotate(self, event: ResponseEvent, at_s: float | None, wire_events: list[events.WireEvent]) -> None:
@@ -496,8 +491,7 @@ _TEXTS = {
     "reasoning": EventText(ItemText("content[{0}]", "reasoning"), "text"),
     "reasoning_summary_text": EventText(ItemText("summary[{1}]", "reasoning"), "text"),
     "reasoning_summary": EventText(ItemText("summary[{1}]", "reasoning"), "text"),
-    "function_call_arguments": EventText(ItemText("call", "call"), "arguments"),
-    "custom_tool_call_input": EventText(ItemText("call", "call"), "input"),
+    **{f"{kind}_{key}": EventText(ItemText("call", "call"), key) for kind, key in client_tools.CALL_MEMBERS.items()},
 }
 
 

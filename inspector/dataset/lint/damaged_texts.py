@@ -24,8 +24,13 @@ _MIN_SENTENCE_CHARS, _MIN_REPEATS = 20, 4
 _MOJIBAKE = lazy_pattern("Ã[\u0080-\u00bf]|â€[\u0099\u009c\u009d\u2122\u0153\u201c\u201d\u02dc]|Â[\u00a0\u00b0\u00b7]")
 # A value that a program did not fill in: `costs None euros`, but not `None of them` and `is NaN in JavaScript`.
 _UNFILLED = lazy_pattern(
-    r"(?<=[a-z,:] )(?:None|NaN|(?<!\bis )(?<!\bare )(?<!\bas )(?<!\bbe )undefined)"
-    r"(?=[.,;!]|\s+(?!of\b|in\b|at\b|to\b)[a-z°%€$])"
+    r"""
+    (?<=[a-z,:][ ])
+    (?: None | NaN
+      | (?<!\bis[ ]) (?<!\bare[ ]) (?<!\bas[ ]) (?<!\bbe[ ]) undefined )    # `it is undefined` is English
+    (?= [.,;!] | \s+ (?! of\b | in\b | at\b | to\b ) [a-z°%€$] )            # the end of a clause, or its unit
+    """,
+    re.VERBOSE,
 )
 _ESCAPE = lazy_pattern(r"&(?:amp|quot|lt|gt|apos|nbsp|#\d{2,5}|[a-zA-Z](?:acute|grave|uml|circ|cedil|tilde));")
 _CODE = lazy_pattern(r"```[\s\S]*?(?:```|\Z)|`[^`\n]*`")

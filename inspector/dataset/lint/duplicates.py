@@ -51,7 +51,7 @@ _SHINGLE = 3
 _MIN_WORDS = 20
 _MIN_OTHER_WORDS = 12
 _MIN_MESSAGE_WORDS = 6
-_RUN = 13
+_RUN_WORDS = 13
 _VALUE_BYTES = 4
 _TABLES = (
     "PRAGMA cache_size = -16384",  # KiB
@@ -124,7 +124,7 @@ def _message_keys(sample: Sample) -> dict[str, frozenset[bytes]]:
         folded(" ".join(part.text for part in turn.parts)) for turn in sample.trace.turns if turn.role is Role.USER
     ]
     long = [words for words in messages if len(words) >= _MIN_MESSAGE_WORDS]
-    runs = (words[index : index + _RUN] for words in long for index in range(len(words) - _RUN + 1))
+    runs = (words[index : index + _RUN_WORDS] for words in long for index in range(len(words) - _RUN_WORDS + 1))
     return {"messages": frozenset(map(_short_digest, long)), "runs": frozenset(map(_short_digest, runs))}
 
 
@@ -215,7 +215,7 @@ class DuplicateFinder:
         if not self._messages.isdisjoint(keys.messages):
             return "A user message of this sample is also in the evaluation set."
         if not self._runs.isdisjoint(keys.runs):
-            return f"A user message of this sample has {_RUN} words in a row from the evaluation set."
+            return f"A user message of this sample has {_RUN_WORDS} words in a row from the evaluation set."
         return None
 
 

@@ -38,8 +38,11 @@ from weaklink.inspector.text import Range
 
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # Chinese, Japanese and Korean have no blank at a number
 _NUMBER = lazy_pattern(
-    rf"(?<![.,/#-])(?<!{_LETTER})[-+−]?\d+(?:[.,  '’]\d{{3}})*(?:[.,]\d+)?(?!{_LETTER})"
-    rf"|(?<!\.)(?<!{_LETTER})\d+(?:[.,]\d+)*"
+    rf"""
+      (?<![.,/\#-]) (?<!{_LETTER}) [-+−]? \d+ (?: [., '’]\d{{3}} )* (?: [.,]\d+ )? (?!{_LETTER})
+    | (?<!\.) (?<!{_LETTER}) \d+ (?: [.,]\d+ )*
+    """,
+    re.VERBOSE,
 )
 """A number with its sign: `-1,234.5`, `12 000`; behind `#` or `/`, or before a letter, its digits: `5` of `5kg`."""
 _GROUPED_BY_COMMAS = lazy_pattern(r"\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d*)?")
@@ -49,7 +52,12 @@ _LIST_MARK = lazy_pattern(r"^[ \t>*-]*(?:\*\*)?(?:step |#+ *)?\d+[.):]", re.IGNO
 _CODE = lazy_pattern(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _CLOCK = lazy_pattern(r"(?:\b|(?<=\dT))(\d{1,2}):(\d{2})(?::\d{2})?\b")
 _NAME = lazy_pattern(
-    r"(?<![.!?:] )(?<![\n*#\"“(_\w-])\b([A-Z][a-zà-ž]+(?: (?:of |de |van |von )?[A-Z][a-zà-ž]+)+)\b(?![:*\w])"
+    r"""
+    (?<! [.!?:][ ] ) (?<! [\n*\#"“(_\w-] ) \b               # not at the beginning of a sentence
+    ( [A-Z][a-zà-ž]+ (?: [ ] (?:of[ ]|de[ ]|van[ ]|von[ ])? [A-Z][a-zà-ž]+ )+ ) \b
+    (?! [:*\w] )
+    """,
+    re.VERBOSE,
 )
 _IDENTIFIER = lazy_pattern(
     r"\b(?=[A-Z])(?:"  # most words end here
@@ -105,8 +113,12 @@ _NUMBER_WORDS = {**{word: number for number, word in enumerate(_WORDS)}, **_TENS
 _WORD = lazy_pattern(r"[^\W\d_]+")
 # Words of durations and of differences between time zones.
 _MAY_SHIFT = lazy_pattern(
-    r"\d ?h\b|\bhours?\b|\bhrs?\b|\bmin(?:ute)?s?\b|durat|offset|time_?\s?zone|(?:utc|gmt)\s?[+−-]|ahead|behind"
-    r"|later|earlier|stunde|minut|heure|hora|\bore\b|\buur|小时|小時|时|時|分|час|мин|시간|분"
+    r"""
+      \d[ ]?h\b | \bhours?\b | \bhrs?\b | \bmin(?:ute)?s?\b | durat | offset | time_?\s?zone
+    | (?:utc|gmt)\s?[+−-] | ahead | behind | later | earlier
+    | stunde | minut | heure | hora | \bore\b | \buur | 小时 | 小時 | 时 | 時 | 分 | час | мин | 시간 | 분
+    """,
+    re.VERBOSE,
 )
 _SCALES = (
     1.0,
@@ -145,14 +157,21 @@ _HEADING = lazy_pattern(
     re.MULTILINE | re.VERBOSE,
 )
 _NO_ACCESS = lazy_pattern(
-    r"\bas an AI\b[^.!?\n]{0,80}"
-    r"|\b(?:I|we) (?:do not|don['’]t) (?:currently )?have (?:[\w-]+ ){0,3}(?:access|the (?:ability|capability))\b"
-    r"[^.!?\n]{0,60}"
-    r"|\bI(?: am|['’]m) (?:unable|not able) to (?:access|browse|look up|retrieve|check)\b[^.!?\n]{0,60}"
-    r"|\bno tengo acceso\b[^.!?\n]{0,60}|\bnão tenho acesso\b[^.!?\n]{0,60}|\bnon ho accesso\b[^.!?\n]{0,60}"
-    r"|\bje n['’]ai pas accès\b[^.!?\n]{0,60}|\bich habe (?:leider )?keinen Zugriff\b[^.!?\n]{0,60}"
-    r"|我(?:无法|不能)(?:访问|查询|获取)|我没有权限|у меня нет доступа\b[^.!?\n]{0,60}|アクセスできません",
-    re.IGNORECASE,
+    r"""
+      \bas[ ]an[ ]AI\b [^.!?\n]{0,80}
+    | \b(?:I|we)[ ](?:do[ ]not|don['’]t)[ ](?:currently[ ])?have[ ](?:[\w-]+[ ]){0,3}
+      (?:access|the[ ](?:ability|capability))\b [^.!?\n]{0,60}
+    | \bI(?:[ ]am|['’]m)[ ](?:unable|not[ ]able)[ ]to[ ](?:access|browse|look[ ]up|retrieve|check)\b [^.!?\n]{0,60}
+    | \bno[ ]tengo[ ]acceso\b [^.!?\n]{0,60}                                # Spanish
+    | \bnão[ ]tenho[ ]acesso\b [^.!?\n]{0,60}                               # Portuguese
+    | \bnon[ ]ho[ ]accesso\b [^.!?\n]{0,60}                                 # Italian
+    | \bje[ ]n['’]ai[ ]pas[ ]accès\b [^.!?\n]{0,60}                         # French
+    | \bich[ ]habe[ ](?:leider[ ])?keinen[ ]Zugriff\b [^.!?\n]{0,60}        # German
+    | 我(?:无法|不能)(?:访问|查询|获取) | 我没有权限                        # Chinese
+    | у[ ]меня[ ]нет[ ]доступа\b [^.!?\n]{0,60}                             # Russian
+    | アクセスできません                                                    # Japanese
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 """An answer that says it has no access to data or tools, in nine languages."""
 

@@ -18,23 +18,39 @@ from weaklink.inspector.text import Range
 
 # The control tokens of the templates of the supported formats (each model's tokenizer_config.json).
 _CONTROL = lazy_pattern(
-    r"<\|(?:im_start|im_end|im_sep|endoftext|eot_id|eom_id|begin_of_text|end_of_text|start_header_id|end_header_id|"
-    r"python_tag|start|end|message|channel|call|return|constrain|system|user|assistant|observation|end_of_turn|"
-    r"START_OF_TURN_TOKEN|END_OF_TURN_TOKEN)\|>"
-    r"|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>|<｜[^｜<>\n]{1,40}｜>|\[TOOL_CALLS\]|\[/?AVAILABLE_TOOLS\]"
-    r"|\[/?TOOL_RESULTS\]"
+    r"""
+      <\| (?: im_start|im_end|im_sep|endoftext                                      # ChatML
+            | eot_id|eom_id|begin_of_text|end_of_text|start_header_id|end_header_id|python_tag      # Llama 3
+            | start|end|message|channel|call|return|constrain                       # gpt-oss
+            | system|user|assistant|observation                                     # GLM
+            | end_of_turn                                                           # OpenChat
+            | START_OF_TURN_TOKEN|END_OF_TURN_TOKEN ) \|>                           # Cohere
+    | <(?:start|end)_of_turn>                                                       # Gemma
+    | \[/?INST\] | <</?SYS>>                                                        # Mistral, Llama 2
+    | <｜[^｜<>\n]{1,40}｜>                                                         # DeepSeek
+    | \[TOOL_CALLS\] | \[/?AVAILABLE_TOOLS\] | \[/?TOOL_RESULTS\]                   # Mistral
+    """,
+    re.VERBOSE,
 )
 # The tokens by which templates begin and end a turn: they write them around an answer. `<s>` within one is HTML.
 _TURN_MARKS = lazy_pattern(
-    r"<\|(?:im_start|im_end|endoftext|eot_id|begin_of_text|end_of_text|start_header_id|end_header_id|end_of_turn|"
-    r"START_OF_TURN_TOKEN|END_OF_TURN_TOKEN)\|>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>|\A<s>|</s>\s*\Z"
-    r"|<｜(?:begin|end)▁of▁sentence｜>|<｜(?:User|Assistant)｜>"
+    r"""
+      <\| (?: im_start|im_end|endoftext|eot_id|begin_of_text|end_of_text|start_header_id|end_header_id|end_of_turn
+            | START_OF_TURN_TOKEN|END_OF_TURN_TOKEN ) \|>
+    | <(?:start|end)_of_turn> | \[/?INST\] | <</?SYS>>
+    | \A<s> | </s>\s*\Z
+    | <｜(?:begin|end)▁of▁sentence｜> | <｜(?:User|Assistant)｜>
+    """,
+    re.VERBOSE,
 )
 # A result that ReAct's models write themselves, and a dialogue in one answer: the model goes on for the others.
 _OTHERS_WORDS = lazy_pattern(
-    r"\A\s*Observation:[ \n]|^Observation:\s?[{\[]"
-    r"|^(?:User|Human|Customer):[^\n]*\n(?:[^\n]*\n){0,20}?(?:Assistant|AI|Bot|Agent):[ \n]",
-    re.MULTILINE,
+    r"""
+      \A\s* Observation:[ \n]                                   # ReAct: a result at the beginning
+    | ^Observation:\s?[{\[]                                     # or one that is JSON
+    | ^(?:User|Human|Customer): [^\n]*\n (?:[^\n]*\n){0,20}? (?:Assistant|AI|Bot|Agent):[ \n]
+    """,
+    re.MULTILINE | re.VERBOSE,
 )
 _DIALOGUE = lazy_pattern(
     r"\b(?:dialog\w*|conversation|script|transcript|interview|role-?play|scene|chat)\b", re.IGNORECASE

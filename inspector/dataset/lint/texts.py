@@ -25,7 +25,13 @@ from weaklink.inspector.text import Range
 
 MIXED = "mixed"
 _MARKUP = lazy_pattern(
-    r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|\S+@\S+|<[^<>\n]{1,200}>|\{[^{}]*\}|[\[\]{}|*#_]", re.DOTALL
+    r"""
+      ```.*?(?:```|\Z) | `[^`\n]*`              # code
+    | https?://\S+ | \S+@\S+                    # addresses
+    | <[^<>\n]{1,200}> | \{[^{}]*\}             # tags and objects
+    | [\[\]{}|*\#_]
+    """,
+    re.DOTALL | re.VERBOSE,
 )
 _SIGNS_OF_MARKUP = b"`:@<{}[]|*#_"  # every match of _MARKUP has one
 _NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
@@ -51,7 +57,7 @@ _ENGLISH = frozenset(
 )
 _MIN_LETTERS = 60
 _MIN_IDEOGRAMS = 8
-_CERTAIN = 0.98
+_MIN_CONFIDENCE = 0.98
 _MIN_ANSWER_LETTERS, _MIN_SHORT_LETTERS = 40, 20
 _LIKELY, _FAIRLY_LIKELY, _UNLIKELY = 0.9, 0.7, 0.001
 _MIN_FUNCTION_WORDS = 2
@@ -149,7 +155,7 @@ def _letters(text: str) -> int:
     return len(_LETTERS.findall(text))
 
 
-def language_of(text: str, *, fewest_letters: int = _MIN_LETTERS, certain: float = _CERTAIN) -> str | None:
+def language_of(text: str, *, fewest_letters: int = _MIN_LETTERS, certain: float = _MIN_CONFIDENCE) -> str | None:
     """The ISO 639-1 code of a text's language; `mixed` for several scripts, None if the language is uncertain.
 
     Code, addresses and markup do not count. If the script alone does not determine the language, the text needs

@@ -7,6 +7,7 @@ A message is `<|start|>ROLE to=RECIPIENT<|channel|>CHANNEL <|constrain|>TYPE<|me
 may come after the channel. A header is markup up to its recipient; from there on it is a call.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
@@ -70,10 +71,20 @@ _CALL = NamedCallReader(
 )
 
 _OTHER_BARS = lazy_pattern(
-    r"<(?!\|channel\|>)[|｜‖¦│∣]{1,3}channel[|｜‖¦│∣]{1,3}>(?=(?:commentary|analysis|final) to=)"
+    r"""
+    < (?! \|channel\|> )                                    # not the token itself
+    [|｜‖¦│∣]{1,3} channel [|｜‖¦│∣]{1,3} >
+    (?= (?:commentary|analysis|final)[ ]to= )
+    """,
+    re.VERBOSE,
 )
 _STRIPPED = lazy_pattern(
-    r"(?:\A|assistant)(?:commentary|analysis)(?= to=functions\.[\w.\-]{1,128}\s?(?:json|code)?\s?\{)"
+    r"""
+    (?: \A | assistant )
+    (?: commentary | analysis )
+    (?= [ ]to=functions\.[\w.\-]{1,128} \s? (?:json|code)? \s? \{ )     # a call follows
+    """,
+    re.VERBOSE,
 )
 """A header whose special tokens a server removed."""
 _MISPLACED_CALL = lazy_pattern(r"\s?to=functions\.[^{]{0,300}?<\|channel\|>(?P<channel>analysis|final)")

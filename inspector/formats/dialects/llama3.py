@@ -68,8 +68,11 @@ _BUILT_IN_TOOLS = ("brave_search", "wolfram_alpha")
 
 # A built-in call that the end of the text cuts off before its first value.
 _CUT_HEADER = re.compile(
-    rf"(?P<name>{'|'.join(_BUILT_IN_TOOLS)})(?:\.(?:c(?:a(?:ll?)?)?)?)?|"
-    r"(?P<other>[A-Za-z_]\w{0,63})\.call\(\s*(?:[A-Za-z_]\w{0,63}\s*)?"
+    rf"""
+      (?P<name> {"|".join(_BUILT_IN_TOOLS)} ) (?: \. (?: c (?: a (?: ll? )? )? )? )?    # brave_search.ca
+    | (?P<other> [A-Za-z_]\w{{0,63}} ) \.call\( \s* (?: [A-Za-z_]\w{{0,63}} \s* )?      # brave_search.call(que
+    """,
+    re.VERBOSE,
 )
 
 _SUFFIX = ".call"

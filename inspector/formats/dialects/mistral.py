@@ -58,7 +58,12 @@ _LOST_MARKER = Lookahead(
 )
 
 _NEAR_OPENER = re.compile(
-    r"(?i)\[(?!(?-i:TOOL_CALLS)\])tool[ _-]{0,2}calls?[\] ](?=\s?(?:[\w.\-]{1,64}\[(?-i:ARGS|CALL_ID)\]|\[\s{0,8}\{))"
+    r"""(?xi)
+    \[ (?! (?-i:TOOL_CALLS)\] )                     # not the marker itself
+    tool [ _-]{0,2} calls? [\] ]
+    (?= \s? (?: [\w.\-]{1,64}\[(?-i:ARGS|CALL_ID)\]     # the call of later versions
+              | \[\s{0,8}\{ ) )                         # the list of calls of earlier ones
+    """
 )
 """`[TOOL_CALLS]` misspelled, before a call: `[tool_calls] [{`, `[TOOL CALLS]get_weather[ARGS]`."""
 _NAME = r"(?P<name>[A-Za-z0-9_.\-]++)"

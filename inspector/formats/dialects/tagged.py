@@ -253,7 +253,12 @@ def _read_minicpm5_call(closed: SpanClosed) -> ParseResult:
 
 
 _VARIANTS = re.compile(
-    r"(?:\A|(?<=<param name=))'([^'\"<>\n]+)'(?=>)|(?<=[>\s])<arguments>(?=\s*<param )|</arguments>(?=\s*\Z)"
+    r"""
+      (?: \A | (?<=<param[ ]name=) ) '([^'"<>\n]+)' (?=>)   # a name in single quotes
+    | (?<=[>\s]) <arguments> (?= \s*<param[ ] )             # a tag around the parameters
+    | </arguments> (?= \s*\Z )
+    """,
+    re.VERBOSE,
 )
 _CDATA = re.compile(r"\s*<!\[CDATA\[(.*?)\]\]>\s*", re.DOTALL)
 _NO_XML = re.compile(r"<|&(?!(?:amp|lt|gt|quot|apos);)")

@@ -1,4 +1,22 @@
-"""Decides whether a JSON object is a call: its name, its arguments, and the faults of the rest."""
+"""Decides whether a JSON object is a call: its name, its arguments, and the faults of the rest.
+
+Theory of operation. A format says under which keys its calls have the name and the arguments (`CallKeys`). `shape_of`
+looks for them, first where they belong and then where models put them instead. With the keys `name` and `arguments`:
+
+    {"name": "f", "arguments": {}}                    it fits
+    {"name": "f", "arguments": {}, "b": 2}            it fits; the stray key is reported
+    {"name": "f", "parameters": {}}                   it fits: servers read this key too; reported
+    {"name": "f", "arguments": "{}"}                  readable: a string of JSON is decoded
+    {"name": "f", "args": {}}                         readable: the only other object has a name like arguments
+    {"name": "f", "a": 1}                             readable: the other members are the arguments
+    {"tool": "f", "arguments": {}}                    readable: the name is under another format's key
+    {"function": {"name": "f", "arguments": {}}}      readable: the call is one level deeper
+    {"name": "f", "arguments": [1]}                   not readable: a value without names cannot be arguments
+    {"name": "f", "parameters": {"type": "object"}}   no call but a tool's definition; nor is an error object
+
+A call that fits may be valid. One that is only readable has its arguments, but counts as recovered, not as valid,
+because a server would not return it so.
+"""
 
 import math
 import re

@@ -1,4 +1,18 @@
-"""Calls whose header has the tool's name, and maybe an id, before the JSON of the arguments; single or in a section."""
+"""Calls whose header has the tool's name, and maybe an id, before the JSON of the arguments; single or in a section.
+
+Theory of operation. The segmenter ends a call's span at its markers, so the inner text is the header and the payload.
+`NamedCallReader` matches the header with the dialect's pattern, at the beginning, and reads the rest as JSON. With the
+markers `<function=` and `</function>` and the header `NAME>` of Llama 3:
+
+    f>{"a": 1}            the strict header: name `f`, and an object
+    f{"a": 1}             a loose header, accepted with a fault that says what it lacks
+    f>f>{"a": 1}          the header twice: the second is a slip, cut out before the text is read
+    f>                    no arguments: `{}` is missing if the span is closed; otherwise the stream was cut
+    f>{"a": 1}{"a": 2}    several objects: a call for each, the second without a header of its own
+
+A `Section` is a pair of tokens around several such calls, each between a pair of its own; `section_format` makes a
+whole format of both.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Sequence

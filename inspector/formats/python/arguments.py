@@ -6,6 +6,7 @@ if a format's own template writes them (LFM2 within dicts, OLMo 3 everywhere); e
 """
 
 import keyword
+import re
 
 from msgspec import Struct, field
 
@@ -26,9 +27,15 @@ from weaklink.inspector.text import Range
 
 # The usual argument: a whole string, an integer or a literal, and what follows it.
 _PLAIN = lazy_pattern(
-    r"""[ \n]*+([^\W\d]\w*+)=(?:'(?!'')([^'\\\n]*+(?:\\[\s\S][^'\\\n]*+){0,10000})'"""
-    r"""|"(?!"")([^"\\\n]*+(?:\\[\s\S][^"\\\n]*+){0,10000})"|(-?(?:0|[1-9][0-9]{0,17}+))"""
-    r"""|(True|False|None))[ \n]*+(?=[,)])"""
+    r"""
+    [ \n]*+ ([^\W\d]\w*+) =                                             # 1: the argument's name
+    (?: ' (?!'') ([^'\\\n]*+ (?:\\[\s\S][^'\\\n]*+){0,10000}) '         # 2: a string, not a triple-quoted one
+      | " (?!"") ([^"\\\n]*+ (?:\\[\s\S][^"\\\n]*+){0,10000}) "         # 3: the same in the other quotes
+      | (-? (?: 0 | [1-9][0-9]{0,17}+ ))                                # 4: an integer
+      | (True|False|None) )                                             # 5: a literal
+    [ \n]*+ (?=[,)])                                                    # the argument ends
+    """,
+    re.VERBOSE,
 )
 
 _LAST_STRING = 3

@@ -1,4 +1,19 @@
-"""Reads Python literals: strings, numbers, words, and expressions where a literal belongs.
+r"""Reads Python literals: strings, numbers, words, and expressions where a literal belongs.
+
+Theory of operation. `read_atom` tries a string, a number and a word in turn. What is none of these is an expression,
+read up to the next comma or closing bracket outside its own brackets and strings; nothing is evaluated but arithmetic:
+
+    'a' "b"         strings that follow each other are one: `ab`
+    1_000  0xFF     numbers in Python's spellings
+    True  null      a literal; JSON's only where the dialect writes them
+    2 * 60          an expression whose value is certain: its repair is `120`
+    next monday     text whose quotes are missing
+    now() + 1       any other expression: kept as its text, and a fault
+
+A string ends at its next unescaped quote if `_FOLLOWS` matches after it. Otherwise the quote is part of the text, as
+in `'Men's shoes'`, and the next one that `_CLOSES` follows is the end; or the closing quote is missing, as in
+`a='Oslo, b=2`, and the string ends where `_SWALLOWED` or `_MISSING` matches. A quote whose end was not found is not
+searched for again, so time is linear.
 
 Source: the Python language reference, section 2.4.1 (string and bytes literals).
 """
@@ -24,8 +39,14 @@ _SPACE_BEGINS = frozenset(" \t\n\r\f\\#")
 _SPACE = repeated(r"[ \t\n\r\f]++|\\\r?\n|(?<=[\s,(\[{])#[^\n]*+")
 
 _NUMBER = lazy_pattern(
-    r"([-+]?)[ \t]*(0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][-+]?\d+)?)"
-    r"([jJ]?)(?![\w.])"
+    r"""
+    ([-+]?) [ \t]*
+    ( 0[xX][\da-fA-F_]+ | 0[oO][0-7_]+ | 0[bB][01_]+            # another base
+    | (?: \d[\d_]*\.?[\d_]* | \.\d[\d_]* ) (?:[eE][-+]?\d+)? )  # 1_000, 1.5, .5, 1e-3
+    ([jJ]?)
+    (?![\w.])
+    """,
+    re.VERBOSE,
 )
 """A number of Python, with its sign (group 1) and the `j` of an imaginary one (group 3): `-1_000`, `0xFF`, `1e-3j`."""
 
@@ -42,7 +63,14 @@ _LEADING_ZERO = lazy_pattern(r"0[\d_]*[1-9][\d_]*")
 _UNQUOTED = lazy_pattern(r"[\w#@~/\\.°€$-][\w ,:;@~/\\.°€$%?!&#+'-]*")
 
 _CODE = lazy_pattern(
-    r"[^\W\d]\w*(?:\.\w+)+|.*\b(?:if|for|and|or|not|in|lambda|await)\b.*|.*[*=<>|^].*|.*\s[+/%&-]\s.*|.*\w[+*]\w.*"
+    r"""
+      [^\W\d]\w* (?:\.\w+)+                                     # a.b
+    | .* \b(?:if|for|and|or|not|in|lambda|await)\b .*           # x if y
+    | .* [*=<>|^] .*                                            # a * b
+    | .* \s[+/%&-]\s .*                                         # a - b
+    | .* \w[+*]\w .*                                            # a+b
+    """,
+    re.VERBOSE,
 )
 """An expression that is no unquoted text: `a.b`, `x if y`, `a * b`, `a - b`, `a+b`."""
 
@@ -67,22 +95,53 @@ _CALL = r"[^\W\d][\w.]{0,127}+\("
 _FOLLOWS = lazy_pattern(rf"\s*+(?:[,)\]}}:;#]|\Z|\s(?:{_KEYWORD})|[rRuUbBfF]{{0,2}}['\"])")
 
 _OPERATES = lazy_pattern(
-    r"\s*+(?:\+\s*+[\"'\w(]|%\s*+[\w(\"']|\*\s*+\d|\.[a-z_]{1,30}\(|\[[\d:]|\s(?:if|or|and|in|not)\s)"
+    r"""
+    \s*+
+    (?: \+ \s*+ ["'\w(]                     # 'a' + b
+      | % \s*+ [\w("']                      # 'a %s' % b
+      | \* \s*+ \d                          # 'a' * 3
+      | \. [a-z_]{1,30} \(                  # 'a'.join(
+      | \[ [\d:]                            # 'a'[0]
+      | \s (?:if|or|and|in|not) \s )        # 'a' if b
+    """,
+    re.VERBOSE,
 )
 
 _CLOSES = lazy_pattern(
-    rf"\s*+(?:\Z|[)\]}}][\s)\]}}]{{0,64}}+(?:\Z|,|{_CALL})|,\s*+(?:{_KEYWORD}|['\"\[{{\d)\]}}-]|(?:True|False|None)\b))"
+    rf"""
+    \s*+
+    (?: \Z
+      | [)\]}}] [\s)\]}}]{{0,64}}+ (?: \Z | , | {_CALL} )   # closing brackets, then the end, a comma or a call
+      | , \s*+ (?: {_KEYWORD}                               # the next argument or item
+                 | ['\"\[{{\d)\]}}-]
+                 | (?:True|False|None)\b ) )
+    """,
+    re.VERBOSE,
 )
 """What follows a quote that ends its string: the end, closing brackets before a comma or call, or the next argument."""
 
 _MISSING = lazy_pattern(
-    rf"(?=,\s*+[^\W\d][\w.]{{0,127}}+\(\s{{0,8}}+{_KEYWORD})|(?=\s{{0,16}}+,\s*+{_KEYWORD})|(?=\)\s*+(?:\]?\s*+\Z|\]?\s*+,?\s*+\[?{_CALL}))"
+    rf"""
+      (?= , \s*+ [^\W\d][\w.]{{0,127}}+ \( \s{{0,8}}+ {_KEYWORD} )              # the next call
+    | (?= \s{{0,16}}+ , \s*+ {_KEYWORD} )                                       # the next keyword argument
+    | (?= \) \s*+ (?: \]? \s*+ \Z | \]? \s*+ ,? \s*+ \[? {_CALL} ) )            # the last bracket of this call
+    """,
+    re.VERBOSE,
 )
 """Where a string whose quote is missing ends: before the next call, the next keyword argument, or the last bracket."""
 
 _ESCAPE = lazy_pattern(
-    r"\\(?:(\n)|([\\'\"abfnrtv])|([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|N\{([^}]{1,100})\}|"
-    r"([\s\S]?))"
+    r"""
+    \\ (?: (\n)                             # 1: a line end
+         | ([\\'"abfnrtv])                  # 2: one letter
+         | ([0-7]{1,3})                     # 3: octal
+         | x([0-9a-fA-F]{2})
+         | u([0-9a-fA-F]{4})
+         | U([0-9a-fA-F]{8})
+         | N\{([^}]{1,100})\}               # 7: a character's name
+         | ([\s\S]?) )                      # 8: anything else
+    """,
+    re.VERBOSE,
 )
 """A backslash and what it escapes, by kind: a line end, one letter, octal, `x`, `u`, `U`, a name, or any other."""
 

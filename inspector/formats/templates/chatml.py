@@ -59,14 +59,25 @@ _CALL_EXAMPLE = "\n<tool_call>\n{'name': <function-name>, 'arguments': <args-dic
 _GO_ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 _BLOCK_HERMES = re.compile(
-    r"You are a function[ -]calling AI model\b(?:(?!<tools>)[\s\S])*<tools>[\s\S]*?</tools>"
-    r"(?:(?!</tool_call>)[\s\S])*(?:</tool_call>\s*XML tags(?:(?!</tool_call>)[\s\S])*</tool_call>|</tool_call>)"
+    r"""
+    You[ ]are[ ]a[ ]function[ -]calling[ ]AI[ ]model\b (?:(?!<tools>)[\s\S])*   # the first sentences
+    <tools> [\s\S]*? </tools>
+    (?:(?!</tool_call>)[\s\S])*                                                 # the schema of a call
+    (?: </tool_call>\s*XML[ ]tags (?:(?!</tool_call>)[\s\S])* </tool_call>      # "... within <tool_call></tool_call>
+      | </tool_call> )                                                          #  XML tags", then the example
+    """,
+    re.VERBOSE,
 )
 """The block of tools in a Hermes' system prompt, from its first sentence to the example of a call."""
 
 _BLOCK = re.compile(
-    r"# Tools\n(?:(?!<tools>\n)[\s\S])*<tools>\n[\s\S]*?</tools>"
-    r"(?:(?!<tool_call>\n)[\s\S])*<tool_call>\n[^\n]*\n</tool_call>"
+    r"""
+    \#[ ]Tools\n (?:(?!<tools>\n)[\s\S])*                   # the heading and a sentence
+    <tools>\n [\s\S]*? </tools>
+    (?:(?!<tool_call>\n)[\s\S])*
+    <tool_call>\n [^\n]*\n </tool_call>                     # the example of a call
+    """,
+    re.VERBOSE,
 )
 """The block of tools in a Qwen's system prompt, from `# Tools` to the example of a call."""
 

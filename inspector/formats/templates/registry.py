@@ -37,9 +37,13 @@ _MISTRAL_TURNS = {
     Role.TOOL: ("", ""),
 }
 _REACT_BLOCK = re.compile(
-    r"These tools can be used:\n[\s\S]*?\nFinal Answer: [^\n]*"
-    r"|(?:Answer the following questions|You have access to the following tools)(?:(?!\nFinal Answer:)[\s\S])*"
-    r"\nFinal Answer: [^\n]*"
+    r"""
+      These[ ]tools[ ]can[ ]be[ ]used:\n [\s\S]*? \nFinal[ ]Answer:[ ][^\n]*        # `_react_tools`
+    | (?: Answer[ ]the[ ]following[ ]questions                                      # LangChain's prompt
+        | You[ ]have[ ]access[ ]to[ ]the[ ]following[ ]tools )                      # without its beginning
+      (?:(?!\nFinal[ ]Answer:)[\s\S])* \nFinal[ ]Answer:[ ][^\n]*
+    """,
+    re.VERBOSE,
 )
 """The block of tools in a system prompt, from the sentence before them to the line `Final Answer:`."""
 _REACT_TURNS = {

@@ -34,8 +34,13 @@ from weaklink.inspector.text import Range
 _SPACE = lazy_pattern(r"\s*")
 _WORD = lazy_pattern(r"[\w.-]+")
 _OTHER_TAG = lazy_pattern(
-    r"<(?:(?P<key>[A-Za-z_][\w.-]{0,63})|(?P<tag>[A-Za-z_][\w.-]{0,63}) name=\"(?P<name>[^\"<>\n]{1,64})\")>"
-    r"(?P<value>[^<>]*)</(?:(?P=key)|(?P=tag))>"
+    r"""
+    < (?: (?P<key> [A-Za-z_][\w.-]{0,63} )                                          # <city>
+        | (?P<tag> [A-Za-z_][\w.-]{0,63} ) [ ]name="(?P<name>[^"<>\n]{1,64})" ) >   # <arg name="city">
+    (?P<value> [^<>]* )
+    </ (?: (?P=key) | (?P=tag) ) >
+    """,
+    re.VERBOSE,
 )
 """A parameter in a tag of its name, `<city>Oslo</city>`, or in a tag that names it, `<arg name="city">Oslo</arg>`."""
 _ALIKE, _GARBLED = 0.85, 8  # how much a garbled tag resembles the whole one, and how many characters it may lack

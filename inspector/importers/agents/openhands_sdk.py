@@ -1,7 +1,7 @@
 """Conversations of OpenHands from version 1 on: of its command line, its SDK and its server.
 
 A conversation is a folder: `base_state.json` with its facts, and beside it `events/event-00000-ID.json`, one event a
-file. The state is written again when a run ends, after its events: that is when a changed file is read again.
+file. The state is written when a run begins, and again when it ends: `folder_beside` says that its events belong to it.
 `openhands --headless --json` writes the same events as lines. An answer is the `ActionEvent`s that follow each
 other with one `llm_response_id`, each with a call as the model wrote it, also one that OpenHands rejected; an
 `AgentErrorEvent` is the rejection. Source: `openhands.sdk.event` (1.21).

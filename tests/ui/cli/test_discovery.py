@@ -122,7 +122,7 @@ def test_a_path_and_an_agent_are_not_mixed(weaklink: Run, home: Path) -> None:
     [
         ("claude-cod", "there is no file claude-cod; did you mean the agent claude-code?"),
         ("Gemini", "there is no file Gemini; did you mean the agent gemini-cli?"),
-        ("aider", "the logs of aider have no usual place; name a PATH"),
+        ("swe-agent", "the logs of swe-agent have no usual place; name a PATH"),
         ("logs/today.jsonl", None),
     ],
 )
@@ -140,6 +140,47 @@ def test_what_another_file_of_the_session_tells_is_not_found(tmp_path: Path) -> 
     shutil.copy(CASES / "openclaw-trajectory/two_sessions.jsonl", sessions / "s-41.trajectory.jsonl")
     found = found_logs(environ=environment(tmp_path))
     assert [Path(log.path).name for log in found] == ["s-41.jsonl"]
+
+
+def test_logs_in_a_project_are_found_from_any_folder_of_its_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "harbour"
+    (project / ".git").mkdir(parents=True)
+    (project / ".crush").mkdir()
+    (project / "src").mkdir()
+    (project / ".aider.chat.history.md").write_text("# aider chat started at 2026-11-02 10:00:00\n", encoding="utf-8")
+    (project / ".crush/crush.db").write_bytes(b"SQLite")
+    (tmp_path / ".aider.chat.history.md").write_text("# another project's\n", encoding="utf-8")
+    monkeypatch.chdir(project / "src")
+    found = [(log.source, log.path, log.project) for log in found_logs(environ=environment(tmp_path / "empty"))]
+    assert found == [
+        ("crush", str(project / ".crush/crush.db"), "harbour"),
+        ("aider", str(project / ".aider.chat.history.md"), "harbour"),
+    ]
+
+
+def test_the_projects_that_crush_lists_are_found_from_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    databases = [tmp_path / "one/.crush/crush.db", tmp_path / "two/data/crush.db"]
+    for database in databases:
+        database.parent.mkdir(parents=True)
+        database.write_bytes(b"SQLite")
+    listed = [
+        {"path": str(tmp_path / "one"), "data_dir": str(tmp_path / "one/.crush")},
+        {"path": str(tmp_path / "two"), "data_dir": "data"},
+        {"path": str(tmp_path / "gone"), "data_dir": ".crush"},
+        {"path": 7},
+    ]
+    (tmp_path / "share/crush").mkdir(parents=True)
+    projects = tmp_path / "share/crush/projects.json"
+    projects.write_text(json.dumps({"projects": listed}), encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "one")
+    moved = environment(tmp_path / "empty", XDG_DATA_HOME=str(tmp_path / "share"))
+    assert [log.path for log in found_logs(["crush"], moved)] == list(map(str, databases))
+    projects.write_text("[" * 9, encoding="utf-8")
+    assert [log.path for log in found_logs(["crush"], moved)] == [str(databases[0])]
 
 
 def test_every_place_is_of_a_source() -> None:

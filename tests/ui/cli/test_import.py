@@ -18,6 +18,7 @@ import pytest
 from tests.ui.conftest import ROOT, START, Run, environment, run_text
 from weaklink.inspector.errors import StoreError
 from weaklink.storage.store import open_store
+from weaklink.ui.cli import import_rounds
 from weaklink.ui.cli.import_paths import _import_all
 from weaklink.ui.cli.import_rounds import job_count, read_in_order
 from weaklink.ui.importing.files import ReadItem
@@ -174,8 +175,9 @@ def test_it_waits_for_another_import(tmp_path: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("database", ["gone.db", "postgresql://weaklink@127.0.0.1:1/gone"])
 def test_a_database_that_no_process_can_read_is_an_error_and_no_refusal(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], database: str
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(import_rounds, "_SHARED_BYTES", 0)  # the workers read the first file, too
     files = [InputFile(str(write(tmp_path / f"{number}", str(number)))) for number in range(5)]
     address = database if "://" in database else str(tmp_path / database)
     with read_in_order(files, ImportOptions(), 2, address) as read, pytest.raises(StoreError, match="gone"):

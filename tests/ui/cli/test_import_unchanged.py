@@ -76,6 +76,28 @@ def test_a_touched_file_is_compared_by_its_hash(imported: Importing) -> None:
     assert imported.read == ["pi.jsonl"]
 
 
+def test_a_conversation_of_openhands_is_read_again_when_it_has_another_event(imported: Importing) -> None:
+    """Its state, the file that is found, is written when its run begins and ends: a killed run leaves it as it was."""
+    log = imported.database.with_name("base_state.json")
+    log.write_text('{"id": "oh-1", "agent": {}, "execution_status": "running", "workspace": {}}', encoding="utf-8")
+    os.utime(log, (OLD_S, OLD_S))
+    events = log.with_name("events")
+    events.mkdir()
+    lines = (CASES / "openhands-sdk/events.jsonl").read_text("utf-8").splitlines()
+    for number, line in enumerate(lines[:4]):
+        (events / f"event-{number:05}-a.json").write_text(line, encoding="utf-8")
+    imported(files=[log])
+    imported(files=[log])
+    assert imported.read == []
+    (events / "event-00004-a.json").write_text(lines[4], encoding="utf-8")
+    (report,) = imported(files=[log])
+    assert imported.read == ["base_state.json"]
+    assert report.replaced == 1
+    os.utime(events, (OLD_S, OLD_S))
+    imported(files=[log])
+    assert imported.read == []
+
+
 def test_a_file_that_changed_as_it_was_imported_is_compared_by_its_hash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,7 +50,9 @@ def test_a_report_says_what_breaks_and_leads_to_the_worst_chains(weaklink: Run, 
     said = _words(folder / "index.html")
     assert said.startswith("Release <7> 3 traces, 2 broken (67 %).")
     assert "J104 trailing-comma 2 100 %" in said
-    assert "2023-11-14 to 2023-11-16, after the traces without a date" in said
+    assert "2023-11-14 to 2023-11-16, at most 1 trace per day." in said
+    assert "1 trace without a date: not drawn." in said
+    assert "no date 1 0 0 0 0" in said
     assert "other 100 %" in said
     assert all(measure.title in said and measure.meaning in said for measure in MEASURES)
     assert said.index("3 worse") < said.index("2 bad"), "the most errors come first"

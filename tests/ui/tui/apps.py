@@ -60,9 +60,12 @@ async def running(
     named: str | None = None,
     against: str | None = None,
     toasts: bool = False,
+    is_temporary: bool = False,
 ) -> AsyncIterator[tuple[WeaklinkApp, Pilot[None]]]:
     """The application over a database, once it has nothing left to do; `toasts` shows what it says for a moment."""
-    app = WeaklinkApp(where, filter_text=filter_text, theme=theme, trace=named, against=against)
+    app = WeaklinkApp(
+        where, filter_text=filter_text, theme=theme, trace=named, against=against, is_temporary=is_temporary
+    )
     async with app.run_test(size=size, notifications=toasts) as pilot:
         await settled(pilot)
         yield app, pilot

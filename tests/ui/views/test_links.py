@@ -1,5 +1,7 @@
 """Links say the same when they are read as when they were written; whatever else is given is a sentence or an id."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from tests.ui.views.dissect import scenes
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.text import Range
-from weaklink.ui.views.links import Link, LinkError, read_link
+from weaklink.ui.views.links import Link, LinkError, database_option, read_link
 
 _NUMBERS = st.integers(1, 10**11)
 _PLACES = st.builds(
@@ -116,3 +118,13 @@ def test_a_step_leads_to_its_call_and_its_result() -> None:
     assert Link("1", step=99).turns(steps, turns) == frozenset()
     assert Link("1", turn=turns + 1).turns(steps, turns) == frozenset()
     assert Link("1").turns(steps, turns) == frozenset()
+
+
+def test_a_copied_command_names_the_database_from_any_folder_and_without_its_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert database_option(None) == ()
+    assert database_option("runs.db") == ("--db", str(tmp_path / "runs.db"))
+    url = "postgresql://ann:hunter2@db.example:5433/runs?password=hunter2&sslmode=require"
+    assert database_option(url) == ("--db", "postgresql://ann:***@db.example:5433/runs")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.storage import samples
 from tests.ui.web.apps import address, page, said_in
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Part, Role, Trace, Turn
@@ -70,6 +71,22 @@ def test_two_runs_are_laid_side_by_side(two_models: Path) -> None:
     assert "Turn 2: request not recorded; earlier turns" in said_in(app)
     app.button(key="weaklink_rotate").click().run()
     assert address(app) == {"runs": f"{bad} {good}", "requests": "shown"}
+
+
+def test_runs_are_named_by_any_id_and_what_is_left_out_is_said(tmp_path: Path) -> None:
+    database = tmp_path / "ids.db"
+    with open_store(database) as store:
+        store.save(
+            samples.inspected(
+                *(samples.trace(f"run-{number}", samples.GOOD_CALL, words=f"go {number}") for number in range(8, 0, -1))
+            )
+        )
+    app = page("compare", database, runs="run-1, run-2")
+    assert "The first user message differs" in said_in(app)
+    app.button(key="weaklink_rotate").click().run()
+    assert address(app) == {"runs": "7 8"}
+    app = page("compare", database, runs="1 2 3 4 5 6 7")
+    assert "Only the first 6 of 7 traces are compared." in [one.value for one in app.caption]
 
 
 def test_no_runs_yet_offers_some(two_models: Path) -> None:

@@ -52,6 +52,20 @@ def test_a_trace_opens_at_its_break_and_a_click_on_a_value_lights_exactly_its_ch
     expect(page).to_have_url(re.compile(r"start=\d+&end=\d+"))
 
 
+def test_an_address_opens_a_step_and_says_of_a_place_that_the_trace_does_not_have_it(
+    demo_database: Path, demo_dashboard: str, page: Page
+) -> None:
+    number = _id_of(demo_database, "agent-swapped-digits")
+    status = page.locator(".dissector .status")
+    with open_store(demo_database, create=False) as store:
+        step = store.inspection(number).chain.steps[1].location
+    page.goto(f"{demo_dashboard}trace?trace={number}&step=2")
+    expect(status).to_contain_text(f"turn {step.turn} · {step.part} · character {step.range.start} ")
+    page.goto(f"{demo_dashboard}trace?trace={number}&turn=99&part=text&start=5&end=6")
+    expect(page.get_by_text("The address points to turn 99, text 5-6, which this trace does not have.")).to_be_visible()
+    expect(status).to_contain_text("T406 error-result")
+
+
 def test_a_click_on_the_map_counts_though_the_stream_is_not_drawn_yet(
     demo_database: Path, demo_dashboard: str, browser: Browser
 ) -> None:

@@ -1,13 +1,15 @@
 """The pages about tools, rules and the dashboard itself."""
 
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.storage.samples import GOOD_CALL, inspected, trace
-from tests.ui.web.apps import address, page, said_in
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from tests.ui.web.apps import address, left_for, page, said_in
 from weaklink.inspector.checks.schema_complexity import SchemaComplexity
 from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.storage.maintenance import Retention
 from weaklink.storage.store import open_store
 from weaklink.ui.views.styled_text import plain
 from weaklink.ui.web.components import LinkCell
@@ -67,15 +69,37 @@ def test_the_number_of_a_status_opens_the_traces_that_it_counts(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("keeps_broken", [True, False])
-def test_retention_counts_what_the_command_would_delete(demo_database: Path, keeps_broken: bool) -> None:
-    app = page("settings", demo_database, age="7d", keep_broken="yes" if keeps_broken else "no")
-    with open_store(demo_database, create=False) as store:
-        old = store.traces("before:7d", limit=1_000)
-    doomed = [one for one in old if not (keeps_broken and one.status == "broken")]
-    assert f"{len(doomed)} trace{'' if len(doomed) == 1 else 's'} would be deleted." in said_in(app)
+@pytest.mark.parametrize("undated", [0, 3])
+def test_retention_counts_what_the_command_would_delete(
+    tmp_path: Path, *, keeps_broken: bool, undated: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = tmp_path / "t.db"
+    old_s = time.time() - 30 * 86_400
+    dated = [
+        trace(f"d{index}", answer, started_s=old_s) for index, answer in enumerate((BAD_CALL, GOOD_CALL, GOOD_CALL))
+    ]
+    answers = [trace("fork", GOOD_CALL, started_s=old_s, source="replay")]
+    with open_store(database) as store:
+        with monkeypatch.context() as then:
+            then.setattr(time, "time", lambda: old_s)
+            store.save(inspected(*(trace(f"u{index}", GOOD_CALL) for index in range(undated))))
+        store.save(inspected(*dated, *answers, trace("new", GOOD_CALL)))
+        doomed = store.maintenance.count_to_prune(Retention(time.time() - 7 * 86_400, keep_broken=keeps_broken))
+        assert doomed == 4 + undated - keeps_broken
+    app = page("settings", database, age="7d", keep_broken="yes" if keeps_broken else "no")
+    assert f"{doomed} traces would be deleted." in said_in(app)
     command = next(code.value for code in app.code if "prune" in code.value)
     assert command.startswith("weaklink db prune --before 7d")
     assert ("--keep-broken" in command) is keeps_broken
+    shown = next(one for one in app.button if one.key == "weaklink_doomed")
+    listed = doomed - undated
+    assert shown.label == (f"Show the other {listed}" if undated else "Show these traces")
+    assert any("no recorded time" in one.value for one in app.caption) is bool(undated)
+    shown.click().run()
+    went = left_for(app)
+    assert went is not None
+    with open_store(database, create=False) as store:
+        assert len(store.traces(went[1]["filter"])) == listed
 
 
 def test_a_secret_is_shown_replaced_and_counted(demo_database: Path) -> None:

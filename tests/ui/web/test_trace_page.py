@@ -23,6 +23,8 @@ from weaklink.ui.views.dissect.side import initial_position
 from weaklink.ui.views.links import read_link
 from weaklink.ui.views.styled_text import visible_line
 from weaklink.ui.web import stream_data as stream_data_module
+from weaklink.ui.web import trace_actions
+from weaklink.ui.web.pages import settings
 from weaklink.ui.web.pages.trace import nearest_traces
 from weaklink.ui.web.pictures import MAX_BOXES, MAX_STEPS, flow_picture, rail, rail_boxes, selected_box
 from weaklink.ui.web.stores import DashboardOptions, set_options
@@ -39,6 +41,7 @@ from weaklink.ui.web.stream_data import (
 )
 
 _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo %d"}}\n</tool_call>'
+_PASSWORD = "hunter2"
 _RESULT = '<tool_response>\n{"name": "get_weather", "content": "grey"}\n</tool_response>'
 
 
@@ -115,6 +118,33 @@ def test_the_command_for_the_terminal_leads_to_the_characters_that_are_selected(
     link = read_link(words[2])
     assert link.trace == str(served)
     assert link.find(dissection) == at
+
+
+def test_the_command_for_the_terminal_does_not_show_the_password_of_the_database() -> None:
+    set_options(DashboardOptions(f"postgresql://weaklink:{_PASSWORD}@db.example/runs"))
+    try:
+        commands = trace_actions._command(12, None), settings._command("stats")
+    finally:
+        set_options(DashboardOptions())
+    assert commands == (
+        "weaklink tui 12 --db 'postgresql://weaklink:***@db.example/runs'",
+        "weaklink db stats --db 'postgresql://weaklink:***@db.example/runs'",
+    )
+
+
+def test_a_note_that_another_user_wrote_is_seen_before_it_is_replaced(served: int, tmp_path: Path) -> None:
+    page = _page(trace=served)
+    page.text_input[0].set_value("mine").run()
+    with open_store(tmp_path / "w.db", create=False) as store:
+        store.marks.put(served, note="theirs", author="bob")
+    next(one for one in page.button if one.label == "Save").click().run()
+    with open_store(tmp_path / "w.db", create=False) as store:
+        assert [one.note for one in store.marks.of([served])[served]] == ["theirs"]
+    assert any("theirs (bob)" in one.value for one in page.text)
+    assert page.text_input[0].value == "mine"
+    next(one for one in page.button if one.label == "Replace the note").click().run()
+    with open_store(tmp_path / "w.db", create=False) as store:
+        assert [one.note for one in store.marks.of([served])[served]] == ["mine"]
 
 
 def test_each_box_of_the_rail_leads_to_its_characters_and_the_break_is_selected() -> None:

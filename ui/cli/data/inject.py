@@ -20,7 +20,7 @@ from weaklink.ui.cli.data.options import make_rows, making_options, paths_argume
 from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.styled_text import counted
 
-_RESERVE = 1_000
+_RESERVE_ROWS = 1_000
 _MARGIN = 1.5  # rows tried per row needed: some rows have no place for a fault
 _MAX_INJECTIONS = 8
 
@@ -104,7 +104,7 @@ class _Mix(Struct):
     injected: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
-    _reserve: deque[InjectedRow] = field(default_factory=lambda: deque(maxlen=_RESERVE))
+    _reserve: deque[InjectedRow] = field(default_factory=lambda: deque(maxlen=_RESERVE_ROWS))
 
     def add(self, answer: tuple[JsonObject, Iterable[InjectedRow | NotInjected]], writer: RowWriter) -> None:
         """Write the copy of a row, and the injected rows that are due."""

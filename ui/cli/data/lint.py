@@ -61,8 +61,8 @@ from weaklink.ui.reports.check_report import (
 from weaklink.ui.views.styled_text import counted
 from weaklink.ui.views.trace import title_of
 
-_PEEKED = 200
-_SHOWN = 200
+_SAMPLE_ROWS = 200
+_EXCERPT_CHARS = 200
 _SET_RULES = frozenset({training.DUPLICATE_SAMPLE, training.NEAR_DUPLICATE_SAMPLE, training.LEAKED_SAMPLE})
 
 
@@ -178,7 +178,7 @@ def _set_format(paths: Sequence[str], format: str, columns: Mapping[str, str]) -
     """The given format, else the format of most of the first rows."""
     if format != AUTO:
         return format
-    return format_of_set(map(read_sample, islice(data_rows(paths, columns), _PEEKED)))
+    return format_of_set(map(read_sample, islice(data_rows(paths, columns), _SAMPLE_ROWS)))
 
 
 def _without_library(settings: CheckSettings) -> frozenset[Rule]:
@@ -322,7 +322,7 @@ _redactor = cache(Redactor)
 def _opening(sample: Sample) -> tuple[int, str, str]:
     for number, turn in enumerate(sample.trace.turns, 1):
         if turn.role is Role.USER and turn.parts:
-            return number, turn.parts[0].name, turn.parts[0].text[:_SHOWN]
+            return number, turn.parts[0].name, turn.parts[0].text[:_EXCERPT_CHARS]
     return 1, "text", ""
 
 

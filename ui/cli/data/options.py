@@ -62,7 +62,7 @@ making_options = declaring.all_of(output_option, rejected_option, jobs_options, 
 _Answer = TypeVar("_Answer")
 _Answer_co = TypeVar("_Answer_co", covariant=True)
 _Answer_contra = TypeVar("_Answer_contra", contravariant=True)
-_REPORTED = 20
+_MAX_REPORTED = 20
 _BATCH_ROWS, _BATCH_BYTES = 64, 1 << 20
 NO_COLUMNS: Mapping[str, str] = {}
 """Every member has its own name."""
@@ -149,7 +149,7 @@ class RejectedRows:
     def add(self, row: RejectedRow) -> None:
         """Count and report one row."""
         self.count += 1
-        if self.count <= _REPORTED and not self.is_silent:
+        if self.count <= _MAX_REPORTED and not self.is_silent:
             where = f"{row.file}:{row.line}:{row.column}" if row.line is not None else row.file
             print_notice(f"{where}: {row.record}: {row.reason}")
         if self._writer is not None:
@@ -164,8 +164,8 @@ def rejected_rows(path: str | None, inputs: Iterable[str] = ()) -> Iterator[Reje
     with whole_file(path) if path is not None else nullcontext() as stream:
         rejected = RejectedRows(rows.JsonLinesWriter(stream) if stream is not None else None)
         yield rejected
-    if rejected.count > _REPORTED and not rejected.is_silent:
-        print_notice(f"{rejected.count} rows could not be read; the first {_REPORTED} are listed")
+    if rejected.count > _MAX_REPORTED and not rejected.is_silent:
+        print_notice(f"{rejected.count} rows could not be read; the first {_MAX_REPORTED} are listed")
 
 
 @runtime_checkable

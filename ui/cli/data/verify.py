@@ -34,7 +34,7 @@ from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.segment_json import diagnostic_object
 from weaklink.ui.views.styled_text import counted, visible_line
 
-_SHOWN_GROUPS = 10
+_MAX_GROUPS = 10
 _NO_SCHEMA = (
     "no row has a schema (`schema`, `response_format`, or `<schema>` in the system prompt), so schema-adherence only "
     "asked whether the answer is JSON; `--verifier tool-use` judges calls"
@@ -350,9 +350,9 @@ class _Sampling:
         silent = [group for group in self._several() if not group.has_signal]
         if silent:
             named = ", ".join(
-                f"{group.key} ({'all' if group.passed else 'none'} passed)" for group in silent[:_SHOWN_GROUPS]
+                f"{group.key} ({'all' if group.passed else 'none'} passed)" for group in silent[:_MAX_GROUPS]
             )
-            more = f" and {len(silent) - _SHOWN_GROUPS} more" if len(silent) > _SHOWN_GROUPS else ""
+            more = f" and {len(silent) - _MAX_GROUPS} more" if len(silent) > _MAX_GROUPS else ""
             yield f"{counted(len(silent), 'group')} without signal: {named}{more}"
 
 

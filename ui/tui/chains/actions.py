@@ -21,7 +21,7 @@ from weaklink.ui.tui.chains.chain_list import ChainList, TracePages
 from weaklink.ui.tui.dialogs import DialogChoice, StoreScreen, copy_choice
 from weaklink.ui.tui.line_bar import ClickTarget
 from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
-from weaklink.ui.views.links import Link
+from weaklink.ui.views.links import Link, database_option
 from weaklink.ui.views.status import LIVENESS, status_run
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 from weaklink.ui.views.trace_columns import ORDER_WORDS
@@ -313,9 +313,8 @@ def empty_list_sentences(database: str, filter_text: str, problem: WeaklinkError
 
 def copies_of(summary: TraceSummary, database: str | None, step: int | None = None) -> Sequence[DialogChoice]:
     """The parts of a chain that can be copied."""
-    option = f" --db {shlex.quote(database)}" if database else ""
     ours = {
-        "command": f"weaklink show {summary.id}{option}",
+        "command": shlex.join(("weaklink", "show", str(summary.id), *database_option(database))),
         "link": str(Link(str(summary.id), step=step)),
         "id": str(summary.id),
         "name": trace_title(summary),

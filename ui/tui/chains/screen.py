@@ -35,7 +35,9 @@ CHAIN_COMMANDS = (
     Command("chains.next-match", "Next match", "Go to the next trace that contains the words.", ("n",)),
     Command("chains.previous-match", "Previous match", "Go to the previous trace that contains the words.", ("N",)),
     Command("chains.broken", "Broken only", "Show only broken traces, or all traces again.", ("b",), footer="Broken"),
-    Command("chains.sort", "Sort", "Sort by time, duration, tokens, errors or break.", ("s",), footer="Sort"),
+    Command(
+        "chains.sort", "Sort", "Sort by time, break, certainty, duration, tokens or errors.", ("s",), footer="Sort"
+    ),
     Command("chains.newest", "Newest first", "Sort newest first, or broken first again.", ("t",), footer="Newest"),
     Command(
         "chains.views", "Views", "Apply a saved filter and order, or save the current ones.", ("V",), footer="Views"

@@ -21,7 +21,7 @@ from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.dissect.navigation import call_place, fault_at, step_at
 from weaklink.ui.views.dissect.side import initial_position
 from weaklink.ui.views.dissect.tree_rows import TreeRow
-from weaklink.ui.views.links import Link
+from weaklink.ui.views.links import Link, database_option
 from weaklink.ui.views.turn import continued
 
 _LONG = 1_000_000
@@ -228,9 +228,7 @@ def copies_of(
     here = Link(str(id), location=location)
     link = Link(str(id), step=step.number) if step is not None else Link(str(id), turn=location.turn)
     choices.append(copy_choice("link", str(link)))
-    choices.append(
-        copy_choice("command", shlex.join(("weaklink", "tui", str(here), *(("--db", where) if where else ()))))
-    )
+    choices.append(copy_choice("command", shlex.join(("weaklink", "tui", str(here), *database_option(where)))))
     choices.append(copy_choice("link to here", str(here)))
     return choices
 

@@ -38,7 +38,12 @@ DISSECTOR_COMMANDS = (
     Command("dissector.tree", "Tree", "Focus the tree.", ("1",)),
     Command("dissector.stream", "Stream", "Focus the stream.", ("2",)),
     Command("dissector.side", "Verdict", "Focus the side views.", ("3",)),
-    Command("dissector.next-side", "Next view", "Show the next of the views: diagnostics, schema, timing.", ("4",)),
+    Command(
+        "dissector.next-side",
+        "Next view",
+        "Show the next of the views: verdict, diagnostics, steps, schema and others.",
+        ("4",),
+    ),
     Command("dissector.layout", "Layout", "Cycle the layouts of the panes.", ("-",)),
     Command("dissector.zoom", "Zoom", "Show only the focused pane, or all panes again.", ("z",)),
     Command("dissector.wrap", "Wrap", "Wrap long lines, or show them on one row.", ("w",)),
@@ -47,8 +52,20 @@ DISSECTOR_COMMANDS = (
     Command("dissector.ids", "Token ids", "Show the token ids below the text.", ("i",)),
     Command("dissector.logprobs", "Log probabilities", "Show log probabilities below the text.", ("l",)),
     Command("dissector.copy", "Copy", "Copy the selected text, value, path or link.", ("y",), footer="Copy"),
-    Command("dissector.mark", "Mark", "Mark this trace, or remove its mark.", ("m",), footer="Mark"),
-    Command("dissector.note", "Note", "Write a note on this trace.", (";",), footer="Note"),
+    Command(
+        "dissector.mark",
+        "Mark",
+        "Mark the selected step, or the trace if none is selected; or remove that mark.",
+        ("m",),
+        footer="Mark",
+    ),
+    Command(
+        "dissector.note",
+        "Note",
+        "Write a note on the selected step, or on the trace if none is selected.",
+        (";",),
+        footer="Note",
+    ),
     Command("dissector.diff", "Diff", "Compare this trace with the marked one.", ("d",), footer="Diff"),
     Command(
         "dissector.ask", "Ask again", "Send the request of this turn again, or serve the trace.", ("a",), footer="Ask"

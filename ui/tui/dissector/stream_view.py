@@ -28,7 +28,7 @@ from weaklink.ui.views.dissect.stream_rows import GUTTER, RowKind, StreamRow
 from weaklink.ui.views.dissect.timing import StreamOptions
 from weaklink.ui.views.styled_text import Run, Style, style_of
 
-_WHEEL = 3
+_WHEEL_ROWS = 3
 _UNSEEN = 80  # the width of a pane that is not shown
 _NARROWEST = 24
 _CURSOR = RichStyle(reverse=True)
@@ -151,12 +151,12 @@ class StreamView(Widget, can_focus=True):
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """Scroll without moving the cursor."""
         event.stop()
-        self._scroll(_WHEEL)
+        self._scroll(_WHEEL_ROWS)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Scroll without moving the cursor."""
         event.stop()
-        self._scroll(-_WHEEL)
+        self._scroll(-_WHEEL_ROWS)
 
     def on_click(self, event: events.Click) -> None:
         """Go to the clicked character; a click on the bar shows that part of the trace."""

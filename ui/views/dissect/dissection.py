@@ -22,7 +22,7 @@ from weaklink.inspector.model.columns import Column
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.text import LineIndex, Range
 from weaklink.ui.views.diagnostic import BreakFacts
-from weaklink.ui.views.dissect.outline import BLOCK, Outline, OutlineWalk, PartNumbers
+from weaklink.ui.views.dissect.outline import BLOCK_CHARS, Outline, OutlineWalk, PartNumbers
 from weaklink.ui.views.layers import TraceLayers
 from weaklink.ui.views.minimap import is_layer_difference
 from weaklink.ui.views.places import NO_PART, PositionIndex, PositionKey, StepPlaces
@@ -168,10 +168,10 @@ class DissectedPart(Struct, frozen=True, dict=True):
         """The spans that overlap a place, in order, and perhaps some around it, which are cached."""
         if len(self.inspection.spans) <= _FEW_SPANS:
             return self.inspection.spans
-        near = range_.start // BLOCK, max(range_.end - 1, range_.start) // BLOCK + 1
+        near = range_.start // BLOCK_CHARS, max(range_.end - 1, range_.start) // BLOCK_CHARS + 1
         spans = self._near.get(near)
         if spans is None:
-            around = Range(near[0] * BLOCK, near[1] * BLOCK)
+            around = Range(near[0] * BLOCK_CHARS, near[1] * BLOCK_CHARS)
             spans = tuple(span for _, span in touching(self.inspection.spans, around))
             if len(self._near) >= _CACHED_RANGES:
                 self._near.clear()

@@ -30,7 +30,7 @@ from weaklink.inspector.model import Trace, Turn
 from weaklink.ui.views.places import NO_PART
 from weaklink.ui.views.trace import model_named
 
-BLOCK = 4096
+BLOCK_CHARS = 4096
 """The maximum number of characters in a block."""
 
 _HEADING = 2  # estimated rows of a turn's heading
@@ -77,9 +77,9 @@ class TextBlocks:
         """Add the next text of the turn."""
         self._parts.append(len(self._starts))
         start, length = 0, len(text)
-        while start + BLOCK < length:
-            feed = text.rfind("\n", start + BLOCK // 4, start + BLOCK)
-            end = feed + 1 if feed >= 0 else start + BLOCK
+        while start + BLOCK_CHARS < length:
+            feed = text.rfind("\n", start + BLOCK_CHARS // 4, start + BLOCK_CHARS)
+            end = feed + 1 if feed >= 0 else start + BLOCK_CHARS
             self._piece(text, start, end)
             start = end
         self._piece(text, start, length)

@@ -18,7 +18,7 @@ from weaklink.ui.views.dissect.tree_rows import MAX_CHILDREN, TreeRow, bundled, 
 from weaklink.ui.views.status import step_glyph
 from weaklink.ui.views.styled_text import Line, Run, Style, clipped, counted, style_of, visible_line
 
-HEAVY = 400_000
+MAX_PARSED_CHARS = 400_000
 """The number of characters of JSON that are parsed automatically; more would delay a key press noticeably."""
 
 _MAX_CHILDREN = 256  # cached rows of turns
@@ -71,7 +71,7 @@ class Tree:
 
     def is_heavy(self, row: TreeRow) -> bool:
         """Whether expanding a row takes long and should happen in the background; see `grow`."""
-        return row.heavy > HEAVY and row.key not in self._grown
+        return row.heavy > MAX_PARSED_CHARS and row.key not in self._grown
 
     def grow(self, row: TreeRow) -> list[TreeRow]:
         """The children of a row, created once; may be called from another thread before `expand`."""

@@ -60,7 +60,8 @@ class Dissector {
       this.show(sent);
     }
     this.known = sent.initial;
-    const location = isFirst ? addressed() || sent.initial : this.needed;
+    const named = isFirst && addressed();
+    const location = isFirst ? (inUnits(this.byName, named) ? named : sent.initial) : this.needed;
     const range = inUnits(this.byName, location);
     if (range) this.select(range, false);
     else if (isFirst) this.choose(this.pane);

@@ -1,6 +1,5 @@
 """Compare: two to six runs step by step, or whole groups of traces measure by measure."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from urllib.parse import urlencode
@@ -60,15 +59,14 @@ _SHOWN = ("broken", "well_formed", "schema_compliance", "error_recovery")
 _KEY = "weaklink_runs"
 _MORE = "--full shows all"
 _WIDTH = 120  # characters on a line of a laptop's window
-_CELL = 80
+_CELL_CHARS = 80
 _MAX_ROWS, _BEFORE = 200, 20
 _RUN_COLUMNS = (
     *(ListingColumn(title) for title in ("run", "trace", "ended")),
     *(ListingColumn(title, room=MinimumWidth.MEDIUM) for title in ("task", "model")),
     ListingColumn("title", is_elastic=True, is_link=True),
 )
-_ALIKE = 50
-_ID = re.compile(r"\d{1,15}")
+_MAX_CANDIDATES = 50
 
 
 def show() -> None:
@@ -259,8 +257,10 @@ def compare_runs() -> None:
         st.session_state[_KEY] = parameter("runs")
     ids_place, layer_place = st.columns((3, 1))
     ids_place.text_input("Trace ids; the other traces are compared with the first", key=_KEY, on_change=_changed)
-    ids = list(dict.fromkeys(_ID.findall(parameter("runs"))))[:MAX_RUNS]
-    runs = [shown_trace(int(id_)) for id_ in ids]
+    words = parameter("runs").replace(",", " ").split()
+    runs = list({run.summary.id: run for run in map(shown_trace, words[:MAX_RUNS])}.values())
+    if len(words) > MAX_RUNS:
+        st.caption(f"Only the first {MAX_RUNS} of {len(words):,} traces are compared.")
     if len(runs) > 1:
         layers = ("", *(layer.value for layer in Layer))
         with layer_place:
@@ -355,7 +355,9 @@ def _steps(diff: RunDiff) -> int | None:
     runs = range(len(diff.runs))
     columns = [ListingColumn("row", "end"), *(ListingColumn(run_label(run), is_elastic=True) for run in runs)]
     rows = [
-        ListingRow(str(index + 1), [(Run(f"{index + 1:,}"),), *(step_cell(aligned[index], run, _CELL) for run in runs)])
+        ListingRow(
+            str(index + 1), [(Run(f"{index + 1:,}"),), *(step_cell(aligned[index], run, _CELL_CHARS) for run in runs)]
+        )
         for index in shown
     ]
     done = listing(
@@ -391,7 +393,7 @@ def _with_command(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 def _begin() -> None:
-    summaries = store().traces(limit=_ALIKE)
+    summaries = store().traces(limit=_MAX_CANDIDATES)
     if not summaries:
         nothing_found("")
         return
@@ -404,10 +406,12 @@ def _candidates(runs: list[ShownTrace]) -> None:
     first = runs[0].summary
     title = trace_title(first)
     known = {run.summary.id for run in runs}
-    named = store().traces(field("name", title), limit=_ALIKE) if title else []
+    named = store().traces(field("name", title), limit=_MAX_CANDIDATES) if title else []
     by_name = [summary for summary in named if summary.id not in known]
     of_source = field("source", first.source) if first.source else ""
-    summaries = by_name or [trace for trace in store().traces(of_source, limit=_ALIKE) if trace.id not in known]
+    summaries = by_name or [
+        trace for trace in store().traces(of_source, limit=_MAX_CANDIDATES) if trace.id not in known
+    ]
     if not summaries:
         return
     guessed = "from the same source" if of_source else "in this database"

@@ -2,14 +2,16 @@
 
 import shlex
 from collections.abc import Iterator
+from time import time
 
 import streamlit as st
 
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.version import __version__
-from weaklink.storage.maintenance import StoreStats
-from weaklink.ui.views.links import views_file
+from weaklink.storage.maintenance import Retention, StoreStats
+from weaklink.storage.store import Store
+from weaklink.ui.views.links import database_option, views_file
 from weaklink.ui.views.stats import size_text, stored_traces
 from weaklink.ui.views.status import status_run
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible, visible_line
@@ -17,10 +19,11 @@ from weaklink.ui.web.components import LinkCell, ListingColumn, ListingRow, list
 from weaklink.ui.web.filter_bar import STATUSES, field, narrowed
 from weaklink.ui.web.markup import message, put_lines, put_summary
 from weaklink.ui.web.navigation import address_choice, address_toggle, go_to_page
-from weaklink.ui.web.queries import data_version, grouped, hits, wait_for
+from weaklink.ui.web.queries import CountQuery, counted_traces, data_version, wait_for
 from weaklink.ui.web.stores import current_options, store
 
 _AGES = {"7d": "a week", "30d": "30 days", "90d": "90 days", "365d": "a year"}
+_DAY_S = 86_400
 _MARKED = Style.REMOVED
 _STATUS = "status"
 _EVERY = "forks:yes"  # the answers of experiments, which lists leave out, are in the database too
@@ -86,17 +89,34 @@ def _retention() -> None:
     ages = list(_AGES)
     age = address_choice("Traces older than", ages, "age", ages[1], titles=_AGES.__getitem__)
     keeps_broken = address_toggle("Keep broken traces", "keep_broken", "yes", key="weaklink_keep_broken")
-    old = wait_for(grouped(f"before:{age}"))
-    deleted = old[0].traces - (hits(old[0], "broken") if keeps_broken else 0) if old else 0
+    deleted = wait_for(_doomed(age, keeps_broken=keeps_broken))
     put_summary(f"{counted(deleted, 'trace')} would be deleted.")
-    if deleted and st.button("Show these traces", key="weaklink_doomed", icon=":material/list:"):
-        go_to_page("traces", filter=f"before:{age}{' not status:broken' if keeps_broken else ''}")
+    listed_filter = f"before:{age} {_EVERY}{' not status:broken' if keeps_broken else ''}"
+    listed = wait_for(counted_traces(listed_filter)) if deleted else 0
+    if deleted > listed:
+        st.caption(
+            f"{deleted - listed:,} of them have no recorded time: they are as old as their import, and no filter "
+            "lists them."
+        )
+    title = "Show these traces" if deleted == listed else f"Show the other {listed:,}"
+    if listed and st.button(title, key="weaklink_doomed", icon=":material/list:"):
+        go_to_page("traces", filter=listed_filter)
     st.code(
         _command("prune", "--before", age, *(("--keep-broken",) if keeps_broken else ())),
         language=None,
         wrap_lines=True,
     )
     st.caption("The command asks for confirmation. It frees no disk space; `weaklink db vacuum` does.")
+
+
+def _doomed(age: str, *, keeps_broken: bool) -> CountQuery[int]:
+    """The number of traces that `prune` would delete."""
+
+    def count(opened: Store) -> int:
+        retention = Retention(time() - int(age.removesuffix("d")) * _DAY_S, keep_broken=keeps_broken)
+        return opened.maintenance.count_to_prune(retention)
+
+    return CountQuery(("doomed", age, keeps_broken), count)
 
 
 def _redaction() -> None:
@@ -147,5 +167,4 @@ def _page() -> None:
 
 
 def _command(*words: str) -> str:
-    where = current_options().where
-    return shlex.join(["weaklink", "db", *words, *(("--db", where) if where else ())])
+    return shlex.join(["weaklink", "db", *words, *database_option(current_options().where)])

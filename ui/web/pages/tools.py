@@ -30,7 +30,7 @@ from weaklink.ui.web.stores import store
 from weaklink.ui.web.trace_listing import SortedColumn, sorted_listing, table_and_details, trace_list, trace_rows
 
 _MAX_TOOLS = 200
-_EXAMPLES = 5
+_MAX_EXAMPLES = 5
 _MEASURES = tuple(
     BY_NAME[name] for name in ("well_formed", "schema_compliance", "error_results", "error_recovery", "latency_ms")
 )
@@ -249,9 +249,9 @@ def violation_term(violation: Violations) -> str:
 
 def _examples(filter_text: str) -> list[TraceSummary]:
     """The newest traces that match a filter, those that broke before the others."""
-    broken = store().traces(narrowed(filter_text, "status:broken"), limit=_EXAMPLES)
+    broken = store().traces(narrowed(filter_text, "status:broken"), limit=_MAX_EXAMPLES)
     known = {summary.id for summary in broken}
-    return [*broken, *(trace for trace in store().traces(filter_text, limit=_EXAMPLES) if trace.id not in known)]
+    return [*broken, *(trace for trace in store().traces(filter_text, limit=_MAX_EXAMPLES) if trace.id not in known)]
 
 
 def _show_examples(summaries: list[TraceSummary]) -> None:

@@ -11,6 +11,7 @@ from weaklink.inspector.text import Range
 from weaklink.storage.schema import NoDatabaseYetError
 from weaklink.storage.summaries import TraceSummary
 from weaklink.ui.views.dissect.side import initial_position
+from weaklink.ui.views.links import Link
 from weaklink.ui.web.components import DissectorEvent, dissector, lines, picture
 from weaklink.ui.web.markup import label, message, put_grey_tabs, put_sentence, put_title
 from weaklink.ui.web.navigation import go_to_page, number_parameter, parameter, set_parameters
@@ -56,10 +57,11 @@ def show() -> None:
 
 def _missing(why: str) -> None:
     """Show why there is no such trace, and offer those with the nearest ids, or the newest."""
+    nearest = nearest_traces(number_parameter("trace"))  # first: a database that is gone is told once, by the page
     st.title("Trace", anchor=False)
     st.error(message(why), icon=":material/error:")
     st.caption("The traces with the nearest ids:" if number_parameter("trace") is not None else "The newest traces:")
-    for trace in nearest_traces(number_parameter("trace")):
+    for trace in nearest:
         if st.button(
             f"{trace.id} {label(title_of(trace))}", key=f"weaklink_nearest_{trace.id}", icon=":material/account_tree:"
         ):
@@ -87,6 +89,8 @@ def _body() -> None:
     shown = shown_trace(parameter("trace"))
     selected = selected_location(shown)
     put_head(f"{shown.summary.id} · {title_of(shown.summary)[:_MAX_TITLE_CHARS]}", shown, selected, trace_actions)
+    if (missing := missing_place(shown)) is not None:
+        put_sentence(f"The address points to {missing}, which this trace does not have.")
     done = put_stream(shown, selected, ask_panel if is_asking(shown) else None)
     put_tabs(shown, selected)
     if done.beside:
@@ -166,11 +170,31 @@ def _view(name: str, shown: ShownTrace, selected: Location | None) -> None:
 
 def selected_location(shown: ShownTrace) -> Location | None:
     """The place in the address, else the break or the first fault; a running trace without a place has none."""
-    named = position_of(*(parameter(name) for name in ("turn", "part", "start", "end")))
-    if named is not None:
-        return stream_place(shown.trace, named)
+    named = _addressed(shown)
+    place = _place_of(shown, named)
+    if place is not None:
+        return place
     first = None if shown.summary.is_open else initial_position(shown.inspection)
     return None if first is None else short_mark(shown.trace, stream_place(shown.trace, first))
+
+
+def missing_place(shown: ShownTrace) -> str | None:
+    """The place in the address, in words, if the trace does not have it; a running trace may have it soon."""
+    named = _addressed(shown)
+    return named.leads if named.leads and not shown.summary.is_open and _place_of(shown, named) is None else None
+
+
+def _addressed(shown: ShownTrace) -> Link:
+    """The address as a link: to characters, a step or a turn."""
+    location = position_of(*(parameter(name) for name in ("turn", "part", "start", "end")))
+    return Link(str(shown.summary.id), number_parameter("step") or None, number_parameter("turn") or None, location)
+
+
+def _place_of(shown: ShownTrace, link: Link) -> Location | None:
+    """The place of a link in the stream; None if it names none, or one that the trace does not have."""
+    if link.location is not None and not link.location.is_in_turn:
+        return stream_place(shown.trace, link.location)
+    return link.find(shown.dissection)
 
 
 def look_at(location: Location) -> None:

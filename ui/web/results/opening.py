@@ -46,7 +46,7 @@ _OF_THE_STORE = frozenset({"notes"})
 Selection: TypeAlias = Mapping[str, Value]
 _PAGE_SECONDS = 60.0
 _FRESH_S = 3600
-_COUNTS_KEPT = 256
+_COUNTS_CACHE_SIZE = 256
 _MAX_SELECTION_CHARS = 4_000
 _IN_TRACES = ("status", "break_code", "break_tool", "break_step", "model", "day", "source", "success")
 # The tables in which a trace must have a matching row, and the columns to match, by the key in the selection.
@@ -205,7 +205,7 @@ def query_rows(statement: str, *parameters: Value, limit: int = 1_000) -> QueryR
     return _cached_rows(folder.where, str(len(folder.entries())), statement, json.dumps(parameters), limit)
 
 
-@st.cache_resource(show_spinner="Reading the results …", max_entries=_COUNTS_KEPT, ttl=_FRESH_S)
+@st.cache_resource(show_spinner="Reading the results …", max_entries=_COUNTS_CACHE_SIZE, ttl=_FRESH_S)
 def _cached_rows(where: str, version: str, statement: str, parameters: str, limit: int) -> QueryResult:
     return run_statement(statement, json.loads(parameters), limit=limit, seconds=_PAGE_SECONDS)
 

@@ -301,6 +301,19 @@ async def test_a_command_a_link_or_an_id_is_copied(tmp_path: Path, downs: int, c
         assert app.clipboard.startswith(copied)
 
 
+async def test_of_a_file_that_is_not_imported_nothing_is_offered_that_is_gone_afterwards(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "rows.jsonl"), is_temporary=True) as (app, pilot):
+        assert "Import" not in shown(app)
+        await press(pilot, "m")
+        assert "It is not kept: the file is not imported." in told(app)
+        for keys in (("y",), ("escape", "enter", "y")):
+            await press(pilot, *keys)
+            assert "copy" in shown(app)
+            assert "weaklink show" not in shown(app)
+            assert "weaklink tui" not in shown(app)
+            assert "weaklink://" not in shown(app)
+
+
 @pytest.mark.slow
 async def test_an_id_of_the_source_is_told_from_ours_and_copied_as_it_is(tmp_path: Path) -> None:
     hostile = "7\x1b[31m\u202e"

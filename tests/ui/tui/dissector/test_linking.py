@@ -28,7 +28,7 @@ from weaklink.ui.tui.dissector.side_pane import SideKind
 from weaklink.ui.tui.dissector.stream_view import StreamView
 from weaklink.ui.tui.lab_screen import LabScreen
 from weaklink.ui.views.dissect.dissection import Dissection
-from weaklink.ui.views.dissect.tree import HEAVY
+from weaklink.ui.views.dissect.tree import MAX_PARSED_CHARS
 
 
 async def test_a_trace_opens_on_the_fault_that_broke_it(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ async def test_the_wheel_scrolls_and_leaves_the_cursor(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_arguments_that_are_long_to_read_are_read_in_a_thread_when_they_are_opened(tmp_path: Path) -> None:
-    arguments = '{"a": "' + "x" * HEAVY + '", "b": 1}'
+    arguments = '{"a": "' + "x" * MAX_PARSED_CHARS + '", "b": 1}'
     turn = Turn(Role.ASSISTANT, (Part("call:0", arguments),), calls=(CallHeader("call:0", "act", "c1"),))
     trace = Trace((Turn(Role.USER, (Part("text", "Go."),)), turn), format="openai")
     async with dissecting(tmp_path, scenes.dissected(trace)) as (stage, _):

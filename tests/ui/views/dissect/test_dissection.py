@@ -20,7 +20,7 @@ from weaklink.inspector.model import Part, Role, ToolDefinition, Trace, Turn
 from weaklink.inspector.text import Range
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.dissect.navigation import fault_at, find, next_fault, next_step, offered_at, step_at
-from weaklink.ui.views.dissect.outline import BLOCK, TextBlock
+from weaklink.ui.views.dissect.outline import BLOCK_CHARS, TextBlock
 from weaklink.ui.views.dissect.raw import tool_place
 from weaklink.ui.views.dissect.side import diagnostic_list, nearest, step_list
 from weaklink.ui.views.dissect.stream import StreamLayout
@@ -235,7 +235,7 @@ def _shown(dissection: Dissection) -> list[str]:
     return [plain(line) for line in lines]
 
 
-@given(st.lists(st.lists(st.integers(0, 3 * BLOCK), max_size=2), max_size=3), st.sampled_from(("x", "xy\n")))
+@given(st.lists(st.lists(st.integers(0, 3 * BLOCK_CHARS), max_size=2), max_size=3), st.sampled_from(("x", "xy\n")))
 def test_blocks_tile_the_texts_under_a_heading_a_turn(lengths: list[list[int]], word: str) -> None:
     turns = [
         Turn(Role.USER, tuple(Part(f"p{at}", (word * length)[:length]) for at, length in enumerate(parts)))
@@ -255,7 +255,7 @@ def test_blocks_tile_the_texts_under_a_heading_a_turn(lengths: list[list[int]], 
             assert mine[-1].end == len(part.text)
             assert [one.is_first for one in mine] == [True, *(False for _ in mine[1:])]
             assert [one.is_last for one in mine] == [*(False for _ in mine[1:]), True]
-            assert max(one.end - one.start for one in mine) <= BLOCK
+            assert max(one.end - one.start for one in mine) <= BLOCK_CHARS
             for offset in range(0, len(part.text) + 1, 977):
                 held = found[blocks.holding(number, index, offset)]
                 assert held.part == index

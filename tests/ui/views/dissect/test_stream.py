@@ -10,7 +10,7 @@ from tests.ui.views.dissect import scenes
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.text import Range
 from weaklink.ui.views.dissect import stream
-from weaklink.ui.views.dissect.outline import BLOCK
+from weaklink.ui.views.dissect.outline import BLOCK_CHARS
 from weaklink.ui.views.dissect.stream import BlockRow, StreamLayout
 from weaklink.ui.views.dissect.stream_rows import BlockRows, RowKind, StreamRow
 from weaklink.ui.views.dissect.timing import StreamOptions
@@ -163,7 +163,7 @@ def test_a_place_in_no_part_leads_to_its_turn() -> None:
     assert layout.find(Location(70, "text", Range(0, 0))) is None
 
 
-@pytest.mark.parametrize("length", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK])
+@pytest.mark.parametrize("length", [0, 1, BLOCK_CHARS - 1, BLOCK_CHARS, BLOCK_CHARS + 1, 3 * BLOCK_CHARS])
 def test_a_text_of_any_length_has_its_last_character_in_its_last_row(length: int) -> None:
     layout = StreamLayout(scenes.of_text("a" * length), 40, StreamOptions())
     assert layout.find_in(1, length) == text_rows(layout, 1)[-1][0]

@@ -13,7 +13,7 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import CallHeader, Json, Part, Role, Trace, Turn
 from weaklink.inspector.text import Range
 from weaklink.ui.views.dissect import tree_rows as call_rows
-from weaklink.ui.views.dissect.tree import HEAVY, Tree
+from weaklink.ui.views.dissect.tree import MAX_PARSED_CHARS, Tree
 from weaklink.ui.views.dissect.tree_rows import MAX_CHILDREN, TreeRow
 from weaklink.ui.views.styled_text import plain
 
@@ -98,7 +98,7 @@ def test_a_place_reveals_the_innermost_row_around_it() -> None:
 
 
 def test_heavy_arguments_are_not_read_unasked() -> None:
-    dissection = scenes.dissected(called_with('{"a": "' + "x" * HEAVY + '"}'))
+    dissection = scenes.dissected(called_with('{"a": "' + "x" * MAX_PARSED_CHARS + '"}'))
     tree = Tree(dissection)
     index = tree.reveal(Location(2, "call:0", Range(10, 11)))
     assert index is not None

@@ -1,0 +1,74 @@
+"""An answer that a client sends back in its next request is the same message, in whichever members its thoughts are."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ui.conftest import Run
+
+QUESTION = {"role": "user", "content": "How warm is it in Oslo?"}
+CALL = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}
+RESULT = {"role": "tool", "tool_call_id": "call_1", "content": "4 degrees"}
+THOUGHT = "I look up the weather."
+ANSWERS: dict[str, dict[str, Any]] = {
+    "thoughts in a block (Mistral)": {
+        "content": [
+            {"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]},
+            {"type": "text", "text": "One moment."},
+        ]
+    },
+    "thoughts in details (OpenRouter)": {
+        "content": "One moment.",
+        "reasoning_details": [{"type": "reasoning.text", "text": THOUGHT, "signature": "s", "index": 0}],
+    },
+    "thoughts in a member of their own (DeepSeek)": {"content": "One moment.", "reasoning_content": THOUGHT},
+    "refusal in a block": {"content": [{"type": "refusal", "refusal": "One moment."}]},
+}
+
+
+def exchange(second: int, messages: list[dict[str, Any]], answer: dict[str, Any], finish: str) -> dict[str, Any]:
+    """An exchange as a HAR archive has it."""
+    body = {
+        "id": f"chatcmpl-{second}",
+        "object": "chat.completion",
+        "model": "m",
+        "choices": [{"index": 0, "message": {"role": "assistant", **answer}, "finish_reason": finish}],
+    }
+    return {
+        "startedDateTime": f"2026-01-02T03:04:{second:02}.000Z",
+        "time": 500,
+        "request": {
+            "method": "POST",
+            "url": "http://127.0.0.1:8000/v1/chat/completions",
+            "headers": [],
+            "postData": {
+                "mimeType": "application/json",
+                "text": json.dumps({"model": "m", "messages": messages}),
+            },
+        },
+        "response": {
+            "status": 200,
+            "headers": [{"name": "content-type", "value": "application/json"}],
+            "content": {"mimeType": "application/json", "text": json.dumps(body)},
+        },
+    }
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+def test_an_answer_sent_back_unchanged_differs_in_nothing(
+    weaklink: Run, tmp_path: Path, answer: dict[str, Any]
+) -> None:
+    called = {**answer, "tool_calls": [CALL]}
+    history = [QUESTION, {"role": "assistant", **called}, RESULT]
+    entries = [
+        exchange(1, [QUESTION], called, "tool_calls"),
+        exchange(2, history, {"content": "It has 4 degrees."}, "stop"),
+    ]
+    log = {"log": {"version": "1.2", "creator": {"name": "test", "version": "1"}, "entries": entries}}
+    (tmp_path / "session.har").write_text(json.dumps(log), encoding="utf-8")
+    done = weaklink("check", "session.har", "--output", "json")
+    checked = json.loads(done.stdout)
+    assert [one["message"] for one in checked["diagnostics"]] == []
+    assert done.returncode == 0, done.stderr
