@@ -190,7 +190,7 @@ def _shaped(rng: random.Random, number: int, said: _Said) -> dict[str, Any]:
 def _structured(number: int, said: _Said) -> Iterator[dict[str, Any]]:
     yield {"role": "user", "content": said.question}
     for index, tasks in enumerate(said.steps):
-        ids = [f"call_{number}_{index}_{index}" for index in range(len(tasks))]
+        ids = [f"call_{number}_{index}_{position}" for position in range(len(tasks))]
         calls = [
             {"id": id, "type": "function", "function": {"name": tool.name, "arguments": json.dumps(task.arguments)}}
             for id, (tool, task) in zip(ids, tasks, strict=True)
