@@ -199,7 +199,7 @@ def outcomes_of(kind: TextKind, answer: Answer) -> frozenset[ParserOutcome]:
         outcome
         for outcome, selected in selections.items()
         if len(selected) == len(returned)
-        and all(_is_same(call, calls[selected]) for call, selected in zip(returned, selected, strict=True))
+        and all(_is_same(call, calls[index]) for call, index in zip(returned, selected, strict=True))
     }
     if [name for name, _ in returned] == [call.name or "" for call in calls]:
         same.add(ParserOutcome.NAMES)
@@ -268,7 +268,7 @@ def rows_of(observations: Iterable[Observation]) -> list[RowValue]:
         for code in observation.kind.codes.split("+"):
             if code not in _UNDECIDED:
                 led[f"{code}+*"].append(observation)
-    several = {codes: group for codes, group in led.items() if any("+" in group.kind.codes for group in group)}
+    several = {codes: group for codes, group in led.items() if any("+" in seen.kind.codes for seen in group)}
     exact = [row for codes in sorted(groups) for row in _split(codes, groups[codes], [])]
     exact += _worded([observation for group in groups.values() for observation in group], exact)
     return exact + [row for codes in sorted(several) for row in _split(codes, several[codes], [], max_facts=1)]
@@ -321,7 +321,7 @@ def _by_stream(row: RowValue, group: Sequence[Observation]) -> list[RowValue]:
         parts = [
             [observation for observation in group if (fact in observation.facts) is holds] for holds in (False, True)
         ]
-        streams = [[part.streamed for part in part if part.streamed is not None] for part in parts]
+        streams = [[seen.streamed for seen in part if seen.streamed is not None] for part in parts]
         if fact in _plain(conditions) or min(map(len, streams)) < FEWEST_OTHERS:
             continue
         shared = [_shared(part) for part in streams]
