@@ -350,9 +350,9 @@ def _joined(clauses: tuple[Clause, ...]) -> Clause:
 
 def _claims_finding(clause: Clause, failed: FailedCall) -> bool | None:
     """Whether a clause claims that what a check found is gone; None if its kind of check decides."""
-    if failed.terms.are_named(clause.text) and _check_patterns("test")[0].search(clause.words) is not None:
+    if failed.terms.are_named(clause.text) and _found(_check_patterns("test")[0], clause.words):
         return True
-    return _NOW.search(clause.words) is not None if failed.names_error(clause.text) else None
+    return says_now(clause) if failed.names_error(clause.text) else None
 
 
 def _claims(clause: Clause, failed: FailedCall) -> bool:
@@ -731,19 +731,19 @@ _HAS_SOMETHING = lazy_pattern(r"\b(?:(?:has|have|keeps?) (?!been\b|being\b)|(?:i
 
 def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
     passes, family = _check_patterns(effect.subject)
-    if effect.subject == "test" and _CONFIRMS.search(clause.words) is not None and terms.family_is_named(clause.text):
+    if effect.subject == "test" and _found(_CONFIRMS, clause.words) and terms.family_is_named(clause.text):
         return True
-    if _ALL_PASSED.search(clause.words) is not None:
+    if _found(_ALL_PASSED, clause.words):
         return True
-    is_built = effect.subject == "build" and _GENERAL.search(clause.words) is not None
-    if not is_built and passes.search(clause.words) is None:
+    is_built = effect.subject == "build" and _found(_GENERAL, clause.words)
+    if not is_built and not _found(passes, clause.words):
         return False
     return (
         terms.family_is_named(clause.text)
-        or family.search(clause.text) is not None
+        or _found(family, clause.text)
         or terms.names_tool(clause.text)
         or terms.names_target(clause.text)
-        or _RAN_IT.search(clause.words) is not None
+        or _found(_RAN_IT, clause.words)
     )
 
 

@@ -121,7 +121,23 @@ class FirstAppearances:
 
 def _has_value(text: str, value: str) -> bool:
     """Whether a value is one of a text's distinctive ones."""
-    return value in distinctive_values(text) or value in addresses(text)
+    if not (text.isascii() and value.isalnum() and value.isascii()):
+        return value in distinctive_values(text) or value in addresses(text)
+    if value.isalpha():
+        return False
+    plain = _THOUSANDS.sub("", text).casefold()
+    continues = str.isdecimal if value.isdecimal() else _is_in_name
+    start = plain.find(value)
+    while start >= 0:
+        end = start + len(value)
+        if not (start and continues(plain[start - 1])) and not (end < len(plain) and continues(plain[end])):
+            return True
+        start = plain.find(value, start + 1)
+    return False
+
+
+def _is_in_name(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 class _ValuesOfTurns:

@@ -55,7 +55,9 @@ class KnownPaths:
     def _is_spelt(self, name: str, before: int) -> bool:
         stem, _, suffix = name[:MAX_NAME_CHARS].partition(".")
         files = self._named.files()
-        others = chain(files.get(stem, ()), files.get(f".{suffix}", ()))
+        size = len(name[:MAX_NAME_CHARS])  # one letter more or less
+        alike = (pair for pair in files.get(f".{suffix}", ()) if -2 < len(pair[0][:MAX_NAME_CHARS]) - size < 2)
+        others = chain(files.get(stem, ()), alike)
         return any(turn < before and are_spellings(name, other) for other, turn in others)
 
 

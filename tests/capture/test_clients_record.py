@@ -117,17 +117,17 @@ def test_clients_that_share_a_transport_are_recorded_together() -> None:
 
 
 def test_two_models_that_share_a_client_unknown_to_the_agent_are_recorded_once(tmp_path: Path) -> None:
-    place = tmp_path / "runs.jsonl"
+    destination = tmp_path / "runs.jsonl"
     with running_upstream(scripted.chat_answer("Hello")) as upstream, client_of(upstream.url) as client:
         other = client.with_options(timeout=30)
-        record(client, place)
-        record(other, str(place))
+        record(client, destination)
+        record(other, str(destination))
         with pytest.raises(ValueError, match="already recorded"):
             record(other, tmp_path / "others.jsonl")
         other.chat.completions.create(model="h", messages=MESSAGES)
         unrecord(other)
         client.chat.completions.create(model="h", messages=MESSAGES)
-    (trace,) = read_trace_file(place)
+    (trace,) = read_trace_file(destination)
     assert texts_of(trace)[-1] == "Hello"
     assert not (tmp_path / "others.jsonl").exists()
 
