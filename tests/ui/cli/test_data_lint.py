@@ -83,6 +83,15 @@ def test_an_answer_that_is_only_reasoning_is_a_warning() -> None:
     assert (done.exit_code, diagnostic["code"], diagnostic["severity"]) == (0, "T414", "warning")
 
 
+def test_an_answer_whose_role_is_misspelt_is_not_to_be_removed() -> None:
+    answer = {"role": "asistant", "content": "It is in Oslo."}
+    said = {"role": "assistant", "content": "Which ship?"}
+    done = run("lint", write("rows.jsonl", {"messages": [ASK, said, ASK, answer]}), "--output", "json")
+    found = {one["code"]: one for one in diagnostics(done)}
+    assert "it may be `assistant`" in found["D701"]["message"]
+    assert all(one["hint"] != "Remove the last turn." for one in found.values())
+
+
 def test_a_clean_set_ends_with_0_and_a_baseline_lets_known_faults_pass() -> None:
     assert run("lint", write("good.jsonl", GOOD)).exit_code == 0
     write("train.jsonl", BAD)
