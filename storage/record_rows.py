@@ -289,7 +289,10 @@ def record_rows(trace: Trace, *, after: TurnTotals = NOTHING) -> RecordRows:
         fingerprint=fingerprint.digest(),
         totals=totals,
         trace=_trace_columns(trace, totals, trace_values),
-        external_ids=[{"number": at, "name": escaped(one.name), "value": key(one.value)} for at, one in ids],
+        external_ids=[
+            {"number": number, "name": escaped(external_id.name), "value": key(external_id.value)}
+            for number, external_id in ids
+        ],
         turns=turns,
         parts=parts,
         toolsets=toolsets.found,

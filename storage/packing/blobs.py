@@ -125,12 +125,12 @@ def escaped(text: str) -> str:
     """
     if text.isprintable() or not _REFUSED.search(text):  # the replaced characters are not printable
         return text
-    return _REFUSED.sub(lambda found: f"{_MARK}{ord(found[0]):04x}", text)
+    return _REFUSED.sub(lambda match: f"{_MARK}{ord(match[0]):04x}", text)
 
 
 def unescaped(text: str) -> str:
     """The inverse of `escaped`."""
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if _MARK in text else text
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if _MARK in text else text
 
 
 def key(text: str, *, longest: int = _MAX_KEY_CHARS) -> str:

@@ -115,9 +115,9 @@ def _as_singles(doubles: "array[float]") -> "array[float] | None":
         return None
 
 
-def _same(one: "array[float]", other: "array[float]") -> bool:
+def _same(first: "array[float]", other: "array[float]") -> bool:
     """Whether two arrays are identical, including the sign of zeros."""
-    return one.tobytes() == other.tobytes()
+    return first.tobytes() == other.tobytes()
 
 
 def _little(values: "array[Any]") -> "array[Any]":

@@ -271,9 +271,9 @@ def _block_text(block: Block) -> str:
     return write_json([block.kind, block.start, block.end, block.first, *with_it])
 
 
-def place_of_block(file: str, place: list[Any]) -> Block:
+def place_of_block(file: str, packed: list[Any]) -> Block:
     """The block that a row of `traces` names in its columns `file` and `block`. Raises ValueError if it names none."""
-    kind, start, end, first, *with_it = place
+    kind, start, end, first, *with_it = packed
     if kind not in ("file", "lines", "rows") or not all(isinstance(value, int) for value in (start, end, first)):
         raise ValueError("not a block")
     return Block(0, file, kind, start, end, first, with_it=tuple(map(str, with_it[0] if with_it else ())))

@@ -173,7 +173,7 @@ class StepPlaces:
     def answered_at(self, turn: int, part: str, offset: int) -> Step | None:
         """The first step whose result contains a character."""
         results = self.results
-        indices = sorted(results.indices[place] for place in results.holding(self._in(results, turn, part), offset))
+        indices = sorted(results.indices[index] for index in results.holding(self._in(results, turn, part), offset))
         steps = (self._steps[index] for index in indices)
         return next((step for step in steps if step.result_location and step.result_location.part == part), None)
 

@@ -87,9 +87,9 @@ def test_an_answer_whose_role_is_misspelt_is_not_to_be_removed() -> None:
     answer = {"role": "asistant", "content": "It is in Oslo."}
     said = {"role": "assistant", "content": "Which ship?"}
     done = run("lint", write("rows.jsonl", {"messages": [ASK, said, ASK, answer]}), "--output", "json")
-    found = {one["code"]: one for one in diagnostics(done)}
-    assert "it may be `assistant`" in found["D701"]["message"]
-    assert all(one["hint"] != "Remove the last turn." for one in found.values())
+    by_code = {diagnostic["code"]: diagnostic for diagnostic in diagnostics(done)}
+    assert "it may be `assistant`" in by_code["D701"]["message"]
+    assert all(diagnostic["hint"] != "Remove the last turn." for diagnostic in by_code.values())
 
 
 def test_a_clean_set_ends_with_0_and_a_baseline_lets_known_faults_pass() -> None:

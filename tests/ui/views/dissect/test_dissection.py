@@ -162,8 +162,8 @@ def test_steps_are_found_by_their_calls_and_results(dissection: Dissection) -> N
         for result in part.results:
             location = Location(part.turn, part.part, result.range)
             answered = [step for step in steps if step.result_location == location]
-            found = dissection.steps.of_result(part.turn, part.part, result.range)
-            assert found == (answered[0] if answered else None)
+            answered_step = dissection.steps.of_result(part.turn, part.part, result.range)
+            assert answered_step == (answered[0] if answered else None)
     for number in range(len(dissection.trace.turns) + 2):
         brought = [step for step in steps if step.result_location is not None and step.result_location.turn == number]
         assert list(dissection.steps.answered_in(number)) == brought
